@@ -407,7 +407,8 @@ def test_what_is_replaced_is_told_before_it_is_charged(capsys: pytest.CaptureFix
     assert len(first) == 1 and quiet == []
     assert (
         second[0].startswith(told)
-        and "it will stay as twice.1.scumble, and this build will be charged beside it." in second[0]
+        and "if this build succeeds, it stays as twice.1.scumble, and this build will be charged beside it."
+        in second[0]
     )
     assert "The ledger has its charge of 20" in second[0] and second[1].startswith("Wrote")
     assert third[0].startswith(told) and "charged" not in third[0], "there is no ledger to charge"

@@ -57,6 +57,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "days.csv": "seen\n01/02/2009 03:01\n31/01/2009 08:51\n",
         "some.csv": "seen,age\n31/01/2009,x\n2009-01-31,4\n",
         "swapped.csv": "lon,Latitude\n6,50\n",
+        "partly.csv": "seen\n2012-10-26\n26-Oct-12\n",
+        "gap.csv": "age\n41\nNA\n",
         "semicolon.csv": "age;income\n41;50000\n",
         "twice.csv": "age,income,age\n1,2,3\n",
         "quoted.csv": 'age,income\n"41","50000"\n"4\n2",x\n',
@@ -111,6 +113,17 @@ CASES: dict[str, tuple[list[str], int, str]] = {
         4,
         r"no column 'aeg' in good.csv. Did you mean 'age'\?",
     ),
+    "wrong person": (
+        build("good.csv", "--person-column", "incme", "--records-per-person", "1"),
+        4,
+        r"no column 'incme' in good.csv. Did you mean 'income'\?",
+    ),
+    "bounds of no column": (build("good.csv", "--bounds", "agee=0:9"), 2, r"income\. Did you mean 'age'\?"),
+    "a point without a value": (
+        ["query", "ok.scumble", "gap.csv"],
+        4,
+        r"'age' is missing.* Hint: .*take such rows out",
+    ),
     "wrong column, Parquet": (build("good.parquet", "--columns", "Income"), 4, r"Did you mean 'income'\?"),
     "empty file": (build("empty.csv"), 4, r"empty.csv is empty"),
     "blank lines only": (build("blank.csv"), 4, r"blank.csv is empty"),
@@ -120,12 +133,17 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "a column of names": (
         build("names.csv", "--columns", "age,name"),
         4,
-        r"what is 'name'\? Text: name it in --categories.* Numbers are read as 1234.5, \$1,234.50 or 12 %",
+        r"what is 'name'\? Text: name it in --categories.* numbers are read as 1234.5, .* \(not with a unit, 12 kg",
     ),
     "days before months": (
         build("days.csv", "--columns", "seen", "--dates", "seen"),
         4,
         r"2 cells are missing or not a date: 2 in column .seen.*ISO.*\(pandas\.to_datetime.* reads others: .*\)\.$",
+    ),
+    "one is no date": (
+        build("partly.csv", "--columns", "seen", "--dates", "seen"),
+        4,
+        r"1 cell is missing or not a date: (?!.*numbers are read).*'%d-%b-%y'.*correct them, or .*--invalid drop",
     ),
     "some are no dates": (
         build("some.csv", "--columns", "seen,age", "--dates", "seen"),
@@ -171,7 +189,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "missing cell": (
         build("hole.csv"),
         4,
-        r"hole.csv, line 2: 1 cell is missing.* 1 in column 'income'.*--invalid drop",
+        r"hole.csv, line 2: 1 cell is missing.* 1 in column 'income'(?!.*are read).*--invalid drop",
     ),
     "infinite cell": (build("infinite.csv"), 4, r"infinite.csv, line 2: 1 cell is"),
     "cells too many": (build("ragged.csv"), 4, r"ragged.csv, line 4, has 3 cells where the header has 2"),

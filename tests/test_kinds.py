@@ -414,7 +414,7 @@ def test_cells_that_are_no_dates_are_told_by_place_and_never_by_value(tmp_path: 
     assert "unspeakable" not in str(caught.value)
     job = Build(tmp_path / "people.csv", KERNEL, bounds=BOUNDS, invalid="drop", **DECLARED)
     job.count()
-    assert job.left_out() == ["1 with a cell missing, unreadable or not finite in 'seen'"]
+    assert job.left_out() == ["1 with a cell unreadable or not finite in 'seen'"]
 
 
 def test_every_file_has_the_declared_column(tmp_path: Path) -> None:

@@ -98,7 +98,8 @@ def test_a_table_is_rehearsed_by_its_schema(folder: Path) -> None:
     assert found.kind == "Counts of 2 columns and 1 of 1 pairs of them"
     wide = {"schema": scumble.Schema(age=scumble.Number(0, 999, cells=1000)), "allow_empty": True, "epsilon": 1}
     size = len(scumble.build(folder / "sound.csv", **wide).to_bytes())
-    assert scumble.build(folder / "sound.csv", **wide, rehearse=True).bytes == pytest.approx(size, rel=0.1)
+    alone = scumble.build(folder / "sound.csv", **wide, rehearse=True)
+    assert alone.bytes == pytest.approx(size, rel=0.1) and not any("Pairs tell" in one for one in alone.advice)
     assert found.decides == "'age' has the most levels, 100; pairs tell them all apart."
     assert "is decided after counting" in found.later and found.later in str(found)
     few = scumble.build(folder / "sound.csv", schema=schema, n=3000, rehearse=True)
@@ -274,13 +275,25 @@ def test_the_curator_is_told_why_rows_were_left_out_and_nobody_else(
     out, err = capsys.readouterr()
     told = next(line for line in err.splitlines() if "left out:" in line)
     assert told == (
-        "5 rows were left out: 2 with a cell missing, unreadable or not finite in 'age', 1 of none of the classes in "
-        "'mode', 1 with a cell missing, unreadable or not finite in 'income', 1 lines that are not rows; "
+        "5 rows were left out: 1 of none of the classes in 'mode', 1 with a missing cell in 'age', 1 with a cell "
+        "unreadable or not finite in 'age', 1 with a missing cell in 'income', 1 lines that are not rows; "
         "each row is counted once, at its first such column (do not publish this)."
     )
     assert (
         "left out" not in out and "classes in" not in out and b"unreadable" not in (folder / "o.scumble").read_bytes()
     )
+
+
+@pytest.mark.parametrize("cell", ["NA", "", "91 min"])
+def test_how_numbers_are_read_is_told_where_cells_could_not_be(
+    folder: Path, capsys: pytest.CaptureFixture[str], cell: str
+) -> None:
+    (folder / "gaps.csv").write_text("age,income\n" + f"41,5\n{cell},5\n" * 20)
+    assert main(["build", "gaps.csv", *WORDS, "--invalid", "drop", "--out", "o.scumble"]) == 0
+    err = capsys.readouterr().err
+    unread = cell == "91 min"
+    assert f"20 with a {'cell unreadable or not finite' if unread else 'missing cell'} in 'age'" in err
+    assert ("numbers are read as" in err) is unread
 
 
 def test_a_misspelt_class_is_told_loudly_and_stops_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -302,7 +315,7 @@ def test_causes_of_a_table(folder: Path) -> None:
     job = scumble.sources.Build(folder / "mixed.csv", schema=schema, invalid="drop")
     assert list(job.count().causes.words(job.tally.dropped_rows, 0)) == [
         "1 outside the bounds of 'age'",
-        "1 with a cell missing, unreadable or not finite in 'age'",
+        "1 with a cell unreadable or not finite in 'age'",
         "1 with a word that the schema does not have in 'mode'",
     ]
     with pytest.raises(DataError, match=r"1 in column 'age'.*"):
@@ -340,7 +353,7 @@ def test_a_program_asks_why_rows_were_left_out(folder: Path, caplog: pytest.LogC
     job.count()
     assert job.left_out() == [
         "2 of none of the classes in 'mode'",
-        "1 with a cell missing, unreadable or not finite in 'age'",
+        "1 with a cell unreadable or not finite in 'age'",
     ]
     assert not caplog.records
 

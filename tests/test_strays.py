@@ -57,6 +57,36 @@ def build(*words: str) -> int:
     return main(["build", "people.csv", "--schema", "people.toml", "--epsilon", "1", "--out", "o.scumble", *words])
 
 
+def test_years_and_months_alone_are_told_where_their_days_have_cells_of_their_own(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "people.csv").write_text("seen,age\n2009,41\n2009-05,41\n 2009-05 ,41\n" + "2009-05-01,41\n" * 5)
+    assert build() == 0
+    told = "3 cells of 'seen' named a year or a month alone, and counted on its first day (do not publish this)."
+    assert told in capsys.readouterr().err.splitlines()
+    for cells, coarse in (("day", 3), ("month", 1), ("year", 0)):
+        column = scumble.Date("2008-01-01", "2009-12-31", cells=cells)
+        for seen in (["2009", "2009-05", " 2009-05 ", "2009-05-01"], pd.Series(["2009", "2009-05", b"2009-05", 7])):
+            assert column.find(seen).strays().coarse == coarse
+        assert column.find(np.array([2009, 2008])).strays().coarse == (0 if cells == "year" else 2)
+        assert column.find(np.array(["2009-05-01"], "M8[D]")).strays().coarse == 0
+
+
+def test_several_currencies_in_a_column_are_told_and_one_is_not(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "people.csv").write_text("age,seen\n$5,\n£5,\n5,\n" + "€ 5,\n5 €,\nUSD 5,\n" * 5)
+    assert build() == 0
+    told = capsys.readouterr().err
+    assert (
+        "'age' has money of several signs, 10 cells with €, 1 with $ and 1 with £, which count alike by their bare "
+        "numbers. Hint: bring them to one currency first (do not publish this)."
+    ) in told.splitlines()
+    assert "5 cells of 'age' could not be read" in told and "USD 12 are not" in told
+    (folder / "people.csv").write_text("age,seen\n$5,\n5,\n")
+    assert build() == 0 and "several signs" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("column", "held", "want"),
     [
@@ -278,7 +308,7 @@ def test_the_curator_is_told_before_anything_is_spent(
             "2 cells of 'seen' lay outside its bounds, 2009-01-01 to 2009-12-31, and counted at the nearest "
             "(do not publish this).",
             "2 cells of 'age' could not be read and counted as missing: not a number (1234.5, $1,234.50 and 12 % are "
-            "read; 12 kg is not, nor is - for a missing one); the first is in people.csv, line 6 "
+            "read; 12 kg and USD 12 are not, nor is - for a missing one); the first is in people.csv, line 6 "
             "(do not publish this).",
             "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this).",
         ]
@@ -364,8 +394,8 @@ def test_a_stream_tells_what_it_left_out_and_what_lay_outside(folder: Path, caps
     append = ["stream", "append", "s.secret", "people.csv"]
     assert main(append) == 0
     assert capsys.readouterr().err.splitlines() == [
-        "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell missing, unreadable or not "
-        "finite in 'age'; each row is counted once, at its first such column (do not publish this).",
+        "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell unreadable or not finite "
+        "in 'age'; each row is counted once, at its first such column (do not publish this).",
         "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this).",
         "1 record over the limit of their person was left out (do not publish this).",
         "Counted in period 1.",
@@ -387,8 +417,8 @@ def test_python_tells_what_the_command_line_tells(folder: Path) -> None:
     with pytest.warns(CuratorWarning) as found:
         scumble.build("people.csv", kernel, ["age"], person_column="who", **options)
     assert [str(one.message) for one in found] == [
-        "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell missing, unreadable or not "
-        "finite in 'age'; each row is counted once, at its first such column (do not publish this).\n"
+        "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell unreadable or not finite "
+        "in 'age'; each row is counted once, at its first such column (do not publish this).\n"
         "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this).\n"
         "1 record over the limit of their person was left out (do not publish this)."
     ]
@@ -422,8 +452,8 @@ def test_an_unreadable_cell_of_a_table_has_a_line_and_a_hint_for_the_schema_file
     assert capsys.readouterr().err.strip() == (
         "scumble: people.csv, line 3: 1,234 cells are missing, unreadable, not finite or words that the schema does "
         "not have: 1,234 in column 'age', in a batch of 1,235 rows (do not publish this). Hint: in 'age' "
-        "cells are missing or not a number (1234.5, $1,234.50 and 12 % are read; 12 kg is not, nor is - for a "
-        "missing one): correct them, declare the column with missing = true in the schema file (missing=True; a "
+        "cells are missing or not a number (1234.5, $1,234.50 and 12 % are read; 12 kg and USD 12 are not, nor is - "
+        "for a missing one): correct them, declare the column with missing = true in the schema file (missing=True; a "
         "category also with other = true), or leave such rows out with --invalid drop (invalid='drop'); "
         "--decimal , (decimal=',') reads 1.234,50 in a CSV file."
     )

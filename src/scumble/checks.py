@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble.errors import ParameterError, parameter
+from scumble.errors import ParameterError, did_you_mean, parameter
 
 Sides = tuple[np.ndarray, np.ndarray]
 """The low and the high end of each column."""
@@ -114,7 +114,10 @@ def by_column(bounds: Any, columns: Sequence[str] | None, numbers: Sequence[str]
         raise parameter("bounds", "a pair (low, high) where columns have no names", sorted(map(str, bounds)))
     for name in bounds:
         if name not in columns:
-            raise ParameterError(f"`bounds` names {name!r}, which is none of the columns {', '.join(columns)}.")
+            raise ParameterError(
+                f"`bounds` names {name!r}, which is none of the columns {', '.join(columns)}."
+                f"{did_you_mean(name, columns)}"
+            )
     for name in columns if numbers is None else numbers:
         if name not in bounds:
             raise ParameterError(

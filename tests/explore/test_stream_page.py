@@ -143,6 +143,8 @@ def test_other_streams_are_refused_in_words(two: Shown, tmp_path: Path) -> None:
     for options, told in wrong:
         with pytest.raises(ParameterError, match=told):
             scumble.explore(stream, tmp_path / "no.html", **options)
+    with pytest.raises(ParameterError, match=r"`path` must be a name that ends in \.html or \.htm"):
+        scumble.explore(stream, tmp_path / "no.docx")
     assert not list(tmp_path.iterdir())
 
 

@@ -268,6 +268,8 @@ REFUSED = {
     "select median(seen) + 1 from people": "nothing is computed of dates",
     "select count(*) from people where age > score": "not with another",
     "select count(*) from people where age + 1 > 3": "by itself",
+    "select count(*) from people where seen > '31/12/2010'": "'31/12/2010' is none; write '2010-12-31', the year first",
+    "select count(*) from people where seen > '2010-12'": "compare it with one such as '2024-02-29'",
     "select count(*) from people where age = null": "write age IS NULL",
     "select count(*) from people where town in ('Ulm', null)": "IS NULL",
     "select count(*) from people where town = 'Berlin'": "is not in its vocabulary",

@@ -437,6 +437,9 @@ def test_folders(tmp_path: Path) -> None:
         start(folder=tmp_path / "out")
     with pytest.raises(MissingFileError):
         scumble.load(tmp_path / "nowhere")
+    (tmp_path / "other").mkdir()
+    with pytest.raises(MissingFileError, match=r"nothing published.* no stream's folder, name a release in it"):
+        scumble.load(tmp_path / "other")
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="folder"):
         start(folder=tmp_path / "file")

@@ -108,7 +108,7 @@ def test_the_card_says_what_columns_hold_and_the_command_line_tells_of_heaps(
 ) -> None:
     found = release(years, scumble.Number(1950, 1990, whole=True))
     told = " ".join(card(found, "t").split())
-    assert "Columns year: number, 1950 to 1990; sex: boolean" in told
+    assert "Columns year: whole number, 1950 to 1990; sex: boolean" in told
     assert "What lies outside bounds counts at the nearest." in told
     found.save(tmp_path / "t.scumble")
     assert main(["count", str(tmp_path / "t.scumble"), "--where", "year == 1990", "--json"]) == 0

@@ -229,6 +229,21 @@ def test_what_is_not_there_is_named() -> None:
             ask("seen")
 
 
+def test_all_records_are_surely_all_of_them(noisy: TableRelease) -> None:
+    assert noisy.share(None) == scumble.Estimate(1.0, 1.0, 1.0, 0.0)
+    assert noisy.share("sex == 'Male' and sex == 'Female'").value == 0.0
+    assert noisy.share("age >= 30").standard_error > 0
+
+
+def test_a_library_that_is_not_there_is_named_before_rows_are_drawn(
+    noisy: TableRelease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    monkeypatch.setattr(type(noisy._answers), "model", None)
+    with pytest.raises(scumble.ParameterError, match=r"polars is not installed\. Hint: pip install polars"):
+        noisy.sample(3, format="polars")
+
+
 def test_a_mean_of_nobody_is_not_known(exact: TableRelease) -> None:
     found = exact.mean("age", where="age < 18 and age > 80")
     assert math.isnan(found.value) and (found.low, found.high) == (17, 90)
@@ -414,6 +429,14 @@ def test_dates_are_asked_in_their_own_terms() -> None:
     truth = sorted(FRAME.seen)[len(FRAME) // 2]
     assert isinstance(median.value, datetime.date) and abs((median.value - truth).days) <= 3
     assert str(median) == f"{median}" == f"{median.value} ({median.low} to {median.high})"
+    nobody = "smoker and not smoker"
+    none = release.quantile("seen", 0.5, nobody)
+    assert np.isnat(none.value) and str(none) == f"NaT ({none.low} to {none.high})"
+    assert release.quantile("seen", [0.1, 0.9], nobody).value.isna().all()
+    medians = scumble.sql(
+        "select smoker, median(seen) filter (where smoker) as m from t group by smoker order by m", t=release
+    )
+    assert medians.smoker.tolist() == [True, False] and pd.isna(medians.m.iloc[1]), "NULL is the last"
     found = release.count("seen >= '2024-07-01'")
     assert found.value == pytest.approx((FRAME.seen >= datetime.date(2024, 7, 1)).sum(), abs=40)
     assert str(release.sample(5, 0).seen.dtype) == "datetime64[s]"
@@ -462,6 +485,8 @@ def test_synthetic_rows_have_the_tables_own_types(exact: TableRelease) -> None:
         lambda r: r.plot(["age", "nothing"]),
         lambda r: r.count(confidence=1.0),
         lambda r: r.count(by=[]),
+        lambda r: r.count(by=3),
+        lambda r: r.count(by=[3]),
         lambda r: r.sample(-1),
         lambda r: r.sample(1, -1),
         lambda r: r.count(by=["age", "hours", "sex", "smoker"]),

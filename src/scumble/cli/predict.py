@@ -113,14 +113,16 @@ def _answered(model: Any, schema: Any, read: Any, unread: Causes) -> tuple[list[
     import numpy as np
 
     from scumble.machine.later import pa
-    from scumble.sources.causes import BAD_CELL, without_level
+    from scumble.sources.causes import without_level, without_value
     from scumble.tables import Table
 
     numbers = Table.of(read).numeric(range(read.num_columns)) if schema is None else None
     if numbers is None:
         found = without_level(read, schema)
     else:
-        found = {(BAD_CELL, name): bad for name, bad in zip(read.schema.names, ~np.isfinite(numbers).T, strict=True)}
+        found = {}
+        for name, bad in zip(read.schema.names, ~np.isfinite(numbers).T, strict=True):
+            found |= without_value(read, name, bad)
     good = ~unread.take(found, read.num_rows)
     table: Any = model._example(1)  # where no row can be read it tells what an answer is
     if good.any():

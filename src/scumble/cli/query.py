@@ -189,8 +189,11 @@ def _check(points: Any, release: Any, columns: list[str], place: Callable[[int],
             row, column = np.argwhere(bad)[0]
             name = columns[which[column]]
             kind = release.kinds.get(name)
-            hint = f" Hint: {read_as(kind, decimal)}." if kind is not None else ""
-            raise DataError(f"{place(int(row))}: column {name!r} is {unread([kind])}.{hint}")
+            where = place(int(row))
+            read = [read_as(kind, decimal)] if kind is not None or factor.reads == "number" else []
+            rest = [] if where == "--at" else ["a point without a value has no answer: take such rows out"]
+            hint = f" Hint: {'; '.join([*read, *rest])}." if read or rest else ""
+            raise DataError(f"{where}: column {name!r} is {unread([kind])}.{hint}")
 
 
 def _remarks(points: Any, release: Any) -> list[list[str]]:

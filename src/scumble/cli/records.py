@@ -19,7 +19,7 @@ from scumble.errors import UNPUBLISHED, DataError
 from scumble.machine.later import pa, pc
 from scumble.schema import Schema
 from scumble.sources import Source, open_source
-from scumble.sources.causes import BAD_CELL, BEYOND, Causes, Found, without_level
+from scumble.sources.causes import BEYOND, Causes, Found, without_level, without_value
 from scumble.sources.source import Piece
 from scumble.sources.text import not_text, spelt, usual_beside, with_questions, without_marks
 from scumble.tables.names import like_a_record
@@ -154,9 +154,7 @@ def read(
         for one in schemas:
             found |= without_level(batch.select(list(one)), one)
         for name in numbers:
-            bad = _no_number(batch[name])
-            if bad.any():
-                found[BAD_CELL, name] = bad
+            found |= without_value(batch, name, _no_number(batch[name]))
         if invalid == "error":
             stopped.look_at(found, piece.position, batch.num_rows)
         if found:

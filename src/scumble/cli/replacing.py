@@ -28,7 +28,8 @@ def set_apart(args: argparse.Namespace, verb: str) -> Iterator[None]:
         name, cost = files.kept_as(args.out), _cost(args, verb, identity)
         with in_turn(args.out):
             kept = files.keep_paid(args.out)
-        say(args, f"{args.out} is {what}, written {written}: it will stay as {kept or name}, and {cost}.")
+        stays = f"if this {verb} succeeds, it stays as {kept or name}, and {cost}"
+        say(args, f"{args.out} is {what}, written {written}: {stays}.")
     try:
         yield
     except BaseException:

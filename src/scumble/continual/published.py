@@ -71,7 +71,8 @@ class StreamRelease:
             self._known = _numbers(self._folder)
         if not self._known:
             where = "" if self._folder is None else f" in {self._folder!r}"
-            raise MissingFileError(f"There is nothing published{where} yet. Hint: close a period first.")
+            other = "" if self._folder is None else ", or, if that is no stream's folder, name a release in it"
+            raise MissingFileError(f"There is nothing published{where} yet. Hint: close a period first{other}.")
         last = self._read(self._known[-1])
         assert last.stream is not None
         self._last, self._span = last, last.stream

@@ -9,7 +9,7 @@ from typing import Any
 
 from scumble import files
 from scumble.continual.published import StreamRelease
-from scumble.errors import CorruptFileError, ParameterError
+from scumble.errors import CorruptFileError, ParameterError, parameter
 from scumble.explore.exhibit import Exhibit
 from scumble.explore.exhibits import AnyExhibit
 from scumble.explore.pages import export
@@ -91,6 +91,8 @@ def explore(
     ranges, values, units : mapping or None
         For columns by name: what to draw of numbers, the known categories, the units. A table needs units at most.
     """
+    if path is not None and not os.fsdecode(path).lower().endswith((".html", ".htm")):
+        raise parameter("path", "a name that ends in .html or .htm", path)
     exhibit = exhibit_of(found, title, ranges=ranges, values=values, units=units)
     if path is not None:
         export(exhibit, path)

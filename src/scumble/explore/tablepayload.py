@@ -28,7 +28,7 @@ from scumble.tabular.release import TableRelease
 from scumble.views.evidence import Evidence, View
 from scumble.views.intervals import Reading
 from scumble.views.misfit import LEAST, Misfit
-from scumble.views.mixture import Mixture
+from scumble.views.mixture import Mixture, at_level
 
 Floats = npt.NDArray[np.float64]
 FINEST = 2**16 - 1
@@ -44,7 +44,7 @@ def content(release: TableRelease, units: Mapping[str, str]) -> tuple[dict[str, 
     total = answers.total
     parts = []
     for number, reading in enumerate(answers.readings):
-        mine: dict[int, npt.ArrayLike] = {} if spec.place is None else {spec.place: np.eye(spec.classes)[number]}
+        mine: dict[int, npt.ArrayLike] = {} if spec.place is None else {spec.place: at_level(number, spec.classes)}
         whole = answers.count([(1.0, mine)])
         parts.append(
             {"count": [reading.evidence.count, whole.variance], **_reading(reading, whole.variance, number, arrays)}

@@ -25,7 +25,7 @@ from scumble.loading import release_in
 from scumble.schema import Category, Number, Schema
 from scumble.schema.unclear import known
 from scumble.tabular.release import TableRelease
-from scumble.views.mixture import Mixture
+from scumble.views.mixture import Mixture, at_level
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -180,7 +180,7 @@ def logistic(levels: Levels, codes: Integers, seed: int) -> tuple[Floats, Floats
     parts, weights = [], []
     for level, share in zip(codes, shares, strict=True):
         rows = max(round(ROWS * share), LEAST_ROWS)
-        drawn = model.given({place: np.eye(size)[level]}).draw(rows, generator)
+        drawn = model.given({place: at_level(level, size)}).draw(rows, generator)
         parts.append(levels.grouped(drawn[:, levels.places]))
         weights.append(np.full(rows, ROWS * share / rows))
     places = np.concatenate(parts)

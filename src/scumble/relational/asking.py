@@ -156,7 +156,7 @@ def _sorted(rows: list[_Group], order: Order) -> list[_Group]:
 
 
 def _is_null(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    return value is None or bool(value != value)  # NaN and NaT alone differ from themselves
 
 
 def _frame(statement: Statement, rows: list[_Group]) -> DataFrame:

@@ -9,8 +9,9 @@ from typing import Any
 
 from scumble.errors import ParameterError
 from scumble.relational.syntax import bare, exp, refused, shown
+from scumble.schema import clock
 from scumble.schema.column import Column
-from scumble.schema.date import Date
+from scumble.schema.date import Date, no_date
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2})?\Z")
@@ -79,6 +80,8 @@ def fitting(literal: Any, column: Column) -> Any:
     """The value as this column takes it. A day beside times is its midnight, as in SQL; parts of dates are none."""
     if not isinstance(column, Date):
         return literal
+    if isinstance(literal, str) and clock.seconds_of(literal) is None:
+        raise no_date(literal)
     if not isinstance(literal, str) or not (_DAY.match(literal) or _TIME.match(literal)):
         raise ParameterError("it holds dates: compare it with one such as '2024-02-29' or '2024-02-29 12:30:00'")
     if column.resolution == "day" and _DAY.match(literal):

@@ -164,6 +164,24 @@ def _ticks(times: np.ndarray, step: int) -> np.ndarray:
     return np.where(bad, NO_TIME, found)
 
 
+def wide(column: cells.Column) -> tuple[np.ndarray, np.ndarray] | None:
+    """The first and the last second of each cell that names more than a day, and of the others nought; None if none
+    does.
+
+    >>> [seconds.tolist() for seconds in wide(pa.array(["1970-02", "1970-01-31", "soon"]))]
+    [[2678400, 0, 0], [5097599, 0, 0]]
+    """
+    if not (is_textual(column) or _numeric(column)):
+        return None
+    try:
+        found, places = cells.texts(column)
+    except UnsupportedValue:
+        return None
+    spans = (None if text is None or len(text.strip()) > len("1970-01") else seconds_in(text) for text in found)
+    ends = np.array([(0, 0) if span is None else (span[0], span[1] - 1) for span in spans], np.int64)
+    return (ends[places, 0], ends[places, 1]) if ends.any() else None
+
+
 def _by_text(column: cells.Column, label: str, step: int) -> np.ndarray:
     try:
         found, places = cells.texts(column)

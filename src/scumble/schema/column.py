@@ -62,6 +62,8 @@ class Strays(NamedTuple):
     """Cells outside the bounds that were counted at the nearest."""
     other: int = 0
     """Words that are not in the vocabulary, and were counted together."""
+    coarse: int = 0
+    """Dates that name a year or a month alone, and were counted on its first day."""
 
     def __repr__(self) -> str:
         return "Strays(secret)"
@@ -79,6 +81,8 @@ class Found(NamedTuple):
     """Which cells are outside the bounds and were counted at the nearest, if there are bounds."""
     other: int | None
     """The code of words that are not in the vocabulary, if they have one."""
+    coarse: np.ndarray | None = None
+    """Which cells name a year or a month alone, if some do, and have more than one level for its days."""
 
     def __repr__(self) -> str:
         return "Found(secret)"
@@ -87,10 +91,12 @@ class Found(NamedTuple):
         """How many there are, but for the records that were `dropped`."""
         counted = np.ones(len(self.codes), bool) if dropped is None else ~dropped
         unread = self.unread[counted[self.unread]]
-        outside = 0 if self.outside is None else np.count_nonzero(self.outside & counted)
+        outside, coarse = (
+            0 if mask is None else int(np.count_nonzero(mask & counted)) for mask in (self.outside, self.coarse)
+        )
         other = 0 if self.other is None else np.count_nonzero((self.codes == self.other) & counted)
         read = np.count_nonzero(counted) - np.count_nonzero(counted[self.gone])
-        return Strays(int(read), len(unread), int(unread[0]) if len(unread) else -1, int(outside), int(other))
+        return Strays(int(read), len(unread), int(unread[0]) if len(unread) else -1, outside, int(other), coarse)
 
 
 class Part(NamedTuple):

@@ -22,6 +22,7 @@ from scumble.schema.column import (
     OUTSIDE,
     UNREADABLE,
     Column,
+    Found,
     Part,
     choice,
     count_of_cells,
@@ -31,6 +32,7 @@ from scumble.schema.cuts import Cuts
 from scumble.schema.edges import default_cells, whole_edges
 from scumble.schema.line import Span, Spans
 from scumble.tables import cells as reading
+from scumble.tables.containers import one_column
 from scumble.tables.hashing import text_of
 
 
@@ -39,8 +41,9 @@ class Date(Column):
     """Dates or times between public bounds, counted in cells.
 
     Each cell of the table is read for itself: dates, time stamps of any unit, and ISO 8601 text ("2024-02-29",
-    "2024-02-29T12:30Z", "2024-02"). A time with a zone is brought to UTC, one without is taken as it stands. What is no
-    date between the years 1 and 9999 is counted as missing, or its record is refused or dropped.
+    "2024-02-29T12:30Z", "2024-02"). A month or a year alone counts on its first day, and a build tells the curator how
+    many did. A time with a zone is brought to UTC, one without is taken as it stands. What is no date between the years
+    1 and 9999 is counted as missing, or its record is refused or dropped.
 
     In conditions a date stands for the whole day, and "2024-02" for the month: ``seen <= '2024-02-29'`` includes the
     evening of that day.
@@ -221,6 +224,14 @@ class Date(Column):
         codes[ticks == clock.NO_TIME] = UNREADABLE
         return codes, outside
 
+    def find(self, values: object, label: str = "The column") -> Found:
+        """As of every column; and which cells name more than a day, of which they have one level where others do."""
+        found, wide = super().find(values, label), clock.wide(one_column(values, "values"))
+        if wide is None:
+            return found
+        first, last = (self.cuts.find(seconds // self.step) for seconds in wide)
+        return found._replace(coarse=first != last)
+
     @property
     def limits(self) -> tuple[float, float]:
         first, end = self.cuts.line
@@ -253,10 +264,7 @@ class Date(Column):
     def span(self, literal: object) -> Span:
         found = clock.seconds_of(literal)
         if found is None:
-            what = f"{literal[:40]!r} is none" if isinstance(literal, str) else "they stand in quotes"
-            if no_day := _no_day(literal):
-                raise ParameterError(f"it holds dates, and {what}: {no_day}")
-            raise ParameterError(f"it holds dates, and {what}; write {_iso_of(literal)}, the year first")
+            raise no_date(literal)
         first, end = found
         if first % self.step:
             raise ParameterError(
@@ -276,6 +284,18 @@ class Date(Column):
         rest |= {"edges": list(self.edges)} if self.edges is not None else {}
         rest |= {"outside": "drop"} if self.outside == "drop" else {}
         return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
+
+
+def no_date(literal: object) -> ParameterError:
+    """The refusal of what a column of dates is compared with, if that is none.
+
+    >>> print(no_date("31/12/2010"))
+    it holds dates, and '31/12/2010' is none; write '2010-12-31', the year first
+    """
+    what = f"{literal[:40]!r} is none" if isinstance(literal, str) else "they stand in quotes"
+    if no_day := _no_day(literal):
+        return ParameterError(f"it holds dates, and {what}: {no_day}")
+    return ParameterError(f"it holds dates, and {what}; write {_iso_of(literal)}, the year first")
 
 
 def _no_day(literal: object) -> str:

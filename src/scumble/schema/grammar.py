@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from scumble.errors import ParameterError, parameter
-from scumble.schema.unclear import CONSTANTS, KEYWORDS, bare_name, known, unclear, written
+from scumble.schema.unclear import CONSTANTS, GAPS, KEYWORDS, bare_name, known, unclear, written
 
 MOST_LETTERS, MOST_TOKENS, MOST_DEPTH, MOST_VALUES = 10_000, 2_000, 60, 2**16
 
@@ -240,7 +240,10 @@ class _Reader:
         if all(names):
             there = [word.value in self._columns for word in (left, right)]
             if not all(there):
-                self._column(right if there[0] else left, text="in quotes" if any(there) else "")
+                column, other = (left, right) if there[0] else (right, left)
+                if any(there) and str(other.value).lower() in GAPS:
+                    raise self._equals_gap(column)
+                self._column(other, text="in quotes" if any(there) else "")
             raise unclear(self._text, ": it compares two columns, and each must be compared with a value")
         if not any(names):
             raise unclear(self._text, ": it compares two values, and none of them is the name of a column")
@@ -252,9 +255,12 @@ class _Reader:
                 f": {right.value!r} is a column's name, which stands without quotes, and text stands in them",
             )
         if right.value is None:
-            raise unclear(self._text, f": nothing equals a missing cell; write {written(left.value)} is missing")
+            raise self._equals_gap(left)
         atom = Atom(self._column(left), "==" if operator == "!=" else operator, (right.value,))
         return Not(atom) if operator == "!=" else atom
+
+    def _equals_gap(self, column: _Word) -> ParameterError:
+        return unclear(self._text, f": nothing equals a missing cell; write {written(column.value)} is missing")
 
     def _is_name(self, word: _Word, beside: _Word) -> bool:
         """Whether it is a column; also a quoted one, if nothing else can be."""

@@ -281,7 +281,9 @@ class Number(Column):
         return codes, outside
 
     def refused(self, decimal: str = ".") -> str:
-        return f"not a number ({numbers(decimal, 'and')} are read; 12 kg is not, nor is - for a missing one)"
+        return (
+            f"not a number ({numbers(decimal, 'and')} are read; 12 kg and USD 12 are not, nor is - for a missing one)"
+        )
 
     @property
     def limits(self) -> tuple[float, float]:

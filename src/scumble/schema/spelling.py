@@ -31,9 +31,9 @@ def numbers_read(decimal: str) -> str:
     """A clause on how numbers are read, and how they would be with the other sign.
 
     >>> numbers_read(",")[31:]
-    'numbers are read as 1234,5, €1.234,50 or 12,5 % (not with a unit, 12 kg), and without it as 1,234.50'
+    'numbers are read as 1234,5, €1.234,50 or 12,5 % (not with a unit, 12 kg or USD 12), and without it as 1,234.50'
     """
-    mine = f"numbers are read as {numbers(decimal, 'or')} (not with a unit, 12 kg)"
+    mine = f"numbers are read as {numbers(decimal, 'or')} (not with a unit, 12 kg or USD 12)"
     if decimal == ",":
         return f"with --decimal , (decimal=',') {mine}, and without it as 1,234.50"
     return f"{mine}, and with --decimal , (decimal=',') as 1.234,50"

@@ -1,10 +1,11 @@
 """Cells that were counted where they do not stand: for the curator, whose declarations may be wrong.
 
 A schema's column with ``missing=True`` counts as missing what it cannot read; one with bounds, like an axis of a grid,
-counts what is outside as the nearest bound; one of words counts together those that are not in its vocabulary. All
-three are meant for a few cells. A date of another spelling, a bound that is too low, or a word in capitals does it to
-all of them, and the release would hardly show it. The numbers go to the curator's terminal, and into nothing that is
-kept. Records that are left out have no strays: they are told elsewhere (:mod:`scumble.sources.causes`).
+counts what is outside as the nearest bound; one of words counts together those that are not in its vocabulary; one of
+dates counts a year on its first day. All four are meant for a few cells. A date of another spelling, a bound that is
+too low, or a word in capitals does it to all of them, and the release would hardly show it. The numbers go to the
+curator's terminal, and into nothing that is kept. Records that are left out have no strays: they are told elsewhere
+(:mod:`scumble.sources.causes`).
 
 Of a column without a single cell that can be read, with none of its words, or with all that it holds outside the
 bounds, a build is refused, before anything is charged or drawn. That depends on the records, and no noise covers it:
@@ -53,6 +54,7 @@ class _OfColumn:
     unread: int = 0
     beyond: int = 0
     other: int = 0
+    coarse: int = 0
     first: tuple[Any, int, int] | None = None
     """Where the first unreadable cell is: the position after its batch, the batch's rows, the row."""
 
@@ -75,11 +77,12 @@ class Strays:
             mine.unread += batch.unread
             mine.beyond += batch.beyond
             mine.other += batch.other
+            mine.coarse += batch.coarse
 
     def numbers(self, columns: Sequence[str]) -> np.ndarray:
         """Those of each of the columns, to be added to others: a task of a cluster hands them on with its counters."""
         found = [self._columns.get(name, _OfColumn()) for name in columns]
-        return np.array([(one.read, one.unread, one.beyond, one.other) for one in found], np.int64).ravel()
+        return np.array([(one.read, one.unread, one.beyond, one.other, one.coarse) for one in found], np.int64).ravel()
 
     def add_numbers(self, columns: Sequence[str], numbers: np.ndarray) -> None:
         """Those that `numbers` gave."""
@@ -96,6 +99,11 @@ class Strays:
                 yield (
                     f"{_cells(mine.unread)} of {name!r}{_share(mine.unread, mine.read + mine.unread)} could not be "
                     f"read and counted as missing{since}: {column.refused(decimal)}{_first(mine, place)}"
+                )
+            if mine.coarse:
+                yield (
+                    f"{_cells(mine.coarse)} of {name!r} named a year or a month alone, and counted on its first "
+                    f"day{since}"
                 )
             if mine.beyond:
                 mostly = 2 * mine.beyond > mine.read

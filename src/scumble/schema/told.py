@@ -31,6 +31,23 @@ def undecoded(cells: Mapping[str, int], since: str = "") -> Iterator[str]:
         )
 
 
+def currencies(cells: Mapping[tuple[str, str], int], since: str = "") -> Iterator[str]:
+    """A line for each column with several signs of money: no value, but how some are written.
+
+    >>> print(*currencies({("price", "$"): 1200, ("price", "£"): 1, ("fee", "$"): 9}))
+    'price' has money of several signs, 1,200 cells with $ and 1 with £, which count alike ...
+    """
+    for name in dict.fromkeys(name for name, _ in cells):
+        signs = {sign: count for (one, sign), count in cells.items() if one == name}
+        if len(signs) > 1:
+            (first, most), *rest = sorted(signs.items(), key=lambda one: -one[1])
+            told = [f"{most:,} {'cell' if most == 1 else 'cells'} with {first}", *(f"{n:,} with {s}" for s, n in rest)]
+            yield private(
+                f"{name!r} has money of several signs{since}, {', '.join(told[:-1])} and {told[-1]}, which count alike "
+                "by their bare numbers. Hint: bring them to one currency first"
+            )
+
+
 def many_unread(rows: int) -> int:
     """How many of so many rows must be left out for a column before somebody is told how its cells are written."""
     return max(MANY, round(SHARE_UNREAD * rows))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from scumble.errors import ParameterError, did_you_mean
-from scumble.tables.cells import number_in
+from scumble.tables.cells import NO_VALUE, number_in
 
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`""")
 _LIKE = re.compile(r"\bi?like\b", re.IGNORECASE)
@@ -30,6 +30,8 @@ _WORDS_APART = re.compile(
     r"""(?:=|<>)\s*((?:(?!(?:and|or|not|in|is|between)\b)[^\W0-9]\w*(?:\s+|$)){2,})""", re.IGNORECASE | re.VERBOSE
 )
 KEYWORDS = {"and", "or", "not", "in", "is"}
+GAPS = {word.lower() for word in NO_VALUE}
+"""What text files write where there is no value; in a condition none of it is a value."""
 CONSTANTS = {"true": True, "false": False, "null": None, "none": None, "missing": None}
 
 

@@ -69,7 +69,10 @@ def _worth(noise: dict[str, float], left: int, inferred: str) -> str:
 
 def _columns(release: ShownTable) -> str:
     """What is public of the columns: bounds and vocabularies."""
-    listed = [f"{name}: {column.kind}, {_public(column)}" for name, column in release.schema.items()]
+    listed = [
+        f"{name}: {'whole ' * getattr(column, 'whole', False)}{column.kind}, {_public(column)}"
+        for name, column in release.schema.items()
+    ]
     more = [f"and {len(listed) - LISTED:,} more (--json lists them)"] if len(listed) > LISTED else []
     clipped = any(getattr(column, "outside", "drop") == "clip" for column in release.schema.values())
     return "; ".join([*listed[:LISTED], *more]) + "." + " What lies outside bounds counts at the nearest." * clipped

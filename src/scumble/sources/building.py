@@ -94,6 +94,7 @@ class Build:
         try:
             others = self.groups.columns
             names = self.source.columns(columns if schema is None else list(schema), besides=others)
+            self.source.require(others)  # by themselves: one that is counted may be what was meant
             self.source.require([*names, *others])
             self.groups.require_beside(names)
             roles = schema.roles if schema is not None else roles_of(kernel, names)  # type: ignore[arg-type]

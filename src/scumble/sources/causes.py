@@ -17,9 +17,11 @@ from scumble.schema import Schema
 from scumble.schema.column import OUTSIDE, UNFORESEEN
 from scumble.spec import Spec
 from scumble.tables import Table
+from scumble.tables.cells import there
 from scumble.tabular.spec import TableSpec
 
-BAD_CELL = "with a cell missing, unreadable or not finite in"
+NO_CELL = "with a missing cell in"
+BAD_CELL = "with a cell unreadable or not finite in"
 NO_WORD = "with a word that the schema does not have in"
 BEYOND = "outside the bounds of"
 NO_PERSON = "that do not say whose they are in"
@@ -40,23 +42,29 @@ def bad_cells(batch: pa.RecordBatch, spec: Spec | TableSpec) -> Found:
     for factor in spec.kernel.factors:
         which = factor.which(table.width, spec.columns)
         _, bad = factor.read(table, which)
-        found |= {spec.columns[j]: mask for j, mask in zip(which[: bad.shape[1]], bad.T, strict=True) if mask.any()}
-    return {(BAD_CELL, name): found[name] for name in spec.columns if name in found}
+        found |= {spec.columns[j]: mask for j, mask in zip(which[: bad.shape[1]], bad.T, strict=True)}
+    return {key: mask for name in spec.columns for key, mask in without_value(batch, name, found.get(name)).items()}
+
+
+def without_value(batch: pa.RecordBatch, name: str, bad: np.ndarray | None) -> Found:
+    """Of the bad cells of a column, which rows have no cell, and which one that says nothing."""
+    if bad is None or not bad.any():
+        return {}
+    rows = np.flatnonzero(bad)
+    unread = np.zeros(len(bad), bool)
+    unread[rows[there(batch[name], rows)]] = True
+    return {(cause, name): mask for cause, mask in ((NO_CELL, bad & ~unread), (BAD_CELL, unread)) if mask.any()}
 
 
 def without_level(batch: pa.RecordBatch, schema: Schema) -> Found:
     """Which rows have cells that the columns of a schema have no level for."""
     table = Table.of(batch, columns=list(schema), dimensions=len(schema))
-    found = {}
+    found: Found = {}
     for j, (name, column) in enumerate(schema.items()):
         codes = column.encode(table.column(j), f"Column {name!r}").codes
-        for cause, mask in (
-            (BEYOND, codes == OUTSIDE),
-            (NO_WORD, codes == UNFORESEEN),
-            (BAD_CELL, (codes < 0) & (codes != OUTSIDE) & (codes != UNFORESEEN)),
-        ):
-            if mask.any():
-                found[cause, name] = mask
+        beyond, no_word = codes == OUTSIDE, codes == UNFORESEEN
+        found |= {(cause, name): mask for cause, mask in ((BEYOND, beyond), (NO_WORD, no_word)) if mask.any()}
+        found |= without_value(batch, name, (codes < 0) & ~beyond & ~no_word)
     return found
 
 

@@ -21,7 +21,7 @@ from scumble.sources.paths import File
 from scumble.sources.source import BELOW_A_TITLE, changed, cut
 from scumble.sources.text import Transcoded, no_wide_characters, not_text, spelt, without_marks
 from scumble.tables.cells import NO_VALUE
-from scumble.tables.roles import Roles, converted
+from scumble.tables.roles import Roles, converted, money
 
 BLOCK = HEAD
 """Bytes of text a block; a line must fit into one."""
@@ -105,6 +105,7 @@ class Delimited(Format):
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
         self.ragged = self.repeated = 0
         self.undecoded.clear()
+        self.money.clear()
         if file.path != "-":  # standard input cannot be read twice: there, with care from the beginning
             try:
                 for batch, share in self._batches(file, roles, skip, _quick_types(roles)):
@@ -116,7 +117,9 @@ class Delimited(Format):
                 pass
         for batch, share in self._batches(file, roles, skip, dict.fromkeys(roles, pa.string()), careful=invalid):
             self._look_for_names(batch, roles)
-            yield Read(converted(self._with_points(self._unmarked(batch, file, skip, invalid), roles), roles), share)
+            text = self._with_points(self._unmarked(batch, file, skip, invalid), roles)
+            self.money.update(money(text, roles))
+            yield Read(converted(text, roles), share)
             skip += batch.num_rows
 
     def _look_for_names(self, batch: pa.RecordBatch, roles: Roles) -> None:

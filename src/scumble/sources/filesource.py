@@ -72,6 +72,10 @@ class FileSource(Source):
         return sum((reader.undecoded for reader in self._readers), Counter())
 
     @property
+    def money(self) -> Counter[tuple[str, str]]:
+        return sum((reader.money for reader in self._readers), Counter())
+
+    @property
     def repeated(self) -> int:
         return sum(reader.repeated for reader in self._readers)
 

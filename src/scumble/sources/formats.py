@@ -58,6 +58,8 @@ class Format(ABC):
         """Lines with too few or too many cells, dropped since the file was opened last."""
         self.undecoded: Counter[str] = Counter()
         """Cells, by column, whose bytes are no text in the encoding: read as missing since the file was opened last."""
+        self.money: Counter[tuple[str, str]] = Counter()
+        """Cells, by column and sign of money, that were read as numbers since the file was opened last."""
         self.repeated = 0
         """Rows that are the column names once more, as where files were joined: since the file was opened last."""
         self.late: dict[str, None] = {}

@@ -13,8 +13,8 @@ from scumble.errors import UNPUBLISHED, DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
 from scumble.machine.later import pa
 from scumble.schema.kinds import read_as, unread
-from scumble.schema.spelling import numbers, numbers_read, others
-from scumble.sources.causes import BEYOND, bad_cells
+from scumble.schema.spelling import numbers_read, others
+from scumble.sources.causes import BAD_CELL, BEYOND, bad_cells
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.crew import Crew
 from scumble.sources.source import Piece, Source
@@ -172,10 +172,12 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
         batch = batch.drop_columns([tally.label])
     spec = tally.sketches[0].spec
     bad: dict[str, np.ndarray] = {}
+    said: dict[str, np.ndarray] = {}  # those that hold something
     with contextlib.suppress(ScumbleError):
         for (cause, name), mask in bad_cells(batch, spec).items():
             if cause != BEYOND:  # what a schema leaves out by itself is no error
                 bad[name] = bad.get(name, False) | mask
+                said |= {name: mask} if cause == BAD_CELL else {}
     if not bad:
         return DataError(f"{source.place(position, batch.num_rows, 0).split(', ')[0]}: {problem}")
     total = sum(int(mask.sum()) for mask in bad.values())
@@ -183,28 +185,31 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     told = ", ".join(f"{int(mask.sum()):,} in column {name!r}" for name, mask in list(bad.items())[:10])
     cells = "1 cell is" if total == 1 else f"{total:,} cells are"
     drop = "leave such rows out with --invalid drop (invalid='drop')"
-    hint, what = f"{numbers_read(source.decimal)}; correct them, or {drop}", "missing, not a number or not finite"
-    whole = [name for name, mask in bad.items() if mask.all() and len(mask) > 1]
+    hint, what = f"correct them, or {drop}", "missing, not a number or not finite"
+    whole = [name for name, mask in bad.items() if name in said and mask.all() and len(mask) > 1]
     if isinstance(spec, TableSpec):
         what = "missing, unreadable, not finite or words that the schema does not have"
         hint = (
             "correct them, declare the column with missing = true in the schema file (missing=True; a category also "
             f"with other = true), or {drop}"
         )
-        refused = [name for name in (*whole, *bad) if spec.schema[name].refused()]
+        refused = [name for name in (*whole, *said) if spec.schema[name].refused()]
         if refused:
             column, each = spec.schema[refused[0]], "each cell is" if refused[0] in whole else "cells are"
             why, reads = column.refused(source.decimal), others(column.kind, source.decimal)
             hint = f"in {refused[0]!r} {each} missing or {why}: {hint}{reads}"
     elif spec.kinds.keys() & bad.keys():
-        written = read_as(next(spec.kinds[name] for name in (*whole, *bad) if name in spec.kinds), source.decimal)
-        what, hint = unread(map(spec.kinds.get, bad)), written if whole else f"{written}; {hint}"
+        what = unread(map(spec.kinds.get, bad))
+        written = [read_as(spec.kinds.get(name), source.decimal) for name in (*whole, *said)]
+        hint = "; ".join([*written[:1], *([hint] if not whole else [])])
     elif whole:
         hint = (
             f"what is {whole[0]!r}? Text: name it in --categories. Dates or times: --dates, --times "
-            "(dates=, times=); yes and no: --booleans. Numbers are read as "
-            f"{numbers(source.decimal, 'or')}: write them so. Else leave it out of --columns (columns=)"
+            f"(dates=, times=); yes and no: --booleans; {numbers_read(source.decimal)}: write them so. Else leave it "
+            "out of --columns (columns=)"
         )
+    elif said:
+        hint = f"{numbers_read(source.decimal)}; {hint}"
     if source.repeated:
         hint = f"some lines are the column names once more, as where files were joined: take them out; {hint}"
     where = source.place(position, batch.num_rows, first)

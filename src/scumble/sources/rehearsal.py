@@ -289,7 +289,7 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
     decides = f"{widest!r} has the most levels, {sizes[widest]:,}"
     apart = f"tell at most {levels:,} of a column apart" if levels < sizes[widest] else "tell them all apart"
     decides += f"; pairs {apart}." if pairs else ", and no pair is published."
-    told = [no_pairs(job.budget.pure)] if spec.pairs and not pairs else few_cells(sizes, levels)
+    told = few_cells(sizes, levels) if pairs else [no_pairs(job.budget.pure)] if spec.pairs else []
     if 0 < pairs < len(spec.pairs) / 2:
         told.insert(0, few_pairs(pairs, len(spec.pairs), planner.columns_of_all_pairs(n), job.budget.pure))
     return Rehearsal(

@@ -125,6 +125,11 @@ class Source(ABC):
         return {}
 
     @property
+    def money(self) -> Mapping[tuple[str, str], int]:
+        """Cells of a text file, by column and sign of money, that were read as numbers."""
+        return {}
+
+    @property
     def repeated(self) -> int:
         """Rows that are the column names once more, as where files were joined."""
         return 0

@@ -19,7 +19,7 @@ from scumble.releasing.gate import begin_with_noise
 from scumble.schema.column import Strays as OfBatch
 from scumble.schema.kinds import read_as
 from scumble.schema.strays import Strays
-from scumble.schema.told import NO_CLASS, left_out, many_unread, misnamed, private, repeated, undecoded
+from scumble.schema.told import NO_CLASS, currencies, left_out, many_unread, misnamed, private, repeated, undecoded
 from scumble.sketch import Readings, Sketch
 from scumble.sources.causes import NO_PERSON, Causes, bad_cells
 from scumble.sources.causes import Found as Bad
@@ -115,7 +115,9 @@ class Tally:
         counted where they do not stand. As private as the rows: it belongs in nothing that is kept.
         """
         lines = [private(stray) for stray in self.astray(source)]
-        lines += undecoded(source.undecoded, ", since the build was resumed" if self.strays.resumed else "")
+        since = ", since the build was resumed" if self.strays.resumed else ""
+        lines += undecoded(source.undecoded, since)
+        lines += currencies(source.money, since)
         lines += repeated(source.repeated)
         if self.dropped:
             lines[:0] = [left_out(self.dropped, self.left_out()), *self._unread(source.decimal)]

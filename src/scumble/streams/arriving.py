@@ -34,6 +34,7 @@ def counted(
     source = open_source(X, **reading)
     try:
         others = [] if person is None else [person]
+        source.require(others)  # by itself: a column that is counted may be what was meant
         source.require([*sketch.columns, *others])
         roles = roles_by(sketch.spec.kinds, roles_of(sketch.spec.kernel, sketch.columns))
         one_pass(source, {**roles, **dict.fromkeys(others, "category")}, tally)

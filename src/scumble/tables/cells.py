@@ -40,12 +40,15 @@ NUMBER_TEXT = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z"
 """How text says a number: as in CSV files, without words for what is not finite."""
 BLANK = "[ \u00a0\u2009\u202f]"
 """Also those that do not break, or are thin: spreadsheets put them between thousands and before signs."""
+SIGNS = "$€£¥"
+"""Of money."""
 DRESSED_NUMBER = (
-    rf"^([+-]?[$€£¥]?{BLANK}?|[$€£¥]{BLANK}?[+-])"
-    rf"([0-9]{{1,3}}(,[0-9]{{3}})+|[0-9]{{1,3}}({BLANK}[0-9]{{3}})+|[0-9]+)(\.[0-9]*)?{BLANK}?[$€£¥%]?$"
+    rf"^([+-]?[{SIGNS}]?{BLANK}?|[{SIGNS}]{BLANK}?[+-])"
+    rf"([0-9]{{1,3}}(,[0-9]{{3}})+|[0-9]{{1,3}}({BLANK}[0-9]{{3}})+|[0-9]+)(\.[0-9]*)?{BLANK}?[{SIGNS}%]?$"
 )
-"""A number as people write it: money, percent (12 % is 12), thousands apart. A comma is never a decimal point."""
-DRESS = rf"[$€£¥%,]|{BLANK}"
+"""A number as people write it: money, percent (12 % is 12), thousands apart. A comma is never a decimal
+point. Of which currency it is, nobody asks."""
+DRESS = rf"[{SIGNS}%,]|{BLANK}"
 _DRESSED = re.compile(DRESSED_NUMBER[:-1] + r"\Z")
 NO_VALUE = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
 """What text files write where there is no value."""

@@ -7,13 +7,14 @@ is "tokens". A column that is merely passed on is "any".
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scumble.checks import by_column
 from scumble.errors import ParameterError
 from scumble.machine.later import pa, pc, pt
-from scumble.tables.cells import DRESS, DRESSED_NUMBER, NO_VALUE
+from scumble.tables.cells import DRESS, DRESSED_NUMBER, NO_VALUE, SIGNS
 
 if TYPE_CHECKING:
     from scumble.kernels import Kernel
@@ -64,6 +65,23 @@ def numbers_from_text(column: pa.Array) -> pa.Array:
     text = pc.if_else(pc.equal(text, "true"), "1", pc.if_else(pc.equal(text, "false"), "0", text))
     readable = pc.match_substring_regex(text, _NUMBER)
     return pc.cast(pc.if_else(readable, text, pa.scalar(None, text.type)), pa.float64())
+
+
+def money(batch: pa.RecordBatch, roles: Roles) -> Counter[tuple[str, str]]:
+    """How many cells of text that are read as numbers have which sign of money, by column and sign.
+
+    >>> batch = pa.record_batch({"price": ["$5", "€ 5", "5", "$7", "$ kg"], "name": ["$5", "a", "b", "c", "d"]})
+    >>> money(batch, {"price": "number", "name": "category"})
+    Counter({('price', '$'): 2, ('price', '€'): 1})
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if roles.get(name) == "number" and pt.is_string(column.type):
+            dear = column.filter(pc.match_substring_regex(column, f"[{SIGNS}]"))
+            dear = dear.filter(pc.is_valid(numbers_from_text(dear)))
+            for sign in SIGNS if len(dear) else "":
+                found[name, sign] += pc.sum(pc.match_substring(dear, sign)).as_py()
+    return +found
 
 
 def converted(batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:

@@ -43,6 +43,8 @@ from scumble.views.mixture import Condition
 By = str | Iterable[str] | None
 BEYOND = 0.25
 """The part of an interval's error that bounds on counts may have."""
+ALL = Estimate(1.0, 1.0, 1.0, 0.0)
+"""The share of all records."""
 SURE = 0.95
 """With such a confidence a group has records, or whoever draws some of it is told."""
 
@@ -88,7 +90,11 @@ class Asking(Framing):
         interval allows for the noise, too."""
         total = self._answers.total
         all_of = interval(total.value, total.variance, checks.confidence(confidence), 0.0)
-        return self._each(where, by, lambda asked: part_of(self._count(asked, confidence), all_of))
+
+        def share(asked: Question) -> Estimate:
+            return ALL if asked.everybody else part_of(self._count(asked, confidence), all_of)
+
+        return self._each(where, by, share)
 
     def sum(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
         """The sum of a column of numbers; missing cells count nothing.

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from scumble.schema import Schema
 from scumble.tabular.answers import Answers
-from scumble.tabular.rows import pandas
+from scumble.tabular.rows import library
 from scumble.views import agreement
 from scumble.views.agreement import Modelled, Rehearsed, misfits
 from scumble.views.evidence import View
@@ -69,7 +69,7 @@ class Faithfulness:
 
 def faithfulness(answers: Answers, schema: Schema) -> Faithfulness:
     """The report of a release."""
-    pd = pandas()
+    pd = library("pandas")
     found = _Tables(answers, len(schema))
     names = list(schema)
     alone = [
@@ -84,7 +84,7 @@ def faithfulness(answers: Answers, schema: Schema) -> Faithfulness:
     d = len(names)
     return Faithfulness(
         pd.DataFrame(alone),
-        pd.DataFrame(pairs, columns=columns),
+        pd.DataFrame(pairs, columns=columns).astype({"measured": bool, "misfit": bool}),  # there may be no pair
         found.chi2(),
         d * (d - 1) * (d - 2) // 6,
         {n: found.chance(n) for n in (1_000, 10_000, 100_000)},
@@ -184,17 +184,20 @@ def _words(report: Faithfulness) -> list[str]:
         "How faithful synthetic rows are, by the release's own knowledge (total variation: the share of rows that "
         "would have to be in another cell):",
         f"- Columns alone: {columns.variation.mean():.3f} on average is to be expected, most for {one.column!r} "
-        f"({one.variation:.3f}).",
+        f"({one.variation:.3f})."
+        if len(columns) > 1
+        else f"- The column alone: {one.variation:.3f} is to be expected.",
     ]
     if len(pairs):
         worst = pairs.sort_values("variation", ascending=False).head(WORST)
         listed = "; ".join(f"{row.first} × {row.second} ({row.variation:.3f})" for row in worst.itertuples())
-        told.append(f"- Pairs of columns: {pairs.variation.mean():.3f} on average; most for {listed}.")
+        most = "; most for" if len(pairs) > WORST else ":"
+        told.append(f"- Pairs of columns: {pairs.variation.mean():.3f} on average{most} {listed}.")
     chance = ", ".join(f"{share:.3f} in {rows:,} rows" for rows, share in report.chance.items())
     told.append(f"- By chance a sample differs from its own law as well: by {chance}.")
     told.append(
         f"- The model's tables and the published ones differ by χ² = {report.chi2:.2f} per cell (about 1 is noise "
-        f"alone){'' if report.pairs.misfit.any() else ', and no pair shows more than that'}."
+        f"alone){', and no pair shows more than that' if len(pairs) and not report.pairs.misfit.any() else ''}."
     )
     return [*told, *_misfits(report), *_unknown(report)]
 

@@ -16,7 +16,7 @@ from scumble.schema.date import Date
 from scumble.tables.beside import free
 from scumble.tabular.estimate import Estimate
 from scumble.tabular.questions import Part, Question, Where, parts, place_of
-from scumble.tabular.rows import pandas
+from scumble.tabular.rows import library
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -180,7 +180,7 @@ def _row(labels: dict[str, Any], answers: dict[str, float]) -> dict[str, Any]:
 
 def frame(rows: list[dict[str, Any]], remarks: tuple[str, ...]) -> DataFrame:
     """The rows; what must be known of them stands in its ``attrs``."""
-    found: DataFrame = pandas().DataFrame(rows)
+    found: DataFrame = library("pandas").DataFrame(rows)
     if remarks:
         found.attrs["remarks"] = list(remarks)
     return found

@@ -16,11 +16,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from scumble.schema.column import Column
 from scumble.schema.number import Number
 from scumble.tabular.answers import Answers
+from scumble.views.mixture import at_level
 
 TIMES = 3.0
 """A heap has more records than so many times those beside it ..."""
@@ -72,7 +71,7 @@ def _holds_zero(column: Column, cell: int) -> bool:
 
 
 def _at_bound(answers: Answers, place: int, size: int, cells: tuple[int, int, int]) -> float:
-    here, there, next_ = (answers.count([(1.0, {place: np.eye(size)[cell]})]) for cell in cells)
+    here, there, next_ = (answers.count([(1.0, {place: at_level(cell, size)})]) for cell in cells)
     error = math.sqrt(max(here.variance + there.variance, 1e-12))
     beside = max(there.value, 0.0)
     usual = max(beside, beside**2 / max(next_.value, error))
@@ -93,6 +92,6 @@ def remark(name: str, ends: list[str]) -> str:
 
 
 def _is_heap(answers: Answers, place: int, size: int, at: int, beside: int) -> bool:
-    here, there = (answers.count([(1.0, {place: np.eye(size)[level]})]) for level in (at, beside))
+    here, there = (answers.count([(1.0, {place: at_level(level, size)})]) for level in (at, beside))
     error = math.sqrt(here.variance + TIMES**2 * there.variance)
     return here.value > SHARE * answers.total.value and here.value > TIMES * max(there.value, 0.0) + SURE * error

@@ -20,6 +20,8 @@ from scumble.tabular.answers import Answers, over
 from scumble.tabular.estimate import Estimate, deviations
 from scumble.tabular.questions import Floats, Question, sums_between, zero_if_tiny
 
+NO_DATE: Any = np.datetime64("NaT")
+
 
 def quantile(
     answers: Answers,
@@ -32,13 +34,14 @@ def quantile(
 ) -> Estimate:
     """The value below which a share `q` of the records that meet a condition lies, of an ordered column.
 
-    `between`: for each level the shares of the records that surely meet the condition, and that may.
+    Where none is expected there is no value, NaN or, of dates, NaT, and the interval is the whole line. `between`: for
+    each level the shares of the records that surely meet the condition, and that may.
     """
     cuts = column.cuts
     shares = np.maximum(answers.model.table([place], asked.even)[: cuts.size], 0.0)
     if not shares.sum() > 0:
         low, high = _at(column, [0, cuts.size - 1], [0.0, 1.0])
-        return Estimate(math.nan, low, high, math.inf)
+        return Estimate(NO_DATE if column.kind == "date" else math.nan, low, high, math.inf)
     few, many = (side[: cuts.size] for side in between)
     records = answers.total.value
 

@@ -68,6 +68,16 @@ class Question:
         """Whether it cuts a cell."""
         return self.sure is not self.even
 
+    @property
+    def everybody(self) -> bool:
+        """Whether nothing is asked for that some record might not meet.
+
+        >>> whoever, nobody = [(1.0, {})], []
+        >>> Question(whoever, whoever, whoever).everybody, Question(nobody, nobody, nobody).everybody
+        (True, False)
+        """
+        return [*self.even] == [(1.0, {})]
+
     def ends(self, column: int, lowest: Floats, highest: Floats) -> tuple[float, float]:
         """The least and the largest value that may be meant, of a column's levels that have such; NaN: some have none.
 
@@ -184,7 +194,7 @@ def place_of(schema: Schema, name: Any) -> int:
 
 def names_of(by: str | Iterable[str], argument: str = "by") -> list[str]:
     """One name or several, as an argument gives them."""
-    names = [by] if isinstance(by, str) else list(by)
+    names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else []
     if not names:
         raise parameter(argument, "a column, or several", by)
     for place, name in enumerate(names):
@@ -229,7 +239,7 @@ def parts(
 
 def _gone(column: Column) -> list[Part]:
     """The missing cells, if there can be any."""
-    return [Part(column.levels[-1], np.eye(column.size)[-1])] if column.missing else []
+    return [Part(column.levels[-1], mixture.at_level(-1, column.size))] if column.missing else []
 
 
 def _shared_out(line: int, runs: int) -> list[int]:

@@ -6,6 +6,7 @@ and whoever has seen one knows the types of all.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
 from typing import Any, Literal, get_args
 
@@ -17,9 +18,11 @@ Format = Literal["pandas", "polars", "arrow"]
 
 
 def require(format: str) -> None:
-    """Refuse an unknown container before rows are drawn."""
+    """Refuse a container that is not known, or not installed, before rows are drawn."""
     if format not in get_args(Format):
         raise parameter("format", " or ".join(map(repr, get_args(Format))), format)
+    if format != "arrow":
+        library(format)
 
 
 def together(batches: Iterable[pa.Table]) -> pa.Table:
@@ -32,25 +35,22 @@ def held(rows: pa.Table, schema: Schema, format: Format) -> Any:
     if format == "arrow":
         return rows
     if format == "polars":
-        import polars as pl
-
-        return pl.from_arrow(rows)
+        return library("polars").from_arrow(rows)
     return _pandas(rows, schema)
 
 
-def pandas() -> Any:
-    """The library. Answers by group and rows are held in its frames; whoever asks for neither can do without."""
+def library(name: str) -> Any:
+    """pandas or polars, in whose frames rows and answers by group are held: whoever asks for neither can do without."""
     try:
-        import pandas
+        return importlib.import_module(name)
     except ModuleNotFoundError:
         raise ParameterError(
-            "The answer is a pandas frame, and pandas is not installed. Hint: pip install pandas."
+            f"The answer is a {name} frame, and {name} is not installed. Hint: pip install {name}."
         ) from None
-    return pandas
 
 
 def _pandas(rows: pa.Table, schema: Schema) -> Any:
-    pd = pandas()
+    pd = library("pandas")
     gaps = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
     frame = {}
     for name, column in schema.items():

@@ -30,6 +30,17 @@ Condition = Sequence[tuple[float, Product]]
 EVERYTHING: Condition = ((1.0, {}),)
 
 
+def at_level(level: int, levels: int) -> Floats:
+    """The weights of a condition that one level of a column meets; of none but it, however many there are.
+
+    >>> at_level(-1, 3)
+    array([0., 0., 1.])
+    """
+    weights = np.zeros(levels)
+    weights[level] = 1.0
+    return weights
+
+
 @dataclass(frozen=True)
 class Mixture:
     """A mixture of products.

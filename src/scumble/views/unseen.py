@@ -77,7 +77,7 @@ import numpy.typing as npt
 
 from scumble.views.columnsums import ColumnSums
 from scumble.views.evidence import Evidence, View
-from scumble.views.mixture import Condition, Mixture, Product
+from scumble.views.mixture import Condition, Mixture, Product, at_level
 
 Floats = npt.NDArray[np.float64]
 
@@ -296,7 +296,7 @@ class Unseen:
         """s(1 − s) of the share s of each column's cells that are missing, or may be by one standard deviation."""
         found = []
         for j, column in enumerate(self.seen.columns):
-            own, share = self.sums.sum(j, np.eye(column.levels)[-1]), float(self.marginals[j][-1])
+            own, share = self.sums.sum(j, at_level(-1, column.levels)), float(self.marginals[j][-1])
             most = min(max(own.value + math.sqrt(own.variance), 0.0) / self.seen.count, 0.5)
             found.append(max(share * (1 - share), most * (1 - most)) if column.missing else 0.0)
         return found
