@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import scumble
 from scumble.planning.wanted import EPSILONS, as_error
+from scumble.privacy import calibrate
 from scumble.privacy.odds import belief
 
 KERNEL = scumble.EuclideanKernel(1.0)
@@ -140,3 +142,31 @@ def test_sparse_queries_are_told_to_err_more() -> None:
         scumble.plan(50_000, 6, 1.0, kernel=KERNEL, density=density).relative_error for density in (0.3, 0.03, 0.003)
     ]
     assert errors[0] < errors[1] / 2 < errors[2] / 4
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("density", [0.5, 0.1, 0.01])
+@pytest.mark.parametrize("bounds", [None, (0.0, 100.0)])
+def test_the_count_gets_what_makes_densities_err_least(delta: float, density: float, bounds: object) -> None:
+    """By every whole percent that there is, with the noise that each would have: none is better by a thousandth."""
+    n, kernel = 20_000, scumble.EuclideanKernel(3.0)
+    chosen = scumble.plan(n, 1, 0.5, delta, kernel, density=density, bounds=bounds)
+    usual = calibrate(chosen.rows, epsilon=0.5, delta=delta)
+    spec = scumble.Sketch(kernel, 1, seed=0, **chosen.parameters()).spec
+    noisy, plain = (spec.layout.relative_error(v, n, density) for v in (usual.counter_variance, 0.0))
+    of_sum = (noisy**2 - plain**2) * np.pi / 2.0
+
+    def error(share: Fraction) -> float:
+        one = calibrate(chosen.rows, epsilon=0.5, delta=delta, count_share=share, mechanism=usual.law.name)
+        of_count = (one.count_variance or 0.0) / n**2
+        return float(np.sqrt(of_sum * one.counter_variance / usual.counter_variance + of_count))
+
+    errors = {k: error(Fraction(k, 100)) for k in range(2, 26)}
+    assert errors[round(100 * chosen.count_share)] <= 1.001 * min(errors.values())
+    assert round(100 * chosen.count_share) in errors
+
+
+def test_denser_records_want_a_quieter_count() -> None:
+    shares = [scumble.plan(10**5, 8, 1.0, 1e-6, KERNEL, density=rho).count_share for rho in (0.02, 0.1, 0.3)]
+    assert shares[0] < shares[1] < shares[2]
+    assert shares == [0.02, 0.08, 0.21]  # ρ/(1 + ρ), but for queries that lie less densely than is typical
