@@ -77,11 +77,11 @@ def test_cells_that_are_missing_may_be_missing_together() -> None:
 
 
 def test_numbers_that_are_mostly_zero_may_be_above_it_together() -> None:
-    """Of two columns with a cell for zero alone, or of one and missing cells; not of one and a word."""
+    """Of two columns with a cell for zero alone, or of one and missing cells, or words; not of one and a line."""
     counts = [np.array([0.8, 0.1, 0.06, 0.04]) * N, np.array([0.85, 0.05, 0.05, 0.05]) * N]
     above, zeros = np.array([0.0, 1.0, 1.0, 1.0]), math.sqrt(0.8 * 0.2 * 0.85 * 0.15)
     lone, line = Column(4, 4, lone=0), Column(4, 4)
-    for one, two, phi in ((lone, lone, ANY), (lone, line, UNKNOWN_LINES), (lone, Column(4), UNKNOWN)):
+    for one, two, phi in ((lone, lone, ANY), (lone, line, UNKNOWN_LINES), (lone, Column(4), ANY)):
         assert deviation(of((one, two), counts), above, above) == pytest.approx(phi * zeros * N)
     third = np.eye(4)[2]  # 0.06 of all, 0.3 of what is not zero: 0.06 · 0.94 in all, 0.8 · 0.2 · 0.3² of that by zeros
     variance = UNKNOWN_LINES**2 * 0.06 * 0.94 + (ANY**2 - UNKNOWN_LINES**2) * 0.8 * 0.2 * 0.3**2

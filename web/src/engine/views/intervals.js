@@ -150,11 +150,10 @@ export class Reading {
   // φ² times the unseen part of two conditions whose pair was not measured.
   #apart(i, j, one, two) {
     const usual = this.#correlation(i, j) ** 2;
-    const missing = (k, gaps, { total, gaps: own }) => (this.runs[k] ? 0 : gaps * Math.max(total - own, 0)); // beside a word
-    const beside = missing(j, one.gaps, two) + missing(i, two.gaps, one);
+    const [any, missing] = [ANY, MISSING].map((phi) => Math.max(phi ** 2 - usual, 0));
+    const beside = (k, { gaps, zeros }, word) => (this.runs[k] ? 0 : (missing * gaps + any * zeros) * Math.max(word.total - word.gaps, 0));
     const alone = ({ gaps, zeros }) => gaps + zeros;
-    const gaps = Math.max(ANY ** 2 - usual, 0) * alone(one) * alone(two) + Math.max(MISSING ** 2 - usual, 0) * beside;
-    return usual * one.total * two.total + gaps;
+    return usual * one.total * two.total + any * alone(one) * alone(two) + beside(j, one, two) + beside(i, two, one);
   }
 
   // The same of two whose pair was measured.
