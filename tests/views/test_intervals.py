@@ -429,6 +429,20 @@ def test_of_missing_cells_the_cells_tell_how_they_move_a_column() -> None:
     assert math.sqrt(reading.unseen.gaps(asked)) == pytest.approx(MISSING * 20_000 * math.sqrt(0.02 * 0.98), rel=0.05)
 
 
+def test_a_tie_of_usual_size_is_not_ruled_out_where_rehearsals_have_none(reading: Reading) -> None:
+    """Rehearsals that never err leave the model's word; but cells and a usual tie count in a sum of both signs."""
+    asked: Condition = [(1.0, {0: np.array([1.0, 1.0, -1.0, -1.0, 0.0, 0.0]), 1: [1, 0, 0]})]
+    own, told = _own(reading, asked), by_groups(reading.evidence, reading.unseen.marginals, asked)
+    assert told is not None
+    sure = Estimate(own.value, 1e-9)
+    hidden = reading.unseen.hidden(asked, own.variance)
+    assert hidden > own.variance / 2
+    assert (
+        reading._both(sure, asked, told, signed=True).variance > 0.7 * hidden
+    )  # three quarters, of two as sure readings with half of their noise in common
+    assert reading._both(sure, asked, told, signed=False).variance < 0.5 * hidden
+
+
 def _own(reading: Reading, asked: Condition) -> Estimate:
     """What views alone tell of a condition on the first two columns."""
     told, view = by_groups(reading.evidence, reading.unseen.marginals, asked), reading.evidence.pair((0, 1))

@@ -77,11 +77,11 @@ def test_cells_that_are_missing_may_be_missing_together() -> None:
 
 
 def test_numbers_that_are_mostly_zero_may_be_above_it_together() -> None:
-    """Of two columns with a cell for zero alone, or of one and missing cells; not of one and a word."""
+    """Of two columns with a cell for zero alone, or of one and missing cells, or words; not of one and a line."""
     counts = [np.array([0.8, 0.1, 0.06, 0.04]) * N, np.array([0.85, 0.05, 0.05, 0.05]) * N]
     above, zeros = np.array([0.0, 1.0, 1.0, 1.0]), math.sqrt(0.8 * 0.2 * 0.85 * 0.15)
     lone, line = Column(4, 4, lone=0), Column(4, 4)
-    for one, two, phi in ((lone, lone, ANY), (lone, line, UNKNOWN_LINES), (lone, Column(4), UNKNOWN)):
+    for one, two, phi in ((lone, lone, ANY), (lone, line, UNKNOWN_LINES), (lone, Column(4), ANY)):
         assert deviation(of((one, two), counts), above, above) == pytest.approx(phi * zeros * N)
     third = np.eye(4)[2]  # 0.06 of all, 0.3 of what is not zero: 0.06 · 0.94 in all, 0.8 · 0.2 · 0.3² of that by zeros
     variance = UNKNOWN_LINES**2 * 0.06 * 0.94 + (ANY**2 - UNKNOWN_LINES**2) * 0.8 * 0.2 * 0.3**2
@@ -161,3 +161,13 @@ def test_what_seems_to_be_empty_may_hold_what_its_noise_hides() -> None:
     hidden = math.sqrt(found.sums.sum(0, asked[0]).variance)
     assert 18 < hidden < 20 and deviation(found, *asked) == pytest.approx(POOLED * math.sqrt(hidden * N * 0.16))
     assert deviation(found, np.array([0.0, 0.0, 1.0, 1.0]), np.eye(2)[0]) == 0.0
+
+
+def test_of_a_tie_that_noise_may_hide_a_fit_tells_no_more_than_its_cells_and_what_is_usual() -> None:
+    """The posterior variance: the tie's own where cells tell nothing, the cells' where they tell all."""
+    found, asked = of((Column(4), Column(4, 4)), [FLAT, RISING]), {0: np.eye(4)[1], 1: np.array([1.0, 1.0, -1.0, -1.0])}
+    usual = UNKNOWN**2 * N**2 * 3 / 16 * float(np.mean(RISING / N * 4 * (asked[1] - RISING @ asked[1] / N) ** 2))
+    for noise in (usual, usual / 1e6, usual * 1e6):
+        assert found.hidden([(1.0, asked)], noise) == pytest.approx(1 / (1 / usual + 1 / noise))
+        assert found.hidden([(-2.0, asked)], noise) == pytest.approx(1 / (0.25 / usual + 1 / noise))
+    assert found.hidden([(1.0, asked)], 0.0) == 0.0

@@ -23,11 +23,12 @@ off by the rest at least (`apart`).
 **A sum whose weights have both signs asks for a tie**: how far a condition moves a column, which is what means and
 quantiles ask. A fit that noise lets do without a tie counts cells about as well as one that has it; but of such a sum
 it says nought, and so do the worlds of its rehearsals. So there the model's variance is at least what its distance from
-the cells shows (`apart`), and what missing cells usually have to do with other columns (`unseen`). Then the cells
-count, whose law is exact: no variance becomes larger than theirs. And a sum over the records that meet two conditions
-or more is no surer than its part in the sum of each measured pair (`_of_pairs`). Of 4,140
-quantiles within conditions (six made tables, ten releases of each at ε = 0.3, 1 and 3) 4,116 held, where 3,833 had by
-the model's shares alone; between their ends lay 0.44, 0.25 and 0.22 of the records, where it had been 0.35, 0.23, 0.21.
+the cells shows (`apart`), what missing cells usually have to do with other columns, and what the noise of the cells
+hides of a tie of usual size (`unseen`). Then the cells count, whose law is exact: no variance becomes larger than
+theirs. And a sum over the records that meet two conditions or more is no surer than its part in the sum of each
+measured pair (`_of_pairs`). Of 4,140 quantiles within conditions (six made tables, ten releases of each at ε = 0.3, 1
+and 3) 4,116 held, where 3,833 had by the model's shares alone, before ties of usual size counted; between their ends
+lay 0.44, 0.25 and 0.22 of the records, where it had been 0.35, 0.23, 0.21.
 
 **No count is surer than the columns it is made of** (`_scaled`). A fit may take a word for empty that has some fifty
 records or none, and then it takes all of them for empty that are of one sort. But if it had fifty, the usual part of
@@ -295,7 +296,8 @@ class Reading:
         own = Estimate(modelled.value + own.value - self.model.share(told) * self.evidence.count, own.variance)
         off = apart(own, modelled)
         if signed:
-            modelled = replace(modelled, variance=max(modelled.variance, off, self.unseen.gaps(condition)))
+            hidden = max(self.unseen.gaps(condition), self.unseen.hidden(condition, own.variance))
+            modelled = replace(modelled, variance=max(modelled.variance, off, hidden))
         value, weight = combined(own, modelled, SHARED_NOISE)
         variance = spread(own, modelled, weight, SHARED_NOISE)
         least = max((1 - weight) ** 2 * off, self.unseen.drowned(condition, own.variance))

@@ -35,6 +35,8 @@ was billed and what was paid. That the one is not zero tells as a rule that the 
 zeros and other numbers of two columns any dependence is allowed for, and so it is between zeros of the one and missing
 cells of the other. On a made table where it was so (ε = 1, 15 columns, the two not counted together) the median of the
 one where the other is above zero was 0 (0 to 0), and held in none of eight releases; it does in all.
+And a word often says that a number is zero (a ship that is stationary has no speed): between zeros and words any
+dependence is allowed for, too.
 
 **No condition is rarer than its noise.** Of a level that holds less than its noise a fit may say that it is empty, and
 then all of its counts would surely be nought. So T is no less than one standard deviation of the column's own sum, over
@@ -52,6 +54,13 @@ for most columns, and still too narrow for some.
 φ = `LEAST` would make, is less than that of their noise, N. A fit then does without what was there, and so do the
 worlds of rehearsals. Whoever keeps V/(V + N) of what cells show, as is best, is off by the square V (N/(V + N))²; the
 variance is no less (`drowned`). Where cells are surer than that, it is nothing.
+
+A sum whose weights have both signs is that tie and nothing else, so there the fit's own variance counts, before cells
+and fit are weighed. Who knows nothing of a tie but its usual size (φ = `UNKNOWN`) and these cells knows it with the
+variance VN/(V + N): a fit to the same cells is no surer (`hidden`). Of means within words that hang together with the
+number 712 of 720 held, where 680 had (four made tables, twelve releases of each at ε = 0.3, 1 and 3, two of them with
+four in five cells missing), with root mean square errors 1 to 15 % less, in intervals 1.09 to 1.27 times as wide. On
+two where nothing hangs together they are 1.2 and 1.3 times as wide, and errors 6 and 8 % larger.
 
 Within the groups of a measured pair what its groups tell has come first, and little is left: φ is `WITHIN`. But words
 that were pooled have nothing in common except that they are rare; of them φ is `POOLED`.
@@ -136,13 +145,22 @@ class Unseen:
 
     def drowned(self, condition: Condition, noise: float) -> float:
         """The least variance of a count inside the view of a pair, whose own cells have so much noise."""
-        usual = 0.0
-        for coefficient, product in condition:
-            if len(product) < 2:
-                continue
-            each = (self._parts(j, np.asarray(weights, float)).total for j, weights in product.items())
-            usual += (LEAST * coefficient * self.seen.count) ** 2 * math.prod(each)
+        usual = self._tie(condition, LEAST)
         return usual * (noise / (usual + noise)) ** 2 if noise > 0 else 0.0
+
+    def hidden(self, condition: Condition, noise: float) -> float:
+        """The least variance of the model's sum, where weights have both signs: of what it may tell of the tie."""
+        usual = self._tie(condition, UNKNOWN)
+        return usual * noise / (usual + noise) if noise > 0 else 0.0
+
+    def _tie(self, condition: Condition, phi: float) -> float:
+        """The variance that a tie of this size makes, of pairs of conditions."""
+        variance = 0.0
+        for coefficient, product in condition:
+            if len(product) == 2:
+                each = (self._parts(j, np.asarray(weights, float)).total for j, weights in product.items())
+                variance += (phi * coefficient * self.seen.count) ** 2 * math.prod(each)
+        return variance
 
     def gaps(self, condition: Condition) -> float:
         """The variance of a count inside the view of a pair, by what missing cells may have to do with other columns.
@@ -172,9 +190,10 @@ class Unseen:
         usual = self._correlation(pair) ** 2
         alone = (one.gaps + one.zeros) * (two.gaps + two.zeros)
         variance = usual * one.total * two.total + max(ANY**2 - usual, 0.0) * alone
-        for j, gaps, other in ((pair[1], one.gaps, two), (pair[0], two.gaps, one)):
+        for j, part, word in ((pair[1], one, two), (pair[0], two, one)):
             if not self.seen.columns[j].ordered:
-                variance += max(MISSING**2 - usual, 0.0) * gaps * max(other.total - other.gaps, 0.0)
+                phi = max(MISSING**2 - usual, 0.0) * part.gaps + max(ANY**2 - usual, 0.0) * part.zeros
+                variance += phi * max(word.total - word.gaps, 0.0)
         return variance
 
     def _within(self, pair: tuple[int, int], one: _Parts, two: _Parts) -> float:

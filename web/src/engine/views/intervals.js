@@ -90,7 +90,8 @@ export class Reading {
       variance: cells.variance,
     };
     const off = apart(own, modelled.value);
-    const model = signed ? { ...modelled, variance: Math.max(modelled.variance, off, this.#missing(product, coefficient)) } : modelled;
+    const hidden = () => Math.max(this.#missing(product, coefficient), this.#hidden(product, coefficient, own.variance));
+    const model = signed ? { ...modelled, variance: Math.max(modelled.variance, off, hidden()) } : modelled;
     const { value, weight } = combined(own, model, SHARED_NOISE);
     const both = spread(own, model, weight, SHARED_NOISE);
     const drowned = this.#drowned(product, coefficient, own.variance);
@@ -150,11 +151,10 @@ export class Reading {
   // φ² times the unseen part of two conditions whose pair was not measured.
   #apart(i, j, one, two) {
     const usual = this.#correlation(i, j) ** 2;
-    const missing = (k, gaps, { total, gaps: own }) => (this.runs[k] ? 0 : gaps * Math.max(total - own, 0)); // beside a word
-    const beside = missing(j, one.gaps, two) + missing(i, two.gaps, one);
+    const [any, missing] = [ANY, MISSING].map((phi) => Math.max(phi ** 2 - usual, 0));
+    const beside = (k, { gaps, zeros }, word) => (this.runs[k] ? 0 : (missing * gaps + any * zeros) * Math.max(word.total - word.gaps, 0));
     const alone = ({ gaps, zeros }) => gaps + zeros;
-    const gaps = Math.max(ANY ** 2 - usual, 0) * alone(one) * alone(two) + Math.max(MISSING ** 2 - usual, 0) * beside;
-    return usual * one.total * two.total + gaps;
+    return usual * one.total * two.total + any * alone(one) * alone(two) + beside(j, one, two) + beside(i, two, one);
   }
 
   // The same of two whose pair was measured.
@@ -203,9 +203,20 @@ export class Reading {
 
   // The least variance of a count inside the view of a pair, whose own cells have so much noise.
   #drowned(product, coefficient, noise) {
-    const totals = [...product].map(([j, weights]) => this.#parts(j, weights).total);
-    const usual = (LEAST * coefficient * this.count) ** 2 * totals[0] * totals[1];
+    const usual = this.#tie(product, coefficient, LEAST);
     return noise > 0 ? usual * (noise / (usual + noise)) ** 2 : 0;
+  }
+
+  // The least variance of the model's sum, where weights have both signs: of what it may tell of the tie.
+  #hidden(product, coefficient, noise) {
+    const usual = this.#tie(product, coefficient, UNKNOWN);
+    return noise > 0 ? (usual * noise) / (usual + noise) : 0;
+  }
+
+  // The variance that a tie of this size makes.
+  #tie(product, coefficient, phi) {
+    const [one, two] = [...product].map(([j, weights]) => this.#parts(j, weights).total);
+    return (phi * coefficient * this.count) ** 2 * one * two;
   }
 
   // The variance of a count inside the view of a pair, by what missing cells may have to do with other columns.
