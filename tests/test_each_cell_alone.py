@@ -85,7 +85,7 @@ CELLS = [
     np.datetime64("2020-01-01T00", "h"),
     np.datetime64("2020-01-01T00:00:00", "ns"),
     np.datetime64(2**62, "s"),
-    np.datetime64("NaT"),
+    np.datetime64("NaT", "s"),
     dt.date(2020, 1, 1),
     dt.time(2, 30),
     dt.time(2, 30, fold=1),

@@ -20,7 +20,7 @@ from scumble.tabular.answers import Answers, over
 from scumble.tabular.estimate import Estimate, deviations
 from scumble.tabular.questions import Floats, Question, sums_between, zero_if_tiny
 
-NO_DATE: Any = np.datetime64("NaT")
+NO_DATE: Any = np.datetime64("NaT", "s")
 
 
 def quantile(
