@@ -70,9 +70,8 @@ def test_zeros_in_the_first_cell_are_no_heap_at_the_bound() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             above, below = found.count("year > 0"), found.count("year < -99")
-        assert (
-            above.value > 2_500 and below.value < 500
-        )  # of 3,000 and none: 25 standard errors or more, Laplace's tail is below 1e-14
+        # Of 3,000 and none: 25 standard errors or more, and Laplace's tail is below 1e-14 there.
+        assert above.value > 2_500 and below.value < 500
     assert above.standard_error < 100 and abs(above.value - 3_000) < 500
 
 
@@ -180,7 +179,8 @@ def test_where_nothing_can_heap_a_bound_is_one_value_of_its_cell() -> None:
     assert at_bounds("pay >= 100", "drop")[0].value == pytest.approx(0, abs=10)
     crowded = np.random.default_rng(1).exponential(10.0, 6_000)
     found = release(crowded, scumble.Number(0, 1_000, zeros=False))
-    assert found.count("year <= 0").value == 0 and found.count("year >= 1000").value == 0
+    for bound in ("year <= 0", "year >= 1000"):
+        assert found.count(bound).value == pytest.approx(0, abs=1e-9)
     assert found.count("year <= 0").high > 1_000
 
 
@@ -188,4 +188,4 @@ def test_only_a_bound_is_a_number_that_cells_can_tell() -> None:
     found = release(np.linspace(1951, 1989, 6_000), scumble.Number(1950, 1990))
     with pytest.raises(scumble.ParameterError, match="cannot tell a single one"):
         found.count("year == 1960")
-    assert found.count("year == 1990").value == 0
+    assert found.count("year == 1990").value == pytest.approx(0, abs=1e-9)
