@@ -89,3 +89,21 @@ def test_few_rows_that_do_well_are_preferred(monkeypatch: pytest.MonkeyPatch) ->
     assert chosen() == 8
     monkeypatch.setattr(later, "measurable", lambda spec: False)
     assert chosen() == 128
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [scumble.EuclideanKernel(width, power=2) for width in (1e-300, 1e-150, 1e150, 1e290)]
+    + [scumble.EuclideanKernel(1.0, scale=scale) for scale in (1e-200, 1e200)],
+    ids=repr,
+)
+def test_no_kernel_is_too_narrow_or_too_wide_to_choose_rows(kernel: Kernel) -> None:
+    """The choice is made when the budget is spent: it must not fail, nor warn."""
+    menu = Menu(scumble.Sketch(kernel, 1, seed=0).spec, Budget(1.0, 0.0))
+    assert menu.choose([Facts(20_000, 10.0, 3_000, 10.0)]).rows in menu.rows
+
+
+def test_one_bucket_tells_nothing_and_stops_nothing() -> None:
+    one = spec_of(scumble.EuclideanKernel(1.0), buckets=1)
+    assert np.array_equal(gauge.against_usual(one, 8, DENSITY), [1.0])
+    assert scumble.Sketch(scumble.EuclideanKernel(1.0), 1, buckets=1).update(np.zeros((50, 1))).release(1.0).rows >= 8

@@ -23,11 +23,11 @@ import numpy as np
 
 from scumble.counting import early, exact, products, quick, turns
 from scumble.counting.device import on_host
-from scumble.counting.guard import Batch, Known, Spread, prepare, read_only
+from scumble.counting.guard import Batch, Known, Spread, prepare
 from scumble.counting.hasher import Hasher
 from scumble.counting.repeats import distinct, worth_a_search
 from scumble.kernels import Records
-from scumble.machine.compiling import can_compile
+from scumble.machine.compiling import can_compile, read_only
 from scumble.machine.cores import available_threads
 
 Share = TypeVar("Share")

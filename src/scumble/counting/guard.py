@@ -38,6 +38,7 @@ from scumble.counting.hasher import Hasher
 from scumble.kernels import Records
 from scumble.kernels.base import ends
 from scumble.kernels.column import within
+from scumble.machine.compiling import read_only
 
 FRACTION = 16
 ONE = 1 << FRACTION
@@ -219,13 +220,6 @@ def _within_ends(hasher: Hasher, values: np.ndarray, low: np.ndarray, high: np.n
         direct=hasher.direct,
         projections=projection,
     )
-
-
-def read_only(values: np.ndarray) -> np.ndarray:
-    """The same values, not to be written: what Arrow gives is so, and loops would be compiled anew for what is not."""
-    view = values.view()
-    view.flags.writeable = False
-    return view
 
 
 def _ends(records: Sequence[Records], values: np.ndarray, spread: Spread) -> tuple[np.ndarray, np.ndarray]:

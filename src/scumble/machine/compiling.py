@@ -19,6 +19,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 _told = False
 
 
@@ -43,6 +45,13 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return functools.partial(njit, **options)
     return Loop(function, options)
+
+
+def read_only(values: np.ndarray) -> np.ndarray:
+    """The same values, not to be written: what Arrow gives is so, and loops would be compiled anew for what is not."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 class Loop:

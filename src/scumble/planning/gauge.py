@@ -23,6 +23,7 @@ import numpy as np
 
 from scumble.counting import reference
 from scumble.counting.families import family
+from scumble.errors import DataError
 from scumble.planning.plans import hashing_error
 from scumble.spec import Spec
 from scumble.tables import Table
@@ -59,12 +60,25 @@ def against_usual(spec: Spec, rows: int, densities: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=16)
+@np.errstate(all="ignore")
 def _tried(spec: Spec) -> np.ndarray:
-    """(TRIED, rows): the logarithm of it, for every number of rows."""
-    numbers = np.arange(1, spec.rows + 1)
+    """(TRIED, rows): the logarithm of it, for every number of rows; nought where nothing can be measured.
+
+    This is asked after the facts are paid for: no kernel, however narrow or wide, and no bucket too few may stop it.
+    """
     usual = [[hashing_error(spec.kernel, spec.design, 1, spec.buckets, float(one), None)] for one in TRIED]
-    errors = [np.mean([_error(spec, _stretch(spec, float(one)), place) for place in PLACES], axis=0) for one in TRIED]
-    return np.log(np.array(errors) * np.sqrt(numbers) / usual)
+    try:
+        errors = np.array([_at_density(spec, float(one)) for one in TRIED])
+    except DataError:  # numbers of that size are none to the kernel
+        return np.zeros((len(TRIED), spec.rows))
+    found = np.log(errors * np.sqrt(np.arange(1, spec.rows + 1)) / usual)
+    return np.where(np.isfinite(found), found, 0.0)
+
+
+def _at_density(spec: Spec, density: float) -> np.ndarray:
+    """For every number of rows, the error among records of this density, over all places."""
+    stretch = _stretch(spec, density)
+    return np.asarray(np.mean([_error(spec, stretch, place) for place in PLACES], axis=0))
 
 
 def _error(spec: Spec, stretch: float, place: float) -> np.ndarray:

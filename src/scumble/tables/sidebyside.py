@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scumble.machine.compiling import njit
+from scumble.machine.compiling import njit, read_only
 from scumble.machine.patience import Patience
 
 LINE, BLOCK = 8, 4096
@@ -36,7 +36,7 @@ def write(columns: Sequence[np.ndarray], first: int, out: np.ndarray) -> None:
         _by_numpy(columns, first, out)
     else:
         eight = [*columns, *[columns[-1]] * (LINE - len(columns))]
-        _rows(*map(_read_only, eight), len(columns), first, out)
+        _rows(*map(read_only, eight), len(columns), first, out)
 
 
 def ready() -> bool:
@@ -49,13 +49,6 @@ def _by_numpy(columns: Sequence[np.ndarray], first: int, out: np.ndarray) -> Non
         some = slice(start, start + BLOCK)
         for k, column in enumerate(columns, first):
             out[some, k] = column[some]
-
-
-def _read_only(column: np.ndarray) -> np.ndarray:
-    """The same, not to be written: what Arrow gives is so, and the loop would be compiled anew for what is not."""
-    view = column.view()
-    view.flags.writeable = False
-    return view
 
 
 @njit(nogil=True, cache=True, error_model="numpy", _nrt=False)
