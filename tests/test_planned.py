@@ -21,11 +21,11 @@ from scumble.audit.replay import Session, compare, used
 from scumble.grid.coarser import _places, coarser, groups
 from scumble.learn import PrivateKDE
 from scumble.planning.later import HANDY, Choice, Menu, worth_it
-from scumble.planning.plausible import DENSITIES, plausible
+from scumble.planning.plausible import DENSITIES, plausible, records
 from scumble.planning.start import DESIGN, MOST_COUNTERS, MOST_ROWS
 from scumble.privacy import seam
 from scumble.privacy.budget import Budget
-from scumble.privacy.facts import Facts, calibrated, divided, price
+from scumble.privacy.facts import AGAIN, Facts, calibrated, divided, price, second_counts
 from scumble.releasing import gate, planned, secret
 from scumble.releasing.planned import occupied, publish_planned, typical_norm
 from scumble.sketch import release_disjoint
@@ -201,6 +201,72 @@ def test_beside_gaussian_rows_the_count_is_published_once_more(rng: np.random.Ge
         assert shapes == [(1, 1), (1,), (rows, 16)] and made.count_variance == first
     shapes, made = published(Budget(1.0, 1e-6, neighbors="replace"), 32)
     assert shapes == [(1, 1), (32, 16)] and (made.noisy_count, made.count_variance) == (500, 0.0)
+
+
+def test_a_second_count_may_get_more_where_that_is_chosen(rng: np.random.Generator) -> None:
+    """The noise of rows and count is that of the share which was named, and the claim is the same for all."""
+    X, budget, made = rng.normal(0.0, 1.0, (500, 2)), Budget(1.0, 1e-6), {}
+    parts = divided(budget)
+    first = parts.facts.calibrate(1).count_variance
+    assert first is not None
+    for share in second_counts(parts.rows, 32):
+        how = {"rows": [8, 32], "choose": lambda _, share=share: Choice(32, count_share=share)}
+        (found,) = publish_planned([opened().update(X).secret], budget, **how)
+        made[share] = found.made
+        second = calibrated(parts.rows, 32, share)
+        assert second.count_variance is not None
+        assert found.made.counter_variance == second.counter_variance
+        assert found.made.count_variance == pytest.approx(1 / (1 / first + 1 / second.count_variance) + 1 / 12)
+    usual, more = made[None], made[AGAIN]
+    assert more.count_variance < usual.count_variance / 3 and 1.1 < more.counter_variance / usual.counter_variance < 1.3
+    assert more.privacy == usual.privacy and more.privacy.epsilon == 1.0 and more.privacy.delta == 1e-6
+
+
+@pytest.mark.parametrize(
+    ("budget", "rows"),
+    [
+        (Budget(1.0), 32),
+        (Budget(1.0, 1e-6), 8),
+        (Budget(1.0, 1e-6, neighbors="replace"), 32),
+        (Budget(1.0, 1e-6, count_share=0.05), 32),
+        (Budget(1.0, 1e-6, count_share=0), 32),
+    ],
+    ids=["pure", "few rows", "N is public", "a share was named", "no count"],
+)
+def test_otherwise_it_has_one_share(budget: Budget, rows: int) -> None:
+    assert second_counts(divided(budget).rows, rows) == (None,)
+    wrong = Choice(rows, count_share=AGAIN)
+    with pytest.raises(scumble.ParameterError, match="shares that are paid for"):
+        publish_planned([opened().update([[0.0, 0.0]]).secret], budget, rows=[8, 32], choose=lambda _: wrong)
+
+
+@pytest.mark.parametrize(("density", "expected"), [(0.5, AGAIN), (0.3, AGAIN), (0.05, None), (0.005, None)])
+def test_dense_records_get_a_quieter_count(density: float, expected: Fraction | None) -> None:
+    """By hand, from the noise of f = ρN and of N alone."""
+    budget, n = Budget(1.0, 1e-6), 50_000
+    menu = Menu(scumble.Sketch(KERNEL, 2).spec, budget)
+    chosen = menu.choose([Facts(n, 1250.0, round(n * (density + 1 / 1024) ** 0.5), 5000.0)])
+    assert chosen.count_share == expected
+    rest, spec = divided(budget).rows, menu.chosen
+
+    def error(share: Fraction | None) -> float:
+        made = calibrated(rest, spec.rows, share)
+        of_sum = made.counter_variance / spec.rows / density**2
+        return of_sum + 1.0 / (1.0 / 1250.0 + 1.0 / made.count_variance)  # type: ignore[operator]
+
+    assert (error(AGAIN) < error(None)) == (expected is not None)
+
+
+def test_a_count_that_noise_has_drowned_is_weighed_with_what_is_usual() -> None:
+    """At ε = 0.001 a count of 15,000 records may well be negative; one cell for everything is no answer to that."""
+    drowned = [records(Facts(count, 35_000.0**2, 0, 0.0)) for count in (-100_000, -10_000, 0, 10_000, 100_000)]
+    assert np.all(np.diff(drowned) > -10.0) and drowned[0] > 1_000 and drowned[-1] < 100_000
+    assert records(Facts(15_125, 35.0**2, 0, 0.0)) == 15_125.0 and records(Facts(None, 0.0, 0, 0.0)) == 100_000.0
+    assert records(Facts(0, 0.0, 0, 0.0)) == 1.0
+    sketch = scumble.Sketch(scumble.EuclideanKernel(5000.0), 1, bounds=(0.0, 250_000.0))
+    menu = Menu(sketch.spec, Budget(0.001), sketch.planned)
+    menu.choose([Facts(-20_000, 35_000.0**2, -30_000, 27_000.0**2, 20_000)])
+    assert menu.chosen.shape is not None and 4 <= menu.chosen.shape[0] <= 40
 
 
 def test_a_choice_finds_no_counters_and_no_other_numbers(rng: np.random.Generator) -> None:

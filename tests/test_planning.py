@@ -158,7 +158,9 @@ def test_the_count_gets_what_makes_densities_err_least(delta: float, density: fl
 
     def error(share: Fraction) -> float:
         one = calibrate(chosen.rows, epsilon=0.5, delta=delta, count_share=share, mechanism=usual.law.name)
-        of_count = (one.count_variance or 0.0) / n**2
+        assert one.count_variance
+        by_rows = one.counter_variance * chosen.buckets / chosen.rows  # each row adds up to N, too
+        of_count = 1.0 / (1.0 / one.count_variance + 1.0 / by_rows) / n**2
         return float(np.sqrt(of_sum * one.counter_variance / usual.counter_variance + of_count))
 
     errors = {k: error(Fraction(k, 100)) for k in range(2, 26)}

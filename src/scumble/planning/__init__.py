@@ -15,7 +15,8 @@ The files::
 from __future__ import annotations
 
 from scumble.planning.foretelling import plan
-from scumble.planning.plans import DEFAULT_RECORDS, Bounds, Plan, plan_within, require_dimensions, rows_to_plan
+from scumble.planning.plans import Bounds, Plan, plan_within, require_dimensions, rows_to_plan
+from scumble.planning.plausible import DEFAULT_RECORDS
 
 __all__ = [
     "DEFAULT_RECORDS",

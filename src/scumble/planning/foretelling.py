@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from math import pi, prod, sqrt
+from math import prod, sqrt
 from typing import Any
 
 from scumble import checks
 from scumble.errors import ParameterError
 from scumble.kernels import Kernel
-from scumble.planning.later import Menu
+from scumble.planning.later import Menu, noise_of_sums
 from scumble.planning.plans import Bounds, Plan, best_count_share, counting_seconds, file_bytes, plan_within, rows_error
 from scumble.planning.start import choose
 from scumble.planning.wanted import least
@@ -90,7 +90,7 @@ def foretold(budget: Budget, n: int, dimensions: int, kernel: Kernel, kinds: Map
     """What a build with these options would publish of `n` records of this density."""
     chosen = _chosen(budget, n, dimensions, kernel, kinds, **options)
     noise = _noise_of_sums(chosen, kernel, options["columns"], budget.calibrate(chosen.rows).counter_variance)
-    return replace(chosen, count_share=best_count_share(budget, chosen.rows, noise, n))
+    return replace(chosen, count_share=best_count_share(budget, chosen.rows, chosen.buckets, noise, n))
 
 
 def _noise_of_sums(chosen: Plan, kernel: Kernel, columns: Sequence[str] | None, variance: float) -> float:
@@ -98,9 +98,8 @@ def _noise_of_sums(chosen: Plan, kernel: Kernel, columns: Sequence[str] | None, 
     size: dict[str, Any] = {"rows": chosen.rows, "buckets": chosen.buckets, "design": chosen.design}
     cells = {"shape": chosen.shape, "bounds": chosen.bounds} if chosen.shape is not None else {}
     names = None if columns is None else tuple(columns)
-    layout = Spec(kernel, chosen.dimensions, names, seed=0, **size, **cells).layout  # type: ignore[arg-type]
-    both, without = (layout.relative_error(noise, chosen.n, chosen.density) for noise in (variance, 0.0))
-    return sqrt(max(both**2 - without**2, 0.0) * pi / 2.0)
+    spec = Spec(kernel, chosen.dimensions, names, seed=0, **size, **cells)  # type: ignore[arg-type]
+    return noise_of_sums(spec, variance, chosen.n, chosen.density)
 
 
 def _chosen(budget: Budget, n: int, dimensions: int, kernel: Kernel, kinds: Mapping[str, str], **options: Any) -> Plan:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from math import log, pi, prod, sqrt
 from typing import Any, Literal, NamedTuple
@@ -29,13 +30,13 @@ from scumble.grid.coarser import coarser, groups
 from scumble.grid.profile import Profile
 from scumble.grid.shape import Errors, covered, shape_errors, typical_density
 from scumble.planning.gauge import against_usual, measurable
-from scumble.planning.plans import DEFAULT_RECORDS, hashing_error
-from scumble.planning.plausible import AXES, CLUMPINGS, DENSITIES, Around, plausible
+from scumble.planning.plans import count_from, hashing_error
+from scumble.planning.plausible import AXES, CLUMPINGS, DENSITIES, Around, plausible, records
 from scumble.planning.rehashing import Rehashed
 from scumble.planning.start import DESIGN, SIZE, finest, open_rows
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
-from scumble.privacy.facts import Facts, calibrated, divided, price
+from scumble.privacy.facts import Facts, calibrated, divided, price, second_counts, together
 from scumble.reading.spread import noise_error
 from scumble.spec import Spec
 
@@ -72,6 +73,8 @@ class Choice(NamedTuple):
     """For each cell the number of its group, 0, 1, …; None: every counter by itself."""
     rehashed: Callable[[np.ndarray], np.ndarray] | None = None
     """What counts the records of the cells in rows: from the cells' counters to (rows, buckets)."""
+    count_share: Fraction | None = None
+    """The part of what the facts leave for a second count; None: as usual."""
 
 
 class Option(NamedTuple):
@@ -135,7 +138,7 @@ class Menu:
     def choose(self, facts: Sequence[Facts]) -> Choice:
         """What to publish, by the facts of one sketch or of one per class."""
         self.chosen, _ = self.best(facts)
-        return self.choice_of(self.chosen)
+        return self.choice_of(self.chosen)._replace(count_share=self._count_share(facts))
 
     def beforehand(self) -> tuple[Spec, Choice]:
         """What to publish without facts: for 100,000 records, and what is usual. A grid stays one."""
@@ -156,6 +159,29 @@ class Menu:
         """That of a counter, where so many rows are published."""
         return calibrated(self._rest, rows).counter_variance
 
+    def _count_share(self, facts: Sequence[Facts]) -> Fraction | None:
+        """The share of a second count with which densities err least by noise."""
+        rows, buckets = self.chosen.rows, self.chosen.buckets
+        seen = [(one, *self._typical(one)) for one in facts]
+
+        def variance(share: Fraction | None) -> float:
+            """Of typical densities, relative to these."""
+            made = calibrated(self._rest, rows, share)
+            by_rows = made.counter_variance * buckets / rows
+            found = 0.0
+            for one, n, density in seen:
+                count = count_from(together(one, 0, made.count_variance)[1], by_rows) / n**2
+                found += count + noise_of_sums(self.chosen, made.counter_variance, n, density) ** 2
+            return found
+
+        return min(second_counts(self._rest, rows), key=variance)
+
+    def _typical(self, facts: Facts) -> tuple[float, float]:
+        """How many records there are, about, and how densely they lie."""
+        n = records(facts)
+        weights = plausible(facts, n, self._by_chance, self._around)
+        return n, float(np.exp(np.sum(weights, axis=1) @ np.log(DENSITIES)))
+
     def choice_of(self, chosen: Spec) -> Choice:
         """How what is chosen is made of what is counted."""
         fine, coarse = self.spec.shape, chosen.shape
@@ -169,7 +195,7 @@ class Menu:
         """The public parameters to publish with, and the relative error to expect; maybe rows of a grid's cells."""
         scores: dict[Spec, float] = {}
         for one in facts:
-            n = max(1.0, float(DEFAULT_RECORDS if one.count is None else one.count))
+            n = records(one)
             weights = plausible(one, n, self._by_chance, self._around)
             for option in self._options(n, rehashed):
                 score = float(np.sum(weights * np.log(np.minimum(option.errors, HOPELESS))))
@@ -253,6 +279,12 @@ def worth_it(scores: dict[Spec, float], worth: float = WORTH) -> Spec:
         scores = handy
     enough = min(scores.values()) + log(worth)
     return min((spec for spec in scores if scores[spec] <= enough), key=lambda spec: (size[spec], scores[spec]))
+
+
+def noise_of_sums(spec: Spec, variance: float, n: float, density: float) -> float:
+    """The relative standard error of a typical sum by noise of this variance on counters alone."""
+    both, without = (min(spec.layout.relative_error(noise, n, density), HOPELESS) for noise in (variance, 0.0))
+    return sqrt(max(both**2 - without**2, 0.0) * pi / 2.0)
 
 
 def _clumping(spec: Spec) -> Clumping | None:

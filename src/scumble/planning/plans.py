@@ -3,7 +3,8 @@
 More rows hash better; with pure ε they also have more noise: the noise on a mean of R rows has a variance of about
 2R/ε², and there is a best R. Discrete Gaussian noise has one that does not depend on R: there rows cost only space. How
 good each is depends on the density of a typical query (:mod:`scumble.reading.spread`). Before the data is seen nobody
-knows it. Where bounds are given, the plan takes records that fill half of them along each axis; else 0.1 at power 1.
+knows it. Where bounds are given, the plan takes what is usual within such (:func:`scumble.grid.usual_density`); else
+0.1 at power 1.
 Pass `density` if you know better, or leave rows open: a sketch then decides at its release
 (:mod:`scumble.planning.later`).
 """
@@ -31,7 +32,6 @@ from scumble.spec import MOST_DIMENSIONS, MOST_HASHES
 
 Bounds = tuple[float | Sequence[float], float | Sequence[float]] | None
 
-DEFAULT_RECORDS = 100_000
 COUNTER_BYTES = 4
 """Of a counter in a file: noisy counters nearly always fit into 32 bits."""
 BESIDE_COUNTERS = 2_000
@@ -49,6 +49,8 @@ MOST_REFINED_ROWS = 4096
 """Beyond this, refining (`scumble.learn.refine`) has too few particles to gain by."""
 LEAST_REFINED_ROWS = 64
 """Below, there is too little to refine from."""
+TINY = 1e-300
+"""No noise at all, where something is divided by it."""
 SHARES = 2, 25
 """Hundredths of a budget that a count may get by a plan: a density is a guess."""
 _NANOSECONDS = 3.0
@@ -242,15 +244,15 @@ def noise_of(budget: Budget, rows: int) -> float:
     return sqrt(budget.calibrate(rows).counter_variance / rows)
 
 
-def best_count_share(budget: Budget, rows: int, sum_error: float, n: float) -> float:
+def best_count_share(budget: Budget, rows: int, buckets: int, sum_error: float, n: float) -> float:
     """The part of a budget for the count with which a density f/N errs least, in hundredths.
 
     `sum_error` is the relative error of f by noise where the count has its usual part. The noise of both goes into the
     density. With a part s for the count, the variance of f's is as (1 − s)^−k and that of N's as s^−k, where k is 2 for
-    Laplace noise and 1 for Gaussian: their sum is least where s/(1 − s) is the (k + 1)-th root of what N's would be
-    over what f's would be with all of the budget.
+    Laplace noise and 1 for Gaussian. Each row adds up to N, too: few cells tell it as well as a count does.
 
-    >>> [best_count_share(Budget(1.0, 1e-6), 1024, sum_error, n=100_000) for sum_error in (0.001, 0.0002)]
+    >>> budget = Budget(1.0, 1e-6)
+    >>> [best_count_share(budget, 1024, 1024, sum_error, n=100_000) for sum_error in (0.001, 0.0002)]
     [0.04, 0.18]
     """
     usual = float(as_fraction("count_share", budget.count_share))
@@ -258,10 +260,15 @@ def best_count_share(budget: Budget, rows: int, sum_error: float, n: float) -> f
     if not found.count_variance or not 0.0 < usual < 1.0:
         return usual
     power = 1 if found.law is GAUSSIAN else 2
-    of_count = found.count_variance / n**2 * usual**power
-    of_sum = sum_error**2 * (1.0 - usual) ** power
-    share = 1.0 / (1.0 + (of_sum / of_count) ** (1.0 / (power + 1)))
-    return float(np.clip(round(100.0 * share), *SHARES)) / 100.0
+    shares = np.arange(SHARES[0], SHARES[1] + 1) / 100.0
+    louder, count = ((1.0 - usual) / (1.0 - shares)) ** power, found.count_variance * (usual / shares) ** power
+    variance = sum_error**2 * louder + count_from(count, buckets / rows * found.counter_variance * louder) / n**2
+    return float(shares[np.argmin(variance)])
+
+
+def count_from(own: Any, sums: Any) -> Any:
+    """The variance of a count that is made of its own noisy number and of the sums of rows."""
+    return own * sums / (own + sums + TINY)
 
 
 def rows_error(
@@ -309,10 +316,10 @@ def good_buckets(kernel: Kernel) -> int:
 def _within(
     kernel: Kernel, dimensions: int, sides: tuple[tuple[float, ...], tuple[float, ...]], columns: Sequence[str] | None
 ) -> float:
-    """The density at a record among records that fill half of the bounds along each axis."""
+    """The density at a record that is usual within such bounds."""
     which = kernel.which(dimensions, columns)
     low, high = (np.array([side[i] for i in which]) for side in sides)
-    return min(1.0, grid.typical_density(kernel, low, high, width=dimensions, names=columns))
+    return grid.usual_density(kernel, low, high, width=dimensions, names=columns)
 
 
 def _plan_grid(

@@ -28,16 +28,24 @@ fewer axes clumps are larger, and what noise drowns does not matter.
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
+from scumble.grid.shape import FULLER
 from scumble.privacy.facts import Facts
 
+DEFAULT_RECORDS = 100_000
+"""As many as there are where nobody says."""
+RECORDS, UNKNOWN = np.geomspace(1.0, 1e9, 400), 2.3
+"""How many records there may be; the prior's standard deviation of their logarithm. Its median is the usual number."""
+CLEAR = 20.0
+"""So many standard deviations of its noise make a count clear."""
 DENSITIES = np.geomspace(1e-5, 0.95, 47)
 USUAL, SPREAD = 0.05, 1.7
 """The prior of densities: its median, and the standard deviation of their logarithm."""
-BOUNDED = {1: (1.5, 1.2), 2: (2.2, 1.0), 3: (2.0, 1.3)}
+BOUNDED = {axes: (FULLER[axes], unfilled) for axes, unfilled in ((1, 1.2), (2, 1.0), (3, 1.3))}
 """The same by bounds, for so many axes, in units of ρ₀. Of two, by bounds up to 2.6 times as wide as the data."""
 CLUMPINGS = np.geomspace(0.0008, 0.6, 25)
 CLUMPED = {1: (0.025, 1.2), 2: (0.035, 0.8), 3: (0.016, 0.8)}
@@ -62,6 +70,25 @@ class Around(NamedTuple):
     density: float
     """That of records which fill half of the bounds along each axis, ρ₀."""
     axes: int = AXES
+
+
+def records(facts: Facts) -> float:
+    """How many there are, about: the count, weighed with what is usual where noise may have drowned it.
+
+    >>> counted = [records(Facts(count, 35_000.0**2, 0, 0.0)) for count in (-20_000, 30_000, 1_000_000)]
+    >>> [round(one, -3) for one in counted]
+    [6000.0, 17000.0, 1000000.0]
+    """
+    if facts.count is None:
+        return float(DEFAULT_RECORDS)
+    if facts.count >= CLEAR * sqrt(facts.count_variance):
+        return max(1.0, float(facts.count))
+    likely = _usual(RECORDS, DEFAULT_RECORDS, UNKNOWN)
+    likely = likely + _likely(
+        facts.count, RECORDS, np.sqrt(facts.count_variance / 2.0 + np.gradient(RECORDS) ** 2 / 8.0)
+    )
+    weights = np.exp(likely - np.max(likely))
+    return float(np.exp(weights @ np.log(RECORDS) / weights.sum()))
 
 
 def plausible(facts: Facts, n: float, by_chance: float, around: Around | None = None) -> np.ndarray:

@@ -26,7 +26,6 @@ from scumble.errors import parameter
 from scumble.grid.finest import finest_shape
 from scumble.kernels import Kernel
 from scumble.planning.plans import (
-    DEFAULT_RECORDS,
     Bounds,
     good_buckets,
     good_rows,
@@ -36,7 +35,7 @@ from scumble.planning.plans import (
     require_dimensions,
     rows_to_plan,
 )
-from scumble.planning.plausible import AXES
+from scumble.planning.plausible import AXES, DEFAULT_RECORDS
 from scumble.privacy.budget import Budget
 from scumble.schema.kinds import ON_WHOLE_NUMBERS
 from scumble.spec import CHEAP

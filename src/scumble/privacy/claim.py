@@ -199,7 +199,8 @@ class PrivacyClaim:
             return False
         facts, rows = self.parts
         choices = rows.parts or (rows,)
-        several = 1 < len(choices) == len({one.rows for one in choices})  # then Gaussian ones have a second count
+        # Then Gaussian ones have a second count, of one share or another.
+        several = 1 < len(choices) == len({(one.rows, one.exact_count_scale) for one in choices})
         return facts.rows in (1, 2) and all(
             one.combination == "single"
             and (one.exact_count_scale is None or (several and not one.law.pure))

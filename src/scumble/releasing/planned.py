@@ -5,7 +5,7 @@ the data is seen. So a planned secret counts the most rows that could pay. At it
 buy two noisy numbers, N and the *typical norm*, and for a grid a third, how *clumped* its records are. From these
 alone, `choose` decides how many of the first rows to publish (or which cells of a grid to add up, or to count once more
 in rows); and only those get noise, with the rest of the budget. Where that is Gaussian, N is published once more beside
-them, with less noise (:func:`scumble.privacy.facts.calibrated`).
+them, with less noise, the denser records lie (:func:`scumble.privacy.facts.second_counts`).
 
 **The typical norm.** C_r being row r's counters, ‖C_r‖² counts the pairs of records that meet in row r; so ‖C_r‖²/N² is
 about the density at a record (:mod:`scumble.planning.later` undoes the chance meetings). What is published is
@@ -49,7 +49,7 @@ from scumble.planning.later import Choice, Clumping
 from scumble.privacy import seam
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
-from scumble.privacy.facts import Facts, calibrated, divided, price, together
+from scumble.privacy.facts import Facts, calibrated, divided, price, second_counts, together
 from scumble.releasing.gate import Published, close, or_give_up, require_disjoint, require_ledger, require_ones
 from scumble.releasing.secret import Secret, held
 from scumble.releasing.spending import Prepaid, derived, spend
@@ -113,8 +113,8 @@ def publish_planned(
                 told, noisy = seam.publish(noise, noisy, f"{name} facts")
                 norm, *third = (int(one) for one in told[:, 0])
                 found.append(Facts(noisy, asking.count_variance or 0.0, norm, asking.counter_variance, *third))
-            choice = _checked(_asked(choose, found, secrets), rows, secrets[0].counts.shape)
-            calibration = calibrated(parts.rows, choice.rows)
+            choice = _checked(_asked(choose, found, secrets), rows, parts.rows, secrets[0].counts.shape)
+            calibration = calibrated(parts.rows, choice.rows, choice.count_share)
             published = []
             for secret, name, facts in zip(secrets, names, found, strict=True):
                 chosen = _chosen(secret, choice)
@@ -182,10 +182,12 @@ def _asked(choose: Callable[[Sequence[Facts]], Choice], found: list[Facts], secr
         return _asked(choose, found, secrets[1:])
 
 
-def _checked(choice: Choice, rows: Sequence[int], shape: tuple[int, ...]) -> Choice:
+def _checked(choice: Choice, rows: Sequence[int], rest: Budget, shape: tuple[int, ...]) -> Choice:
     """A choice that was paid for, with groups of our own: nobody can change them afterwards."""
     if choice.rows not in rows or (choice.rehashed is None and choice.rows > shape[0]):
         raise parameter("choose", "a function that names one of the numbers of rows that are paid for", choice.rows)
+    if choice.count_share not in second_counts(rest, choice.rows):
+        raise parameter("choose", "a function that names one of the shares that are paid for", choice.count_share)
     if choice.groups is None:
         return choice
     if choice.rehashed is not None:
@@ -195,4 +197,4 @@ def _checked(choice: Choice, rows: Sequence[int], shape: tuple[int, ...]) -> Cho
         raise parameter("the groups of a grid's cells", f"{shape[1]:,} whole numbers", mine.shape)
     if mine.min() < 0 or mine.max() >= len(mine):
         raise parameter("the groups of a grid's cells", "from 0 on, and no more than there are cells", "others")
-    return Choice(1, mine.astype(np.int64))
+    return choice._replace(groups=mine.astype(np.int64))

@@ -61,7 +61,7 @@ def human_bytes(count: float) -> str:
 
 
 SPREAD = (
-    "Records are taken to lie evenly over the middle half of the bounds. Real ones crowd in places: there more are "
+    "Records are taken to lie evenly over the middle third of the bounds. Real ones crowd in places: there more are "
     "near, and the error is a smaller part of them; elsewhere it is a larger one."
 )
 """What a plan within bounds, and a rehearsal, know of records."""
