@@ -28,9 +28,10 @@ NODES_OF_IT, WEIGHTS_OF_IT = (-sqrt(3.0), 0.0, sqrt(3.0)), (1 / 6, 2 / 3, 1 / 6)
 MAX_PADDED = 2**25
 # Gauss–Legendre nodes along each of d axes: good to 1 % if the bounds are some 10⁴ half-widths long, else far better.
 NODES = (0, 64, 32, 20, 12)
-FULLER = {1: 1.5, 2: 2.2, 3: 2.0}
+FULLER = {1: 1.5, 2: 2.2}
 """How many times as densely as if they filled half of the bounds along each axis records lie, with so many axes: about
-as if they filled a third. The median of 60 tables and bandwidths; with two axes, of bounds wider than the data, too."""
+as if they filled a third. The median of 60 tables and bandwidths; with two axes, of bounds wider than the data, too.
+With more axes bounds say less."""
 FAINTEST = 1e-12
 """No plan looks at a lower density: nothing could be seen of it."""
 SMOOTH = {1: (0.0097, 0.08, 1.18), 2: (0.003, 0.33, 1.38), 3: (0.002, 0.8, 1.2)}

@@ -45,7 +45,7 @@ CLEAR = 20.0
 DENSITIES = np.geomspace(1e-5, 0.95, 47)
 USUAL, SPREAD = 0.05, 1.7
 """The prior of densities: its median, and the standard deviation of their logarithm."""
-BOUNDED = {axes: (FULLER[axes], unfilled) for axes, unfilled in ((1, 1.2), (2, 1.0), (3, 1.3))}
+BOUNDED = {1: (FULLER[1], 1.2), 2: (FULLER[2], 1.0), 3: (2.0, 1.3)}
 """The same by bounds, for so many axes, in units of ρ₀. Of two, by bounds up to 2.6 times as wide as the data."""
 CLUMPINGS = np.geomspace(0.0008, 0.6, 25)
 CLUMPED = {1: (0.025, 1.2), 2: (0.035, 0.8), 3: (0.016, 0.8)}
