@@ -36,9 +36,9 @@ import numpy as np
 from scumble.counting.architectures import whole
 from scumble.counting.hasher import Hasher
 from scumble.kernels import Records
-from scumble.kernels.base import ends
 from scumble.kernels.column import within
 from scumble.machine.compiling import read_only
+from scumble.tables.ends import ends
 
 FRACTION = 16
 ONE = 1 << FRACTION
