@@ -134,7 +134,9 @@ def buffer_of(piece: pa.Array, dtype: Any) -> np.ndarray:
     if len(piece) == 0:
         return np.empty(0, dtype)
     kind = np.dtype(dtype)
-    return np.frombuffer(piece.buffers()[1], kind, count=len(piece), offset=piece.offset * kind.itemsize)
+    found = np.frombuffer(piece.buffers()[1], kind, count=len(piece), offset=piece.offset * kind.itemsize)
+    found.flags.writeable = False  # it is Arrow's
+    return found
 
 
 def as_they_lie(column: Column) -> np.ndarray | None:

@@ -26,7 +26,7 @@ numpy_first = Patience(0, COMPILING)
 
 def no_ends(columns: int) -> np.ndarray:
     """(2, columns): the ends of columns that nothing was written to."""
-    return np.repeat([[np.inf], [-np.inf]], columns, axis=1)
+    return np.array([[np.inf] * columns, [-np.inf] * columns])
 
 
 def write(columns: Sequence[np.ndarray], first: int, out: np.ndarray, ends: np.ndarray) -> None:
