@@ -141,7 +141,9 @@ def buffer_of(piece: pa.Array, dtype: Any) -> np.ndarray:
 
 def as_they_lie(column: Column) -> np.ndarray | None:
     """A column in one piece of Arrow's float64, all cells there, as it lies in memory; None of all others."""
-    return buffer_of(column, _FLOAT) if isinstance(column, pa.DoubleArray) and not column.null_count else None
+    if isinstance(column, np.ndarray) or not isinstance(column, pa.DoubleArray) or column.null_count:
+        return None
+    return buffer_of(column, _FLOAT)
 
 
 def nulls_of(piece: pa.Array) -> np.ndarray:
