@@ -144,10 +144,10 @@ class Kernel(ABC):
         """The constructor's arguments beyond power, scale and columns, as JSON values."""
         return {}
 
-    def read(self, table: Table, which: Sequence[int]) -> tuple[Records, np.ndarray | None]:
+    def read(self, table: Table, which: Sequence[int]) -> tuple[Records, np.ndarray]:
         """The kernel's columns of a table as records, by what it `reads`, and a mask of bad cells (rows, columns).
 
-        None instead, where it was seen at once that none is bad.
+        The mask has no columns where it was seen at once that no cell is bad.
         """
         if self.reads == "category":
             values = table.categories(which)
@@ -155,18 +155,18 @@ class Kernel(ABC):
         if self.reads == "tokens":
             values, offsets, missing = table.tokens(which)
             return Records(values, offsets), missing[:, None]
-        limit = self._limits(table.names, which)
+        limit, within = self._limits(table.names, which), np.empty((table.rows, 0), np.bool_)
         if not isinstance(table, Table):  # on a device
             values = table.numeric(which)
             if len(values) and values.max() <= limit.min() and values.min() >= -limit.min():
-                return Records(values), None
+                return Records(values), within
         elif table.rows <= FEW:
             values = table.numeric(which)
             return Records(values), ~(np.abs(values) <= limit)
         else:
             values, (low, high) = table.with_ends(which)
             if (high <= limit).all() and (low >= -limit).all():
-                return Records(values, ends=(low, high)), None
+                return Records(values, ends=(low, high)), within
         return Records(values), np.stack([~(abs(values[:, j]) <= limit[j]) for j in range(len(which))], axis=1)
 
     def _limits(self, names: Sequence[str] | None, which: Sequence[int]) -> np.ndarray:
@@ -225,7 +225,7 @@ class Kernel(ABC):
     def _readable(self, table: Table) -> Records:
         which = self.which(table.width, table.names)
         records, bad = self.read(table, which)
-        if bad is not None and bad.any():
+        if bad.any():
             cells = "1 cell is" if (count := int(bad.sum())) == 1 else f"{count:,} cells are"
             raise DataError(f"{cells} missing, infinite or too large. Hint: drop those rows.")
         return self._scaled(records, table.names, which)

@@ -185,7 +185,7 @@ class Layout(ABC):
         for factor in spec.kernel.factors:
             which = factor.which(table.width, names)
             records, bad = factor.read(table, which)
-            if bad is not None and bad.any():
+            if bad.any():
                 if invalid == "error":
                     told = [names[i] if names else f"column {i}" for i in which[: bad.shape[1]]]
                     raise DataError(invalid_message(to_host(bad), told, hint=hint))

@@ -42,8 +42,7 @@ def bad_cells(batch: pa.RecordBatch, spec: Spec | TableSpec) -> Found:
     for factor in spec.kernel.factors:
         which = factor.which(table.width, spec.columns)
         _, bad = factor.read(table, which)
-        if bad is not None:
-            found |= {spec.columns[j]: mask for j, mask in zip(which[: bad.shape[1]], bad.T, strict=True)}
+        found |= {spec.columns[j]: mask for j, mask in zip(which[: bad.shape[1]], bad.T, strict=True)}
     return {key: mask for name in spec.columns for key, mask in without_value(batch, name, found.get(name)).items()}
 
 
