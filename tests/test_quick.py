@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -295,7 +296,29 @@ def test_batches_of_a_pass_share_what_was_made_for_wider_ends(
         assert len(made) == wanted
     kept = known._made[2]  # type: ignore[index]
     assert kept.values.shape == (0, 3) and kept.values.base is None  # no record outlives its batch
-    assert "secret" in repr(known)
+    assert len(known.rooms) == 1 and not any(room.own.tables.any() or room.own.others.size for room in known.rooms)
+    assert "secret" in repr(known) and "secret" in repr(known.rooms)
+
+
+def test_a_room_serves_batches_of_any_size_and_several_threads() -> None:
+    """Fewer records than before, more of them, too few to be counted by code, and each many times over."""
+    known, kernel = guard.Known(), scumble.EuclideanKernel(2.0)
+    hasher = Hasher(kernel, Design("iid", 5, 30), buckets=64, width=3)
+    X = np.random.default_rng(7).normal(size=(20_000, 3))
+    batches = [X[:9_000], X[:300], X, X[300:700], np.repeat(X[:600], 9, axis=0), X[5_000:]]
+    slow, asides = np.zeros((30, 64), np.int64), np.zeros((4, 30, 64), np.int64)
+    for batch in (*batches, *batches):
+        reference.count(hasher, parts_of(kernel, batch), slow)
+
+    def count(counts: np.ndarray) -> None:
+        for batch in (*batches, *batches):
+            cpu.count(hasher, parts_of(kernel, batch), counts, 1, known)
+
+    with ThreadPoolExecutor(len(asides)) as pool:
+        list(pool.map(count, asides))
+    for counts in asides:
+        np.testing.assert_array_equal(counts, slow)
+    assert 1 <= len(known.rooms) <= len(asides) and not any(room.own.tables.any() for room in known.rooms)
 
 
 def test_ends_grow_until_they_hold_for_all_batches(monkeypatch: pytest.MonkeyPatch) -> None:

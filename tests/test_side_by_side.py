@@ -11,6 +11,7 @@ import pytest
 
 from scumble.machine.patience import Patience
 from scumble.tables import Table, sidebyside
+from scumble.tables.ends import ends
 
 WAYS = pytest.mark.parametrize("way", ["numpy", "compiled"])
 
@@ -58,6 +59,32 @@ def test_arrow_in_any_shape(way: str, goes: Callable[[str], list[str]]) -> None:
     ):
         assert np.array_equal(Table.of(table).numeric([2, 1, 0]), expected[:, [2, 1, 0]], equal_nan=True)
     assert gone == [way] * 5
+
+
+@WAYS
+@pytest.mark.parametrize("many", [2, 8, 11])
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf, None])
+def test_the_ends_are_those_of_the_matrix(
+    way: str, many: int, odd: float | None, goes: Callable[[str], list[str]]
+) -> None:
+    """In one piece and in three. What is no number takes the ends of its line of columns along, and of no other."""
+    values = np.random.default_rng(many).normal(size=(3_000, many))
+    if odd is not None:
+        values[1_500, 1] = odd
+    batches = [pa.record_batch(list(part.T.copy()), names=[*map(str, range(many))]) for part in np.split(values, 3)]
+    goes(way)
+    for table in (pa.Table.from_batches(batches), {str(j): values[:, j].copy() for j in range(many)}):
+        matrix, (low, high) = Table.of(table).with_ends(range(many))
+        assert np.array_equal(matrix, values, equal_nan=True)
+        for found, wanted in zip((low, high), ends(values), strict=True):
+            lost = np.isnan(wanted[1]) & (np.arange(many) < sidebyside.LINE)
+            assert np.isnan(found[lost]).all() and np.array_equal(found[~lost], wanted[~lost])
+
+
+def test_a_matrix_has_its_ends_too() -> None:
+    values = np.random.default_rng(0).normal(size=(100, 3))
+    matrix, found = Table.of(values).with_ends([2, 0])
+    assert np.array_equal(matrix, values[:, [2, 0]]) and np.array_equal(found, ends(values[:, [2, 0]]))
 
 
 def test_columns_that_lie_apart_are_left_to_numpy(goes: Callable[[str], list[str]]) -> None:

@@ -394,15 +394,17 @@ def test_json_cells_of_any_type(tmp_path: Path) -> None:
 
 
 def test_batches_are_small_whatever_the_file(table: pa.Table, tmp_path: Path) -> None:
+    from scumble.sources import parquet
     from scumble.sources.source import BATCH_ROWS
 
+    many = {"t.parquet": parquet.AT_ONCE, "t.feather": 1}  # of one column
     big = pa.concat_tables([table] * 40)
     pq.write_table(big, tmp_path / "t.parquet", row_group_size=len(big))
     feather.write_feather(big, tmp_path / "t.feather", compression="uncompressed", chunksize=len(big))
-    for name in ("t.parquet", "t.feather"):
+    for name, times in many.items():
         source = open_source(tmp_path / name)
         sizes = [piece.batch.num_rows for piece in source.pieces({"age": "number"})]
-        assert sum(sizes) == len(big) and max(sizes) <= BATCH_ROWS
+        assert sum(sizes) == len(big) and max(sizes) <= times * BATCH_ROWS
 
 
 def test_pandas_and_memory_refusals() -> None:
@@ -621,7 +623,8 @@ def test_whatever_is_read_at_a_time_batches_are_cut_alike(
     pq.write_table(pa.table({"x": np.arange(600_001.0)}), tmp_path / "t.parquet", row_group_size=100_000)
     source = FileSource(str(tmp_path / "t.parquet"), options=Options())
     pieces = list(source.pieces({"x": "number"}, start=(0, skip)))
-    assert all(0 < piece.batch.num_rows <= BATCH_ROWS for piece in pieces)
+    assert all(0 < piece.batch.num_rows <= parquet.AT_ONCE * BATCH_ROWS for piece in pieces)
+    assert all(piece.batch.nbytes <= parquet.MOST_BYTES for piece in pieces)
     found = np.concatenate([np.empty(0), *(piece.batch["x"].to_numpy() for piece in pieces)])
     np.testing.assert_array_equal(found, np.arange(skip, 600_001.0))
     assert [piece.position[1] for piece in pieces] == (skip + np.cumsum([p.batch.num_rows for p in pieces])).tolist()

@@ -66,23 +66,42 @@ def count(
         early.count(hasher, on_host(records), counts)
         return
     busy = _busy(hasher, len(records[0]), threads)
-    room = None
+    parts = _parts(hasher, on_host(records), busy)
+    if busy == 1:
+        for part in parts:
+            _count_alone(hasher, part, counts, known)
+        return
+    columns = None
     with _crew(busy) as pool:
-        for part in _parts(hasher, on_host(records), busy):
-            room = _count(hasher, part, counts, busy, pool, room, known)
+        for part in parts:
+            columns = _count(hasher, part, counts, busy, pool, columns)
+
+
+@np.errstate(all="ignore")  # a warning could tell of a record
+def _count_alone(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, known: Known | None) -> None:
+    """One part of the records, by this thread, which asks for the interpreter's lock once if the quick loops serve."""
+    batch = _prepared(hasher, records, 1, None, known)
+    if batch is None:
+        exact.count(hasher, records, counts, slice(0, hasher.rows))
+        return
+    batch, times = _without_repeats(batch, 1, None)
+    if known is None:
+        quick.count_alone(batch, times, counts)
+        return
+    try:
+        room = known.rooms.pop()
+    except IndexError:
+        room = None
+    known.rooms.append(quick.count_alone(batch, times, counts, room))
 
 
 def _count(
-    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int, pool: Pool, room: np.ndarray | None,
-    known: Known | None,
-) -> np.ndarray | None:  # fmt: skip
-    """One part of the records. Returns the room for columns, to be used again."""
-    batch, times = _prepared(hasher, records, threads, pool, known), quick.EMPTY
+    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int, pool: Pool, room: np.ndarray | None
+) -> np.ndarray | None:
+    """One part of the records, by all threads. Returns the room for columns, to be used again."""
+    batch, times = _prepared(hasher, records, threads, pool), quick.EMPTY
     if batch is not None:
         batch, times = _without_repeats(batch, threads, pool)
-    if threads == 1:
-        _by_records(hasher, records, batch, times, counts, 1, pool)
-        return room
     n = len(records[0] if batch is None else batch.values)
     size = counts.size if batch is None else quick.own_size(batch, counts.shape[1])
     crew = _with_their_own(n, n * hasher.multipliers.size, size, threads)

@@ -34,6 +34,9 @@ made is kept for all runs to come, and a process that never waits for it leaves 
 TILE = 1 << 16
 """Codes at a time: those of some records in all rows, in a cache."""
 
+CODES = [vars(kind).get("codes") for kind in FAMILIES]
+"""By NumPy, as those kernels say them that have compiled loops."""
+
 numpy_first = Patience(LOADING, COMPILING)
 exact_first = Patience(0, QUICK)
 
@@ -45,8 +48,7 @@ def work_of(hasher: Hasher, n: int) -> int:
 
 def serves(hasher: Hasher) -> bool:
     """Whether NumPy's codes are known to be those of the compiled loops: not where a kernel has some of its own."""
-    known = [vars(kind).get("codes") for kind in FAMILIES]
-    return PYTHON not in hasher.families and all(type(factor).codes in known for factor in hasher.factors)
+    return PYTHON not in hasher.families and all(type(factor).codes in CODES for factor in hasher.factors)
 
 
 def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray) -> None:

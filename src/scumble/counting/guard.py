@@ -36,9 +36,9 @@ import numpy as np
 from scumble.counting.architectures import whole
 from scumble.counting.hasher import Hasher
 from scumble.kernels import Records
-from scumble.kernels.base import ends
 from scumble.kernels.column import within
 from scumble.machine.compiling import read_only
+from scumble.tables.ends import ends
 
 FRACTION = 16
 ONE = 1 << FRACTION
@@ -111,6 +111,8 @@ class Known:
 
     def __init__(self) -> None:
         self._made: tuple[np.ndarray, np.ndarray, Batch] | None = None
+        self.rooms: list[Any] = []
+        """What threads have counted in (`quick.Room`), and leave to whoever counts the next batch: all of it zero."""
 
     def __repr__(self) -> str:
         return "Known(secret)"
@@ -127,7 +129,7 @@ class Known:
 
 def _hold(least: np.ndarray, most: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
     """Whether ends hold for columns, and are not much too wide for them."""
-    return bool(np.all((least <= low) & (high <= most) & (most - least <= (high - low) * MUCH_WIDER)))
+    return bool(((least <= low) & (high <= most) & (most - least <= (high - low) * MUCH_WIDER)).all())
 
 
 def _grown(low: np.ndarray, high: np.ndarray, before: tuple[Any, ...] | None) -> tuple[np.ndarray, np.ndarray]:

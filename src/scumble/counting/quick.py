@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scumble.counting import turns
 from scumble.counting.architectures import whole
 from scumble.counting.exact import _bucket, _within, _word, loop, options
 from scumble.counting.guard import (
@@ -72,6 +73,7 @@ ALONE, NUMBERED, REHASHED = range(3)
 """How a row's codes become its cells: one code is the cell; several are numbered; they are rehashed into buckets."""
 
 EMPTY = np.empty(0, np.int64)
+NOWHERE = EMPTY.reshape(0, 0)
 MASK = np.int32(ONE - 1)
 SHIFT = np.int32(FRACTION)
 UP, SIXTEEN, DIGIT = np.uint64(32), np.uint64(16), np.uint64(0xFFFF)
@@ -340,11 +342,12 @@ class Space(NamedTuple):
     where: np.ndarray
 
 
-def _space(batch: Batch, columns: np.ndarray | None, records: int, rows: int, buckets: int) -> Space:
-    """For so many records and rows at a time, and the columns of all records, if they are made already."""
-    lines, width = rows * batch.projections, batch.values.shape[1]
+def _space(batch: Batch, columns: np.ndarray | None, buckets: int) -> Space:
+    """For a batch, and the columns of all its records, if they are made already."""
+    n, width = batch.values.shape
+    lines = _rows_at_once(batch) * batch.projections
     return Space(
-        columns=columns_for(batch, records) if columns is None else columns,
+        columns=columns_for(batch, min(n, together(width))) if columns is None else columns,
         own=columns is None,
         records=np.empty((RECORDS, width), np.float32),
         directions=np.zeros((lines, 1 + width), np.float32),
@@ -530,13 +533,15 @@ def _cells_of_row(values, batch, r, way, place, at_once, space, index):
 
 @loop
 def _walk(
-    pieces, turn, values, times, batch, cells, places, table, counts, mine, size, at_once, space, lines, out, width
+    pieces, turn, values, times, batch, own, k, alone, counts, mine, size, at_once, space, lines, out, width
 ):  # fmt: skip
     """Pieces of the records, as long as there are some to be taken, through the rows `mine`.
 
     They are counted, or read and added to the rows' `lines` of `out`, each `width` long. So many records at a time stay
-    in the cache while they go through all rows; so many rows are projected together.
+    in the cache while they go through all rows; so many rows are projected together. A thread that is `alone` also adds
+    up what it has counted.
     """
+    cells, places, table = own.cells, own.places, own.tables[k]
     piece = take(turn)
     while piece < pieces.size - 1:
         for first in range(pieces[piece], pieces[piece + 1], size):
@@ -559,6 +564,8 @@ def _walk(
                             base, min(TOGETHER, bottom - base), base - top, at_once, space, lines, out, width, tile,
                         )  # fmt: skip
         piece = take(turn)
+    if alone:
+        _gather(batch, cells, places, own.tables, own.others, mine[0], mine[1], counts)
 
 
 @loop
@@ -622,12 +629,13 @@ def _copy(batch, cells, places, table, counts):
 
 @loop
 def _gather(batch, cells, places, tables, others, first, last, counts):
-    """Add what threads have counted to the counters of some rows: cells that are rehashed now, or counters."""
+    """Add what threads have counted to the counters of some rows: cells, rehashed now and then cleared, or counters."""
     for r in range(first, last):
         for cell in range(cells[r]):
             total = np.int64(0)
             for k in range(tables.shape[0]):
                 total += tables[k, places[r] + cell]
+                tables[k, places[r] + cell] = 0
             counts[r, _bucket_of(batch, r, cell, counts.shape[1])] += total
         if cells[r] == 0:
             row = counts[r]
@@ -641,9 +649,14 @@ def _cells(batch: Batch, mine: slice) -> np.ndarray:
     """How many cells each row is counted in by code, or 0: the same way for all rows that are counted together."""
     spans = batch.spans[mine]
     cells = np.where(spans.min(axis=1) > 0, np.prod(spans.astype(np.float64), axis=1), np.inf)
-    most = 0 if batch.direct else min(CELLS, len(batch.values) // 4)
+    most = _most_cells(batch)
     largest = np.maximum.reduceat(cells, np.arange(0, len(cells), TOGETHER))
     return whole(cells, np.repeat(largest, TOGETHER)[: len(cells)] <= most)
+
+
+def _most_cells(batch: Batch) -> int:
+    """Of a row that is counted by code."""
+    return 0 if batch.direct else min(CELLS, len(batch.values) // 4)
 
 
 class Own(NamedTuple):
@@ -700,7 +713,41 @@ def count(
     `columns` are those of all records in single precision; None has them made on the way.
     """
     counters = counts if k == 0 else own.others[k - 1]
-    _through(batch, columns, times, own, k, counters, mine, pieces, turn, EMPTY, EMPTY.reshape(0, 0))
+    space = _space(batch, columns, counts.shape[1])
+    _through(batch, times, own, k, False, counters, mine, pieces, turn, space, EMPTY, NOWHERE)
+
+
+class Room(NamedTuple):
+    """What a thread that is alone with its records counts in: empty again in the end, for the next batch like this."""
+
+    spans: np.ndarray
+    most: int
+    """What the batch's cells depend on."""
+    own: Own
+    space: Space
+
+    def __repr__(self) -> str:
+        return "Room(secret)"
+
+    def serves(self, batch: Batch) -> bool:
+        """Whether it is for such a batch, of the same hash functions and so many records."""
+        rows = min(len(batch.values), together(batch.values.shape[1]))
+        alike = self.spans is batch.spans and self.most == _most_cells(batch)
+        return alike and len(self.space.columns) * RECORDS >= rows
+
+
+def count_alone(batch: Batch, times: np.ndarray, counts: np.ndarray, room: Room | None = None) -> Room:
+    """Add all records to one counter of every row, in one call of a compiled loop.
+
+    Returns the room that it was done in, for the next batch: this one, or a new one where it does not serve.
+    """
+    every = slice(0, len(counts))
+    if room is None or not room.serves(batch):
+        own, space = fresh(batch, every, counts, 1), _space(batch, None, counts.shape[1])
+        room = Room(batch.spans, _most_cells(batch), own, space)
+    pieces, turn = turns.pieces(len(batch.values), 0, 1), turns.new()
+    _through(batch, times, room.own, 0, True, counts, every, pieces, turn, room.space, EMPTY, NOWHERE)
+    return room
 
 
 def gather(batch: Batch, own: Own, counts: np.ndarray, mine: slice) -> None:
@@ -715,19 +762,21 @@ def read(
     mine = slice(0, len(counts))
     copied = fresh(batch, mine, counts, 1)
     _copy(batch, copied.cells, copied.places, copied.tables[0], counts)
-    _through(batch, None, EMPTY, copied, 0, counts, mine, pieces, turn, lines, out)
+    space = _space(batch, None, counts.shape[1])
+    _through(batch, EMPTY, copied, 0, False, counts, mine, pieces, turn, space, lines, out)
 
 
 def _through(
-    batch: Batch, columns: np.ndarray | None, times: np.ndarray, own: Own, k: int, counts: np.ndarray, mine: slice,
-    pieces: np.ndarray, turn: np.ndarray, lines: np.ndarray, out: np.ndarray,
+    batch: Batch, times: np.ndarray, own: Own, k: int, alone: bool, counts: np.ndarray, mine: slice,
+    pieces: np.ndarray, turn: np.ndarray, space: Space, lines: np.ndarray, out: np.ndarray,
 ) -> None:  # fmt: skip
     """Pieces of a batch's records through the rows `mine`: counted, or read where there are lines to read them into."""
-    n, width = batch.values.shape
-    at_once = max(LINES, LINES_AT_ONCE // batch.projections // LINES * LINES)
-    size = together(width)
-    space = _space(batch, columns, min(n, size), at_once, counts.shape[1])
     _walk(
-        pieces, turn, batch.values, times, batch, own.cells, own.places, own.tables[k], counts,
-        (mine.start, mine.stop), size, at_once, space, lines, out.reshape(-1), out.shape[1],
+        pieces, turn, batch.values, times, batch, own, k, alone, counts, (mine.start, mine.stop),
+        together(batch.values.shape[1]), _rows_at_once(batch), space, lines, out.reshape(-1), out.shape[1],
     )  # fmt: skip
+
+
+def _rows_at_once(batch: Batch) -> int:
+    """How many rows are projected together."""
+    return max(LINES, LINES_AT_ONCE // batch.projections // LINES * LINES)

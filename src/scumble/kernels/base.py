@@ -31,6 +31,7 @@ import numpy as np
 from scumble.checks import whole
 from scumble.errors import DataError, ForeignFileError, ParameterError, many, parameter
 from scumble.tables import Table
+from scumble.tables.ends import Ends
 from scumble.tables.names import NOT_SHOWN, like_a_record
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ Reads = Literal["number", "category", "tokens"]
 LARGEST = 1e300
 FEW = 64
 """Records that are checked at once, without concern for memory."""
-LONG = 1024
-"""Values of a line that NumPy goes through quickly."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,8 +54,8 @@ class Records:
 
     values: np.ndarray
     offsets: np.ndarray | None = None
-    ends: tuple[np.ndarray, np.ndarray] | None = None
-    """The least and the greatest value of each column, where somebody has looked; as secret as the records."""
+    ends: Ends | None = None
+    """Those of its columns, where somebody has looked; as secret as the records."""
 
     def __repr__(self) -> str:
         return "Records(secret)"
@@ -87,24 +86,6 @@ class Records:
         offsets = np.concatenate([[0], np.cumsum(lengths[good])])
         inside = np.repeat(good, lengths)
         return Records(self.values[self.offsets[0] : self.offsets[-1]][inside], offsets)
-
-
-def ends(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the greatest value of each column, NaN where there is one.
-
-    NumPy is quick on long lines, so as many rows as make one are looked at together.
-
-    >>> ends(np.array([[1.0, 5.0], [3.0, np.nan], [2.0, 4.0]]))
-    (array([ 1., nan]), array([ 3., nan]))
-    """
-    n, d = values.shape
-    many = max(1, min(n, LONG // max(1, d)))
-    whole = n - n % many
-    lines, rest = values[:whole].reshape(-1, many * d), values[whole:]
-    low, high = (
-        end(np.concatenate([end(lines, axis=0).reshape(-1, d), rest]), axis=0) for end in (np.min, np.max)
-    )  # fmt: skip
-    return low, high
 
 
 class Kernel(ABC):
@@ -164,24 +145,28 @@ class Kernel(ABC):
         return {}
 
     def read(self, table: Table, which: Sequence[int]) -> tuple[Records, np.ndarray]:
-        """The kernel's columns of a table as records, by what it `reads`, and a mask of bad cells (rows, columns)."""
+        """The kernel's columns of a table as records, by what it `reads`, and a mask of bad cells (rows, columns).
+
+        The mask has no columns where it was seen at once that no cell is bad.
+        """
         if self.reads == "category":
             values = table.categories(which)
             return Records(values), np.isnan(values)
         if self.reads == "tokens":
             values, offsets, missing = table.tokens(which)
             return Records(values, offsets), missing[:, None]
-        values = table.numeric(which)
-        limit = self._limits(table.names, which)
-        on_host, within = isinstance(values, np.ndarray), np.broadcast_to(np.False_, values.shape)
-        if len(values) <= FEW and on_host:
+        limit, within = self._limits(table.names, which), np.empty((table.rows, 0), np.bool_)
+        if not isinstance(table, Table):  # on a device
+            values = table.numeric(which)
+            if len(values) and values.max() <= limit.min() and values.min() >= -limit.min():
+                return Records(values), within
+        elif table.rows <= FEW:
+            values = table.numeric(which)
             return Records(values), ~(np.abs(values) <= limit)
-        if on_host:
-            low, high = ends(values)
+        else:
+            values, (low, high) = table.with_ends(which)
             if (high <= limit).all() and (low >= -limit).all():
                 return Records(values, ends=(low, high)), within
-        elif len(values) and values.max() <= limit.min() and values.min() >= -limit.min():
-            return Records(values), within
         return Records(values), np.stack([~(abs(values[:, j]) <= limit[j]) for j in range(len(which))], axis=1)
 
     def _limits(self, names: Sequence[str] | None, which: Sequence[int]) -> np.ndarray:

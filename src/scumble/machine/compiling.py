@@ -49,6 +49,8 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 def read_only(values: np.ndarray) -> np.ndarray:
     """The same values, not to be written: what Arrow gives is so, and loops would be compiled anew for what is not."""
+    if not values.flags.writeable:
+        return values
     view = values.view()
     view.flags.writeable = False
     return view

@@ -131,13 +131,14 @@ class FileSource(Source):
 
     def _with_others(self, batch: pa.RecordBatch, file: File, roles: Roles) -> pa.RecordBatch:
         """The batch with the names of folders, and with missing cells in columns that only other files have."""
-        if all(name in batch.schema.names for name in roles):
+        there = batch.schema.names
+        if all(name in there for name in roles):
             return batch
         columns = []
         for name in roles:
             if name in file.partition:
                 columns.append(pa.repeat(pa.scalar(file.partition[name], pa.string()), batch.num_rows))
-            elif name in batch.schema.names:
+            elif name in there:
                 columns.append(batch.column(name))
             else:
                 has = next(k for k, header in enumerate(self._headers) if name in header)

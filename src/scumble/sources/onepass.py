@@ -17,7 +17,7 @@ from scumble.schema.spelling import numbers_read, others
 from scumble.sources.causes import BAD_CELL, BEYOND, bad_cells
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.crew import Crew
-from scumble.sources.source import Piece, Source
+from scumble.sources.source import Piece, Source, row_bits
 from scumble.sources.tally import Tally, UnknownClass
 from scumble.tables.roles import Roles
 from scumble.tabular.spec import TableSpec
@@ -61,7 +61,7 @@ def one_pass(
     numbers = set(roles.values()) == {"number"}
     read = source.pieces(roles, start=start, invalid=invalid)
     most = MOST_BYTES // 2 if tally.aside else MOST_BYTES
-    pieces = shared_out(gathered(read, 0 if source.live else tally.at_once, numbers, most), tally.at_most)
+    pieces = gathered(shared_out(read, tally.at_most), 0 if source.live else tally.at_once, numbers, most)
     with PatientInterrupts() as interrupted, Crew(tally) as crew:
         for piece, found in crew.pieces(pieces, stopped=interrupted, wake=source.wake):
             try:
@@ -115,10 +115,10 @@ def gathered(
 
 
 def shared_out(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
-    """The same rows in the same order, none of the pieces with more than so many `rows`, if that is not 0."""
+    """The same rows in the same order, none of the pieces with more than so many `rows`."""
     for piece in pieces:
         (file, end), n = piece.position, piece.batch.num_rows
-        if not 0 < rows < n:
+        if n <= rows:
             yield piece
             continue
         for first in range(0, n, rows):
@@ -127,15 +127,15 @@ def shared_out(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
 
 
 def _together(waiting: list[Piece], piece: Piece, rows: int, most_bytes: int) -> bool:
-    batches = [*(each.batch for each in waiting), piece.batch]
-    return (
-        min(batch.num_rows for batch in batches) >= LARGE
-        and sum(batch.num_rows for batch in batches) <= rows
-        and sum(batch.nbytes for batch in batches) <= most_bytes
-        and waiting[-1].position[0] == piece.position[0]
-        and waiting[-1].batch.schema.equals(piece.batch.schema)
-        and all(map(_joins, piece.batch.schema.types))
-    )
+    many = [*(each.batch.num_rows for each in waiting), piece.batch.num_rows]
+    if min(many) < LARGE or sum(many) > rows or waiting[-1].position[0] != piece.position[0]:
+        return False
+    schema = piece.batch.schema
+    if not waiting[-1].batch.schema.equals(schema) or not all(map(_joins, kinds := schema.types)):
+        return False
+    bits = row_bits(kinds)  # Arrow takes longer to say it, column by column
+    together = sum(many) * bits // 8 if bits else sum(each.batch.nbytes for each in (*waiting, piece))
+    return bool(together <= most_bytes)
 
 
 def _joins(kind: pa.DataType) -> bool:

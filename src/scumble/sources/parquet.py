@@ -14,7 +14,7 @@ from scumble.machine.later import pa, pq
 from scumble.sources.formats import Format, Read, empty, is_empty
 from scumble.sources.paths import File, cannot_open
 from scumble.sources.readahead import in_order
-from scumble.sources.source import BATCH_ROWS, changed, cut
+from scumble.sources.source import BATCH_ROWS, changed, cut, row_bits
 from scumble.tables.roles import Roles
 
 AT_ONCE, MOST_BYTES = 4, 1 << 24
@@ -60,9 +60,10 @@ class Parquet(Format):
             if first == len(sizes):
                 return
             names = list(roles)
+            kinds = [opened.schema_arrow.field(name).type for name in names]
             try:
-                batches = self._batches(file, opened, names, range(first, len(sizes)), max(sizes[first:]))
-                for batch in cut(batches, skip):
+                batches = self._batches(file, opened, names, kinds, range(first, len(sizes)), max(sizes[first:]))
+                for batch in cut(batches, skip, _at_once(kinds)):
                     done += batch.num_rows
                     yield Read(batch.select(names), done / total)
                 if done != total:
@@ -71,13 +72,18 @@ class Parquet(Format):
                 raise self.damaged(file) from None
 
     def _batches(
-        self, file: File, opened: pq.ParquetFile, names: list[str], groups: range, largest: int
+        self,
+        file: File,
+        opened: pq.ParquetFile,
+        names: list[str],
+        kinds: list[pa.DataType],
+        groups: range,
+        largest: int,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of row groups, of which the largest has so many."""
-        kinds = [opened.schema_arrow.field(name).type for name in names]
         under_way = _under_way(kinds, largest, len(groups)) if available_threads() > FEW_CORES else 1
         if under_way < 2:
-            rows = BATCH_ROWS * _at_once(kinds)
+            rows = _at_once(kinds) * BATCH_ROWS
             yield from opened.iter_batches(rows, row_groups=groups, columns=names, use_threads=True)
             return
         with ExitStack() as until_done:
@@ -90,7 +96,7 @@ class Parquet(Format):
                 return table
 
             for table in in_order(groups, read, under_way):
-                yield from table.to_batches(BATCH_ROWS)
+                yield from table.to_batches(_at_once(kinds) * BATCH_ROWS)
 
     def place(self, file: File, row: int) -> str:
         first = 0
@@ -108,16 +114,11 @@ class Parquet(Format):
 
 def _at_once(kinds: list[pa.DataType]) -> int:
     """How many batches of columns of these types to read at a time: more than one if it is known what they take."""
-    bits = _bits(kinds)
+    bits = row_bits(kinds)
     return max(1, min(AT_ONCE, 8 * MOST_BYTES // (BATCH_ROWS * bits))) if bits else 1
 
 
 def _under_way(kinds: list[pa.DataType], largest: int, groups: int) -> int:
     """How many row groups to read at the same time, the largest of which has so many rows."""
-    bits = _bits(kinds)
+    bits = row_bits(kinds)
     return max(1, min(GROUPS, groups, 8 * MOST_AHEAD // max(1, bits * largest))) if bits else 1
-
-
-def _bits(kinds: list[pa.DataType]) -> int:
-    """What a row of columns of these types takes in memory, or 0 if nobody knows."""
-    return sum(int(kind.bit_width) for kind in kinds) if all(map(pa.types.is_primitive, kinds)) else 0

@@ -14,7 +14,7 @@ from scumble.tables.names import doubt
 from scumble.tables.roles import Roles
 
 BATCH_ROWS = 65_536
-"""Rows a batch at most: a few MB, whatever the source."""
+"""Rows a batch at most: a few MB, whatever the source. (Parquet, where it is known what they take, has some more.)"""
 
 BELOW_A_TITLE = (
     "The names are taken from the first line, and the next has more cells, as below a title. "
@@ -213,12 +213,18 @@ def _all_others(known: Sequence[str], wanted: Sequence[str]) -> bool:
     return len(wanted) > 1 and not any(errors.nearest(one, known) for one in wanted)
 
 
-def cut(batches: Iterator[pa.RecordBatch], skip: int) -> Iterator[pa.RecordBatch]:
-    """The batches without their first `skip` rows, none larger than BATCH_ROWS."""
+def cut(batches: Iterator[pa.RecordBatch], skip: int, times: int = 1) -> Iterator[pa.RecordBatch]:
+    """The batches without their first `skip` rows, none larger than so many times BATCH_ROWS."""
+    most = times * BATCH_ROWS
     for batch in batches:
         if skip >= batch.num_rows:
             skip -= batch.num_rows
             continue
-        for first in range(skip, batch.num_rows, BATCH_ROWS):
-            yield batch.slice(first, BATCH_ROWS)
+        for first in range(skip, batch.num_rows, most):
+            yield batch.slice(first, most)
         skip = 0
+
+
+def row_bits(kinds: Sequence[pa.DataType]) -> int:
+    """What a row of columns of these types takes in memory, or 0 if nobody knows."""
+    return sum(int(kind.bit_width) for kind in kinds) if all(map(pa.types.is_primitive, kinds)) else 0

@@ -25,7 +25,7 @@ from scumble.sources.causes import NO_PERSON, Causes, bad_cells
 from scumble.sources.causes import Found as Bad
 from scumble.sources.labels import Labels
 from scumble.sources.people import PersonLimit
-from scumble.sources.source import Position, Source
+from scumble.sources.source import BATCH_ROWS, Position, Source
 from scumble.sources.strays import beyond_grid, declared
 from scumble.spec import Spec
 from scumble.tables import Table
@@ -219,9 +219,9 @@ class Tally:
 
     @property
     def at_most(self) -> int:
-        """How many rows a thread that counts aside should take at a time; 0 for all that were read together."""
+        """How many rows of those that were read together are counted together: what one thread counts aside, or all."""
         if not self.aside:
-            return 0
+            return max(BATCH_ROWS, self.at_once)
         wide: int = 8 * self.sketches[0].spec.dimensions
         return max(FEWEST_ALONE, min(HASHES_ALONE // self._hashes, BYTES_ALONE // wide))
 
@@ -266,9 +266,9 @@ class Tally:
 
     def _beyond(self, batch: pa.RecordBatch) -> dict[str, OfBatch]:
         spec = self.sketches[0].spec
-        if isinstance(spec, Spec) and not self.sketches[0].noisy:  # then nothing exact is kept beside the noise
-            return beyond_grid(batch, spec)
-        return {}
+        if isinstance(spec, TableSpec) or spec.bounds is None or self.sketches[0].noisy:
+            return {}  # beside noise nothing exact is kept
+        return beyond_grid(batch, spec)
 
     def update(self, batch: pa.RecordBatch, found: Found | None = None, position: Position | None = None) -> None:
         """Count a batch, of which `ready` has found this. If it is refused, the tally is of no further use.

@@ -13,6 +13,7 @@ The files::
     containers.py   columns and names out of pandas, polars, Arrow and the rest
     cells.py        one column, read as numbers or as categories
     sidebyside.py   columns of numbers as one matrix
+    ends.py         the least and the greatest value of each column
     names.py        names of columns that may be a record's cells
     beside.py       names of answers that stand beside them
     tokens.py       sets of tokens, one per record

@@ -23,6 +23,7 @@ from scumble.errors import DataError
 from scumble.machine.later import pa, pc, pt
 from scumble.tables.hashing import UnsupportedValue, hashes_of, iso_texts, missing, text_of
 
+_FLOAT = np.dtype(np.float64)
 Column: TypeAlias = Any  # np.ndarray, pa.Array or pa.ChunkedArray: Arrow has no types for a checker
 
 _NUMBER_HINT = "Hint: use a HammingKernel for categories, or turn it into numbers by a public rule."
@@ -77,8 +78,9 @@ def in_step(columns: Sequence[Column]) -> list[Sequence[Column]]:
     """
     if any(isinstance(column, np.ndarray) or not isinstance(column, pa.ChunkedArray) for column in columns):
         return [columns]
-    cuts = {tuple(map(len, column.chunks)) for column in columns}
-    return [columns] if len(cuts) != 1 or () in cuts else list(zip(*(column.chunks for column in columns), strict=True))
+    pieces = [list(map(column.chunk, range(column.num_chunks))) for column in columns]
+    cuts = {tuple(map(len, mine)) for mine in pieces}
+    return [columns] if len(cuts) != 1 or () in cuts else list(zip(*pieces, strict=True))
 
 
 def _unwrap(piece: pa.Array) -> pa.Array:
@@ -131,8 +133,17 @@ def buffer_of(piece: pa.Array, dtype: Any) -> np.ndarray:
     """The numbers of a primitive Arrow array as they lie in memory; cells that are null hold anything."""
     if len(piece) == 0:
         return np.empty(0, dtype)
-    width = np.dtype(dtype).itemsize
-    return np.frombuffer(piece.buffers()[1], dtype, count=len(piece), offset=piece.offset * width)
+    kind = np.dtype(dtype)
+    found = np.frombuffer(piece.buffers()[1], kind, count=len(piece), offset=piece.offset * kind.itemsize)
+    found.flags.writeable = False  # it is Arrow's
+    return found
+
+
+def as_they_lie(column: Column) -> np.ndarray | None:
+    """A column in one piece of Arrow's float64, all cells there, as it lies in memory; None of all others."""
+    if isinstance(column, np.ndarray) or not isinstance(column, pa.DoubleArray) or column.null_count:
+        return None
+    return buffer_of(column, _FLOAT)
 
 
 def nulls_of(piece: pa.Array) -> np.ndarray:

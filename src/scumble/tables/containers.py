@@ -40,7 +40,7 @@ def take_apart(X: Any, wanted: Sequence[str] | None = None, width: int | None = 
     if isinstance(X, np.ndarray):
         return _from_numpy(X)
     if is_of(X, "pyarrow", "RecordBatch") or is_of(X, "pyarrow", "Table"):
-        return _named(list(X.columns), X.column_names, X.num_rows)
+        return Parts(X.columns, X.num_rows, tuple(X.schema.names))
     if is_of(X, "scipy", "sparray") or is_of(X, "scipy", "spmatrix") or is_of(X, "scipy", "_spbase"):
         raise DataError("`X` must be dense, got a SciPy sparse matrix. Hint: pass X.toarray(), in parts if large.")
     if isinstance(X, Mapping):

@@ -8,6 +8,7 @@ import numpy as np
 
 from scumble.errors import DataError, many, nearest, parameter
 from scumble.tables import cells, containers, sidebyside, tokens
+from scumble.tables.ends import Ends, ends
 from scumble.tables.names import NOT_SHOWN, like_a_record
 
 
@@ -79,6 +80,16 @@ class Table:
         Integers beyond 2^53 become the nearest float64. Columns declared to hold text, times and the like are refused;
         in a column of objects, each such cell is NaN.
         """
+        block = self._as_block(which)
+        return self._side_by_side(which)[0] if block is None else block
+
+    def with_ends(self, which: Sequence[int]) -> tuple[np.ndarray, Ends]:
+        """The same, with the ends of each column: no numbers where it has cells that are none, and maybe elsewhere."""
+        block = self._as_block(which)
+        return self._side_by_side(which) if block is None else (block, ends(block))
+
+    def _as_block(self, which: Sequence[int]) -> np.ndarray | None:
+        """The columns of a matrix, or one alone; None where columns are to be put side by side."""
         which = list(which)
         if self._block is not None:
             block = self._block if which == list(range(self.width)) else self._block[:, which]
@@ -88,22 +99,25 @@ class Table:
                 return np.ascontiguousarray(block, dtype=np.float64)
         if len(which) == 1:
             return np.ascontiguousarray(cells.numbers(self._columns[which[0]], self.label(which[0])))[:, None]
+        return None
+
+    def _side_by_side(self, which: Sequence[int]) -> tuple[np.ndarray, Ends]:
         pieces = cells.in_step([self._columns[j] for j in which]) if which else []
-        out, done = np.empty((self.rows, len(which))), 0
+        out, found, done = np.empty((self.rows, len(which))), sidebyside.no_ends(len(which)), 0
         for columns in pieces:
             rows = len(columns[0])
-            self._fill(out[done : done + rows], columns, which)
+            self._fill(out[done : done + rows], found, columns, which)
             done += rows
-        return out
+        return out, (found[0], found[1])
 
-    def _fill(self, out: np.ndarray, columns: Sequence[cells.Column], which: Sequence[int]) -> None:
+    def _fill(self, out: np.ndarray, found: np.ndarray, columns: Sequence[cells.Column], which: Sequence[int]) -> None:
         """Write columns side by side, as numbers; few of them at a time, which may take memory of their own."""
         for first in range(0, len(which), sidebyside.LINE):
-            some = slice(first, first + sidebyside.LINE)
-            numbers = [
-                cells.numbers(column, self.label(j)) for column, j in zip(columns[some], which[some], strict=True)
-            ]
-            sidebyside.write(numbers, first, out)
+            numbers = []
+            for column, j in zip(columns[first : first + sidebyside.LINE], which[first:], strict=False):
+                lying = cells.as_they_lie(column)
+                numbers.append(cells.numbers(column, self.label(j)) if lying is None else lying)
+            sidebyside.write(numbers, first, out, found)
 
     def categories(self, which: Sequence[int]) -> np.ndarray:
         """The columns as (rows, k) float64 that hold integers in [0, 2^53): stable hashes of the values.
@@ -153,6 +167,8 @@ def _select(parts: containers.Parts, wanted: list[str]) -> containers.Parts:
                 "Hint: pass exactly these columns, in order, or a table with names."
             )
         return parts._replace(names=tuple(wanted))
+    if names == tuple(wanted) and len(set(names)) == len(names):
+        return parts
     places = []
     for name in wanted:
         if name not in names:
