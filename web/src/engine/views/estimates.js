@@ -3,6 +3,7 @@
 import { ColumnSums } from "./columnsums.js";
 import { Misfit } from "./misfit.js";
 import { sum } from "./mixture.js";
+import { tie } from "./ties.js";
 
 const LEAST = 1e-300;
 const NEAR = 0.5;
@@ -11,6 +12,7 @@ export class Views {
   #found = new Map();
   #tied = new Set();
   #misfits = new Map();
+  #tiesOfWords = new Map();
 
   // Each has `columns`, `counts` and `variance`, and if it is a pair's the `errors` of the model, their `step` and their `law`; `groups`
   // says which levels of a column pairs tell apart.
@@ -39,6 +41,16 @@ export class Views {
     const view = this.#found.get(`${i},${j}`);
     if (!this.#misfits.has(view)) this.#misfits.set(view, new Misfit(view, view.counts.length));
     return this.#misfits.get(view);
+  }
+
+  // How far the words of a column differ in another one, that was measured with it.
+  tie(word, other) {
+    const name = `${word},${other}`;
+    if (!this.#tiesOfWords.has(name)) {
+      const view = this.#found.get(word < other ? name : `${other},${word}`);
+      this.#tiesOfWords.set(name, view ? tie(view, word < other ? 0 : 1, this.groups[word], this.starts[word].length) : 0);
+    }
+    return this.#tiesOfWords.get(name);
   }
 
   // The weights of a column's groups in a product that they tell.
