@@ -156,13 +156,16 @@ class Answers:
         found, error = self.count(asked), 1 - checks.confidence(confidence)
         least, most = self.allowed(asked, BEYOND * error)
         usual = deviations(confidence) * math.sqrt(found.variance)
-        above = max(self.above(asked, error / 2) - usual, 0.0)
+        above = max(self.above(asked, error / 2, found.value) - usual, 0.0)
         return interval(found.value, found.variance, confidence, least, most, above=above)
 
-    def above(self, asked: Condition, chance: float) -> float:
+    def above(self, asked: Condition, chance: float, answer: float) -> float:
         """How far above its answer a count may be, but for a chance, as words may have their own places."""
-        each = (reading.above(self._of_class(asked, number), chance) for number, reading in enumerate(self.readings))
-        return math.hypot(*each)
+        known = answer if len(self.readings) == len(asked) == 1 else None
+        mine = (self._of_class(asked, number) for number in range(len(self.readings)))
+        return math.hypot(
+            *(reading.above(one, chance, known) for reading, one in zip(self.readings, mine, strict=True))
+        )
 
     def _summed(self, asked: Condition, alike: Condition | None = None) -> Estimate:
         """The sum over all classes. Those whose laws are exact are summed first: only then the model's sum is drawn to

@@ -42,7 +42,6 @@ that nobody seems to be in may hold what that hides.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -210,18 +209,22 @@ class Reading:
         """Between what a count lies in any table with these counts, but for a chance."""
         return allowed(self.evidence, self._sums, self._law, condition, chance)
 
-    def above(self, condition: Condition, chance: float) -> float:
-        """How far above its answer a count may be, but for a chance, as words may have their own places (`ties`)."""
-        return math.hypot(*(coefficient * self._above(product, chance) for coefficient, product in condition))
+    def above(self, condition: Condition, chance: float, answer: float | None = None) -> float:
+        """How far above its answer a count may be, but for a chance, as words may have their own places (`ties`).
 
-    def _above(self, product: Product, chance: float) -> float:
+        Whoever knows the answer to a single product need not have it found again.
+        """
+        each = (coefficient * self._above(product, chance, answer) for coefficient, product in condition)
+        return math.hypot(*each)
+
+    def _above(self, product: Product, chance: float, answer: float | None) -> float:
         """The same of one product: for the word, and the column beside it, that let it be the farthest."""
-        farthest = 0.0
+        asked: Condition = [(1.0, product)]
+        own, farthest = None, 0.0
         for word, other in itertools.permutations(product, 2):
             tied = self._tie(word, other) * self._one(word, product)
             if not tied > 0:
                 continue
-            asked: Condition = [(1.0, product)]
             beside: Condition = [(1.0, {j: weights for j, weights in product.items() if j != other})]
             levels = np.ones((1, self.evidence.columns[word].levels))
             (value,), (variance,) = self.column_sums(beside, word, levels)
@@ -230,10 +233,9 @@ class Reading:
                 records = Estimate(float(value), float(variance))
                 farthest = max(farthest, unseen_above(share, tied, records, self._law, chance))
             elif inside(self.evidence, asked):
-                own, modelled = self._cells(asked), self.modelled(asked)
-                more = functools.partial(seen_above, own=own, tied=tied, records=value, law=self._law, chance=chance)
-                if more(modelled):  # no answer is below the model's and the cells' number
-                    farthest = max(farthest, more(self.count(asked).value))
+                own = own or self._cells(asked)
+                answer = self.count(asked).value if answer is None else answer
+                farthest = max(farthest, seen_above(answer, own, tied, float(value), self._law, chance))
         return farthest
 
     def _one(self, word: int, product: Product) -> float:

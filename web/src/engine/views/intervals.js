@@ -71,9 +71,8 @@ export class Reading {
           const share = Math.min(this.model.share(product) / Math.max(this.model.share(beside), 1e-300), 1);
           farthest = Math.max(farthest, unseenAbove(share, tied, records, law, chance));
         } else if (this.views.inside(product)) {
-          const own = this.views.pairSum(product, 1);
-          const more = (answer) => seenAbove(answer, own, tied, records.value, law, chance);
-          if (more(this.model.share(product) * this.count)) farthest = Math.max(farthest, more(this.estimate(product).value));
+          const [answer, own] = [this.estimate(product).value, this.views.pairSum(product, 1)];
+          farthest = Math.max(farthest, seenAbove(answer, own, tied, records.value, law, chance));
         }
       }
     }
