@@ -222,7 +222,7 @@ class Reading:
         asked: Condition = [(1.0, product)]
         own, farthest = None, 0.0
         for word, other in itertools.permutations(product, 2):
-            tied = self._tie(word, other) * self._one(word, product)
+            tied = self.tie(word, other) * self._one(word, product)
             if not tied > 0:
                 continue
             beside: Condition = [(1.0, {j: weights for j, weights in product.items() if j != other})]
@@ -245,7 +245,7 @@ class Reading:
             return 0.0
         return float((records**2).sum()) / float(records.sum()) ** 2 if records.sum() > 0 else 1.0
 
-    def _tie(self, word: int, other: int) -> float:
+    def tie(self, word: int, other: int) -> float:
         """How far the words of a column differ in another one, that was measured with it."""
         if (word, other) not in self._ties:
             view = self.evidence.pair((min(word, other), max(word, other)))

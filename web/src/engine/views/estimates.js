@@ -3,7 +3,6 @@
 import { ColumnSums } from "./columnsums.js";
 import { Misfit } from "./misfit.js";
 import { sum } from "./mixture.js";
-import { tie } from "./ties.js";
 
 const LEAST = 1e-300;
 const NEAR = 0.5;
@@ -12,9 +11,8 @@ export class Views {
   #found = new Map();
   #tied = new Set();
   #misfits = new Map();
-  #tiesOfWords = new Map();
 
-  // Each has `columns`, `counts` and `variance`, and if it is a pair's the `errors` of the model, their `step` and their `law`; `groups`
+  // Each has `columns`, `counts` and `variance`, and if it is a pair's the `errors` of the model, their `step` and `law`, and its `ties`; `groups`
   // says which levels of a column pairs tell apart.
   constructor(views, groups) {
     for (const view of views) {
@@ -45,12 +43,7 @@ export class Views {
 
   // How far the words of a column differ in another one, that was measured with it.
   tie(word, other) {
-    const name = `${word},${other}`;
-    if (!this.#tiesOfWords.has(name)) {
-      const view = this.#found.get(word < other ? name : `${other},${word}`);
-      this.#tiesOfWords.set(name, view ? tie(view, word < other ? 0 : 1, this.groups[word], this.starts[word].length) : 0);
-    }
-    return this.#tiesOfWords.get(name);
+    return this.#found.get(String([word, other].sort((i, j) => i - j)))?.ties[word < other ? 0 : 1] ?? 0;
   }
 
   // The weights of a column's groups in a product that they tell.
