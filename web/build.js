@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { copyFileSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 
 const OUT = "../src/scumble/explore/page";
 const common = {
@@ -35,7 +35,8 @@ const stream = await build({ ...common, entryPoints: ["src/stream/main.js"], out
 for (const name of ["page.html", "page.css"]) copyFileSync(`src/page/${name}`, `${OUT}/${name}`);
 for (const name of ["table", "stream"]) {
   const style = ["src/page/page.css", `src/${name}/${name}.css`].map((path) => readFileSync(path, "utf8")).join("");
-  writeFileSync(`${OUT}/${name}.css`, style);
+  const { code } = await transform(style, { loader: "css", minify: true, charset: "utf8" });
+  writeFileSync(`${OUT}/${name}.css`, code);
 }
 
 const inputs = [engine, tableEngine, page, table, stream].flatMap(({ metafile }) => Object.keys(metafile.inputs));

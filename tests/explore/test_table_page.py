@@ -26,9 +26,8 @@ from scumble.cli import main
 from scumble.errors import ParameterError
 from scumble.explore import Server, TableExhibit, exhibit_of, export, page, read
 from scumble.explore.pages import part
-from scumble.tabular.answers import Answers
-from scumble.tabular.asking import BEYOND
-from scumble.tabular.estimate import Estimate, interval, reaching
+from scumble.tabular.answers import BEYOND, Answers
+from scumble.tabular.estimate import interval, reaching
 from scumble.tabular.questions import extremes_of, mean_by_median, narrowed
 from scumble.tabular.spec import TableSpec
 
@@ -209,7 +208,7 @@ def test_it_allows_for_what_was_not_measured_as_its_twin_does(
     shown = """(asked) => asked.map((one) => scumble.table.count(
         new Map(one.map(([j, weights]) => [j, { weights: Float64Array.from(weights) }]))))"""
     for product, found in zip(asked, page.evaluate(shown, as_json(asked)), strict=True):
-        truth = cut(answers, [(1.0, product)])
+        truth = answers.counted([(1.0, product)], 0.95)
         assert [found[name] for name in ("value", "low", "high")] == pytest.approx(
             [truth.value, truth.low, truth.high], rel=1e-9, abs=1e-6
         )
@@ -270,13 +269,7 @@ def condition(page: Page) -> str:
 def by_twin(shown: Shown, asked: str) -> float:
     from scumble.tabular.questions import question
 
-    return cut(shown.answers, question(SCHEMA, asked).even).value
-
-
-def cut(answers: Answers, asked: Any) -> Estimate:
-    """A count with its interval, cut to what the published counts allow at all, as `release.count` has it."""
-    found = answers.count(asked)
-    return interval(found.value, found.variance, 0.95, *answers.allowed(asked, BEYOND * 0.05))
+    return shown.answers.counted(question(SCHEMA, asked).even, 0.95).value
 
 
 def drag(page: Page, chart: Locator, start: float, end: float) -> None:
@@ -402,7 +395,9 @@ def test_two_columns_together(visit: Callable[..., Any], whole: Shown) -> None:
     page.get_by_role("combobox", name="Columns").select_option(label="smoker")
     cells = page.locator(".crosstab td .value")
     found = [float(text.replace(",", "")) for text in cells.all_inner_texts()]
-    truth = [cut(whole.answers, [(1.0, {3: row, 4: column})]).value for row in np.eye(4) for column in np.eye(2)]
+    truth = [
+        whole.answers.counted([(1.0, {3: row, 4: column})], 0.95).value for row in np.eye(4) for column in np.eye(2)
+    ]
     assert found == [round(value) for value in truth]
     assert page.locator(".crosstab td.doubt-0").count() >= 2
     page.get_by_label("Share of row").check()

@@ -63,6 +63,9 @@ class _Exact:
     def allowed(self, condition: Condition, chance: float) -> tuple[float, float]:
         return 0.0, math.inf
 
+    def above(self, condition: Condition, chance: float, answer: float | None = None) -> float:
+        return 0.0
+
     def column_sums(self, condition: Condition, column: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return values @ self.model.table([column], condition) * len(self.model.weights), np.zeros(len(values))
 

@@ -109,7 +109,8 @@ def _view(view: View, reading: Reading, arrays: Arrays) -> dict[str, Any]:
     one, two = view.columns
     misfit = reading.misfit((one, two))
     steps, step = stepped(misfit)
-    return known | {"errors": arrays.add(steps.ravel()), "step": step, "law": misfit.law.tolist()}
+    ties = [reading.tie(one, two), reading.tie(two, one)]
+    return known | {"errors": arrays.add(steps.ravel()), "step": step, "law": misfit.law.tolist(), "ties": ties}
 
 
 def stepped(misfit: Misfit) -> tuple[npt.NDArray[np.int64], float]:

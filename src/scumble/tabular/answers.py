@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from scumble import checks
 from scumble.tabular.estimate import Estimate as Interval
-from scumble.tabular.estimate import interval, reaching
+from scumble.tabular.estimate import deviations, interval, reaching
 from scumble.tabular.questions import narrowed
 from scumble.tabular.spec import TableSpec
 from scumble.views.budgeting import Law
@@ -31,6 +32,8 @@ from scumble.views.mixture import Condition, Mixture, labelled, squared
 Floats = npt.NDArray[np.float64]
 SOME = 64
 """Levels that stand for all of a column."""
+BEYOND = 0.25
+"""The part of an interval's error that bounds on counts may have."""
 FAR = 1.5
 """How far the model's mean of a line may be from the exact law's, in its standard deviations."""
 
@@ -146,6 +149,23 @@ class Answers:
             if (mine := self._of_class(asked, number))
         ]
         return sum(low for low, _ in each), sum(high for _, high in each) if each else math.inf
+
+    def counted(self, asked: Condition, confidence: float) -> Interval:
+        """The same with its interval: as far as words let it reach that may have their own places (`views.ties`), cut
+        to what the published counts allow at all."""
+        found, error = self.count(asked), 1 - checks.confidence(confidence)
+        least, most = self.allowed(asked, BEYOND * error)
+        usual = deviations(confidence) * math.sqrt(found.variance)
+        above = max(self.above(asked, error / 2, found.value) - usual, 0.0)
+        return interval(found.value, found.variance, confidence, least, most, above=above)
+
+    def above(self, asked: Condition, chance: float, answer: float) -> float:
+        """How far above its answer a count may be, but for a chance, as words may have their own places."""
+        known = answer if len(self.readings) == len(asked) == 1 else None
+        mine = (self._of_class(asked, number) for number in range(len(self.readings)))
+        return math.hypot(
+            *(reading.above(one, chance, known) for reading, one in zip(self.readings, mine, strict=True))
+        )
 
     def _summed(self, asked: Condition, alike: Condition | None = None) -> Estimate:
         """The sum over all classes. Those whose laws are exact are summed first: only then the model's sum is drawn to

@@ -38,11 +38,8 @@ from scumble.tabular.questions import (
     with_order,
 )
 from scumble.tabular.rows import Format
-from scumble.views.mixture import Condition
 
 By = str | Iterable[str] | None
-BEYOND = 0.25
-"""The part of an interval's error that bounds on counts may have."""
 ALL = Estimate(1.0, 1.0, 1.0, 0.0)
 """The share of all records."""
 SURE = 0.95
@@ -118,7 +115,7 @@ class Asking(Framing):
             for side in sides:
                 answer = reaching(answer, over(side, confidence, **sign))
             answer = of_records(
-                answer, self._counted(asked.even, confidence), float(lowest.min()), float(highest.max())
+                answer, self._answers.counted(asked.even, confidence), float(lowest.min()), float(highest.max())
             )
             if not (numbers and table.sum() > 0):
                 return answer
@@ -248,18 +245,12 @@ class Asking(Framing):
 
     def _count(self, asked: Question, confidence: float) -> Estimate:
         sides = (asked.even, asked.sure, asked.maybe) if asked.cuts else (asked.even,)
-        found, *bounds = (self._counted(side, confidence) for side in sides)
+        found, *bounds = (self._answers.counted(side, confidence) for side in sides)
         if not bounds:
             return found
         few, many = bounds
         most = interval(self._answers.total.value, self._answers.total.variance, confidence).high
         return widened(found, few, replace(many, high=min(many.high, max(most, found.high))))  # unions may count twice
-
-    def _counted(self, asked: Condition, confidence: float) -> Estimate:
-        """A count with its interval, cut to what the published counts allow at all."""
-        found = self._answers.count(asked)
-        least, most = self._answers.allowed(asked, BEYOND * (1 - checks.confidence(confidence)))
-        return interval(found.value, found.variance, confidence, least, most)
 
     def _valued(self, column: str, what: str) -> tuple[int, Floats]:
         place = place_of(self.schema, column)

@@ -55,14 +55,25 @@ from scumble.views.allowed import allowed
 from scumble.views.budgeting import Law
 from scumble.views.coarsening import coarser
 from scumble.views.columnsums import ColumnSums
-from scumble.views.estimates import Estimate, by_groups, cells_of, combined, inside, spoken_of, spread, weights_of
+from scumble.views.estimates import (
+    LEAST,
+    Estimate,
+    by_groups,
+    cells_of,
+    combined,
+    inside,
+    spoken_of,
+    spread,
+    weights_of,
+)
 from scumble.views.evidence import Evidence
 from scumble.views.fitting import one_thread, several
 from scumble.views.interaction import pair_sum
 from scumble.views.misfit import Misfit, misfit_of
-from scumble.views.mixture import Condition, absolute, squared, together
+from scumble.views.mixture import Condition, Product, absolute, squared, together
 from scumble.views.rehearsal import WORLDS, Rehearsal, rehearse
 from scumble.views.smoothing import gamma_regression, mean_square
+from scumble.views.ties import seen_above, tie, unseen_above
 from scumble.views.unseen import CONDITIONS, Unseen, left_out
 
 Floats = npt.NDArray[np.float64]
@@ -105,6 +116,7 @@ class Reading:
         self._coefficients: Floats = np.zeros(4)
         self._misfits: dict[tuple[int, ...], Misfit] = {}
         self._told: dict[int, tuple[Floats, Floats]] = {}
+        self._ties: dict[tuple[int, int], float] = {}
 
     @cached_property
     def unseen(self) -> Unseen:
@@ -197,6 +209,50 @@ class Reading:
         """Between what a count lies in any table with these counts, but for a chance."""
         return allowed(self.evidence, self._sums, self._law, condition, chance)
 
+    def above(self, condition: Condition, chance: float, answer: float | None = None) -> float:
+        """How far above its answer a count may be, but for a chance, as words may have their own places (`ties`).
+
+        Whoever knows the answer to a single product need not have it found again.
+        """
+        each = (coefficient * self._above(product, chance, answer) for coefficient, product in condition)
+        return math.hypot(*each)
+
+    def _above(self, product: Product, chance: float, answer: float | None) -> float:
+        """The same of one product: for the word, and the column beside it, that let it be the farthest."""
+        asked: Condition = [(1.0, product)]
+        own, farthest = None, 0.0
+        for word, other in itertools.permutations(product, 2):
+            tied = self.tie(word, other) * self._one(word, product)
+            if not tied > 0:
+                continue
+            beside: Condition = [(1.0, {j: weights for j, weights in product.items() if j != other})]
+            levels = np.ones((1, self.evidence.columns[word].levels))
+            (value,), (variance,) = self.column_sums(beside, word, levels)
+            if not self.unseen.is_told(word, np.asarray(product[word], float)):
+                share = min(self.model.share(asked) / max(self.model.share(beside), LEAST), 1.0)
+                records = Estimate(float(value), float(variance))
+                farthest = max(farthest, unseen_above(share, tied, records, self._law, chance))
+            elif inside(self.evidence, asked):
+                own = own or self._cells(asked)
+                answer = self.count(asked).value if answer is None else answer
+                farthest = max(farthest, seen_above(answer, own, tied, float(value), self._law, chance))
+        return farthest
+
+    def _one(self, word: int, product: Product) -> float:
+        """Σ n²/(Σ n)² of the words that a product names: one, if it is a single one; nought, if they are no words."""
+        records = self.unseen.marginals[word] * np.asarray(product[word], float)
+        if self.evidence.columns[word].ordered:
+            return 0.0
+        return float((records**2).sum()) / float(records.sum()) ** 2 if records.sum() > 0 else 1.0
+
+    def tie(self, word: int, other: int) -> float:
+        """How far the words of a column differ in another one, that was measured with it."""
+        if (word, other) not in self._ties:
+            view = self.evidence.pair((min(word, other), max(word, other)))
+            found = 0.0 if view is None else tie(view, view.columns.index(word), self.evidence.groups[word])
+            self._ties[word, other] = found
+        return self._ties[word, other]
+
     def rehearsed_variance(self, condition: Condition) -> float:
         """The variance of the model's count, as rehearsals show it: without what no view shows."""
         return max(self._variance(condition, self.model.share(condition)), self._projected(condition))
@@ -287,12 +343,16 @@ class Reading:
             variance += self.evidence.single(j).variance * float(((grows - grows.mean()) ** 2).sum())
         return variance
 
-    def _both(self, modelled: Estimate, condition: Condition, told: Condition, *, signed: bool) -> Estimate:
-        """Cells and model together, `told` being the condition as far as the cells tell it; the rest is the model's."""
-        (one, two), cells = spoken_of(told), cells_of(self.evidence, told)
+    def _cells(self, told: Condition) -> Estimate:
+        """A count that the cells of a measured pair tell, by views alone."""
+        one, two = spoken_of(told)
         view = self.evidence.pair((one, two))
         assert view is not None
-        own = pair_sum(self.evidence, self._sums, view, cells)
+        return pair_sum(self.evidence, self._sums, view, cells_of(self.evidence, told))
+
+    def _both(self, modelled: Estimate, condition: Condition, told: Condition, *, signed: bool) -> Estimate:
+        """Cells and model together, `told` being the condition as far as the cells tell it; the rest is the model's."""
+        own = self._cells(told)
         own = Estimate(modelled.value + own.value - self.model.share(told) * self.evidence.count, own.variance)
         off = apart(own, modelled)
         if signed:

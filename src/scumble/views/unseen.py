@@ -330,10 +330,10 @@ class Unseen:
         own = self.sums.sum(column, (weights - part.mean) ** 2)
         least = (own.value if signed else 0.0) + math.sqrt(own.variance)
         more = max(least / self.seen.count - part.total, 0.0)
-        told = not self.seen.columns[column].ordered if signed else self._is_told(column, weights)
+        told = not self.seen.columns[column].ordered if signed else self.is_told(column, weights)
         return part._replace(total=part.total + more, between=part.between + more * told)
 
-    def _is_told(self, column: int, weights: Floats) -> bool:
+    def is_told(self, column: int, weights: Floats) -> bool:
         """Whether the groups of a column tell a condition."""
         group = self.seen.groups[column]
         return bool((weights == weights[np.unique(group, return_index=True)[1]][group]).all())

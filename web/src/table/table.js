@@ -33,12 +33,7 @@ export class Table {
   }
 
   count(filters) {
-    return this.#count(productOf(filters));
-  }
-
-  // Cut to what the published counts allow at all.
-  #count(product) {
-    return interval(this.answers.count(product), ...this.answers.allowed(product));
+    return this.answers.counted(productOf(filters));
   }
 
   share(filters) {
@@ -81,7 +76,7 @@ export class Table {
   // The count of each bin of a column, given the filters on the others.
   counts(j, bins, filters) {
     const product = productOf(filters, j);
-    return bins.map(({ weights }) => this.#count(narrowed(product, j, weights)));
+    return bins.map(({ weights }) => this.answers.counted(narrowed(product, j, weights)));
   }
 
   // Rows by columns: counts, or each cell's share of its row. The bins are those that the filters keep.
@@ -90,7 +85,7 @@ export class Table {
     return rows.map((row) => {
       const mine = narrowed(product, i, row.weights);
       return across.map(({ weights }) =>
-        shares ? this.#mean(mine, j, weights) : this.#count(narrowed(mine, j, weights)),
+        shares ? this.#mean(mine, j, weights) : this.answers.counted(narrowed(mine, j, weights)),
       );
     });
   }

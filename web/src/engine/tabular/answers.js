@@ -7,7 +7,8 @@ import { Reading } from "../views/intervals.js";
 import { Column, Mixture, sum } from "../views/mixture.js";
 
 const DEVIATIONS = 1.959963984540054; // of a 95 % interval
-const BEYOND = 0.25 * 0.05; // the part of its error that bounds on counts may have
+const ERROR = 0.05;
+const BEYOND = 0.25 * ERROR; // the part of it that bounds on counts may have
 const FAR = 1.5; // how far the model's mean of a line may be from the exact law's, in its standard deviations
 
 export class Answers {
@@ -37,6 +38,22 @@ export class Answers {
 
   count(product) {
     return product.size ? this.#summed(product) : this.total;
+  }
+
+  // The same with its interval: as far as words let it reach that may have their own places, cut to what the published counts allow.
+  counted(product) {
+    const found = this.count(product);
+    const above = Math.max(this.above(product) - DEVIATIONS * Math.sqrt(found.variance), 0);
+    return interval(found, ...this.allowed(product), [0, above]);
+  }
+
+  // How far above its answer a count may be, as words may have their own places.
+  above(product) {
+    const each = this.parts.map(({ reading }, number) => {
+      const { coefficient, product: mine } = this.ofClass(product, number);
+      return coefficient && coefficient * reading.above(mine, this.noise, ERROR / 2);
+    });
+    return Math.hypot(...each);
   }
 
   // Between what a count lies in any table with the published counts, but for a chance that all classes share.

@@ -26,7 +26,7 @@ export function allowed(views, [count, ofCount], law, product, chance) {
 }
 
 // How many standard deviations noise exceeds to one side with so small a chance, at most.
-function reach(law, chance) {
-  const normal = normalQuantile(1 - chance);
+export function reach(law, chance) {
+  const normal = chance > 0.5 ? -normalQuantile(chance) : normalQuantile(1 - chance);
   return law === "gaussian" ? normal : Math.max(normal, -Math.log(2 * chance) / Math.SQRT2);
 }

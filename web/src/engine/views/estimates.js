@@ -12,7 +12,7 @@ export class Views {
   #tied = new Set();
   #misfits = new Map();
 
-  // Each has `columns`, `counts` and `variance`, and if it is a pair's the `errors` of the model, their `step` and their `law`; `groups`
+  // Each has `columns`, `counts` and `variance`, and if it is a pair's the `errors` of the model, their `step` and `law`, and its `ties`; `groups`
   // says which levels of a column pairs tell apart.
   constructor(views, groups) {
     for (const view of views) {
@@ -39,6 +39,11 @@ export class Views {
     const view = this.#found.get(`${i},${j}`);
     if (!this.#misfits.has(view)) this.#misfits.set(view, new Misfit(view, view.counts.length));
     return this.#misfits.get(view);
+  }
+
+  // How far the words of a column differ in another one, that was measured with it.
+  tie(word, other) {
+    return this.#found.get(String([word, other].sort((i, j) => i - j)))?.ties[word < other ? 0 : 1] ?? 0;
   }
 
   // The weights of a column's groups in a product that they tell.

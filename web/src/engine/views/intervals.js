@@ -4,6 +4,7 @@
 import { combined, spread } from "./estimates.js";
 import { meanSquare } from "./misfit.js";
 import { sum } from "./mixture.js";
+import { seenAbove, unseenAbove } from "./ties.js";
 
 const SMALL = 0.003;
 const SURE = 3;
@@ -55,6 +56,34 @@ export class Reading {
     const { value, variance, weight } = this.#both(model, product, told, coefficient, signed);
     if (inside) return { value, variance: Math.max(variance, least), unseen: unseen * (1 - weight) ** 2 };
     return { value, variance: Math.max(variance + unseen, least), unseen };
+  }
+
+  // How far above its answer a product's count may be, but for a chance, as words may have their own places.
+  above(product, law, chance) {
+    let farthest = 0;
+    for (const [word, weights] of product) {
+      for (const other of product.keys()) {
+        const tied = word === other ? 0 : this.views.tie(word, other) * this.#one(word, weights);
+        if (!(tied > 0)) continue;
+        const beside = new Map([...product].filter(([j]) => j !== other));
+        const records = this.columnSum(beside, word, weights.map(() => 1), 1);
+        if (!isTold(weights, this.model.columns[word].group)) {
+          const share = Math.min(this.model.share(product) / Math.max(this.model.share(beside), 1e-300), 1);
+          farthest = Math.max(farthest, unseenAbove(share, tied, records, law, chance));
+        } else if (this.views.inside(product)) {
+          const [answer, own] = [this.estimate(product).value, this.views.pairSum(product, 1)];
+          farthest = Math.max(farthest, seenAbove(answer, own, tied, records.value, law, chance));
+        }
+      }
+    }
+    return farthest;
+  }
+
+  // Σ n²/(Σ n)² of the words that a product names: one, if it is a single one; nought, if they are no words.
+  #one(word, weights) {
+    const records = this.marginals[word].map((share, level) => share * weights[level]);
+    if (this.runs[word]) return 0;
+    return sum(records) > 0 ? sum(records.map((one) => one ** 2)) / sum(records) ** 2 : 1;
   }
 
   // The variance of the model's count of a product that the cells of a measured pair tell.
