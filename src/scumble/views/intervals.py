@@ -51,13 +51,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from scumble.machine.onethread import one_thread
 from scumble.views.allowed import allowed
 from scumble.views.budgeting import Law
 from scumble.views.coarsening import coarser
 from scumble.views.columnsums import ColumnSums
 from scumble.views.estimates import Estimate, by_groups, cells_of, combined, inside, spoken_of, spread, weights_of
 from scumble.views.evidence import Evidence
-from scumble.views.fitting import one_thread, several
+from scumble.views.fitting import several
 from scumble.views.interaction import pair_sum
 from scumble.views.misfit import Misfit, misfit_of
 from scumble.views.mixture import Condition, absolute, squared, together
@@ -157,6 +158,7 @@ class Reading:
         """How many records meet a condition by the model alone."""
         return self.model.share(condition) * self.evidence.count
 
+    @one_thread()
     def count(self, condition: Condition, alike: float | None = None) -> Estimate:
         """How many records meet a condition on two columns or more, and the variance of that; of fewer, see `exact`.
 
