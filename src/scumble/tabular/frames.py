@@ -95,6 +95,7 @@ class Framing:
         -------
         DataFrame
             A row for each combination, with `value`, `low`, `high` and `standard_error`; ``pivot`` makes it a table.
+            No cell is below 0, so many of them sum up to too much: `count` has the totals, with `by` those of a column.
         """
         if second is None or first == second:
             raise parameter("second", "another column than the first", second, "histogram counts one.")
