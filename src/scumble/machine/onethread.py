@@ -1,7 +1,7 @@
 """Linear algebra in one thread: for small products a second one costs more than it brings.
 
-On two busy cores an answer about two columns took ten times as long where BLAS had both: its threads wait for each
-other in a loop.
+On two busy cores the answers of a large cross-table took 27 seconds of processor time where BLAS had both, and 6 where
+it had one: its threads wait for each other in a loop.
 """
 
 from __future__ import annotations
