@@ -127,8 +127,8 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "wrong column, Parquet": (build("good.parquet", "--columns", "Income"), 4, r"Did you mean 'income'\?"),
     "empty file": (build("empty.csv"), 4, r"empty.csv is empty"),
     "blank lines only": (build("blank.csv"), 4, r"blank.csv is empty"),
-    "header only": (build("header.csv"), 4, r"header.csv has columns but no rows. .*--allow-empty"),
-    "header without line end": (build("header-only.csv"), 4, r"has columns but no rows"),
+    "header only": (build("header.csv"), 4, r"columns but no rows in header.csv. .*--allow-empty"),
+    "header without line end": (build("header-only.csv"), 4, r"columns but no rows in header-only.csv"),
     "mixed types": (build("mixed.csv"), 4, r"mixed.csv, line 3: 2 cells .* 1 in column 'age', 1 in column 'income'"),
     "a column of names": (
         build("names.csv", "--columns", "age,name"),

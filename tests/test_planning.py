@@ -56,7 +56,7 @@ def test_cells_along_each_axis_can_be_given() -> None:
 
 
 def test_the_grid_says_why_it_cannot_serve() -> None:
-    with pytest.raises(scumble.ParameterError, match="no `bounds`"):
+    with pytest.raises(scumble.ParameterError, match="`bounds` must be given for a grid"):
         scumble.Sketch(KERNEL, 1, design="grid")
     with pytest.raises(scumble.ParameterError, match="A grid cannot serve"):
         scumble.Sketch(scumble.AngularKernel(), 2, design="grid", bounds=(0.0, 1.0))

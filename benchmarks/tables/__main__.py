@@ -17,7 +17,7 @@ from benchmarks.tables.registry import TABLES, path_of
 from benchmarks.tables.rivals import RIVALS
 from benchmarks.tables.running import LIMIT
 from benchmarks.tables.synthetic import SYNTHETIC
-from scumble.views.fitting import one_thread
+from scumble.machine.onethread import one_thread
 
 
 def main() -> None:

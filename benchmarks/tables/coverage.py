@@ -22,7 +22,7 @@ from benchmarks.tables.protocol import questions
 from benchmarks.tables.registry import TABLES, load
 from benchmarks.tables.synthetic import SYNTHETIC, synthetic
 from benchmarks.tables.unseen import UNSEEN
-from scumble.views.fitting import one_thread
+from scumble.machine.onethread import one_thread
 
 NORMAL = 1.96
 BUDGETS = tuple(itertools.product((0.1, 1.0, 3.0), (1e-6, 0.0)))

@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks.tables.data import Table
 from benchmarks.tables.measuring import budget, measured
+from scumble.machine.onethread import one_thread
 from scumble.tabular.estimate import interval
-from scumble.views.fitting import one_thread
 from scumble.views.grouping import Column
 
 RECORDS = 20_000

@@ -348,8 +348,8 @@ def test_many_columns_are_declared_at_once_in_a_draft(tmp_path: Path, capsys: py
     for options, told in {
         ("--whole", "x*"): "There is no column 'x*'",
         ("--whole", "qq3"): "Did you mean 'q3'?",
-        ("--whole", "q3", "--dates", "q3"): "--dates names 'q3', and another option says otherwise",
-        ("--whole", "q1*", "--dates", "*1"): "--dates names '*1', and another option says otherwise",
+        ("--whole", "q3", "--dates", "q3"): "--whole and --dates both name 'q3'",
+        ("--whole", "q1*", "--dates", "*1"): "--whole and --dates both name 'q1'",
         ("--columns", "q1", "--dates", "q2"): "which is none of --columns",
     }.items():
         capsys.readouterr()

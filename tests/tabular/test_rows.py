@@ -244,7 +244,7 @@ def test_what_was_not_measured_is_said() -> None:
     some = scumble.Schema({name: SCHEMA[name] for name in ("age", "sex", "smoker")})
     report = rehearsed(TableSketch(some).update(FRAME).release(epsilon=0.001, n=100)).faithfulness()
     assert not report.pairs.measured.any() and report.pairs.variation.isna().all()
-    assert "nothing is known: age × sex, age × smoker, sex × smoker." in str(report)
+    assert "how they hang together is inferred: age × sex, age × smoker, sex × smoker." in str(report)
 
 
 def test_columns_that_rows_do_not_follow_are_told_with_what_to_do() -> None:

@@ -13,7 +13,7 @@ from scumble.views.evidence import Evidence, View
 from scumble.views.grouping import Column
 from scumble.views.intervals import Reading
 from scumble.views.mixture import Mixture
-from scumble.views.unseen import ANY, LEAST_LINES, MISSING, POOLED, UNKNOWN, UNKNOWN_LINES, WITHIN, Unseen
+from scumble.views.unseen import ANY, LEAST, LEAST_LINES, MISSING, POOLED, UNKNOWN, UNKNOWN_LINES, WITHIN, Unseen
 
 N = 10_000.0
 HALF = np.array([1.0, 1.0, 0.0, 0.0])
@@ -74,6 +74,42 @@ def test_cells_that_are_missing_may_be_missing_together() -> None:
     variance = UNKNOWN_LINES**2 * (0.45 * 0.55) ** 2 + (ANY**2 - UNKNOWN_LINES**2) * (0.09 / 4) ** 2
     first = of((line, line), [counts[0], counts[0] + np.array([50, -50, 0, 0, 0])])
     assert deviation(first, half, half) == pytest.approx(N * math.sqrt(variance), rel=0.01)
+
+
+def excluding(one: Column, two: Column, share: float) -> Unseen:
+    """A fit of three columns, of which the third was measured with both, and says that the last levels of the first and
+    of the second, which is a little rarer, exclude each other: each component has one of them."""
+    shares = share, 0.8 * share
+    counts = [np.array([1 - often, often]) * N for often in shares]
+    views = [View((j,), each, 1.0) for j, each in enumerate(counts)]
+    pairs = [View((j, 2), np.stack([each, each], 1) / 2, 1.0) for j, each in enumerate(counts)]
+    groups = (np.arange(2),) * 3
+    seen = Evidence((one, two, Column(2)), groups, (*views, View((2,), np.full(2, N / 2), 1.0), *pairs))
+    never, first, second = np.array([1.0, 0.0]), *(np.array([1 - 2 * often, 2 * often]) for often in shares)
+    tables = np.stack([first, never]), np.stack([never, second]), np.full((2, 2), 0.5)
+    return Unseen(seen, Mixture(np.full(2, 0.5), tables), LEAST, ColumnSums(seen))
+
+
+LAST = np.array([0.0, 1.0])
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.4, 0.5])
+@pytest.mark.parametrize(
+    "column", [Column(2, 1, missing=True), Column(2, 2, dated=True), Column(2, 2, lone=0)], ids=["gap", "date", "zero"]
+)
+def test_what_a_third_column_makes_a_fit_say_is_no_measurement(column: Column, share: float) -> None:
+    """Any dependence is allowed for, though by the model nobody has both: up to as many as have either."""
+    found = excluding(column, column, share)
+    assert found.model.share([(1.0, {0: LAST, 1: LAST})]) == 0
+    assert 1.96 * deviation(found, LAST, LAST) >= 0.8 * share * N
+    assert 1.96 * deviation(found, LAST, LAST, 1 - LAST) >= 0.8 * share * N / 2
+
+
+def test_what_is_usual_is_allowed_for_where_a_fit_says_that_nobody_is() -> None:
+    varied = math.sqrt(0.1 * 0.9 * 0.08 * 0.92) * N
+    assert deviation(excluding(Column(2), Column(2), 0.1), LAST, LAST) == pytest.approx(LEAST * varied, rel=0.01)
+    gaps = excluding(Column(2, 1, missing=True), Column(2), 0.1)
+    assert deviation(gaps, LAST, LAST) == pytest.approx(MISSING * varied, rel=0.01)
 
 
 def test_numbers_that_are_mostly_zero_may_be_above_it_together() -> None:

@@ -151,15 +151,16 @@ LISTS = (names, scale, bounds, ranges, values, choices)
 # ---- groups of options ----
 
 
-def source(parser: Parser) -> None:
-    """Where the records come from."""
+def source(parser: Parser, *, schema: bool = True) -> None:
+    """Where the records come from; where `schema` is an option, it names the columns of a table."""
+    not_with = "; not with --schema, which names them" if schema else ""
     group = parser.add_argument_group("what to read")
     group.add_argument(
         "source",
         nargs="*",
         help="files, a folder, a quoted glob, '-' for standard input, sqlite:///, duckdb:/// or postgresql://...",
     )
-    group.add_argument("--columns", type=names, metavar="A,B", help="the columns, in order (default: all)")
+    group.add_argument("--columns", type=names, metavar="A,B", help=f"the columns, in order (default: all){not_with}")
     reading(group)
     group.add_argument("--query", help="a query to a database, instead of --table")
     group.add_argument(

@@ -74,8 +74,9 @@ def _table(args: argparse.Namespace) -> dict[str, Any]:
     """The options of a whole table; those of kernels are refused."""
     for name in ("columns", "kernel", "bandwidth", "power", "scale", "categories", "tokens", "bounds", *KINDS):
         if getattr(args, name, None) is not None:
+            fewer = ", or take other columns out of the schema file" if name == "columns" else ""
             raise ParameterError(
-                f"--{name} goes with kernels, and --schema describes a whole table. Hint: leave it out."
+                f"--{name} goes with kernels, and --schema describes a whole table. Hint: leave it out{fewer}."
             )
     size = {"rows": args.rows, "buckets": args.buckets, "design": args.design}
     return {"schema": Schema.load(args.schema), "target": args.target, "levels": args.levels, **size}

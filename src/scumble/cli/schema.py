@@ -52,6 +52,7 @@ def _declared(args: argparse.Namespace, names: Sequence[str], source: Source) ->
         (option, kind, word) for option, kind in zip(HOLDS, types, strict=True) for word in getattr(args, option) or ()
     ]
     found: dict[str, Any] = {}
+    said: dict[str, str] = {}
     for begins in (False, True):
         named = {*found}
         for option, kind, word in given:
@@ -63,8 +64,12 @@ def _declared(args: argparse.Namespace, names: Sequence[str], source: Source) ->
                 raise ParameterError(
                     f"--{option} names {word!r}, which is none of --columns. Hint: name it there, too."
                 )
-            if any(found.setdefault(name, kind) != kind for name in meant if name not in named):
-                raise ParameterError(f"--{option} names {word!r}, and another option says otherwise. Hint: once.")
+            for name in (name for name in meant if name not in named):
+                if found.setdefault(name, kind) != kind:
+                    raise ParameterError(
+                        f"--{said[name]} and --{option} both name {name!r}. Hint: name a column in one of them."
+                    )
+                said.setdefault(name, option)
     return found
 
 

@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     acts = "; ".join(f"{act}: {what}" for act, what in ACTS.items())
     parser.add_argument("act", choices=list(ACTS), help=acts)
     parser.add_argument("stream", nargs="?", help="the stream's SECRET file; for window, the folder it publishes into")
-    shared.source(parser)
+    shared.source(parser, schema=False)
     number = shared.Whole(1, 10_000)
     periods = parser.add_argument_group("periods (public)")
     periods.add_argument("--periods", type=number, help="start, plan: the most that there will be")

@@ -8,6 +8,7 @@ The files::
     mark.py         which file an open file is, whatever it is called
     interrupts.py   signals that ask a program to stop, and when they may
     cores.py        how many cores there are to use
+    onethread.py    linear algebra in one thread, for small products
     room.py         arrays that a thread works in, step after step
     compiling.py    loops compiled on first use, and kept on disk
     patience.py     when compiled loops are worth the wait

@@ -136,6 +136,8 @@ def plan_within(
     sides = None if bounds is None else plain_sides(checks.sides(bounds, dimensions))
     require_design(design)
     reason = "no `bounds` are given" if sides is None else grid.supports(kernel, dimensions, columns)
+    if design == "grid" and sides is None:
+        raise parameter("bounds", "given for a grid", bounds, "the least and the largest of each column, as is known.")
     if design == "grid" and reason:
         raise parameter("design", "another than 'grid' here", design, f"A grid cannot serve: {reason}.")
     if density is None:

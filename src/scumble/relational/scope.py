@@ -5,6 +5,7 @@ As in DuckDB, capitals do not matter, quoted or not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -68,10 +69,10 @@ def scope_of(tree: Any, releases: Mapping[str, Any]) -> Scope:
     source = tree.args.get("from_")
     table = None if source is None else source.this
     if table is None:
-        raise ParameterError(f"The statement has no FROM. Hint: it may be from {_listed(releases)}.")
+        raise ParameterError(f"The statement has no FROM. Hint: {_listed(releases)}.")
     plain = isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier)
     if not plain or any(part for key, part in table.args.items() if key not in ("this", "alias")):
-        raise refused(f"FROM {shown(table)}: it must be the name of a release, {_listed(releases)}")
+        raise refused(f"FROM {shown(table)}: it must be the name of a release: {_listed(releases)}")
     alias = table.args.get("alias")
     if alias is not None and alias.args.get("columns"):
         raise refused("new names of columns after FROM")
@@ -86,8 +87,16 @@ def _release(name: str, releases: Mapping[str, Any]) -> str:
     if len(found) == 1:
         return found[0]
     guess = did_you_mean(name, releases)
-    raise ParameterError(f"There is no release {name[:100]!r}.{guess} Hint: it may be from {_listed(releases)}.")
+    raise ParameterError(f"There is no release {name[:100]!r}.{guess} Hint: {_listed(releases)}.")
 
 
 def _listed(releases: Collection[str]) -> str:
-    return ", ".join(repr(name) for name in list(releases)[:10])
+    """What may stand after FROM.
+
+    >>> _listed(["people", "imo.e1"])
+    'FROM people or FROM "imo.e1", whose name is no plain word and stands in double quotes'
+    """
+    names = [*releases][:10]
+    odd = [name for name in names if not re.fullmatch(r"[A-Za-z_]\w*", name)]
+    told = " or ".join(f'FROM "{name}"' if name in odd else f"FROM {name}" for name in names)
+    return f"{told}, whose name is no plain word and stands in double quotes" if odd else told

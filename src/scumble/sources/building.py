@@ -176,7 +176,7 @@ class Build:
             self.source.close()
         if self.tally.rows == 0 and not self.running.allow_empty:
             raise DataError(
-                f"{self.source} has columns but no rows. Hint: was it written to the end? "
+                f"There are columns but no rows in {self.source}. Hint: was it written to the end? "
                 "Pass --allow-empty (allow_empty=True) to release an empty table: it is only noise."
             )
         if self.running.invalid == "error":

@@ -188,7 +188,7 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     hint, what = f"correct them, or {drop}", "missing, not a number or not finite"
     whole = [name for name, mask in bad.items() if name in said and mask.all() and len(mask) > 1]
     if isinstance(spec, TableSpec):
-        what = "missing, unreadable, not finite or words that the schema does not have"
+        what = "missing, unreadable, not finite or none of the schema's words"
         hint = (
             "correct them, declare the column with missing = true in the schema file (missing=True; a category also "
             f"with other = true), or {drop}"

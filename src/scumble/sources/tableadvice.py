@@ -5,6 +5,7 @@ Everything here is said of arguments, never of records, so it may be said to any
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from scumble.schema import Schema, clock
@@ -37,18 +38,18 @@ def no_pairs_below(records: int) -> str:
 
 
 def few_pairs(pairs: int, of: int, columns: int, pure: bool) -> str:
-    """Most pairs stay unmeasured; all pairs of so many columns would be."""
+    """Most pairs stay unmeasured; all pairs of so many columns would be, said if they are no fewer than now."""
     gaussian = (
-        " a larger ε, or a δ above 0 such as --delta 1e-6 (delta=1e-6), with which noise grows less with the number of "
-        "pairs"
+        "allow a δ above 0, such as --delta 1e-6 (delta=1e-6), with which noise grows less with the number of pairs; "
+        "or "
         if pure
-        else " or a larger ε"
+        else ""
     )
-    fewer = f" (all pairs of up to {columns} would be measured)" if columns > 1 else ""
+    fewer = f" (all pairs of up to {columns} would be measured)" if math.comb(columns, 2) >= pairs else ""
     return (
         f"{pairs:,} of {of:,} pairs {'is' if pairs == 1 else 'are'} measured, the release chooses which; how columns "
-        f"hang together in the others is guessed from {'it' if pairs == 1 else 'these'}. Hint: leave out "
-        f"columns that nobody will ask about{fewer},{gaussian}."
+        f"hang together in the others is guessed from {'it' if pairs == 1 else 'these'}. Hint: {gaussian}leave out "
+        f"columns that nobody will ask about{fewer}. A larger ε may buy finer cells, and not more pairs."
     )
 
 

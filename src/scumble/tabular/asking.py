@@ -68,7 +68,8 @@ class Asking(Framing):
             Which: "age >= 65 and sex == 'Female'", or {"age": (65, None), "sex": "Female"}; None for all.
         by : str or list of str, optional
             A column, or several: one number for each of their levels. Of a number or a date these are its cells; if
-            they are more than 400, or all combinations more than 2,000, runs of equally many cells.
+            they are more than 400, or all combinations more than 2,000, at most 400, or 20, runs of equally many cells.
+            More than 2,000 combinations of these are refused.
         confidence : float
             Of the interval.
 
@@ -82,7 +83,7 @@ class Asking(Framing):
         """
         return self._each(where, by, lambda asked: self._count(asked, confidence))
 
-    def share(self, where: Where, *, by: By = None, confidence: float = 0.95) -> Any:
+    def share(self, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
         """Which share of all records meets a condition; as `count`, divided by the number of records, of which the
         interval allows for the noise, too."""
         total = self._answers.total

@@ -48,7 +48,7 @@ class Faithfulness:
         that between model and published counts beyond noise; `chi2` per cell, about 1 where only noise is between them,
         and whether it is a `misfit`, beyond what noise can be; `levels`, and the `groups` of these that pairs have.
     pairs : DataFrame
-        The same for each pair of columns, and whether it was `measured`; if not, nothing is known.
+        The same for each pair of columns, and whether it was `measured`; if not, how they hang together is inferred.
     chi2 : float
         χ² per cell of all published tables together.
     triples : int
@@ -222,7 +222,7 @@ def _unknown(report: Faithfulness) -> list[str]:
     if len(left_out):
         listed = ", ".join(f"{row.first} × {row.second}" for row in left_out.head(WORST).itertuples())
         more = f" and {len(left_out) - WORST:,} more" if len(left_out) > WORST else ""
-        told.append(f"- Never measured together, so nothing is known: {listed}{more}.")
+        told.append(f"- Not counted together, so how they hang together is inferred: {listed}{more}.")
     if report.triples:
         told.append(
             f"- Three columns at once were never measured ({report.triples:,} "

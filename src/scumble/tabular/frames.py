@@ -81,7 +81,13 @@ class Framing:
         return frame(rows, (*self._remarks(asked, place), *joined))
 
     def crosstab(
-        self, first: str, second: str, where: Where = None, *, bins: int | None = None, confidence: float = 0.95
+        self,
+        first: str,
+        second: str | None = None,
+        where: Where = None,
+        *,
+        bins: int | None = None,
+        confidence: float = 0.95,
     ) -> DataFrame:
         """How many records have each combination of two columns' levels; of numbers and dates, of `bins` bins.
 
@@ -89,8 +95,9 @@ class Framing:
         -------
         DataFrame
             A row for each combination, with `value`, `low`, `high` and `standard_error`; ``pivot`` makes it a table.
+            No cell is below 0, so many of them sum up to too much: `count` has the totals, with `by` those of a column.
         """
-        if first == second:
+        if second is None or first == second:
             raise parameter("second", "another column than the first", second, "histogram counts one.")
         names = [first, second]
         asked = self._question(where)
@@ -117,7 +124,7 @@ class Framing:
         levels = [parts(*one, bins, meant=those) for one, those in zip(columns, meant, strict=True)]
         if bins is None and len(names) > 1 and math.prod(map(len, levels)) > MOST_GROUPS:
             levels = [parts(*one, most=BINS, meant=those) for one, those in zip(columns, meant, strict=True)]
-        joined = _joined(self.schema, dict(zip(names, levels, strict=True))) if bins is None else ()
+        joined = [*_joined(self.schema, dict(zip(names, levels, strict=True)))] if bins is None else []
         if asked.possible and not all_levels:
             levels = [
                 [part for part in each if asked.narrowed(place, part).possible]
@@ -128,6 +135,7 @@ class Framing:
             "a smaller `bins`"
             if all_levels
             else "fewer columns in --by (by=), or a --where (where=) that leaves fewer of their levels",
+            together=bool(joined),
         )
         rows = []
         for combination in steps([*itertools.product(*levels)]):
@@ -154,8 +162,10 @@ def _joined(schema: Schema, levels: Mapping[str, Sequence[Part]]) -> Iterator[st
             yield told + apart
 
 
-def require_few(sizes: Iterable[int], hint: str) -> None:
+def require_few(sizes: Iterable[int], hint: str, *, together: bool = False) -> None:
     """Refuse more groups than anybody reads, of columns with so many levels each; the hint says how to ask for fewer.
+
+    `together`: levels that have neighbours stand together already.
 
     >>> require_few([72, 32], "fewer columns")
     Traceback (most recent call last):
@@ -165,7 +175,8 @@ def require_few(sizes: Iterable[int], hint: str) -> None:
     each = [*sizes]
     if math.prod(each) > MOST_GROUPS:
         told = " × ".join(f"{size:,}" for size in each)
-        raise ParameterError(f"There would be more than {MOST_GROUPS:,} groups, {told}. Hint: {hint}.")
+        runs = ", though neighbouring cells stand together" if together else ""
+        raise ParameterError(f"There would be more than {MOST_GROUPS:,} groups, {told}{runs}. Hint: {hint}.")
 
 
 def _named(names: list[str], combination: tuple[Part, ...]) -> Iterator[tuple[str, Any]]:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from scumble.machine.onethread import one_thread
 from scumble.privacy.budget import Budget
 from scumble.releasing.adaptive import Contest, Wanted
 from scumble.releasing.steps import PublishedRow, PublishedRows
@@ -27,7 +28,7 @@ from scumble.tabular.spec import TableSpec
 from scumble.views import budgeting
 from scumble.views.budgeting import CHOOSING, Noise, Plan
 from scumble.views.evidence import Evidence
-from scumble.views.fitting import fitted, one_thread
+from scumble.views.fitting import fitted
 from scumble.views.grouping import Column, groups
 from scumble.views.mixture import Mixture
 

@@ -14,9 +14,8 @@ Starts are derived from a seed: the same evidence and seed give the same mixture
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import numpy as np
 
@@ -134,18 +133,6 @@ def fits_for(groups: int, components: int = COMPONENTS) -> int:
     """How many fits a table gets: of many components half are as good, and all together should not take minutes."""
     most = FITS if components < MANY else FITS // 2
     return min(most, FITS if groups <= WIDE else max(2, FITS * WIDE // groups))
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Within, BLAS uses one thread: for small products a second one costs more than it brings."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ModuleNotFoundError:  # who has NumPy alone waits a little longer
-        yield
-        return
-    with threadpool_limits(1, "blas"):
-        yield
 
 
 def lines_of(evidence: Evidence) -> dict[int, Line]:

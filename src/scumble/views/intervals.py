@@ -51,6 +51,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from scumble.machine.onethread import one_thread
 from scumble.views.allowed import allowed
 from scumble.views.budgeting import Law
 from scumble.views.coarsening import coarser
@@ -67,7 +68,7 @@ from scumble.views.estimates import (
     weights_of,
 )
 from scumble.views.evidence import Evidence
-from scumble.views.fitting import one_thread, several
+from scumble.views.fitting import several
 from scumble.views.interaction import pair_sum
 from scumble.views.misfit import Misfit, misfit_of
 from scumble.views.mixture import Condition, Product, absolute, squared, together
@@ -169,6 +170,7 @@ class Reading:
         """How many records meet a condition by the model alone."""
         return self.model.share(condition) * self.evidence.count
 
+    @one_thread()
     def count(self, condition: Condition, alike: float | None = None) -> Estimate:
         """How many records meet a condition on two columns or more, and the variance of that; of fewer, see `exact`.
 

@@ -38,6 +38,13 @@ one where the other is above zero was 0 (0 to 0), and held in none of eight rele
 And a word often says that a number is zero (a ship that is stationary has no speed): between zeros and words any
 dependence is allowed for, too.
 
+**What a model infers of two columns from a third is no measurement.** A fit may say that two of their levels exclude
+each other, which noise in the third column's cells is enough for. So as much is allowed for as if it had said nothing
+(and more, if it says that the two come together), and where any dependence is, the way back from the correlation that
+it infers comes on top. In a survey of 4,042 records (ε = 0.3, 1 and 3, three releases each) all 743 intervals of cells
+missing from two columns that were not measured together held, where 714 had when the model's count was believed, at
+1.06 times the width; of words and missing cells all 2,144 (2,140), at 1.11 times.
+
 **No condition is rarer than its noise.** Of a level that holds less than its noise a fit may say that it is empty, and
 then all of its counts would surely be nought. So T is no less than one standard deviation of the column's own sum, over
 the number of records (`_possible`): as if as many records were there as may hide.
@@ -134,9 +141,9 @@ class Unseen:
     def variance(self, condition: Condition, *, signed: bool) -> float:
         """The variance of a count for all pairs of conditions; weights that are `signed` may have a mean of nought."""
         variance = 0.0
-        for pair, one, two, often in self._pairs_of(condition, signed=signed):
+        for pair, one, two, rest, often in self._pairs_of(condition, signed=signed):
             if self.seen.pair(pair) is None:
-                variance += often**2 * self._apart(pair, one, two)
+                variance += max(rest, often) ** 2 * self._apart(pair, one, two, _inferred(one, two, rest, often))
             else:
                 variance += often**2 * self._within(pair, one, two)
         for coefficient, product in condition:
@@ -177,22 +184,20 @@ class Unseen:
 
     def _correlation(self, pair: tuple[int, int]) -> float:
         """φ of a pair that was not measured: half of its logarithm for either column."""
-        columns = [self.seen.columns[j] for j in pair]
-        if all(column.dated for column in columns):
-            return ANY
-        lines = all(column.ordered for column in columns)
+        lines = all(self.seen.columns[j].ordered for j in pair)
         told = sum(j in self.seen.tied for j in pair) / 2
         known = max(self.correlation, LEAST_LINES) if lines else self.correlation
         return float(known**told * (UNKNOWN_LINES if lines else UNKNOWN) ** (1 - told))
 
-    def _apart(self, pair: tuple[int, int], one: _Parts, two: _Parts) -> float:
-        """φ² times the unseen part of two conditions whose pair was not measured."""
-        usual = self._correlation(pair) ** 2
+    def _apart(self, pair: tuple[int, int], one: _Parts, two: _Parts, inferred: float) -> float:
+        """φ² times the unseen part of two conditions whose pair was not measured, and is taken for so correlated."""
+        dated, farther = all(self.seen.columns[j].dated for j in pair), (ANY * (1 + abs(inferred))) ** 2
+        usual = farther if dated else self._correlation(pair) ** 2
         alone = (one.gaps + one.zeros) * (two.gaps + two.zeros)
-        variance = usual * one.total * two.total + max(ANY**2 - usual, 0.0) * alone
+        variance = usual * one.total * two.total + max(farther - usual, 0.0) * alone
         for j, part, word in ((pair[1], one, two), (pair[0], two, one)):
             if not self.seen.columns[j].ordered:
-                phi = max(MISSING**2 - usual, 0.0) * part.gaps + max(ANY**2 - usual, 0.0) * part.zeros
+                phi = max(MISSING**2 - usual, 0.0) * part.gaps + max(farther - usual, 0.0) * part.zeros
                 variance += phi * max(word.total - word.gaps, 0.0)
         return variance
 
@@ -273,18 +278,17 @@ class Unseen:
 
     def _pairs_of(
         self, condition: Condition, *, signed: bool
-    ) -> Iterator[tuple[tuple[int, int], _Parts, _Parts, float]]:
-        """Pairs of columns that are asked about together, and how many records meet all other conditions."""
+    ) -> Iterator[tuple[tuple[int, int], _Parts, _Parts, float, float]]:
+        """Pairs of columns that are asked about together, and how many records meet all other conditions: by the model,
+        and as many as would make the model's count if the two were independent."""
         for coefficient, product in condition:
             whole = self.model.share([(1.0, product)]) * self.seen.count
             parts = {j: self._possible(j, np.asarray(weights, float), signed=signed) for j, weights in product.items()}
             for i, j in itertools.combinations(sorted(product), 2):
-                if signed or not parts[i].mean * parts[j].mean > 1e-9:
-                    others = {k: weights for k, weights in product.items() if k not in (i, j)}
-                    rest = self.model.share([(1.0, others)]) * self.seen.count
-                else:
-                    rest = whole / (parts[i].mean * parts[j].mean)
-                yield (i, j), parts[i], parts[j], coefficient * rest
+                others = {k: weights for k, weights in product.items() if k not in (i, j)}
+                rest, both = self.model.share([(1.0, others)]) * self.seen.count, parts[i].mean * parts[j].mean
+                often = rest if signed or not both > 1e-9 else whole / both
+                yield (i, j), parts[i], parts[j], abs(coefficient) * rest, abs(coefficient) * often
 
     @cached_property
     def marginals(self) -> list[Floats]:
@@ -337,6 +341,12 @@ class Unseen:
         """Whether the groups of a column tell a condition."""
         group = self.seen.groups[column]
         return bool((weights == weights[np.unique(group, return_index=True)[1]][group]).all())
+
+
+def _inferred(one: _Parts, two: _Parts, rest: float, often: float) -> float:
+    """The correlation of two conditions by the model, among so many records that meet the others."""
+    varied = rest * math.sqrt(one.total * two.total)
+    return min(max((often - rest) * one.mean * two.mean / varied, -1.0), 1.0) if varied > 0 else 0.0
 
 
 def _equal(one: View, other: View | float) -> bool:

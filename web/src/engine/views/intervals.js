@@ -167,20 +167,21 @@ export class Reading {
       for (const j of columns.slice(at + 1)) {
         const [one, two] = [i, j].map((k) => this.#possible(k, product.get(k), signed));
         const measured = this.views.has(i, j);
-        const lifted = one.mean * two.mean;
-        const rest = signed || !(lifted > 1e-9) ? this.#others(product, i, j) : whole / lifted;
-        const usual = measured ? this.#within(i, j, one, two) : this.#apart(i, j, one, two);
-        variance += (coefficient * rest * this.count) ** 2 * usual;
+        const [rest, both] = [this.#others(product, i, j), one.mean * two.mean];
+        const often = signed || !(both > 1e-9) ? rest : whole / both;
+        const usual = measured ? this.#within(i, j, one, two) : this.#apart(i, j, one, two, inferred(one, two, rest, often));
+        variance += (coefficient * (measured ? often : Math.max(rest, often)) * this.count) ** 2 * usual;
         if (measured) variance += (coefficient * this.count) ** 2 * this.#clumped(product, i, j);
       }
     }
     return variance + (coefficient * this.count) ** 2 * this.#doubled(product, whole);
   }
 
-  // φ² times the unseen part of two conditions whose pair was not measured.
-  #apart(i, j, one, two) {
-    const usual = this.#correlation(i, j) ** 2;
-    const [any, missing] = [ANY, MISSING].map((phi) => Math.max(phi ** 2 - usual, 0));
+  // φ² times the unseen part of two conditions whose pair was not measured, and is taken for so correlated.
+  #apart(i, j, one, two, correlated) {
+    const farther = ANY * (1 + Math.abs(correlated));
+    const usual = (this.kinds[i].dated && this.kinds[j].dated ? farther : this.#correlation(i, j)) ** 2;
+    const [any, missing] = [farther, MISSING].map((phi) => Math.max(phi ** 2 - usual, 0));
     const beside = (k, { gaps, zeros }, word) => (this.runs[k] ? 0 : (missing * gaps + any * zeros) * Math.max(word.total - word.gaps, 0));
     const alone = ({ gaps, zeros }) => gaps + zeros;
     return usual * one.total * two.total + any * alone(one) * alone(two) + beside(j, one, two) + beside(i, two, one);
@@ -256,7 +257,6 @@ export class Reading {
 
   // φ of a pair that was not measured: half of its logarithm for either column.
   #correlation(i, j) {
-    if (this.kinds[i].dated && this.kinds[j].dated) return ANY;
     const lines = this.runs[i] > 0 && this.runs[j] > 0;
     const told = [i, j].filter((k) => this.views.ties(k)).length / 2;
     const known = lines ? Math.max(this.correlation, LEAST_LINES) : this.correlation;
@@ -350,6 +350,12 @@ function equal({ counts, variance }, others, noise) {
 }
 
 const without = (product, i, j) => new Map([...product].filter(([k]) => k !== i && k !== j));
+
+// The correlation of two conditions by the model, among the share of records that meet the others.
+function inferred(one, two, rest, often) {
+  const varied = rest * Math.sqrt(one.total * two.total);
+  return varied > 0 ? Math.min(Math.max(((often - rest) * one.mean * two.mean) / varied, -1), 1) : 0;
+}
 
 // For each line of cells, how far the halves of two neighbours together are from alike; at least as far as in all lines.
 function clumping(cell, runs, lines) {

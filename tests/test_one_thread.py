@@ -1,0 +1,57 @@
+"""Small products take one thread of BLAS, whoever else is at it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from scumble.machine.onethread import one_thread
+from scumble.views.evidence import Evidence, View
+from scumble.views.grouping import Column
+from scumble.views.intervals import Reading
+
+threadpoolctl = pytest.importorskip("threadpoolctl")
+
+
+def threads() -> set[int]:
+    return {one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"}
+
+
+@pytest.fixture(autouse=True)
+def _two() -> Iterator[None]:
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        if threads() != {2}:
+            pytest.skip("this BLAS has no two threads")
+        yield
+
+
+def test_who_sets_the_limit_lifts_it() -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with one_thread():
+            inside.set()
+            leave.wait(60)
+
+    with one_thread():
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert inside.wait(60) and threads() == {1}
+    leave.set()
+    thread.join()
+    assert threads() == {2}
+    with pytest.raises(ZeroDivisionError), one_thread():
+        raise ZeroDivisionError
+    assert threads() == {2}
+
+
+def test_an_answer_about_two_columns_takes_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    views = tuple(View((j,), np.array([60.0, 40.0]), 1.0) for j in (0, 1))
+    reading, found = Reading(Evidence((Column(2),) * 2, (np.arange(2),) * 2, views), "laplace", 1), list[set[int]]()
+    modelled = reading.modelled
+    monkeypatch.setattr(reading, "modelled", lambda asked: found.append(threads()) or modelled(asked))
+    reading.count([(1.0, {0: np.eye(2)[0], 1: np.eye(2)[0]})])
+    assert found == [{1}] and threads() == {2}
