@@ -162,6 +162,9 @@ class Menu:
     def _count_share(self, facts: Sequence[Facts]) -> Fraction | None:
         """The share of a second count with which densities err least by noise."""
         rows, buckets = self.chosen.rows, self.chosen.buckets
+        shares = second_counts(self._rest, rows)
+        if len(shares) == 1:
+            return shares[0]
         seen = [(one, *self._typical(one)) for one in facts]
 
         def variance(share: Fraction | None) -> float:
@@ -174,7 +177,7 @@ class Menu:
                 found += count + noise_of_sums(self.chosen, made.counter_variance, n, density) ** 2
             return found
 
-        return min(second_counts(self._rest, rows), key=variance)
+        return min(shares, key=variance)
 
     def _typical(self, facts: Facts) -> tuple[float, float]:
         """How many records there are, about, and how densely they lie."""
