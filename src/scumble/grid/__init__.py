@@ -21,6 +21,6 @@ The files::
 from scumble.grid.cells import Grid
 from scumble.grid.field import Field
 from scumble.grid.profile import MAX_DIMENSIONS, supports
-from scumble.grid.shape import choose_shape, usual_density
+from scumble.grid.shape import choose_shape, typical_density, usual_density
 
-__all__ = ["MAX_DIMENSIONS", "Field", "Grid", "choose_shape", "supports", "usual_density"]
+__all__ = ["MAX_DIMENSIONS", "Field", "Grid", "choose_shape", "supports", "typical_density", "usual_density"]

@@ -123,17 +123,9 @@ def typical_density(
     return max(_moments(profile, upper - lower)[0], FAINTEST)
 
 
-def usual_density(
-    kernel: Kernel,
-    low: np.ndarray | Sequence[float],
-    high: np.ndarray | Sequence[float],
-    *,
-    width: int,
-    names: Sequence[str] | None = None,
-) -> float:
-    """The density at a record that is usual within such bounds: see `FULLER`."""
-    spread = typical_density(kernel, low, high, width=width, names=names)
-    return min(1.0, FULLER.get(len(kernel.which(width, names)), 1.0) * spread)
+def usual_density(spread: float, axes: int) -> float:
+    """The density at a record that is usual within bounds in which records that fill half of them have this one."""
+    return min(1.0, FULLER.get(axes, 1.0) * spread)
 
 
 def covered(profile: Profile, lower: np.ndarray, upper: np.ndarray, shape: Sequence[int]) -> float:

@@ -321,7 +321,8 @@ def _within(
     """The density at a record that is usual within such bounds."""
     which = kernel.which(dimensions, columns)
     low, high = (np.array([side[i] for i in which]) for side in sides)
-    return grid.usual_density(kernel, low, high, width=dimensions, names=columns)
+    spread = grid.typical_density(kernel, low, high, width=dimensions, names=columns)
+    return grid.usual_density(spread, len(which))
 
 
 def _plan_grid(

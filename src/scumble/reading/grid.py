@@ -10,7 +10,7 @@ import numpy as np
 
 from scumble.checks import Sides
 from scumble.design import Design
-from scumble.grid import Field, Grid, usual_density
+from scumble.grid import Field, Grid, typical_density, usual_density
 from scumble.grid.field import SMALL
 from scumble.grid.shape import shape_errors
 from scumble.kernels import Records
@@ -92,7 +92,8 @@ class GridRow(Layout):
     @property
     def typical_density(self) -> float:
         grid, spec = self.grid, self.spec
-        return usual_density(spec.kernel, grid.low, grid.high, width=spec.dimensions, names=spec.columns)
+        spread = typical_density(spec.kernel, grid.low, grid.high, width=spec.dimensions, names=spec.columns)
+        return usual_density(spread, len(grid.shape))
 
     def relative_error(self, noise_variance: float, records: float, density: float) -> float:
         grid = self.grid
