@@ -27,7 +27,7 @@ from scumble.tabular.planner import Planner
 from scumble.tabular.publishing import COUNT_SHARE
 from scumble.views.budgeting import CHOOSING
 
-N, COLUMNS = 5_000, 12
+N, COLUMNS = 700, 12
 SCHEMA = scumble.Schema({f"c{k}": scumble.Boolean() for k in range(COLUMNS)})
 
 

@@ -550,15 +550,16 @@ def test_where_pairs_are_left_out_single_columns_have_the_whole_budget() -> None
 
 
 def test_with_epsilon_alone_few_pairs_are_chosen_and_paid_for() -> None:
-    """Eight coins, of which two fall alike: the chosen pairs have them among them, but for a chance below 1e-9.
+    """Eight dice, of which two fall alike: the chosen pairs have them among them, but for a chance below 1e-9.
 
-    Their distance from what single columns say is about 2,000 and that of others below 500; noise on each has a scale
+    Their distance from what single columns say is above 2,500 and that of others below 700; noise on each has a scale
     of about 50.
     """
-    coins = np.random.default_rng(0).random((2000, 8)) < 0.5
-    coins[:, 5] = coins[:, 2]
-    schema = scumble.Schema({f"c{j}": scumble.Boolean() for j in range(8)})
-    sketch = TableSketch(schema).update({f"c{j}": coins[:, j] for j in range(8)})
+    faces = [str(k) for k in range(18)]
+    dice = np.random.default_rng(0).choice(faces, (2000, 8))
+    dice[:, 5] = dice[:, 2]
+    schema = scumble.Schema({f"c{j}": scumble.Category(faces, other=False, missing=False) for j in range(8)})
+    sketch = TableSketch(schema).update({f"c{j}": dice[:, j] for j in range(8)})
     release = sketch.release(epsilon=5.0)
     chosen = release.views[8:]
     assert 4 <= len(chosen) == len(set(chosen)) <= 16 and ("c2", "c5") in chosen

@@ -71,9 +71,22 @@ def test_senseless_budgets_are_refused() -> None:
 
 
 def test_columns_of_few_levels_need_not_stand_alone() -> None:
-    """2,500 records, ε = 1: pairs of 18 levels an axis are next to none, of 5 levels they all are to be had."""
+    """2,500 records, ε = 1: pairs of 18 levels an axis are next to none, of 5 levels they all are to be had.
+
+    Of 600 records pairs are next to none even half way between 5 levels and 18; but 5 levels they bear.
+    """
     noise = Noise("laplace", 1.0)
     assert plan(2500, 4, noise).choice == "singles"
-    few = plan(2500, 4, noise, cells=25.0)
-    assert (few.choice, few.rounds) == ("adaptive", 6) and few.levels >= 5
-    assert plan(39_073, 15, noise, cells=25.0) == plan(39_073, 15, noise)  # there are pairs anyway
+    few, fewer = plan(2500, 4, noise, cells=25.0), plan(600, 4, noise, cells=25.0)
+    assert (few.choice, few.rounds) == ("all pairs", 6) and few.levels >= 5
+    assert (fewer.choice, fewer.rounds) == ("adaptive", 6) and fewer.levels >= 5
+    assert plan(600, 4, noise, cells=100.0).choice == "singles"
+
+
+def test_columns_of_few_levels_are_told_with_more_pairs() -> None:
+    """The more, the fewer levels they have."""
+    noises = [Noise("laplace", 1 / epsilon) for epsilon in (0.3, 1.0, 3.0, 10.0)]
+    measured = [
+        [plan(10_000, 15, noise, cells=cells).rounds for noise in noises] for cells in (324.0, 100.0, 25.0, 4.0)
+    ]
+    assert all(list(one) == sorted(one) for one in zip(*measured, strict=True)) and measured[0] != measured[-1]

@@ -126,7 +126,7 @@ class Planner:
         """How many columns could be told with all their pairs."""
         columns = len(self.spec.counted)
         while columns > 1:
-            plan = budgeting.plan(max(n, 1.0) / self.spec.classes, columns, self.noise)
+            plan = budgeting.plan(max(n, 1.0) / self.spec.classes, columns, self.noise, cells=self._cells)
             if plan.choice == "all pairs" or plan.rounds == math.comb(columns, 2):
                 break
             columns -= 1
