@@ -123,8 +123,11 @@ def of_records(found: Estimate, records: Estimate, least: float, most: float) ->
 
     >>> print(of_records(Estimate(20_000.0, 19_900.0, 20_100.0, 50.0), Estimate(10.0, 4.0, 16.0, 3.0), 0.0, 3_000.0))
     20,000 (8,000 to 32,000)
+    >>> print(of_records(Estimate(0.0, 0.0, 17_340.0, 8_000.0), Estimate(0.0, 0.0, 40.0, 18.0), 1990.0, 2010.0))
+    0 (0 to 79,600)
     """
-    each = min(max(found.value / records.value, least), most) if records.value > 0 else 0.0
+    some, of = (found.value, records.value) if records.value > 0 else (found.high, records.high)
+    each = min(max(some / of, least), most) if of > 0 else 0.0
     low, high = sorted(found.value + each * (end - records.value) for end in (records.low, records.high))
     return reaching(found, Estimate(found.value, low, high, abs(each) * records.standard_error))
 
