@@ -75,9 +75,7 @@ class Date(Column):
 
     kind: ClassVar[str] = "date"
     role: ClassVar[str] = "category"  # text files give text, which each cell is read from
-    refuses: ClassVar[str] = (
-        'not a date (ISO 8601, such as 2009-01-31, is read; a lone "-" is not read as a missing one)'
-    )
+    refuses: ClassVar[str] = "not a date (ISO 8601, such as 2009-01-31, is read; - for a missing one is not)"
     ordered: ClassVar[bool] = True
 
     low: str | None = None
