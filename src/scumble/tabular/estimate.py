@@ -126,7 +126,7 @@ def of_records(found: Estimate, records: Estimate, least: float, most: float) ->
     >>> print(of_records(Estimate(0.0, 0.0, 17_340.0, 8_000.0), Estimate(0.0, 0.0, 40.0, 18.0), 1990.0, 2010.0))
     0 (0 to 79,600)
     """
-    some, of = (found.value, records.value) if records.value > 0 else (found.high, records.high)
+    some, of = (found.value, records.value) if records.value > 0 else (found.high - found.value, records.high)
     each = min(max(some / of, least), most) if of > 0 else 0.0
     low, high = sorted(found.value + each * (end - records.value) for end in (records.low, records.high))
     return reaching(found, Estimate(found.value, low, high, abs(each) * records.standard_error))
