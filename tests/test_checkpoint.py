@@ -25,7 +25,7 @@ import scumble
 from rates import laplace
 from scumble import files
 from scumble.cli import main
-from scumble.sources import Build, source
+from scumble.sources import Build, parquet, source
 
 ROWS = 6_000
 COUNT = 36 * laplace()
@@ -82,7 +82,7 @@ def job(about: dict, **more: object) -> Build:
 
 def run(about: dict, checkpoint: str, result: str) -> None:
     """A build in a process of its own: small batches, a checkpoint after each."""
-    source.BATCH_ROWS = 64
+    source.BATCH_ROWS, parquet.AT_ONCE = 64, 1
     one = job(about, checkpoint=checkpoint, checkpoint_seconds=0.0)
     tally = one.count()
     np.savez(result + ".part.npz", counts=tally.sketches[0]._counts, dropped=tally.dropped, rows=tally.rows)

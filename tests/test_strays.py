@@ -450,8 +450,8 @@ def test_an_unreadable_cell_of_a_table_has_a_line_and_a_hint_for_the_schema_file
     (folder / "people.csv").write_text("seen,age\n2009-05-01,41\n" + "2009-05-01,x\n" * 1234)
     assert build() == BAD_DATA
     assert capsys.readouterr().err.strip() == (
-        "scumble: people.csv, line 3: 1,234 cells are missing, unreadable, not finite or words that the schema does "
-        "not have: 1,234 in column 'age', in a batch of 1,235 rows (do not publish this). Hint: in 'age' "
+        "scumble: people.csv, line 3: 1,234 cells are missing, unreadable, not finite or none of the schema's words: "
+        "1,234 in column 'age', in a batch of 1,235 rows (do not publish this). Hint: in 'age' "
         "cells are missing or not a number (1234.5, $1,234.50 and 12 % are read; 12 kg and USD 12 are not, nor is - "
         "for a missing one): correct them, declare the column with missing = true in the schema file (missing=True; a "
         "category also with other = true), or leave such rows out with --invalid drop (invalid='drop'); "
