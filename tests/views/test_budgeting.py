@@ -78,7 +78,7 @@ def test_columns_of_few_levels_need_not_stand_alone() -> None:
     noise = Noise("laplace", 1.0)
     assert plan(2500, 4, noise).choice == "singles"
     few, fewer = plan(2500, 4, noise, cells=25.0), plan(600, 4, noise, cells=25.0)
-    assert (few.choice, few.rounds) == ("all pairs", 6) and few.levels >= 5
+    assert (few.choice, few.rounds) == ("adaptive", 6) and few.levels >= 5
     assert (fewer.choice, fewer.rounds) == ("adaptive", 6) and fewer.levels >= 5
     assert plan(600, 4, noise, cells=100.0).choice == "singles"
 
