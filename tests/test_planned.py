@@ -240,8 +240,11 @@ def test_otherwise_it_has_one_share(budget: Budget, rows: int) -> None:
         publish_planned([opened().update([[0.0, 0.0]]).secret], budget, rows=[8, 32], choose=lambda _: wrong)
 
 
-@pytest.mark.parametrize(("density", "expected"), [(0.5, AGAIN), (0.3, AGAIN), (0.05, None), (0.005, None)])
-def test_dense_records_get_a_quieter_count(density: float, expected: Fraction | None) -> None:
+@pytest.mark.parametrize(
+    ("density", "expected", "gain"),
+    [(0.45, AGAIN, 3 / 10), (0.2, AGAIN, 1 / 8), (0.05, None, -0.07), (0.005, None, -0.1)],
+)
+def test_dense_records_get_a_quieter_count(density: float, expected: Fraction | None, gain: float) -> None:
     """By hand, from the noise of f = ρN and of N alone."""
     budget, n = Budget(1.0, 1e-6), 50_000
     menu = Menu(scumble.Sketch(KERNEL, 2).spec, budget)
@@ -255,6 +258,7 @@ def test_dense_records_get_a_quieter_count(density: float, expected: Fraction | 
         return of_sum + 1.0 / (1.0 / 1250.0 + 1.0 / made.count_variance)  # type: ignore[operator]
 
     assert (error(AGAIN) < error(None)) == (expected is not None)
+    assert 1 - (error(AGAIN) / error(None)) ** 0.5 == pytest.approx(gain, abs=0.03)
 
 
 def test_a_count_that_noise_has_drowned_is_weighed_with_what_is_usual() -> None:

@@ -552,7 +552,7 @@ def test_where_pairs_are_left_out_single_columns_have_the_whole_budget() -> None
 def test_with_epsilon_alone_few_pairs_are_chosen_and_paid_for() -> None:
     """Eight dice, of which two fall alike: the chosen pairs have them among them, but for a chance below 1e-9.
 
-    Their distance from what single columns say is above 2,500 and that of others below 700; noise on each has a scale
+    Their distance from what single columns say is about 3,800 and that of others below 700; noise on each has a scale
     of about 50.
     """
     faces = [str(k) for k in range(18)]

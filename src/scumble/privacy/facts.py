@@ -93,9 +93,9 @@ def second_counts(budget: Budget, rows: int) -> tuple[Fraction | None, ...]:
     """The shares of what is left that a second count may get, beside so many rows; None stands for the usual one.
 
     A density is a sum over the count, and the noise of both goes into it. With Gaussian noise, and densities of 0.1
-    and less, the usual share serves best; at 0.2 the larger one makes errors smaller by an eighth, at 0.45 by two
-    fifths. With Laplace noise one row tells the count itself, and many rows are noisier than any count. Whoever names
-    another share of the budget gets just that.
+    and less, the usual share serves best; at 0.2 the larger one makes errors by noise smaller by an eighth, at 0.45 by
+    three tenths. With Laplace noise one row tells the count itself, and many rows are noisier than any count. Whoever
+    names another share of the budget gets just that.
     """
     named = as_fraction("count_share", budget.count_share) != DEFAULT_COUNT_SHARE
     fixed = named or budget.neighbors == "replace" or calibrated(budget, rows).law is not GAUSSIAN
