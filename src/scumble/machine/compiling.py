@@ -8,15 +8,21 @@ folder, as numba finds it. A container may have none of them. Then the loops are
 anew, and one line of the log says so. (A folder of our own among everybody's temporary files is no way out: numba runs
 what it finds in its cache, and there others could leave something to be run.) A cache that is damaged or on a full disk
 is as good as none.
+
+numba asks whether the file that a loop stands in is as it was, and goes on with old loops that were compiled into it
+from elsewhere. So what is kept here is stamped with all that it is made of, and loops may call each other across files.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib.util
+import inspect
 import logging
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -98,17 +104,22 @@ class Loop:
         if keep:
             try:
                 made.enable_caching()
-                made._cache = _Forgiving(made._cache)
+                made._cache = _Forgiving(made._cache, _made_of(self._function))
             except RuntimeError:  # "no locator available"
                 _tell()
         return self.__dict__.setdefault("_made", made)
 
 
 class _Forgiving:
-    """numba's cache of one loop; what goes wrong with its files costs time and nothing else."""
+    """numba's cache of one loop, for what it is made of; what goes wrong with its files costs time and nothing else."""
 
-    def __init__(self, cache: Any) -> None:
+    def __init__(self, cache: Any, made_of: Any) -> None:
         self._cache = cache
+        try:
+            kept = cache._cache_file
+            kept._source_stamp = kept._source_stamp, made_of
+        except AttributeError:  # another numba, which could go on with old loops
+            cache.disable()
 
     def load_overload(self, *args: Any) -> Any:
         try:
@@ -146,6 +157,31 @@ class Spelled:
         made = intrinsic(self.typed)
         cpu_target.typing_context.refresh()
         return cpu_target.typing_context.resolve_value_type(made)
+
+
+def _made_of(function: Callable[..., Any]) -> tuple[list[str], list[tuple[str, str, str]]]:
+    """All that is compiled into a loop: the files of what it calls, and the numbers that are named on the way."""
+    functions: list[Any] = [function]
+    files, numbers = set(), set()
+    for each in functions:  # of which there are more and more
+        files.add(each.__code__.co_filename)
+        for name in each.__code__.co_names:
+            value = each.__globals__.get(name)
+            if isinstance(value, Loop) and value._function not in functions:
+                functions.append(value._function)
+            elif isinstance(value, Spelled):
+                files.add(inspect.getfile(type(value)))
+            elif isinstance(value, int | float | np.generic):
+                numbers.add((name, type(value).__name__, repr(value)))
+    return sorted(map(_content, files)), sorted(numbers)
+
+
+@functools.cache
+def _content(file: str) -> str:
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except OSError:
+        return ""  # in a program that is one file, which is numba's own stamp
 
 
 def _tell() -> None:

@@ -1,0 +1,98 @@
+"""Compiled loops that are kept on the disk are those of the source as it is, wherever a part of them stands."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+
+import scumble
+from scumble.machine.compiling import Loop, Spelled
+
+OUTER = """
+from inner import twice
+from numbers_ import STEP
+from scumble.machine.compiling import njit
+from spelled import seven
+
+@njit(cache=True)
+def outer(x):
+    return twice(x) + STEP + seven()
+"""
+INNER = """
+from scumble.machine.compiling import njit
+
+@njit(cache=True)
+def twice(x):
+    return 2 * x
+"""
+SPELLED = """
+from scumble.machine.compiling import Spelled
+
+class Seven(Spelled):
+    @staticmethod
+    def typed(context):
+        from numba.core import types
+        return types.int64(), lambda context, *_: context.get_constant(types.int64, 7)
+
+seven = Seven()
+"""
+FILES = {"outer.py": OUTER, "inner.py": INNER, "numbers_.py": "STEP = 100", "spelled.py": SPELLED}
+COMPILED = re.compile(r"^@(njit|loop|inlined)\b", re.MULTILINE)
+RUN = "from outer import outer; print(outer(1), sum(outer.stats.cache_hits.values()))"
+
+
+CHANGES = [
+    ("inner.py", "2 * x", "3 * x", 110),
+    ("numbers_.py", "100", "200", 210),
+    ("spelled.py", "64, 7", "64, 8", 211),
+]
+
+
+def test_a_kept_loop_is_used_until_something_that_it_is_made_of_changes(tmp_path: Path) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    paths = os.pathsep.join([str(Path(scumble.__file__).parent.parent), str(tmp_path)])
+    environment = {**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+
+    def ran() -> tuple[int, int]:
+        done = subprocess.run([sys.executable, "-c", RUN], env=environment, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        value, hits = map(int, done.stdout.split())
+        return value, hits
+
+    assert [ran(), ran()] == [(109, 0), (109, 1)]
+    for file, old, new, wanted in CHANGES:
+        (tmp_path / file).write_text(FILES[file].replace(old, new))
+        assert ran() == (wanted, 0), file
+    assert ran() == (wanted, 1)
+
+
+def loops() -> list[Loop]:
+    """All of the package's."""
+    package = Path(scumble.__file__).parent
+    files = [path for path in package.rglob("*.py") if COMPILED.search(path.read_text())]
+    modules = [".".join(path.relative_to(package.parent).with_suffix("").parts) for path in files]
+    return [one for name in modules for one in vars(importlib.import_module(name)).values() if isinstance(one, Loop)]
+
+
+def test_all_that_a_loop_names_is_in_its_stamp() -> None:
+    """Other loops, what is spelled out, and numbers: a list or an array could change unseen."""
+    found = loops()
+    assert len(found) > 50
+    for loop in found:
+        function = loop._function
+        assert function.__closure__ is None and not any(type(c) is types.CodeType for c in function.__code__.co_consts)
+        for name in set(function.__code__.co_names) & set(function.__globals__):
+            value = function.__globals__[name]
+            assert (
+                value is np
+                or getattr(value, "__name__", "") == "math"
+                or isinstance(value, Loop | Spelled | int | float | np.generic)
+            ), f"{loop.__name__} names {name}"
