@@ -60,7 +60,7 @@ def test_loops_are_compiled_once_whatever_the_arrays_are_like() -> None:
     still = X.copy()
     still.flags.writeable = False
     near = scumble.EuclideanKernel(1.0)
-    loops = quick._walk, repeats._find, exact._start, exact._add_floor
+    loops = quick.tiles.walk, repeats._find, exact._start, exact._add_floor
 
     def compiled() -> list[int]:
         check(near, X)
@@ -393,7 +393,7 @@ def test_rows_or_records_dealt_out_are_counted_alike(
     if quickly:
         batch = guard.prepare(hasher, [Records(X)])
         assert batch is not None
-        assert quick._cells(batch, slice(0, 30)).astype(bool).tolist() == [power == 1] * 30
+        assert quick.counters.cells_of(batch, slice(0, 30)).astype(bool).tolist() == [power == 1] * 30
         assert repr(quick.fresh(batch, slice(0, 30), np.zeros((30, 128), np.int64), 2)) == "Own(secret)"
     found, wanted = np.ones((2, 30, 128), np.int64)
     cpu.count(hasher, [Records(X)], found, 6)

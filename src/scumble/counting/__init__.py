@@ -7,7 +7,7 @@ The files::
     cpu.py              the compiled engine, on all cores
     early.py            its first, small batches, before anything is compiled
     exact.py            its loops in double precision, for any kernel
-    quick.py            its loops in single precision, for large batches
+    quick/              its loops in single precision, for large batches
     turns.py            pieces of work that threads take in turn
     products.py         the products that project records, in vectors spelled out
     guard.py            how far single precision can be trusted

@@ -6,9 +6,9 @@ fixes comparisons and + − × ÷ √ to the last bit. It leaves open:
 **Conversion of floats to integers** that cannot hold them. NaN becomes INT_MIN on x86-64 and 0 on ARM; what is too
 large becomes INT_MIN on x86-64 and the nearest end on ARM. To a compiler both are undefined. So nothing of the kind is
 ever converted: arrays by :func:`whole` alone, which asks for a mask of what fits; in the compiled loops by
-`exact._word`, after a comparison that is false for NaN, by `quick._whole` and `quick._repair`, whose range `guard`
-shows, and in `grid.cells`, after cutting to the grid. Public numbers, such as the place of a column, fit by their
-making.
+`exact._word`, after a comparison that is false for NaN, by `quick.cells.truncated` and `quick.again.repair`, whose
+range `guard` shows, and in `grid.cells`, after cutting to the grid. Public numbers, such as the place of a column, fit
+by their making.
 
 **Fused multiply-add.** Processors have it or not, and compilers use it where they may. In double precision they may
 not. In single precision they may: the bound in `guard` holds either way.

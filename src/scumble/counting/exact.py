@@ -26,7 +26,7 @@ FEW = 8
 
 # Such loops own no memory and count no references.
 options: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
-loop = njit(**options)
+loop, inlined = njit(**options), njit(**options, inline="always")
 
 
 @njit(cache=True, inline="always")

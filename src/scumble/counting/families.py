@@ -4,7 +4,7 @@ A family is a hash that the engines have loops for, with parameters of one form.
 nearest class it inherits from that is listed here. Every other kernel, and every class that brings a `code` of its own,
 is of the family ``python``: the engines compile its `code`, or, slowly, ask for its `codes`.
 
-To give a kernel loops of its own: a line here, and the loops in ``exact.py``; in ``quick.py`` with their bounds in
+To give a kernel loops of its own: a line here, and the loops in ``exact.py``; in ``quick/`` with their bounds in
 ``guard.py``, and in ``cuda``, where they are worth it.
 """
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from scumble.counting.exact import loop
+from scumble.counting.exact import inlined, loop
 from scumble.counting.guard import Spread, at_once
-from scumble.counting.quick import inlined
 
 WORTH = 256
 """Hashes per record from which on looking for repeats costs little."""
