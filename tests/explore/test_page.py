@@ -188,7 +188,7 @@ def tables() -> dict[str, tuple[scumble.Release, Any, list[list[Any]], list[str]
     )
     plain, *asking = out["euclidean 1"]
     spec = replace(plain.spec, bounds=((-6.5,) * 3, (6.0,) * 3))  # as rows that were made of a grid's cells have
-    out["rows of cells"] = plain._with(spec, plain.counts), *asking
+    out["rows of cells"] = plain._with(spec=spec), *asking
     two = scumble.EuclideanKernel(1.5, columns=["a"]) * scumble.ManhattanKernel(2.0, 2, scale=3.0, columns=["b"])
     add("grid product", two, X[:, :2], Q[:, :2], names[:2], ["number"] * 2, bounds=([-6, -6], [6, 6]), **grid)
     return out
