@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,3 +30,28 @@ def test_other_columns_bounds_and_bandwidths_are_named_before_cells() -> None:
         first.merge(released(["x"], 40.0))
     with pytest.raises(scumble.MergeError, match=r"^Cannot merge: kernel is "):
         first.merge(released(["x"], 10.0, scumble.EuclideanKernel(0.5, 2)))
+
+
+def test_cells_that_each_has_chosen_are_named_and_merge_where_they_are_alike() -> None:
+    first = released(["x"], 10.0)
+    (cells,) = first.spec.shape or ()
+
+    def with_cells(many: int) -> scumble.Release:
+        return first._with(
+            spec=replace(first.spec, shape=(many,), buckets=many), counts=np.zeros((1, many)), parts=("other",)
+        )
+
+    assert first.merge(with_cells(cells)).spec == scumble.merge([first]).spec == first.spec
+    unlike = (
+        rf"chosen the cells of its grid by itself, \({cells},\) here and \({cells + 1},\) there.* --buckets {cells} "
+    )
+    with pytest.raises(scumble.MergeError, match=unlike):
+        first.merge(with_cells(cells + 1))
+    hashed = scumble.Sketch(first.kernel, columns=["x"], rows=4, buckets=8, seed=first.seed, design="iid").release(1.0)
+    spec = replace(hashed.spec, bounds=first.spec.bounds)  # as rows that were made of a grid's cells have
+    rows = first._with(spec=spec, counts=hashed.counts, parts=("other",))
+    for one, other in ((first, rows), (rows, first)):
+        with pytest.raises(scumble.MergeError, match=rf"chosen by itself whether it is a grid.* --buckets {cells} "):
+            one.merge(other)
+    with pytest.raises(scumble.MergeError, match=r"^Cannot merge: rows is 1 here and 4 there"):
+        first.merge(hashed._with(spec=spec))
