@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import scumble
+from scumble.planning.plans import plan_within
 from scumble.planning.wanted import EPSILONS, as_error
 from scumble.privacy import calibrate
+from scumble.privacy.budget import Budget
 from scumble.privacy.odds import belief
 
 KERNEL = scumble.EuclideanKernel(1.0)
@@ -172,3 +175,18 @@ def test_denser_records_want_a_quieter_count() -> None:
     shares = [scumble.plan(10**5, 8, 1.0, 1e-6, KERNEL, density=rho).count_share for rho in (0.02, 0.1, 0.3)]
     assert shares[0] < shares[1] < shares[2]
     assert shares == [0.02, 0.08, 0.21]  # ρ/(1 + ρ), but for queries that lie less densely than is typical
+
+
+def test_four_axes_get_a_grid_only_if_it_promises_half_the_error_of_rows() -> None:
+    """Its cells are large: where records share places it errs far more than is foretold, and it answers slowly."""
+    found = set()
+    for width in np.geomspace(0.05, 3.0, 12):
+        kernel = scumble.EuclideanKernel(float(width), 2)
+        for axes, least in ((3, 1 / 1.1), (4, 2.0)):
+            for delta in (0.0, 1e-6):
+                decide = partial(plan_within, Budget(1.0, delta), 100_000, axes, kernel, bounds=(-2.0, 2.0))
+                grid, rows, chosen = (decide(design=design) for design in ("grid", "sobol", "auto"))
+                gain = rows.relative_error / grid.relative_error
+                assert (chosen.design == "grid") == (gain > least)
+                found.add((axes, chosen.design, 1 / 1.1 < gain < 2.0))
+    assert {(4, "grid", False), (4, "sobol", True), (3, "grid", True)} <= found

@@ -218,7 +218,7 @@ def find_peaks(release: Any, least: float = 0.25) -> Any:
     height = release.density(grid.reshape(-1, 2)).reshape(grid.shape[:2])
     padded = np.pad(height, 1, constant_values=-1.0)
     around = [np.roll(padded, (a, b), (0, 1))[1:-1, 1:-1] for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)]
-    floor = 4.0 * float(np.median(release.standard_error(grid.reshape(-1, 2)))) / max(release.count, 1.0)
+    floor = 4.0 * float(np.median(release.standard_error(grid.reshape(-1, 2)))) / release.divisor
     tops = (height > np.max(around, axis=0)) & (height > max(least * height.max(), floor))
     peaks = grid[tops]
     step = np.array([x[1] - x[0], y[1] - y[0]])

@@ -242,7 +242,7 @@ def _answers(points: Any, name: Any, release: Any, confidence: float, *, short: 
     if short:
         width = upper - lower
         total, lower, upper = rounded([total, lower, upper], width)
-        (density,) = rounded([density], width / max(release.count, 1.0))
+        (density,) = rounded([density], width / release.divisor)
         columns = [total, density, lower, upper]
     label = {} if name is None else {"class": [str(name)] * len(total)}
     return label | dict(zip(ANSWERS, columns, strict=True))

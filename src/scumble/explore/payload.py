@@ -85,7 +85,15 @@ class Content:
         """The number of a release: its counters and how to read them."""
         found = {"hasher": self.hasher(release)} if release.spec.layout.hashed else {}
         bounds = {} if release.bounds is None else {"bounds": [list(side) for side in release.bounds]}
-        self.releases.append({"count": release.count, **bounds, **found, **release._reader().on_page(self.arrays.add)})
+        self.releases.append(
+            {
+                "count": release.count,
+                "divisor": release.divisor,
+                **bounds,
+                **found,
+                **release._reader().on_page(self.arrays.add),
+            }
+        )
         return len(self.releases) - 1
 
     def classifier(self, model: Any, numbers: Sequence[Mapping[Any, int]]) -> dict[str, Any]:

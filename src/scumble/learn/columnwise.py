@@ -85,7 +85,7 @@ class Blend:
 
     def __init__(self, release: Release, columns: TableRelease) -> None:
         self.schema, self.layout, self.reader = columns.schema, release.spec.layout, release._reader()
-        self.deviation, self.total = self.reader.lone_deviation, max(release.count, 1.0)
+        self.deviation, self.total = self.reader.lone_deviation, release.divisor
         counted = columns._grouped.tables(columns.counts)
         mass = [masses(one, noise, self.total) for one, noise in zip(counted, columns.variances, strict=True)]
         self.logs = [np.log((one + 0.5) / (self.total + 0.5 * len(one))) for one in mass]

@@ -137,7 +137,7 @@ class DiversitySampler(PrivateEstimator):
             raise parameter("method", f"one of {', '.join(METHODS)}", method)
         X = self._read(pool)
         n = whole("n", n, 0, len(X), must=f"a whole number up to the pool's {len(X)}")
-        likeness = self.release_.kernel_sum(X) / max(self.release_.count, 1.0)
+        likeness = self.release_.kernel_sum(X) / self.release_.divisor
         if method == "under-represented":
             return np.argsort(likeness, kind="stable")[:n]
         chosen = np.empty(n, np.int64)

@@ -187,17 +187,24 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
 
     # ---- answers ----
 
-    def density(self, X: object, *, bandwidth: float | str | None = None) -> np.ndarray:
-        """The mean kernel value over all records (over its integral, with `normalize`): (n,), or (n, m) for "all"."""
+    def density(self, X: object, *, bandwidth: float | str | None = None, shrink: bool = False) -> np.ndarray:
+        """The mean kernel value over all records (over its integral, with `normalize`): (n,), or (n, m) for "all".
+
+        `shrink` draws answers that noise has drowned towards their mean, as :meth:`scumble.Release.density` does.
+        """
         X = self._read(X)
-        return self._each(bandwidth, lambda release: self._answers(release).density(X) / self._scale_of(release))
+
+        def answered(release: Release) -> np.ndarray:
+            return self._answers(release).density(X, shrink=shrink) / self._scale_of(release)
+
+        return self._each(bandwidth, answered)
 
     def score_samples(self, X: object, *, bandwidth: float | str | None = None) -> np.ndarray:
         """The logarithm of the density. What is below half a record counts as half a record, so it is finite."""
         X = self._read(X)
 
         def score(release: Release) -> np.ndarray:
-            count = max(release.count, 1.0)
+            count = release.divisor
             return np.log(np.clip(self._answers(release).kernel_sum(X), 0.5, count) / count) - log(
                 self._scale_of(release)
             )
@@ -214,7 +221,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         """(lower, upper) for the density of each query, at the given confidence."""
         X = self._read(X)
         release = self._chosen(bandwidth)
-        scale = max(release.count, 1.0) * self._scale_of(release)
+        scale = release.divisor * self._scale_of(release)
         lower, upper = (np.maximum(side, 0.0) / scale for side in self._answers(release).interval(X, confidence))
         return lower, upper
 

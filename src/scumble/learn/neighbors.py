@@ -272,7 +272,7 @@ def nearest_groups(groups: Any, Q: Any, k: int = 1) -> tuple[np.ndarray, np.ndar
     kernels = {release.kernel for release in releases}
     if len(kernels) > 1:
         raise DataError("The groups' releases have different kernels, so their densities cannot be compared.")
-    densities = np.column_stack([one.kernel_sum(Q) / max(one.count, 1.0) for one in releases])
+    densities = np.column_stack([one.kernel_sum(Q) / one.divisor for one in releases])
     order = np.argsort(-densities, axis=1, kind="stable")[:, :k]
     return np.array(names)[order], np.take_along_axis(densities, order, axis=1)
 

@@ -43,7 +43,7 @@ DRAWS = 10_000
 
 def on_grid(release: Release, share: float) -> float:
     """From the counters of a grid, or of any layout that has places."""
-    (sums, counts), total = release._reader().places(), max(release.count, 1.0)
+    (sums, counts), total = release._reader().places(), release.divisor
     order = np.argsort(-sums, kind="stable")
     counts = counts[order]
     above = np.cumsum(counts - (counts.sum() - total) / len(counts))
@@ -66,7 +66,7 @@ def roots(release: Release, X: np.ndarray) -> tuple[np.ndarray, float, float]:
     for first in range(0, len(X), TILE):
         parts, _ = layout.read(X[first : first + TILE], invalid="error")
         found[first : first + TILE] = root(reader.lone_sums(parts))
-    return found, float(root(-DEVIATIONS * reader.lone_deviation)), float(root(max(release.count, 1.0)))
+    return found, float(root(-DEVIATIONS * reader.lone_deviation)), float(root(release.divisor))
 
 
 def of_counted(scores: Release, total: float, share: float) -> float:

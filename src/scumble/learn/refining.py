@@ -90,6 +90,11 @@ class Refined(Answers):
         """Estimated number of records."""
         return self.release.count
 
+    @property
+    def divisor(self) -> float:
+        """The number of records that densities are shares of."""
+        return self.release.divisor
+
     def _estimate(self, Q: object, method: str) -> Estimate:
         if method != "mean":  # groups of rows of either half would be compared with different companions
             raise parameter("method", "'mean', where answers are refined", method, "the release itself has the others.")

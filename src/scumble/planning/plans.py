@@ -42,8 +42,10 @@ MOST_COUNTERS = 2**22
 _FLAT = 1.02
 """Fewer rows are taken with pure ε if the error is nearly the same: the noise is known, the spread a guess."""
 
-_LIGHT = 1.1
-"""A grid is taken if its error is at most so many times that of rows: it is a thousand times smaller and quicker."""
+_LIGHT, _HEAVY = 1.1, 0.5
+"""A grid is taken if its error is at most so many times that of rows: it is a thousand times smaller and quicker. The
+second with four axes, where it is neither: cells are so large that where records share places it errs far more than is
+foretold for records that lie smoothly, and rows do not mind."""
 
 MOST_REFINED_ROWS = 4096
 """Beyond this, refining (`scumble.learn.refine`) has too few particles to gain by."""
@@ -150,7 +152,8 @@ def plan_within(
     gridded = _plan_grid(n, dimensions, budget, kernel, density, sides, buckets, columns)
     # Pure ε: against plain rows. How far refining gets depends on the data, and a grid needs none of its time.
     rival = _plan_rows(*shape, False) if refined and budget.pure else hashed
-    return gridded if design == "grid" or gridded.relative_error < _LIGHT * rival.relative_error else hashed
+    enough = (_LIGHT if len(kernel.which(dimensions, columns)) < grid.MAX_DIMENSIONS else _HEAVY) * rival.relative_error
+    return gridded if design == "grid" or gridded.relative_error < enough else hashed
 
 
 def require_dimensions(dimensions: int) -> None:

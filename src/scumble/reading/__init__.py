@@ -6,6 +6,7 @@ The files::
     hashed.py       the layout of hashed rows: R rows of W buckets
     grid.py         the layout of a grid: one row of cells
     answers.py      the questions that a sketch and a release share: kernel sums, densities, intervals
+    shrinking.py    answers that noise has drowned, drawn towards their mean
     student.py      how far Student's t reaches: for intervals
     moments.py      from sums over rows to an estimate and its spread
     spread.py       the error to expect of hashed rows, before any data is seen

@@ -12,6 +12,7 @@ from scumble import checks
 from scumble.errors import parameter, told_by_others
 from scumble.kernels.base import Records
 from scumble.reading.layout import Estimate, Layout, Reader
+from scumble.reading.shrinking import shrunk
 from scumble.reading.student import reach
 
 METHODS = ("mean", "median-of-means")
@@ -42,6 +43,12 @@ def beyond(points: int) -> str:
         f"{which} outside the release's bounds. Records from there were counted at the edge: the intervals allow for "
         "it."
     )
+
+
+def _switch(name: str, value: object) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise parameter(name, "True or False", value)
+    return bool(value)
 
 
 class LaidOut(Protocol):
@@ -117,10 +124,23 @@ class Answers(ABC):
         half = reach(degrees, confidence) * np.sqrt(variance)
         return estimate.value - half, estimate.value + half
 
-    def density(self, Q: object, *, method: str = "mean") -> np.ndarray:
-        """The mean kernel value over all records, f(q)/N, between 0 and 1: the paper's Algorithm 2."""
-        share = self._sum(Q, method) / max(self.count, 1.0)
-        return np.minimum(np.maximum(share, 0.0), 1.0)
+    @property
+    def divisor(self) -> float:
+        """The number of records that densities are shares of: `count`, or 1 if that is less."""
+        return max(self.count, 1.0)
+
+    def density(self, Q: object, *, method: str = "mean", shrink: bool = False) -> np.ndarray:
+        """The mean kernel value over all records, f(q)/N, between 0 and 1: the paper's Algorithm 2.
+
+        Where noise drowns most of the answers, ``shrink=True`` draws them towards their common mean, each by as much as
+        its own standard error is of the whole spread: far nearer to the truth then, on average, and nearly unchanged
+        where answers are clear. But an answer then hangs on what else is asked in the same call, and where nobody is,
+        it is too high. `kernel_sum` and `interval` stay as they are.
+        """
+        sums = self._sum(Q, method)
+        if _switch("shrink", shrink):
+            sums = shrunk(sums, self._estimate(Q, method).variance)
+        return np.minimum(np.maximum(sums / self.divisor, 0.0), 1.0)
 
     def _sum(self, Q: object, method: str) -> np.ndarray:
         layout = self._spec.layout

@@ -93,8 +93,8 @@ class Released(Protocol):
         """The variance of the noise on each counter."""
 
     @property
-    def count(self) -> float:
-        """The noisy number of records."""
+    def divisor(self) -> float:
+        """The number of records that densities are shares of."""
 
     def standard_error(self, Q: object) -> np.ndarray:
         """The standard error of the answer at each point."""

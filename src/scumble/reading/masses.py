@@ -35,7 +35,7 @@ class CellMasses:
     def __init__(self, grid: Grid, which: Sequence[int], release: Released, bounds: Sides) -> None:
         self.grid, self.which, self.bounds = grid, which, bounds
         counts = release.counts.reshape(grid.shape).astype(float)
-        self.mass = masses(counts, release.counter_variance, max(release.count, 1.0)).ravel()
+        self.mass = masses(counts, release.counter_variance, release.divisor).ravel()
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """(n, columns) records within the bounds."""

@@ -49,7 +49,7 @@ class Particles:
         first, last, _ = (rows or slice(None)).indices(spec.rows)
         self.rows = slice(first, min(last, first + MOST_CODES // 512))
         size = int(np.clip(MOST_CODES // (self.rows.stop - first), 512, most))
-        total = max(release.count, 1.0)
+        total = release.divisor
         counts = release.counts[self.rows]
         width = self.high - self.low
         final = np.clip(0.03 * reach(spec, self.low, self.high), 0.001, 0.3)

@@ -175,6 +175,14 @@ class Release(Answers):
         """Standard error of `count`."""
         return float(np.sqrt(self._count_and_variance[1]))
 
+    @property
+    def divisor(self) -> float:
+        """The number of records that densities are shares of: `count`, or its standard error where that is larger.
+
+        A count below its own standard error says no more than that there are not many times as many.
+        """
+        return max(super().divisor, self.count_standard_error)
+
     # ---- merging ----
 
     def merge(self, other: Release, *, disjoint: Disjoint = None) -> Release:

@@ -52,7 +52,7 @@ def surface(view: Any, first: str, second: str, points: int) -> tuple[np.ndarray
 
 def _looked(view: Any, places: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     table = view.table(places)
-    return view.release.density(table), view.release.standard_error(table) / max(view.release.count, 1.0)
+    return view.release.density(table), view.release.standard_error(table) / view.release.divisor
 
 
 def _peaks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -196,7 +196,7 @@ def draw_curve(axes: Any, view: Any, name: str, confidence: float = 0.95) -> Non
     """One column: the density and its interval as a band."""
     x = mesh.axis(view, name, _POINTS_1D)
     table = view.table({name: x})
-    count = max(view.release.count, 1.0)
+    count = view.release.divisor
     lower, upper = (np.clip(side / count, 0.0, 1.0) for side in view.release.interval(table, confidence))
     axes.fill_between(x, lower, upper, color=SECOND, alpha=0.25, linewidth=0, label=f"{confidence:.0%} interval")
     axes.plot(x, view.release.density(table), color=SECOND, linewidth=1.6, label="released density")

@@ -62,6 +62,10 @@ class Shown(Protocol):
     def count_standard_error(self) -> float:
         """How far that may be off."""
 
+    @property
+    def divisor(self) -> float:
+        """The number of records that densities are shares of."""
+
     def density(self, Q: Any) -> np.ndarray:
         """The mean kernel value over all records."""
 

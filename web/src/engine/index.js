@@ -75,7 +75,7 @@ export class Engine {
 
   // With every record where it was counted.
   #asCounted(release, table, confidence) {
-    const { count } = this.releases[release];
+    const { divisor } = this.releases[release];
     const estimate = this.estimate(release, table);
     const { value, noise, hashing, degrees, caution } = estimate;
     const n = value.length;
@@ -95,7 +95,7 @@ export class Engine {
         0.5 + confidence / 2,
       );
       const half = quantile * Math.sqrt(variance);
-      out.density[i] = densityOf(value[i], count);
+      out.density[i] = densityOf(value[i], divisor);
       out.lower[i] = value[i] - half;
       out.upper[i] = value[i] + half;
       out.error[i] = Math.sqrt(noise[i] + hashing[i]);
@@ -113,11 +113,11 @@ export class Engine {
 
   // A map, or a strip of one: densities and their standard errors over x, then y. `cells` hold the other columns.
   map(release, x, y, cells) {
-    const { count, lines } = this.releases[release];
+    const { divisor, lines } = this.releases[release];
     const found = lines(x, y, this.table(1, cells)) ?? this.estimate(release, this.mesh(x, y, cells));
     const { value, noise, hashing } = found;
-    const density = value.map((v) => densityOf(v, count));
-    const error = value.map((_, i) => Math.sqrt(noise[i] + hashing[i]) / Math.max(count, 1));
+    const density = value.map((v) => densityOf(v, divisor));
+    const error = value.map((_, i) => Math.sqrt(noise[i] + hashing[i]) / divisor);
     return { density, error };
   }
 
@@ -149,6 +149,7 @@ export class Engine {
     const factors = release.grid ? [{ which: release.grid.which }] : this.hashers[release.hasher].factors;
     return {
       count: release.count,
+      divisor: release.divisor,
       width: release.width,
       bounds: release.bounds,
       which: factors.flatMap((factor) => factor.which),
@@ -200,7 +201,7 @@ export class Engine {
   }
 }
 
-const densityOf = (sum, count) => Math.min(Math.max(sum / Math.max(count, 1), 0), 1);
+const densityOf = (sum, divisor) => Math.min(Math.max(sum / divisor, 0), 1);
 
 function hasherOf(hasher, arrays) {
   const factors = hasher.factors.map((factor) => ({ ...factor, parameters: arrays[factor.parameters] }));

@@ -59,7 +59,7 @@ export class Exhibit {
   }
 
   countOf(release) {
-    return Math.max(1, this.releases[release].count);
+    return this.releases[release].divisor;
   }
 
   // The most probable class of the i-th point, by name.
