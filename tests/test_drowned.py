@@ -28,7 +28,7 @@ def _with_count(count: int, error: float) -> scumble.Release:
     release = _release(0, 1.0)
     rows = np.zeros(release.counts.shape, np.int64)
     rows[:, 0] = count
-    made = release._with(release.spec, rows)
+    made = release._with(spec=release.spec, counts=rows)
     made.__dict__["_count_and_variance"] = (float(count), error**2)
     return made
 
