@@ -198,6 +198,7 @@ def test_it_allows_for_what_was_not_measured_as_its_twin_does(
         for size in (0.5, 0.1, 0.0):
             chosen = {j: (rng.random(n) < size) * 1.0 for j, n in enumerate(release.schema.sizes) if j in (one, two)}
             asked.append({j: weights if weights.any() else np.eye(len(weights))[-1] for j, weights in chosen.items()})
+    asked += [{4: np.eye(40)[0], 5: sign * np.eye(40)[k] + (sign < 0)} for k in (0, 1, 20) for sign in (1, -1)]
     above = {6: np.append(np.zeros(3), np.ones(release.schema.sizes[6] - 3)), 7: np.append(0.0, np.ones(10))}
     asked.append(above)
     counts = """(asked) => asked.map((one) =>

@@ -173,6 +173,25 @@ def test_columns_whose_counts_are_alike_may_be_one_column() -> None:
     assert unlike.variance < found.variance / 100
 
 
+@pytest.mark.parametrize(
+    ("two", "asked", "phi"),
+    [
+        (np.array([0.1, 0.9]), np.array([1.0, 0.0]), ANY),  # as many records as the word of the other column has
+        (np.array([0.1, 0.9]), np.array([0.0, 1.0]), ANY),  # as many as do not have it
+        (np.array([0.1, 0.5, 0.4]), np.array([0.0, 1.0, 1.0]), ANY),  # all words but that
+        (np.array([0.11, 0.89]), np.array([1.0, 0.0]), UNKNOWN),  # more than noise would make of it
+        (np.array([0.05, 0.05, 0.4, 0.5]), np.array([1.0, 1.0, 0.0, 0.0]), UNKNOWN),  # two words
+    ],
+)
+def test_words_whose_counts_are_alike_may_be_one_word(two: np.ndarray, asked: np.ndarray, phi: float) -> None:
+    word, (share, number) = np.array([1.0, 0.0, 0.0]), (0.1, float(two @ asked))
+    found = of((Column(3), Column(len(two))), [np.array([share, 0.6, 0.3]) * N, two * N])
+    alone = math.sqrt(share * (1 - share) * number * (1 - number)) * N
+    assert deviation(found, word, asked) == pytest.approx(phi * alone)
+    line = of((Column(3, 3), Column(len(two))), [np.array([share, 0.6, 0.3]) * N, two * N])
+    assert deviation(line, word, asked) == pytest.approx(UNKNOWN * alone)
+
+
 def test_missing_cells_may_hang_together_with_a_word_more_than_is_usual() -> None:
     """Of a line's missing cells and a word, not of a range; nor of a number beside them."""
     line, gaps = np.array([0.3, 0.4, 0.2, 0.1]) * N, np.array([0.0, 0.0, 0.0, 1.0])

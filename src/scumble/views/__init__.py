@@ -21,6 +21,7 @@ The files::
     smoothing.py    squared errors of a few rehearsals, and laws that smooth them
     misfit.py       how far the model is off in the cells of a measured pair
     unseen.py       what no view shows of pairs
+    alike.py        columns and words that may be one thing, given twice
     ties.py         words that have most of their records in one place
     allowed.py      between what a count lies in any table with the same views
     intervals.py    answers with intervals

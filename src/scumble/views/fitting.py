@@ -5,9 +5,17 @@ groups × K) gives every pair at once: their tables are the blocks of A diag(w) 
 is another. Adam (Kingma & Ba 2015) goes downhill in the logarithms of w and A (`descent`).
 
 **Where to stop.** At the truth χ² is one per cell on average. A fit that is closer than that has begun to learn the
-noise, so it ends when χ² per cell reaches one. If it comes near and no further, K is too small and is doubled. Where
-noise is small beside what there is to tell, a fit takes all its steps and does not come near. Fits from different
-starts err differently: the mean of several is better than each.
+noise, so where there is nothing else to learn it ends when χ² per cell reaches one (`NEARLY`): where columns that are
+taken for independent are as near to the views as that, or nearly (`PLAIN`). Else it goes on (`GOAL`), as one is the
+mean of all cells. Those that are simple are soon closer than their noise, and pay for a few that are far off yet: a
+measure that was taken in some years alone makes those years unlike all others in every column it hangs on. Of years and
+energy used (4 columns, ten releases each) 99 and 95 of 120 intervals in such years held at ε = 1 and 3 when all fits
+ended at one, and 114 and 117 do, with errors of 15 and 11 records instead of 22 and 15. On twelve tables (ε = 0.3, 1
+and 3) counts of measured pairs err as before, and counts of three columns whose pairs all were by 8 % less.
+
+If it comes near one and no further, K is too small and is doubled. Where noise is small beside what there is to tell, a
+fit takes all its steps and does not come near. Fits from different starts err differently: the mean of several is
+better than each.
 
 Starts are derived from a seed: the same evidence and seed give the same mixture, on the same machine to the last bit.
 """
@@ -30,14 +38,17 @@ from scumble.views.targets import Numbers, Targets
 COMPONENTS, MANY, MOST_COMPONENTS = 50, 200, 400
 """The fewest; how many a fit begins with at most, half of the fits then being as good as all are of fewer; the most."""
 NEAR = 2.0
-"""Who comes this near to the goal, and misses it, has too few components. Who is farther off has too few steps, and
-more components would not help it."""
+"""Who comes this near to one, and misses it, has too few components. Who is farther off has too few steps, and more
+components would not help it."""
 FITS = 8
 WIDE = 400
 """Groups of all columns together: from there on, a step takes a time that grows with their square."""
 THREADS = 2
 STEPS = 250
-GOAL = 0.94
+NEARLY, GOAL = 0.94, 0.7
+"""χ² per cell to stop at, where there is nothing to tell, and where there is."""
+PLAIN = 2.0
+"""χ² per cell of independent columns: below, all is told by them."""
 RATE = 0.2
 RAREST = 1e-4
 """The least share that a fit starts from."""
@@ -53,9 +64,7 @@ def begun(targets: Targets, components: int, generator: np.random.Generator) -> 
     return logs
 
 
-def descend(
-    targets: Targets, components: int, generator: np.random.Generator, *, goal: float = GOAL
-) -> tuple[Numbers, float]:
+def descend(targets: Targets, components: int, generator: np.random.Generator, *, goal: float) -> tuple[Numbers, float]:
     """One fit, as logarithms: step until χ² per cell reaches the goal, or the steps are used up; and the χ² reached."""
     logs = begun(targets, components, generator)
     return logs, descent(targets, logs, goal=goal, steps=STEPS, rate=RATE)
@@ -86,7 +95,7 @@ def several(
     components : int, optional
         Components of each; by default as `components_for` says.
     goal : float
-        The χ² per cell to stop at.
+        The χ² per cell to stop at, where there is something to tell; else it is farther by NEARLY / GOAL.
 
     Returns
     -------
@@ -99,13 +108,15 @@ def several(
         return [_refined(np.ones(1, np.float32), nothing, evidence, lines_of(evidence))]
     targets = Targets.of(evidence)
     lines = lines_of(evidence)
-    size = components_for(targets) if components is None else components
+    told = apart(targets)
+    size = components_for(told) if components is None else components
+    goal *= 1.0 if told > PLAIN else NEARLY / GOAL
 
     def fit(number: int) -> tuple[Numbers, float]:
         return descend(targets, size, np.random.default_rng([seed, number]), goal=goal)
 
     first, chi = fit(0)
-    while components is None and goal < chi <= NEAR * goal and size < MOST_COMPONENTS:
+    while components is None and max(goal, NEARLY) < chi <= NEAR * NEARLY and size < MOST_COMPONENTS:
         size *= 2
         first, chi = fit(0)
     number = fits_for(len(targets.singles), size) if fits is None else fits
@@ -118,15 +129,20 @@ def several(
     return mixtures
 
 
-def components_for(targets: Targets) -> int:
-    """How many components to begin with: 50, or 100 where there is much to tell (from 10 on), or 200 (from √1000 on).
-
-    What there is to tell is the χ² per cell of independent columns.
-    """
+def apart(targets: Targets) -> float:
+    """What there is to tell: the χ² per cell of independent columns."""
     alone = np.zeros((len(targets.shares), 1), np.float32)
     alone[:-1, 0] = np.log(np.maximum(targets.singles, RAREST))
-    doublings = 2 * np.log10(max(Slope(targets, alone)(), 10**0.5)) - 1
-    return min(COMPONENTS << int(doublings), MANY)
+    return Slope(targets, alone)()
+
+
+def components_for(told: float) -> int:
+    """How many components to begin with: 50, or 100 where there is much to tell (from 10 on), or 200 (from √1000 on).
+
+    >>> [components_for(told) for told in (0.5, 9.0, 10.0, 32.0, 1e6)]
+    [50, 50, 100, 200, 200]
+    """
+    return min(COMPONENTS << int(2 * np.log10(max(told, 10**0.5)) - 1), MANY)
 
 
 def fits_for(groups: int, components: int = COMPONENTS) -> int:

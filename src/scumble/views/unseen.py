@@ -49,9 +49,9 @@ missing from two columns that were not measured together held, where 714 had whe
 then all of its counts would surely be nought. So T is no less than one standard deviation of the column's own sum, over
 the number of records (`_possible`): as if as many records were there as may hide.
 
-**Columns whose counts are alike** within their noise may be one column, given several times (`_doubled`); counts that
-are the same at all levels are alike too often to tell anything. Then a condition on all of them would be one on one of
-them, and the distance to what that comes to is allowed for, in any number of columns.
+**Columns whose counts are alike** within their noise may be one column, given several times (`_doubled`): then a
+condition on all of them would be one on one of them, and the distance to what that comes to is allowed for, in any
+number of columns. And words whose counts are alike may be one word: of these any dependence is allowed for (`alike`).
 
 How rare the conditions are hardly matters beside this: in all pairs of 29 tables φ fell with the rarer share a as
 0.4 a^0.45, and in those that were left out as a^0.25. So rare words have intervals that are wider than they need to be,
@@ -91,8 +91,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from scumble.views.alike import equal, is_word, one_word
 from scumble.views.columnsums import ColumnSums
-from scumble.views.evidence import Evidence, View
+from scumble.views.evidence import Evidence
 from scumble.views.mixture import Condition, Mixture, Product, at_level
 
 Floats = npt.NDArray[np.float64]
@@ -100,8 +101,6 @@ Floats = npt.NDArray[np.float64]
 UNKNOWN, UNKNOWN_LINES, MISSING, ANY = 0.18, 0.2, 0.2, 0.6
 WITHIN, POOLED = 0.05, 0.13
 LEFT_OUT, POWER, LEAST, LEAST_LINES = 0.075, 0.3, 0.07, 0.12
-SURE = 3.0
-"""Standard deviations that noise hardly ever exceeds."""
 CONDITIONS = 24
 """Random pairs of conditions for each measured pair of columns."""
 
@@ -141,9 +140,10 @@ class Unseen:
     def variance(self, condition: Condition, *, signed: bool) -> float:
         """The variance of a count for all pairs of conditions; weights that are `signed` may have a mean of nought."""
         variance = 0.0
-        for pair, one, two, rest, often in self._pairs_of(condition, signed=signed):
+        for pair, one, two, rest, often, alike in self._pairs_of(condition, signed=signed):
             if self.seen.pair(pair) is None:
-                variance += max(rest, often) ** 2 * self._apart(pair, one, two, _inferred(one, two, rest, often))
+                inferred = _inferred(one, two, rest, often)
+                variance += max(rest, often) ** 2 * self._apart(pair, one, two, inferred, alike=alike)
             else:
                 variance += often**2 * self._within(pair, one, two)
         for coefficient, product in condition:
@@ -189,10 +189,10 @@ class Unseen:
         known = max(self.correlation, LEAST_LINES) if lines else self.correlation
         return float(known**told * (UNKNOWN_LINES if lines else UNKNOWN) ** (1 - told))
 
-    def _apart(self, pair: tuple[int, int], one: _Parts, two: _Parts, inferred: float) -> float:
+    def _apart(self, pair: tuple[int, int], one: _Parts, two: _Parts, inferred: float, *, alike: bool) -> float:
         """φ² times the unseen part of two conditions whose pair was not measured, and is taken for so correlated."""
         dated, farther = all(self.seen.columns[j].dated for j in pair), (ANY * (1 + abs(inferred))) ** 2
-        usual = farther if dated else self._correlation(pair) ** 2
+        usual = farther if dated or alike else self._correlation(pair) ** 2
         alone = (one.gaps + one.zeros) * (two.gaps + two.zeros)
         variance = usual * one.total * two.total + max(farther - usual, 0.0) * alone
         for j, part, word in ((pair[1], one, two), (pair[0], two, one)):
@@ -219,18 +219,24 @@ class Unseen:
         off = self.model.share([(1.0, one)]) - self.model.share([(1.0, product)])
         return (ANY * coefficient * self.seen.count * off) ** 2
 
+    def _one_word(self, i: int, j: int, product: Product) -> bool:
+        """Whether the words that two columns are asked for may be one and the same, or one and all but it."""
+        words = {k: np.asarray(product[k], float) for k in (i, j)}
+        if any(self.seen.columns[k].ordered or not is_word(weights) for k, weights in words.items()):
+            return False
+        one, two = (self.sums.sum(k, weights) for k, weights in words.items())
+        return one_word(one, two, self.seen.count)
+
     @cached_property
     def _alike(self) -> frozenset[tuple[int, int]]:
         """Pairs that were not measured, of columns whose counts differ by no more than noise, and are not all equal."""
         seen = self.seen
-        uneven = [
-            j for j in range(len(seen.columns)) if not _equal(seen.single(j), float(seen.single(j).counts.mean()))
-        ]
+        uneven = [j for j in range(len(seen.columns)) if not equal(seen.single(j), float(seen.single(j).counts.mean()))]
         pairs = (pair for pair in itertools.combinations(uneven, 2) if seen.pair(pair) is None)
         return frozenset(
             pair
             for pair in pairs
-            if seen.columns[pair[0]] == seen.columns[pair[1]] and _equal(*(seen.single(j) for j in pair))
+            if seen.columns[pair[0]] == seen.columns[pair[1]] and equal(*(seen.single(j) for j in pair))
         )
 
     def _clumped(self, coefficient: float, product: Product) -> float:
@@ -278,9 +284,9 @@ class Unseen:
 
     def _pairs_of(
         self, condition: Condition, *, signed: bool
-    ) -> Iterator[tuple[tuple[int, int], _Parts, _Parts, float, float]]:
-        """Pairs of columns that are asked about together, and how many records meet all other conditions: by the model,
-        and as many as would make the model's count if the two were independent."""
+    ) -> Iterator[tuple[tuple[int, int], _Parts, _Parts, float, float, bool]]:
+        """Pairs of columns that are asked about together; how many records meet all other conditions, by the model, and
+        as many as would make the model's count if the two were independent; and whether both may be one word."""
         for coefficient, product in condition:
             whole = self.model.share([(1.0, product)]) * self.seen.count
             parts = {j: self._possible(j, np.asarray(weights, float), signed=signed) for j, weights in product.items()}
@@ -288,7 +294,8 @@ class Unseen:
                 others = {k: weights for k, weights in product.items() if k not in (i, j)}
                 rest, both = self.model.share([(1.0, others)]) * self.seen.count, parts[i].mean * parts[j].mean
                 often = rest if signed or not both > 1e-9 else whole / both
-                yield (i, j), parts[i], parts[j], abs(coefficient) * rest, abs(coefficient) * often
+                alike = not signed and self._one_word(i, j, product)
+                yield (i, j), parts[i], parts[j], abs(coefficient) * rest, abs(coefficient) * often, alike
 
     @cached_property
     def marginals(self) -> list[Floats]:
@@ -347,13 +354,6 @@ def _inferred(one: _Parts, two: _Parts, rest: float, often: float) -> float:
     """The correlation of two conditions by the model, among so many records that meet the others."""
     varied = rest * math.sqrt(one.total * two.total)
     return min(max((often - rest) * one.mean * two.mean / varied, -1.0), 1.0) if varied > 0 else 0.0
-
-
-def _equal(one: View, other: View | float) -> bool:
-    """Whether counts differ by no more than noise: Σ d²/variance of m cells is m, with a variance of 5 m at most."""
-    counts, noise = (other.counts, other.variance) if isinstance(other, View) else (other, 0.0)
-    square = float(((one.counts - counts) ** 2).sum()) / max(one.variance + noise, 1e-12)
-    return square <= one.counts.size + SURE * math.sqrt(5 * one.counts.size)
 
 
 def clumping(cells: Floats) -> Floats:

@@ -1,13 +1,13 @@
 // Counts with the variance of their errors: the twin of views/intervals.py and views/unseen.py. Of measured pairs it has what rehearsals
 // tell; of other questions it has the page's own law, that of explore/tablelaw.py, in their place.
 
+import { equal, isWord, oneWord } from "./alike.js";
 import { combined, spread } from "./estimates.js";
 import { meanSquare } from "./misfit.js";
 import { sum } from "./mixture.js";
 import { seenAbove, unseenAbove } from "./ties.js";
 
 const SMALL = 0.003;
-const SURE = 3;
 const USUALLY = 1.5;
 const [UNKNOWN, UNKNOWN_LINES, MISSING, ANY] = [0.18, 0.2, 0.2, 0.6];
 const [WITHIN, POOLED] = [0.05, 0.13];
@@ -169,7 +169,8 @@ export class Reading {
         const measured = this.views.has(i, j);
         const [rest, both] = [this.#others(product, i, j), one.mean * two.mean];
         const often = signed || !(both > 1e-9) ? rest : whole / both;
-        const usual = measured ? this.#within(i, j, one, two) : this.#apart(i, j, one, two, inferred(one, two, rest, often));
+        const apart = () => this.#apart(i, j, one, two, inferred(one, two, rest, often), !signed && this.#oneWord(product, i, j));
+        const usual = measured ? this.#within(i, j, one, two) : apart();
         variance += (coefficient * (measured ? often : Math.max(rest, often)) * this.count) ** 2 * usual;
         if (measured) variance += (coefficient * this.count) ** 2 * this.#clumped(product, i, j);
       }
@@ -178,9 +179,9 @@ export class Reading {
   }
 
   // φ² times the unseen part of two conditions whose pair was not measured, and is taken for so correlated.
-  #apart(i, j, one, two, correlated) {
+  #apart(i, j, one, two, correlated, alike) {
     const farther = ANY * (1 + Math.abs(correlated));
-    const usual = (this.kinds[i].dated && this.kinds[j].dated ? farther : this.#correlation(i, j)) ** 2;
+    const usual = (alike || (this.kinds[i].dated && this.kinds[j].dated) ? farther : this.#correlation(i, j)) ** 2;
     const [any, missing] = [farther, MISSING].map((phi) => Math.max(phi ** 2 - usual, 0));
     const beside = (k, { gaps, zeros }, word) => (this.runs[k] ? 0 : (missing * gaps + any * zeros) * Math.max(word.total - word.gaps, 0));
     const alone = ({ gaps, zeros }) => gaps + zeros;
@@ -193,6 +194,12 @@ export class Reading {
     const [rest, other] = [one, two].map(({ total, between }) => Math.max(total - between, 0));
     const alone = first * rest * two.between + second * one.between * other;
     return alone + Math.max(rest ? first : 0, other ? second : 0) * rest * other;
+  }
+
+  // Whether the words that two columns are asked for may be one and the same, or one and all but it.
+  #oneWord(product, i, j) {
+    if ([i, j].some((k) => this.runs[k] || !isWord(product.get(k)))) return false;
+    return oneWord(...[i, j].map((k) => this.views.sums.sum(k, product.get(k))), this.count);
   }
 
   // The variance of a share if columns whose counts are alike were one column, given several times.
@@ -342,12 +349,6 @@ function isTold(weights, group) {
 
 // By which square the model must be off, as it is farther from a view's own cells than their noise takes it.
 const apart = (own, modelled) => Math.max(Math.abs(own.value - modelled) - USUALLY * Math.sqrt(own.variance), 0) ** 2;
-
-// Whether counts differ by no more than noise.
-function equal({ counts, variance }, others, noise) {
-  const square = sum(Float64Array.from(counts, (count, at) => (count - others[at]) ** 2)) / Math.max(variance + noise, 1e-12);
-  return square <= counts.length + SURE * Math.sqrt(5 * counts.length);
-}
 
 const without = (product, i, j) => new Map([...product].filter(([k]) => k !== i && k !== j));
 
