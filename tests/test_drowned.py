@@ -112,5 +112,5 @@ def test_to_shrink_or_not(given: object) -> None:
 
 def test_the_estimator_passes_it_on() -> None:
     X = np.random.default_rng(2).normal(size=(300, 2))
-    kde = PrivateKDE(KERNEL, epsilon=0.05, bounds=(-4, 4)).fit(X)
+    kde = PrivateKDE(kernel=KERNEL, epsilon=0.05, bounds=(-4, 4)).fit(X)
     assert np.ptp(kde.density(POINTS, shrink=True)) < np.ptp(kde.density(POINTS))
