@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble.errors import ParameterError, did_you_mean, parameter
+from scumble.errors import ParameterError, did_you_mean, parameter, plain_number
 
 Sides = tuple[np.ndarray, np.ndarray]
 """The low and the high end of each column."""
@@ -96,7 +96,7 @@ def sides(bounds: Any, dimensions: int) -> Sides:
 
 def reversed_bounds(name: str, low: object, high: object) -> ParameterError:
     """The error of the bounds that somebody gave a column by its name: they are public."""
-    ends = " to ".join(f"{end:g}" if isinstance(end, float) else str(end) for end in (low, high))
+    ends = " to ".join(plain_number(end) if isinstance(end, float) else str(end) for end in (low, high))
     return ParameterError(f"`bounds` of {name!r} must be finite, with low below high, got {ends}.")
 
 

@@ -30,6 +30,7 @@ from scumble.schema.column import (
 )
 from scumble.schema.cuts import Cuts
 from scumble.schema.edges import default_cells, real_edges, whole_edges
+from scumble.schema.kinds import shown
 from scumble.schema.line import Span, Spans
 from scumble.schema.spelling import numbers
 from scumble.tables import cells as reading
@@ -265,7 +266,8 @@ class Number(Column):
     def words(self) -> str:
         kind = " on a logarithmic scale" if self.scale == "log" else ""
         rest = "; outside dropped" * (self.outside == "drop") + "; missing" * self.missing
-        return f"{self.low:.12g} to {self.high:.12g}{kind}{rest}"
+        assert self.low is not None and self.high is not None
+        return f"{shown(self.low, None, 12)} to {shown(self.high, None, 12)}{kind}{rest}"
 
     # ---- cells to levels and back ----
 

@@ -10,6 +10,8 @@ import datetime
 import math
 from collections.abc import Sequence
 
+from scumble.errors import plain_number
+
 MOST = 7
 """Labels that have room along one picture's axis."""
 LETTERS, SLANTED = 40, 4
@@ -149,7 +151,7 @@ def held(bars: Sequence[Range]) -> str:
         months = 12 * (ends.year - begins.year) + ends.month - begins.month
         size, unit = (months // 12, "year") if months % 12 == 0 else (months, "month")
     elif long > 1.5 * 365:
-        return f"a bar is about {long / 365.2425:.2g} years"
+        return f"a bar is about {plain_number(long / 365.2425, 2)} years"
     elif long > 60:
         return f"a bar is about {round(long / 30.44)} months"
     else:

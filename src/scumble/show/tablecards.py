@@ -6,7 +6,7 @@ import math
 from statistics import median
 from typing import Any
 
-from scumble.errors import many
+from scumble.errors import many, plain_number
 from scumble.privacy.laws import LAWS
 from scumble.schema.category import Category
 from scumble.schema.column import Column
@@ -108,7 +108,8 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
         out.append(("Classes", f"Counted for each level of {release.target!r}; each record is in one only."))
     noise, error = data["noise"], data["count_standard_error"]
     law = LAWS[data["mechanism"]].title
-    deviation = " to ".join(dict.fromkeys(f"{noise[end]:,.3g}" for end in ("least", "most")))  # one, if they are alike
+    ends = (plain_number(noise[end], 3) for end in ("least", "most"))
+    deviation = " to ".join(dict.fromkeys(ends))  # one, if they are alike
     sure = f" ± {1.96 * error:,.0f} (95 %)" if release.count_variance or release.noisy_count is None else " (public)"
     return [
         *out,
