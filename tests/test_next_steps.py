@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import scumble
-from scumble import Date, Number, Schema
+from scumble import Category, Date, Number, Schema
+from scumble.cli import main
+from scumble.schema.column import Strays as OfBatch
+from scumble.schema.strays import Strays
 from scumble.sources.tableadvice import between_years
 from scumble.tabular.estimate import Estimate
 
@@ -26,3 +31,87 @@ def test_python_adds_no_guess_of_its_own_to_the_name_of_a_method() -> None:
         release.median("x")
     told = traceback.format_exception_only(caught.value)[-1].strip()
     assert told.endswith("or [0.1, 0.9].") and "Did you mean" not in told
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "told"), [(1074, 1155, "93 %"), (999, 1000, "99 %"), (501, 1000, "50 %"), (7, 7, "all that")]
+)
+def test_shares_are_rounded_and_only_all_is_all(part: int, whole: int, told: str) -> None:
+    strays = Strays()
+    strays.add({"director": OfBatch(whole, other=part)})
+    (line,) = strays.words({"director": Category(["x"])})
+    assert f"{part:,} cells of 'director', {told}" in line
+
+
+@pytest.mark.parametrize(
+    ("verb", "asked", "there", "meant"),
+    [
+        ("schema", "nofile.csv", "one.csv", None),
+        ("schema", "poeple.csv", "people.parquet", "people.parquet"),
+        ("schema", "people.csv", "people.csv.gz", "people.csv.gz"),
+        ("info", "nofile.scumble", "one.scumble", None),
+        ("info", "peple.scumble", "people.scumble", "people.scumble"),
+        ("info", "people", "people.scumble", "people.scumble"),
+    ],
+)
+def test_of_files_that_are_not_there_only_near_names_are_guessed(
+    verb: str,
+    asked: str,
+    there: str,
+    meant: str | None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / there).write_text("x")
+    assert main([verb, str(tmp_path / asked)]) == 4
+    told = capsys.readouterr().err
+    guess = "" if meant is None else f" Did you mean {str(tmp_path / meant)!r}?"
+    assert f"{guess} Hint: check the path." in told and ("Did you mean" in told) == bool(guess)
+
+
+def test_a_schema_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "town.toml").write_text("")
+    with pytest.raises(scumble.ScumbleError, match=r"Did you mean '.*town\.toml'\? Hint: check the path"):
+        Schema.load(tmp_path / "twon.toml")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "hint"),
+    [
+        ({"age": (60, 0)}, r"got 60 to 0\. Hint: the lower one comes first, 0 to 60"),
+        ({"age": (1e6, 0.0)}, r"the lower one comes first, 0 to 1,000,000"),
+        ({"age": (0.0, float("inf"))}, "Hint: the least and the greatest value"),
+        ((60, 0), r"column 0 of 1 \(counted from 0\) has others. Hint: the least"),
+    ],
+)
+def test_bounds_in_the_wrong_order(bounds: object, hint: str) -> None:
+    with pytest.raises(scumble.ParameterError, match=hint):
+        scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["age"], bounds=bounds)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("make", "hint"),
+    [
+        (lambda: Number(10, 5), r"above `low`, 10, got 5.*Hint: exchange the two"),
+        (lambda: Number(5, 5), "Hint: a column of one value"),
+        (lambda: Date("2024-01-02", "2024-01-01"), "Hint: exchange the two"),
+    ],
+)
+def test_ends_of_a_column_in_the_wrong_order(make: Callable[[], object], hint: str) -> None:
+    with pytest.raises(scumble.ParameterError, match=hint):
+        make()
+
+
+def test_targets_that_are_not_there() -> None:
+    schema = Schema(age=Number(0, 9), weight=Number(0, 9))
+    for asked, guess in (("wieght", r"Did you mean 'weight'\? "), ("nosuch", "")):
+        with pytest.raises(
+            scumble.ParameterError, match=rf"one of the columns age, weight, got '{asked}'\. {guess}Hint"
+        ):
+            scumble.TableSketch(schema, target=asked)
+
+
+def test_synthetic_rows_of_nobody() -> None:
+    release = scumble.TableSketch(Schema(x=Number(0, 9))).update({"x": [1]}).release(1.0)
+    with pytest.raises(scumble.ParameterError, match=r"nothing to draw from\. Hint: ask for more.*scumble count"):
+        release.sample(3, where="x > 5 and x < 5")

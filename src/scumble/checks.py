@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
@@ -15,6 +16,7 @@ Sides = tuple[np.ndarray, np.ndarray]
 """The low and the high end of each column."""
 Ranges = Mapping[str, tuple[float, float]]
 """Bounds by the names of their columns: {"age": (0, 100)}."""
+LOW_AND_HIGH = "the least and the greatest value that the column can hold, known beforehand."
 
 
 def columns_named(what: str, given: Iterable[str], columns: Sequence[str]) -> None:
@@ -89,15 +91,20 @@ def sides(bounds: Any, dimensions: int) -> Sides:
     if not good.all():
         raise ParameterError(  # without their names these may be records in the wrong place: whose, not what
             "`bounds` must be finite, with low below high in every column: "
-            f"column {int(np.argmin(good)) + 1} of {dimensions} has others."
+            f"column {int(np.argmin(good))} of {dimensions} (counted from 0) has others. Hint: {LOW_AND_HIGH}"
         )
     return both[0], both[1]
 
 
 def reversed_bounds(name: str, low: object, high: object) -> ParameterError:
     """The error of the bounds that somebody gave a column by its name: they are public."""
-    ends = " to ".join(plain_number(end) if isinstance(end, float) else str(end) for end in (low, high))
-    return ParameterError(f"`bounds` of {name!r} must be finite, with low below high, got {ends}.")
+    told = [plain_number(end, 12) if isinstance(end, float) else str(end) for end in (low, high)]
+    numbers = [end for end in (low, high) if isinstance(end, int | float) and math.isfinite(end)]
+    turned = len(numbers) == 2 and numbers[1] < numbers[0]
+    return ParameterError(
+        f"`bounds` of {name!r} must be finite, with low below high, got {' to '.join(told)}. Hint: "
+        + (f"the lower one comes first, {told[1]} to {told[0]}." if turned else LOW_AND_HIGH)
+    )
 
 
 def by_column(bounds: Any, columns: Sequence[str] | None, numbers: Sequence[str] | None = None) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError, parameter
 from scumble.files.headers import is_foreign, kind_at
+from scumble.files.near import near_file
 from scumble.files.paid import forget, keep_paid
 from scumble.files.reading import from_bytes, preamble
 from scumble.files.rules import SECRET_KINDS, Container
@@ -19,6 +20,9 @@ from scumble.files.writing import to_bytes
 from scumble.machine import places
 from scumble.machine.mark import mark_of
 from scumble.machine.onebyone import in_turn
+
+OURS = (".scumble", ".secret")
+"""How names of our files usually end."""
 
 BOUND = "bound_to"
 """The metadata of a bound file: which file it is."""
@@ -105,7 +109,8 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
     except FileError:
         raise
     except FileNotFoundError as error:
-        missing = MissingFileError(f"Cannot read {source}: there is no such file.")
+        guess = near_file(os.fsdecode(target), lambda name: name.endswith(OURS))
+        missing = MissingFileError(f"Cannot read {source}: there is no such file.{guess} Hint: check the path.")
         missing.errno = error.errno
         raise missing from None
     except OSError as error:

@@ -18,6 +18,7 @@ from scumble.schema.column import (
     BLANK,
     MISSING,
     MOST_LEVELS,
+    ONE_VALUE,
     OUTSIDE,
     UNREADABLE,
     Column,
@@ -129,7 +130,8 @@ class Number(Column):
             put(name, self._bound(name, getattr(self, name)))
         assert self.low is not None and self.high is not None
         if not self.low < self.high:
-            raise parameter("high", f"above `low`, {self.low!r}", self.high)
+            must = f"above `low`, {shown(self.low, None, 12)}"
+            raise parameter("high", must, self.high, "exchange the two." if self.high < self.low else ONE_VALUE)
         if self.scale == "log" and not (self.low == 0 or self.low >= LEAST):
             raise parameter("low", "zero or above on a logarithmic scale", self.low, "give `edges` instead.")
         if self.scale == "log" and self.high < LEAST:
@@ -284,7 +286,8 @@ class Number(Column):
 
     def refused(self, decimal: str = ".") -> str:
         return (
-            f"not a number ({numbers(decimal, 'and')} are read; 12 kg and USD 12 are not, nor is - for a missing one)"
+            f"not a number ({numbers(decimal, 'and')} are read; 12 kg and USD 12 are not, and a dash does not mean "
+            "missing)"
         )
 
     @property

@@ -61,7 +61,7 @@ class MemorySource(Source):
             columns = following[1]
 
     def place(self, position: Position, rows: int, row: int) -> str:
-        return f"the table, row {position[1] - rows + row + 1:,} (counted from 1)"
+        return f"the table, row {position[1] - rows + row:,} (counted from 0)"
 
     def fingerprint(self) -> dict[str, Any]:
         raise ParameterError("A table in memory has no checkpoint. Hint: save it to a file, or leave out `checkpoint`.")
