@@ -115,3 +115,22 @@ def test_synthetic_rows_of_nobody() -> None:
     release = scumble.TableSketch(Schema(x=Number(0, 9))).update({"x": [1]}).release(1.0)
     with pytest.raises(scumble.ParameterError, match=r"nothing to draw from\. Hint: ask for more.*scumble count"):
         release.sample(3, where="x > 5 and x < 5")
+
+
+def test_a_table_too_small_for_its_noise_is_told_so_by_its_noisy_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By nothing exact: the note is the same for whoever has the file alone."""
+    monkeypatch.chdir(tmp_path)
+    Path("town.toml").write_text('[columns.age]\nkind = "number"\nlow = 0\nhigh = 60\n')
+    density = ["--columns", "age", "--bandwidth", "10", "--bounds", "age=0:60"]
+    for how in (["--schema", "town.toml"], density):
+        for records, few in ((1, True), (20_000, False)):
+            Path("town.csv").write_text("age\n" + "41\n" * records)
+            assert main(["build", "town.csv", *how, "--epsilon", "1", "--out", "town.scumble"]) == 0
+            told = capsys.readouterr().err
+            assert ("Note: It holds about" in told and "mostly noise. Hint: next time" in told) == few
+            assert main(["info", "town.scumble"]) == 0
+            card = " ".join(capsys.readouterr().out.split())
+            assert ("are mostly noise" in card) == few
+            assert not few or told.split("Note: ")[1].split(" Hint")[0] in card

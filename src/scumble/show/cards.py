@@ -17,7 +17,7 @@ from scumble.privacy.exact import show
 from scumble.schema.kinds import shown
 from scumble.show import momentcards
 from scumble.show.shown import Shown, ShownByClass, ShownMoments, ShownTable
-from scumble.show.usefulness import words
+from scumble.show.usefulness import too_few, words
 from scumble.show.wording import noise_of_law, promise, promised, protected
 
 WIDTH = 100
@@ -230,7 +230,7 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
         f"at a density of {expected['density']:.3g}, answers are off by {expected['relative']:.2%} on average"
         f"{_where_asked(expected)}. Each has its own error bar."
     )
-    worth = words(expected["kernel_sum"], data["count"])
+    worth = words(expected["kernel_sum"], data["count"]) + (f". {few}" if (few := too_few(data)) else "")
     return [
         *out,
         ("Queries", queries),

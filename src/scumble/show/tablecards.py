@@ -11,7 +11,7 @@ from scumble.privacy.laws import LAWS
 from scumble.schema.category import Category
 from scumble.schema.column import Column
 from scumble.show.shown import ShownTable
-from scumble.show.usefulness import group, noises
+from scumble.show.usefulness import group, noises, too_few
 from scumble.show.wording import promise, promised, protected
 
 LETTERS = 60
@@ -122,7 +122,7 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
         ),
         ("Size", f"{many(data['views'], 'view')}, {data['counters']:,} counters"),
         ("Records", f"about {data['count']:,.0f}{sure}"),
-        ("Worth", _worth(noises(data), left, inferred)),
+        ("Worth", _worth(noises(data), left, inferred) + (f" {few}." if (few := too_few(data)) else "")),
         ("Use", "Ask as often as you like: answers cost no further privacy, and each has its own interval."),
         ("Rows", "`faithfulness()`, or `scumble sample FILE --report`, tells how faithful synthetic rows are."),
     ]
