@@ -5,11 +5,14 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import scumble
-from scumble import Category, Date, Number, Schema
+from scumble import Category, Date, Number, Schema, learn
 from scumble.cli import main
 from scumble.schema.column import Strays as OfBatch
 from scumble.schema.strays import Strays
@@ -134,3 +137,106 @@ def test_a_table_too_small_for_its_noise_is_told_so_by_its_noisy_count(
             card = " ".join(capsys.readouterr().out.split())
             assert ("are mostly noise" in card) == few
             assert not few or told.split("Note: ")[1].split(" Hint")[0] in card
+
+
+PEOPLE = pd.DataFrame({"age": np.arange(50.0), "town": ["Ulm", "Bonn"] * 25})
+NEAR = scumble.EuclideanKernel(1.0)
+
+
+@pytest.fixture(scope="module")
+def table() -> scumble.TableRelease:
+    return scumble.build(PEOPLE, schema=Schema(age=Number(0, 99), town=Category(["Ulm", "Bonn"])), epsilon=1.0)
+
+
+@pytest.fixture(scope="module")
+def density() -> scumble.Release:
+    return scumble.Sketch(NEAR, 1, rows=4, buckets=4).update([[1.0]]).release(1.0)
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (
+            lambda one: one.count(total=5),
+            "`count`: got an unexpected keyword argument 'total'. Hint: it takes where, by",
+        ),
+        (lambda one: one.mean("age", wher="age > 3"), "Did you mean 'where'? Hint: it takes column, where"),
+        (lambda one: one.mean(), "`mean`: missing a required argument: 'column'. Hint: it takes column"),
+        (lambda one: one.histogram("age", cells=3), "Hint: it takes column, bins"),
+        (lambda one: one.sample(3, seed=1), "Hint: it takes n, random_state"),
+        (lambda one: one["age"], "Hint: ask `mean(column)`"),
+        (lambda one: one.age, "Hint: it is a column: ask `mean('age')`"),
+        (
+            lambda one: one.relation("x"),
+            "`connection` must be one of DuckDB's, or left out, got 'x'. Hint: duckdb.connect",
+        ),
+    ],
+)
+def test_of_a_table(ask: Callable[[object], object], told: str, table: scumble.TableRelease) -> None:
+    with pytest.raises((TypeError, AttributeError, scumble.ParameterError)) as caught:
+        ask(table)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda one: one.density(), "`density`: missing a required argument: 'Q'. Hint: it takes Q, method"),
+        (lambda one: one.density([[1.0]], 3), "`density`: too many positional arguments"),
+        (lambda one: one.sample(3), "Hint: `scumble.learn.sample(release, n)`"),
+        (lambda one: one.merge(3), "`other` must be a Release, got 3. Hint: scumble.load"),
+        (lambda one: one.plot(ranges=3), "must be a mapping from columns"),
+        (lambda one: one.plot(at=3), "must be a mapping from columns"),
+    ],
+)
+def test_of_a_density(ask: Callable[[object], object], told: str, density: scumble.Release) -> None:
+    with pytest.raises((TypeError, AttributeError, scumble.ParameterError)) as caught:
+        ask(density)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"progress": 3}, "`progress` must be a function .*Hint: progress=print"),
+        ({"whole": 3}, r"`whole` must be a list of names, such as \['age'\]"),
+        ({"checkpoint": 3}, "`checkpoint` must be a path, got 3. Hint"),
+        ({"ledger": 3, "dataset": "x"}, "`ledger` must be a path, got 3. Hint"),
+        ({"n": "many"}, "`n` must be a whole number"),
+        ({"columns": "age"}, r"`columns` must be a list of names, such as \['age'\], got 'age'"),
+    ],
+)
+def test_options_of_a_build(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(scumble.ParameterError, match=told):
+        scumble.build(PEOPLE, NEAR, **{"columns": ["age"], "epsilon": 1.0} | options)
+
+
+@pytest.mark.parametrize(
+    ("source", "told"), [(np.zeros((3, 1)), "names the columns of an array"), (PEOPLE["age"], "to_frame")]
+)
+def test_tables_without_names(source: object, told: str) -> None:
+    with pytest.raises(scumble.DataError, match=rf"Hint: .*{told}"):
+        scumble.build(source, NEAR, epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: scumble.load(None), "`path` must be a path, got None. Hint"),  # type: ignore[arg-type]
+        (lambda: scumble.load(["a", "b"]), "`path` must be a path, got a list of 2. Hint"),  # type: ignore[arg-type]
+        (lambda: Schema.load(3), "`path` must be a path, got 3. Hint"),  # type: ignore[arg-type]
+        (lambda: scumble.Ledger(3), "`ledger` must be a path, got 3. Hint"),  # type: ignore[arg-type]
+        (lambda: scumble.Ledger.create(3), "`ledger` must be a path, got 3. Hint"),  # type: ignore[arg-type]
+        (lambda: scumble.Bundle(3), "`releases` must be a mapping"),  # type: ignore[arg-type]
+        (lambda: scumble.JaccardKernel(columns=3), "`columns` must be a list of names"),  # type: ignore[arg-type]
+        (lambda: scumble.HammingKernel(columns="town"), "`columns` must be a list of names.*got 'town'"),
+        (lambda: learn.PrivateKDE(eps=1), "`PrivateKDE`: .*Did you mean 'epsilon'"),  # type: ignore[call-arg]
+        (lambda: learn.PrivateKDE(bandwidth=1), "Did you mean 'bandwidths'"),  # type: ignore[call-arg]
+        (lambda: learn.PrivateEstimator(eps=1), "`PrivateEstimator`: .*Did you mean 'epsilon'"),  # type: ignore[abstract, call-arg]
+        (lambda: scumble.open("x"), r"Hint: scumble\.load\(path\)"),  # type: ignore[attr-defined]
+        (lambda: scumble.table(PEOPLE), r"Hint: scumble\.build"),  # type: ignore[attr-defined]
+    ],
+)
+def test_wrong_types_and_names(call: Callable[[], object], told: str) -> None:
+    with pytest.raises((TypeError, AttributeError, scumble.ParameterError), match=told):
+        call()

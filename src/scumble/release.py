@@ -332,7 +332,11 @@ def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) ->
     """One release out of several; see :meth:`Release.merge`."""
     if disjoint not in COMBINE:
         raise parameter("disjoint", "True (no record is in two), 'persons' (no person is), or False", disjoint)
-    all_of = _with_common_kinds(_with_common_rows(list(releases)))
+    releases = list(releases)
+    for release in releases:
+        if not isinstance(release, Release):
+            raise parameter("other", "a Release", release, "scumble.load(path) reads one from its file.")
+    all_of = _with_common_kinds(_with_common_rows(releases))
     first = all_of[0]
     for release in all_of:
         first.spec.require_equal(release.spec, but=CHOSEN)

@@ -22,6 +22,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from scumble import checks
 from scumble.errors import FileError, MissingFileError, ParameterError
 from scumble.files.near import near_file
 from scumble.machine.places import home_of, write_whole
@@ -72,7 +73,7 @@ def write(path: str | os.PathLike[str], columns: Mapping[str, Mapping[str, Any]]
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The settings of each column, in order; what they mean is for the columns to say."""
-    name = os.fsdecode(path)
+    name = checks.path(path)
     try:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)

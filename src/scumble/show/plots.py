@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from scumble import checks
-from scumble.errors import ParameterError, many
+from scumble.errors import ParameterError, many, parameter
 from scumble.machine.places import write_whole
 from scumble.privacy.exact import show
 from scumble.schema.kinds import fixed_by, ranges_by, shown
@@ -136,6 +136,8 @@ class View:
         self.release, self.units = release, units
         self.names = release.columns or tuple(f"column {j}" for j in range(release.dimensions))
         for what, given in (("range", ranges), ("at", at), ("units", units)):
+            if not isinstance(given, Mapping):
+                raise parameter(f"--{what}", "a mapping from columns, such as {'age': …}", given)
             checks.columns_named(f"--{what}", given, self.names)
         self.kinds: dict[str, str] = getattr(release, "kinds", {})
         ranges = ranges_by(self.kinds, ranges)

@@ -338,6 +338,7 @@ def build(
     >>> build(table, scumble.EuclideanKernel(bandwidth=5.0), epsilon=1.0).columns
     ('age',)
     """
+    _require_callable(progress)
     if "label" in options or "classes" in options:
         raise ParameterError("`build` makes one release. Hint: `scumble.build_by` makes one per class.")
     options |= {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "records_per_person": records_per_person}
@@ -393,6 +394,7 @@ def build_by(
     yes or no needs no classes, but its declaration, ``booleans=["smoker"]``: they are False and True, however its cells
     write them.
     """
+    _require_callable(progress)
     if rehearse:
         job = _unpaid(source, kernel, columns, {"label": label, "classes": classes, **options})
         return job.rehearse(**_taken(options, *BOOK))
@@ -404,6 +406,11 @@ def build_by(
     job.discard_checkpoint()
     assert isinstance(bundle, Bundle)
     return bundle
+
+
+def _require_callable(progress: object) -> None:
+    if progress is not None and not callable(progress):
+        raise parameter("progress", "a function that is told how far it is", progress, "progress=print, for example.")
 
 
 def _unpaid(source: object, kernel: Kernel | None, columns: Sequence[str] | None, options: dict[str, Any]) -> Build:
