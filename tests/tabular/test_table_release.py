@@ -184,8 +184,8 @@ def test_missing_cells_are_called_so_in_every_frame() -> None:
 
 
 def test_python_names_the_class_that_people_know(noisy: TableRelease) -> None:
-    with pytest.raises(TypeError, match=r"TableRelease\.histogram\(\) missing"):
-        noisy.histogram()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"TableRelease\.faithfulness\(\) takes 1"):
+        noisy.faithfulness(3)  # type: ignore[call-arg]
     assert noisy.relation.__qualname__ == "TableRelease.relation"
 
 
