@@ -314,7 +314,7 @@ def test_the_curator_is_told_before_anything_is_spent(
         ]
         raise DataError("nothing is drawn here")
 
-    monkeypatch.setattr("scumble.sources.building.released", published)
+    monkeypatch.setattr("scumble.sources.job.released", published)
     assert build() == BAD_DATA
 
 

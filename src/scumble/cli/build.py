@@ -124,7 +124,7 @@ def _rehearse(args: argparse.Namespace) -> int:
     from scumble.cli import REFUSED
     from scumble.cli.output import print_json
     from scumble.cli.preparing import prepare
-    from scumble.sources.building import BOOK, LET_GO
+    from scumble.sources.job import BOOK, LET_GO
 
     book = {name: getattr(args, name) for name in BOOK}
     for name in LET_GO:

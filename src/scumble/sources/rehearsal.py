@@ -42,7 +42,7 @@ from scumble.tabular.planner import Planner
 from scumble.tabular.spec import TableSpec
 
 if TYPE_CHECKING:
-    from scumble.sources.building import Build
+    from scumble.sources.job import Build
 
 NO_BUDGET = "no budget is given, so ε is 1 (epsilon=, rho= or mu= gives one)"
 ROWS = 10_000
