@@ -61,8 +61,8 @@ def test_what_does_not_fit_the_columns_is_refused(given: object, told: str) -> N
         ({"a": (0, float("inf")), "b": (0, 1)}, "of 'a' must be finite, with low below high, got 0 to inf"),
         ({"a": (0, 1), "b": 5}, r"a pair \(low, high\) for each column"),
         ({"a": (0, 1), "b": ("2016-01-01", "2017-01-01")}, "if 'b' holds dates or times, say so: --dates or --times b"),
-        ((5, 1), "in every column: column 1 of 2 has others"),
-        (([0, 3], [1, 2]), "in every column: column 2 of 2 has others"),
+        ((5, 1), r"in every column: column 0 of 2 \(counted from 0\) has others"),
+        (([0, 3], [1, 2]), r"in every column: column 1 of 2 \(counted from 0\) has others"),
     ],
 )
 def test_bounds_the_wrong_way_round_are_named(given: object, told: str) -> None:

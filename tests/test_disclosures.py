@@ -15,6 +15,7 @@ import yaml
 
 import scumble
 from scumble.cli import main
+from scumble.errors import plain_number
 from scumble.privacy.exact import show
 from scumble.show import nist, registry, wording
 from scumble.show.cards import card, facts, lines
@@ -102,7 +103,7 @@ def test_nineteen_points_are_answered(kind: str) -> None:
     told, moved = answers["Smallest group that is visible"], answers["Accuracy"]
     assert [word for word in told.split() if word[0].isdigit()] == [group(noise) for noise in least]
     assert all(f"about {group(noise)}" in card for noise in least) or kind == "bundle"
-    assert all(f" {noise:,.3g} {where}" in moved for where, noise in noises(one).items())
+    assert all(f" {plain_number(noise, 3)} {where}" in moved for where, noise in noises(one).items())
 
 
 def test_moments_are_held_against_the_points_too() -> None:

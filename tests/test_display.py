@@ -13,6 +13,7 @@ import scumble
 from estimators import EACH, small, target
 from scumble import learn
 from scumble.cli.demo import BOUNDS, commuters
+from scumble.errors import plain_number
 from scumble.show import plots, shading
 from scumble.show.cards import card, expected_error, facts, lines
 
@@ -130,6 +131,31 @@ def test_degrees_across_a_map_stand_apart(ends: tuple[float, float]) -> None:
     assert all(right[0] - left[2] > 15 for left, right in itertools.pairwise(places))  # pixels: a letter and a half
 
 
+def test_nothing_is_printed_over_anything_where_names_and_numbers_are_long(town: np.ndarray) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    names = [f"a_name_that_is_far_longer_than_its_picture_{k}" for k in range(3)]
+    one = release(names, np.column_stack([town, town[:, 0]]))
+    ranges = dict(zip(names, [(1e9, 1e9 + 1000), (-1e7, 5e8), (0, 200_000)], strict=True))
+    for figure in (
+        one.plot(ranges=ranges),
+        one.plot(ranges={names[0]: ranges[names[0]]}, at={names[1]: 0, names[2]: 0}),
+    ):
+        FigureCanvasAgg(figure).draw()
+        for axes in figure.axes:
+            labels = [label for label in axes.get_xticklabels() if label.get_text() and axes.axison]
+            inside = [label for label in labels if axes.get_xlim()[0] <= label.get_position()[0] <= axes.get_xlim()[1]]
+            places = sorted(label.get_window_extent().extents.tolist() for label in inside)
+            assert len(places) > 1 or not axes.axison
+            assert all(left[2] < right[0] for left, right in itertools.pairwise(places)), [*map(str, inside)]
+        below = sorted(
+            axes.xaxis.label.get_window_extent().extents.tolist() for axes in figure.axes if axes.get_xlabel()
+        )
+        assert below and all(left[2] < right[0] for left, right in itertools.pairwise(below))
+        title = figure._suptitle.get_window_extent()
+        assert 0 <= title.x0 < title.x1 <= figure.bbox.width and "e+" not in figure._suptitle.get_text()
+
+
 def test_metres_are_as_long_across_as_up(town: np.ndarray) -> None:
     """Eastings go across, whichever column comes first; a side in another unit makes no map."""
     one = release(["northing_m", "easting_m"], town)
@@ -181,7 +207,8 @@ def test_a_card_says_at_which_places_its_error_is_meant() -> None:
     assert one.spec.layout.densest(one).tolist() == [[70.5, 5.5]]
     assert found["crowded"] == one.standard_error([[70.5, 5.5]])[0] > 10 * (found["kernel_sum"] or 0.0)
     told = " ".join(card(one, "x").split())
-    assert f"{found['kernel_sum']:,.3g} records at a random place within the bounds, {found['crowded']:,.3g} at" in told
+    random, crowded = (plain_number(found[place] or 0.0, 3) for place in ("kernel_sum", "crowded"))
+    assert f"{random} records at a random place within the bounds, {crowded} at" in told and "e+" not in crowded
     hashed = release(["east"], np.ones((50, 1)))
     assert expected_error(hashed)["crowded"] is None and "there, more at denser places" in " ".join(
         card(hashed, "x").split()

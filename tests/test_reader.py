@@ -206,7 +206,7 @@ print(*sys.modules)
 NEEDLESS = {
     *("scipy", "numba", "pyarrow", "pandas", "numpy.ma", "threadpoolctl", "tempfile", "scumble.schema"),
     *("scumble.tabular", "scumble.views", "scumble.moments", "scumble.continual", "scumble.planning"),
-    *("scumble.releasing", "scumble.sketch", "scumble.sources.building"),
+    *("scumble.releasing", "scumble.sketch", "scumble.sources.building", "scumble.sources.job"),
 }
 
 

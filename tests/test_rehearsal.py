@@ -340,7 +340,7 @@ def test_what_was_left_out_is_told_before_anything_is_spent(
     words = ["build", "mixed.csv", *WORDS, "--label", "mode", "--classes", "bus,car", "--invalid", "drop"]
     words += ["--ledger", "town.ledger", "--dataset", "people", "--out", "o.scumble"]
     with monkeypatch.context() as patched:
-        patched.setattr("scumble.sources.building.released", published)
+        patched.setattr("scumble.sources.job.released", published)
         assert main(words) == BAD_DATA
     assert main(words) == 0
     for file in ("o.scumble", "town.ledger"):

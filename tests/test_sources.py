@@ -335,7 +335,7 @@ def test_one_sketch_a_class(table: pa.Table, tmp_path: Path) -> None:
             assert np.array_equal(part._counts, one._counts)
     bundle = build_by(table, kernel, ["age"], label="town", classes=[*towns, "Nowhere"], rows=8, buckets=8, epsilon=0.5)
     assert bundle.classes == (*towns, "Nowhere") and bundle.label == "town" and bundle.privacy.epsilon == 0.5
-    told = r"row \d+ \(counted from 1\): [\d,]+ cells are none of the classes: [\d,]+ in column 'town'"
+    told = r"row \d+ \(counted from 0\): [\d,]+ cells are none of the classes: [\d,]+ in column 'town'"
     with pytest.raises(scumble.DataError, match=told):
         build_by(table, kernel, ["age"], label="town", classes=["Ulm"], rows=8, buckets=8, epsilon=1.0)
     job = Build(table, kernel, ["age"], label="town", classes=["Ulm"], rows=8, buckets=8, invalid="drop")

@@ -140,7 +140,7 @@ def test_a_column_of_which_nothing_can_be_read_is_refused_before_anything_is_spe
     assert build("--ledger", "town.ledger", "--dataset", "people") == BAD_DATA
     told = capsys.readouterr().err
     assert "Not one cell of column 'seen' can be read" in told and "01/02" not in told
-    assert "not a date (ISO 8601, such as 2009-01-31, is read; - for a missing one is not); the first is in" in told
+    assert "not a date (ISO 8601, such as 2009-01-31, is read; a dash does not mean missing); the first is in" in told
     assert not (folder / "o.scumble").exists() and (folder / "town.ledger").read_bytes() == before
     assert build("--invalid", "drop", "--json") == 0
     out, err = capsys.readouterr()
@@ -304,17 +304,17 @@ def test_the_curator_is_told_before_anything_is_spent(
     def published(*_: Any, **__: Any) -> Any:
         assert capsys.readouterr().err.splitlines() == [
             "1 cell of 'seen' could not be read and counted as missing: not a date (ISO 8601, such as 2009-01-31, is "
-            "read; - for a missing one is not); the first is in people.csv, line 3 (do not publish this).",
+            "read; a dash does not mean missing); the first is in people.csv, line 3 (do not publish this).",
             "2 cells of 'seen' lay outside its bounds, 2009-01-01 to 2009-12-31, and counted at the nearest "
             "(do not publish this).",
             "2 cells of 'age' could not be read and counted as missing: not a number (1234.5, $1,234.50 and 12 % are "
-            "read; 12 kg and USD 12 are not, nor is - for a missing one); the first is in people.csv, line 6 "
+            "read; 12 kg and USD 12 are not, and a dash does not mean missing); the first is in people.csv, line 6 "
             "(do not publish this).",
             "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this).",
         ]
         raise DataError("nothing is drawn here")
 
-    monkeypatch.setattr("scumble.sources.building.released", published)
+    monkeypatch.setattr("scumble.sources.job.released", published)
     assert build() == BAD_DATA
 
 
@@ -333,7 +333,7 @@ def test_numbers_that_are_none_in_files_of_text(folder: Path) -> None:
         job = Build(folder / name, schema=schema)
         job.count()
         (told,) = job.strays()
-        assert told.startswith("2 cells of 'age', 66 % of what it holds,") and told.endswith(where)
+        assert told.startswith("2 cells of 'age', 67 % of what it holds,") and told.endswith(where)
     job = Build(pa.table({"age": pa.array([1.0, None])}), schema=schema)
     job.count()
     assert job.strays() == []
@@ -373,7 +373,7 @@ def test_a_grid_tells_what_is_outside_unless_noise_comes_first(folder: Path) -> 
         job = Build("people.csv", kernel, ["seen", "age"], **options, **more)
         job.count()
         want = [
-            "2 cells of 'seen', 66 % of what it holds, lay outside its bounds, 2009-01-01 to 2009-12-31, and counted "
+            "2 cells of 'seen', 67 % of what it holds, lay outside its bounds, 2009-01-01 to 2009-12-31, and counted "
             "at the nearest: perhaps the bounds are of another unit, currency or century than the cells; the release "
             "will say little of this column",
             "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest",
@@ -452,10 +452,10 @@ def test_an_unreadable_cell_of_a_table_has_a_line_and_a_hint_for_the_schema_file
     assert capsys.readouterr().err.strip() == (
         "scumble: people.csv, line 3: 1,234 cells are missing, unreadable, not finite or none of the schema's words: "
         "1,234 in column 'age', in a batch of 1,235 rows (do not publish this). Hint: in 'age' "
-        "cells are missing or not a number (1234.5, $1,234.50 and 12 % are read; 12 kg and USD 12 are not, nor is - "
-        "for a missing one): correct them, declare the column with missing = true in the schema file (missing=True; a "
-        "category also with other = true), or leave such rows out with --invalid drop (invalid='drop'); "
-        "--decimal , (decimal=',') reads 1.234,50 in a CSV file."
+        "cells are missing or not a number (1234.5, $1,234.50 and 12 % are read; 12 kg and USD 12 are not, and a "
+        "dash does not mean missing): correct them, declare the column with missing = true in the schema file "
+        "(missing=True; a category also with other = true), or leave such rows out with --invalid drop "
+        "(invalid='drop'); --decimal , (decimal=',') reads 1.234,50 in a CSV file."
     )
     (folder / "people.csv").write_text("seen,age\n1.5.2009,41\n2.5.2009,41\n")
     assert build() == BAD_DATA

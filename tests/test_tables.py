@@ -773,12 +773,12 @@ def test_bad_cells_are_counted_and_named():
     assert invalid_message(bad, None) == "No cell is missing or infinite."
     bad[2, 1] = True
     assert invalid_message(bad, None).startswith(
-        "1 cell is missing, unreadable or not finite: 1 in column 1. The first is in row 3 (counted from 1)."
+        "1 cell is missing, unreadable or not finite: 1 in column 1. The first is in row 2 (counted from 0)."
     )
     bad[4, :] = True
     message = invalid_message(bad, ("a", "b", "c"), first_row=100)
     assert "4 cells are" in message and "1 in column 'a', 2 in column 'b', 1 in column 'c'" in message
-    assert "row 103" in message and "invalid='drop'" in message
+    assert "row 102" in message and "invalid='drop'" in message
     assert "the rest in 5 more columns" in invalid_message(np.ones((1, 15), bool), None)
 
 

@@ -59,6 +59,11 @@ _HOMES = {
     "scumble.tabular.release": ("TableRelease",),
     "scumble.tabular.sketch": ("TableSketch",),
 }
+_OTHERS = {
+    **dict.fromkeys(("open", "read", "read_file", "from_file"), "scumble.load(path) reads a release"),
+    **dict.fromkeys(("table", "fit", "from_pandas", "create"), "scumble.build(table, schema=…, epsilon=1.0) makes one"),
+}
+"""What people ask for by other names, and what to call."""
 _HOME = {name: home for home, names in _HOMES.items() for name in names} | _ESTIMATORS
 
 __all__ = sorted([*_HOME, "__version__"])
@@ -71,6 +76,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOME[name]), name)
         globals()[name] = value
         return value
+    if name in _OTHERS:  # without the module, of which Python would add a guess of its own
+        raise AttributeError(f"scumble has no {name!r}. Hint: {_OTHERS[name]}.", name=name, obj=None)
     raise AttributeError(f"module 'scumble' has no attribute {name!r}")
 
 

@@ -56,6 +56,8 @@ class Bundle(Mapping[Label, Release]):
     def __init__(
         self, releases: Mapping[Any, Release], *, label: str | None = None, extra: Mapping[str, Any] | None = None
     ) -> None:
+        if not isinstance(releases, Mapping):
+            raise parameter("releases", "a mapping from classes to their releases", releases)
         found = {plain(name): release for name, release in releases.items()}
         if not found:
             raise parameter("releases", "at least one class with its release", {})

@@ -2,19 +2,80 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import wraps
+from inspect import signature
 from numbers import Real
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from scumble.errors import ParameterError, did_you_mean, parameter
+from scumble.errors import ParameterError, did_you_mean, parameter, plain_number
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Sides = tuple[np.ndarray, np.ndarray]
 """The low and the high end of each column."""
 Ranges = Mapping[str, tuple[float, float]]
 """Bounds by the names of their columns: {"age": (0, 100)}."""
+LOW_AND_HIGH = "the least and the greatest value that the column can hold, known beforehand."
+
+
+def keywords(function: Callable[P, T]) -> Callable[P, T]:
+    """A method that says what it can be given, to whoever gives it something else, or too little.
+
+    >>> class Table:
+    ...     @keywords
+    ...     def count(self, where=None, *, by=None): ...
+    >>> Table().count(wher="age > 3")
+    Traceback (most recent call last):
+    TypeError: `count`: got an unexpected keyword argument 'wher'. Did you mean 'where'? Hint: it takes where, by.
+    """
+    form = signature(function)
+    _, *known = form.parameters
+    owner, _, name = function.__qualname__.rpartition(".")
+
+    @wraps(function)
+    def call(*args: P.args, **options: P.kwargs) -> T:
+        try:
+            form.bind(*args, **options)
+        except TypeError as problem:
+            what = owner if name == "__init__" else name
+            guess = "".join(did_you_mean(given, known) for given in options if given not in known)
+            raise TypeError(f"`{what}`: {problem}.{guess} Hint: it takes {', '.join(known)}.") from None
+        return function(*args, **options)
+
+    return call
+
+
+def path(value: object, name: str = "path") -> str:
+    """Where a file is, as text.
+
+    >>> path(b"people.csv")
+    'people.csv'
+    """
+    try:
+        found = os.fsdecode(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise parameter(name, "a path", value, "'people.scumble', for example.") from None
+    if not found or "\0" in found:
+        raise parameter(name, "a path that is not empty and has no null character", found)
+    return found
+
+
+def names(name: str, value: object, example: str = "age") -> tuple[Any, ...]:
+    """A list of names, which one name by itself is none of.
+
+    >>> names("columns", ["age", "income"])
+    ('age', 'income')
+    """
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise parameter(name, f"a list of names, such as ['{example}']", value)
+    return tuple(value)
 
 
 def columns_named(what: str, given: Iterable[str], columns: Sequence[str]) -> None:
@@ -89,15 +150,20 @@ def sides(bounds: Any, dimensions: int) -> Sides:
     if not good.all():
         raise ParameterError(  # without their names these may be records in the wrong place: whose, not what
             "`bounds` must be finite, with low below high in every column: "
-            f"column {int(np.argmin(good)) + 1} of {dimensions} has others."
+            f"column {int(np.argmin(good))} of {dimensions} (counted from 0) has others. Hint: {LOW_AND_HIGH}"
         )
     return both[0], both[1]
 
 
 def reversed_bounds(name: str, low: object, high: object) -> ParameterError:
     """The error of the bounds that somebody gave a column by its name: they are public."""
-    ends = " to ".join(f"{end:g}" if isinstance(end, float) else str(end) for end in (low, high))
-    return ParameterError(f"`bounds` of {name!r} must be finite, with low below high, got {ends}.")
+    told = [plain_number(end, 12) if isinstance(end, float) else str(end) for end in (low, high)]
+    numbers = [end for end in (low, high) if isinstance(end, int | float) and math.isfinite(end)]
+    turned = len(numbers) == 2 and numbers[1] < numbers[0]
+    return ParameterError(
+        f"`bounds` of {name!r} must be finite, with low below high, got {' to '.join(told)}. Hint: "
+        + (f"the lower one comes first, {told[1]} to {told[0]}." if turned else LOW_AND_HIGH)
+    )
 
 
 def by_column(bounds: Any, columns: Sequence[str] | None, numbers: Sequence[str] | None = None) -> Any:

@@ -98,13 +98,23 @@ def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterErr
     return ParameterError(f"{message} Hint: {hint}" if hint else message)
 
 
-def many(number: float, what: str, form: str = ",") -> str:
-    """So many of something, and one of it.
+def plain_number(number: float, digits: int = 6) -> str:
+    """A number as people write it: so many digits of it, thousands set apart, powers of ten for what has no name.
 
-    >>> many(1, "record"), many(1_200, "record"), many(0.99, "record", ".1g")
-    ('1 record', '1,200 records', '1 record')
+    >>> [plain_number(number) for number in (1e6, 0.25, -7703170.2, 1.5e-7, 2e15)], plain_number(1318.7, digits=3)
+    (['1,000,000', '0.25', '-7,703,170', '1.5e-07', '2e+15'], '1,320')
     """
-    shown = format(number, form)
+    told = f"{number:,.{digits}g}"
+    return f"{float(f'{number:.{digits}g}'):,.0f}" if "e+" in told and abs(number) < 1e15 else told
+
+
+def many(number: float, what: str, form: str = ",", *, digits: int | None = None) -> str:
+    """So many of something, and one of it; or so many `digits` of the number.
+
+    >>> many(1, "record"), many(1_200, "record"), many(0.99, "record", ".1g"), many(1318.7, "record", digits=3)
+    ('1 record', '1,200 records', '1 record', '1,320 records')
+    """
+    shown = format(number, form) if digits is None else plain_number(number, digits)
     return f"{shown} {what}{'s' * (shown != '1')}"
 
 
@@ -139,7 +149,8 @@ def told_by_others(asked: object, name: str, others: Mapping[str, str]) -> Any:
     It is an AttributeError, as any other name's: ``hasattr`` stays False.
     """
     if name in others:
-        raise AttributeError(f"A {type(asked).__name__} has no `{name}`. Hint: {others[name]}.", name=name, obj=asked)
+        # Without the object: Python would add a guess of its own to what is said here.
+        raise AttributeError(f"A {type(asked).__name__} has no `{name}`. Hint: {others[name]}.", name=name, obj=None)
     return object.__getattribute__(asked, name)
 
 

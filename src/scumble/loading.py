@@ -12,7 +12,7 @@ from functools import reduce
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
 
-from scumble import files
+from scumble import checks, files
 from scumble.errors import MergeError, ParameterError, PrivacyError, parameter
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Files of exact counters are refused: those open with `load_secret`.
     """
-    if os.path.isdir(path):
+    if os.path.isdir(checks.path(path)):
         from scumble.continual.published import StreamRelease
 
         return StreamRelease(path)

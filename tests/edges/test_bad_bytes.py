@@ -10,7 +10,7 @@ import pytest
 
 import scumble
 from scumble.cli import main
-from scumble.sources.building import Build
+from scumble.sources.job import Build
 from scumble.sources.tally import Tally
 
 TOWNS = scumble.HammingKernel(columns=["town"])

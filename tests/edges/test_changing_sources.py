@@ -185,7 +185,7 @@ def test_others_may_write_to_a_database_meanwhile(tmp_path: pathlib.Path) -> Non
             other.execute("INSERT INTO t SELECT x FROM t")
         other.close()
 
-    job = scumble.sources.building.Build(f"sqlite:///{path}", KERNEL, table="t", rows=2, buckets=4, design="iid")
+    job = scumble.sources.job.Build(f"sqlite:///{path}", KERNEL, table="t", rows=2, buckets=4, design="iid")
     assert job.count(Once(write_more)).rows == 200_000
 
 

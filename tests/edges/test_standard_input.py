@@ -18,7 +18,7 @@ import pytest
 import scumble
 from scumble.cli import main
 from scumble.sources import formats
-from scumble.sources.building import Build
+from scumble.sources.job import Build
 
 WORDS = "sketch - --columns x --kernel euclidean --bandwidth 1 --rows 2 --buckets 4 --design iid --out"
 

@@ -784,6 +784,37 @@ def test_no_bar_is_left_over_and_no_narrow_one_sets_the_scale(visit: Callable[..
     assert first == pytest.approx(100) and min(others) > 9, "a tenth as wide, so ten times as high, without its whisker"
 
 
+@pytest.fixture(scope="module")
+def far_apart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Cells that all but one lie at one end, numbers of many digits, and times."""
+    columns = {
+        "savings": scumble.Number(edges=[-1e7, -1e6, -1e5, -1e4, -1000, 0, 1000, 1e4, 1e5, 1e6, 1e7, 5e8]),
+        "late": scumble.Number(edges=[0, 9.7e8, 9.8e8, 9.9e8, 1e9]),
+        "serial": scumble.Number(1_234_567_890, 1_234_567_896, whole=True),
+        "year": scumble.Number(2003, 2009, whole=True),
+        "hour": scumble.Date("2024-01-01T00:00", "2024-01-01T23:59"),
+        "seen": scumble.Date("2023-01-01", "2024-12-31", cells="week"),
+    }
+    row = {name: column.decode([0], np.random.default_rng(0)).to_pylist() for name, column in columns.items()}
+    path = tmp_path_factory.mktemp("apart") / "apart.html"
+    release = scumble.TableSketch(scumble.Schema(columns)).update(row).release(epsilon=8.0)
+    export(TableExhibit(release, "apart"), path)
+    return path
+
+
+def test_no_mark_at_an_axis_is_printed_over_another(visit: Callable[..., Any], far_apart: Path) -> None:
+    for width in (1280, 400):
+        page = visit(viewport={"width": width, "height": 900}).open(far_apart.as_uri())
+        marks = {name: panel(page, name).locator(".tick") for name in ("savings", "late", "serial", "hour", "seen")}
+        places = "all => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+        for name, found in marks.items():
+            ends = found.evaluate_all(places)
+            assert len(ends) > 1 and all(one[1] < other[0] for one, other in itertools.pairwise(ends)), name
+        assert marks["savings"].all_text_contents() == ["−10M", "500M"]
+        assert marks["seen"].count() == 3, "what has room stays"
+        assert panel(page, "year").locator(".tick").all_text_contents() == [str(year) for year in range(2003, 2010)]
+
+
 def test_numbers_beside_pictures_are_not_cut_off(visit: Callable[..., Any], long_tailed: Path) -> None:
     for width in (1280, 400):
         page = visit(viewport={"width": width, "height": 900}).open(long_tailed.as_uri())

@@ -49,16 +49,16 @@ def test_what_was_not_counted_together_is_inferred_wherever_it_is_said() -> None
     assert "is inferred" in found.count("year > 2000 and country == 'c1'").remarks[0]
 
 
-def test_rows_are_counted_from_one_in_words() -> None:
+def test_rows_in_memory_are_counted_from_zero_as_numpy_and_pandas_do() -> None:
     odd = PEOPLE.astype({"year": object})
     odd.loc[2, "year"] = None
     for refused in (
         lambda: scumble.build(odd, schema=SCHEMA, epsilon=1.0),
         lambda: scumble.TableSketch(SCHEMA).update(odd),
     ):
-        with pytest.raises(DataError, match=r"row 3 \(counted from 1\)"):
+        with pytest.raises(DataError, match=r"row 2 \(counted from 0\)"):
             refused()
-    with pytest.raises(DataError, match=r"row 2 \(counted from 1\)"):
+    with pytest.raises(DataError, match=r"row 1 \(counted from 0\)"):
         scumble.Sketch(scumble.EuclideanKernel(1.0), 1).update([[0.0], [np.nan]])
 
 

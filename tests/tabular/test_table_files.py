@@ -215,6 +215,39 @@ def test_long_words_have_room_beside_their_bars() -> None:
         assert left.get_window_extent().x1 < extent.x0 < extent.x1 <= right.get_window_extent().x0
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        scumble.Number(edges=[-1e7, -1e6, -1e5, -1e4, -1000, 0, 1000, 1e4, 1e5, 1e6, 1e7, 5e8]),
+        scumble.Number(edges=[0, 1, 2, 1e9]),
+        scumble.Number(1_234_567_890, 1_234_567_899, whole=True),
+        scumble.Number(-1e300, 1e300),
+        scumble.Number(1e9, 1e9 + 1),
+        scumble.Category(["a", "a name of twenty-eight signs", "b", "c", "d"], other=False, missing=False),
+        scumble.Date("2024-01-01T00:00", "2024-01-01T23:59"),
+        scumble.Date(edges=["1900-01-01", "2019-01-01", "2019-02-01", "2019-03-01", "2019-12-31"]),
+    ],
+)
+def test_no_label_is_printed_over_another(column: scumble.Column) -> None:
+    """Labels that are slanted begin a line apart."""
+    cell = column.decode([0], np.random.default_rng(0)).to_pylist()
+    figure = drawn(scumble.Schema(dict.fromkeys("abc", column)), dict.fromkeys("abc", cell))
+    labels = [label for label in figure.axes[0].get_xticklabels() if label.get_text()]
+    places = [label.get_window_extent() for label in labels]
+    assert len(labels) > 1
+    line = 1.2 * labels[0].get_fontsize() * figure.dpi / 72
+    for (left, one), (right, _) in itertools.pairwise(zip(places, labels, strict=True)):
+        angle = np.radians(one.get_rotation())
+        assert (right.x1 - left.x1) * np.sin(angle) > line if angle else left.x1 < right.x0, [*map(str, labels)]
+
+
+def test_bars_that_somebody_has_cut_are_labelled_where_they_end() -> None:
+    edges = [-1e6, -1000, 0, 1000, 1e6, 5e8]
+    labels = drawn(scumble.Schema(x=scumble.Number(edges=edges)), {"x": [1.0]}).axes[0].get_xticklabels()
+    assert [label.get_text() for label in labels] == ["-1M", "-1000", "0", "1000", "1M", "500M"]
+    assert [label.get_position()[0] for label in labels] == [k - 0.5 for k in range(6)]
+
+
 def test_axes_of_logarithms_have_powers_of_ten_and_bars_of_years_say_so() -> None:
     schema = scumble.Schema(
         income=scumble.Number(1000, 1e7, scale="log"),

@@ -62,6 +62,7 @@ def run(args: argparse.Namespace) -> int | None:
     from scumble.cli.replacing import set_apart
     from scumble.errors import ParameterError
     from scumble.show.cards import facts
+    from scumble.show.usefulness import too_few
     from scumble.show.wording import human_bytes
     from scumble.sources.rehearsal import beforehand
 
@@ -108,6 +109,8 @@ def run(args: argparse.Namespace) -> int | None:
         apart = " No pair of columns was counted together." if _all_apart(release) else ""
         about = f"{release.privacy}.{apart}{misnamed(args.out)} Next: scumble info {args.out}"
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {about}")
+    if few := too_few(facts(release)):
+        say(args, f"Note: {few}. Hint: next time a larger --epsilon, fewer columns, or more records.")
     return None
 
 
@@ -121,7 +124,7 @@ def _rehearse(args: argparse.Namespace) -> int:
     from scumble.cli import REFUSED
     from scumble.cli.output import print_json
     from scumble.cli.preparing import prepare
-    from scumble.sources.building import BOOK, LET_GO
+    from scumble.sources.job import BOOK, LET_GO
 
     book = {name: getattr(args, name) for name in BOOK}
     for name in LET_GO:

@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> None:
         f"buckets         {chosen.buckets:,}\n"
         f"epsilon         {show(chosen.epsilon)}{f', delta {show(chosen.delta)}' if chosen.delta else ''}\n"
         f"expected error  {chosen.relative_error:.2%} of a density of {chosen.density:.3g} "
-        f"(± {many(chosen.standard_error, 'record', ',.3g')}, one standard error)\n"
+        f"(± {many(chosen.standard_error, 'record', digits=3)}, one standard error)\n"
         f"released file   {human_bytes(chosen.bytes)}\n"
         f"counting        about {chosen.seconds:,.1f} s on one core\n\n"
         f"epsilon  {'  '.join(f'{epsilon:>8g}' for epsilon in errors)}\n"

@@ -139,6 +139,7 @@ def _told(values: list[Any], lows: list[Any], highs: list[Any]) -> list[list[str
     ([['1969.65'], ['1969.56'], ['1969.74']], [['12,752'], ['12,701'], ['12,803']])
     """
     from scumble.cli.digits import told
+    from scumble.errors import plain_number
 
     rows = [*zip(values, lows, highs, strict=True)]
     large = any(isinstance(cell, float) and abs(cell) >= 10_000 for row in rows for cell in row)
@@ -147,7 +148,7 @@ def _told(values: list[Any], lows: list[Any], highs: list[Any]) -> list[list[str
         if any(_is_null(cell) or not isinstance(cell, float) for cell in row):
             found.append([_written(cell) for cell in row])
         elif row[1] == row[2]:  # known, as what is computed of constants
-            found.append([f"{cell:,.10g}" if large else f"{cell:.10g}" for cell in row])
+            found.append([plain_number(cell, 10) if large else f"{cell:.10g}" for cell in row])
         else:
             found.append([cell if large else cell.replace(",", "") for cell in told(*row)])
     return [[*column] for column in zip(*found, strict=True)] or [[], [], []]

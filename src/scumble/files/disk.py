@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError, parameter
+from scumble import checks
+from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError
 from scumble.files.headers import is_foreign, kind_at
+from scumble.files.near import near_file
 from scumble.files.paid import forget, keep_paid
 from scumble.files.reading import from_bytes, preamble
 from scumble.files.rules import SECRET_KINDS, Container
@@ -19,6 +21,9 @@ from scumble.files.writing import to_bytes
 from scumble.machine import places
 from scumble.machine.mark import mark_of
 from scumble.machine.onebyone import in_turn
+
+OURS = (".scumble", ".secret")
+"""How names of our files usually end."""
 
 BOUND = "bound_to"
 """The metadata of a bound file: which file it is."""
@@ -47,7 +52,7 @@ def write(
     A ``bound`` file says which file it is (:mod:`scumble.machine.mark`). It may be moved within its file system; a copy
     is refused when it is read.
     """
-    target, data = _path(path), bytes_of(kind, metadata, arrays, bound=bound)
+    target, data = checks.path(path), bytes_of(kind, metadata, arrays, bound=bound)
     if is_foreign(target):
         raise ForeignFileError(
             f"Cannot write {target!r}: it is there already, and is no .scumble file but something else: it would be "
@@ -83,7 +88,7 @@ def bytes_of(
 
 def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Container:
     """Reads a file of the expected kind, or refuses with an error that says why."""
-    target = _path(path)
+    target = checks.path(path)
     source = repr(target)
     try:
         # Without O_NONBLOCK a named pipe would keep us waiting for ever.
@@ -105,7 +110,8 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
     except FileError:
         raise
     except FileNotFoundError as error:
-        missing = MissingFileError(f"Cannot read {source}: there is no such file.")
+        guess = near_file(os.fsdecode(target), lambda name: name.endswith(OURS))
+        missing = MissingFileError(f"Cannot read {source}: there is no such file.{guess} Hint: check the path.")
         missing.errno = error.errno
         raise missing from None
     except OSError as error:
@@ -130,13 +136,3 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
             stacklevel=3,
         )
     return container
-
-
-def _path(path: str | os.PathLike[str]) -> str:
-    try:
-        target = os.fsdecode(path)
-    except TypeError:
-        raise parameter("path", "a path", path) from None
-    if not target or "\0" in target:
-        raise parameter("path", "a path that is not empty and has no null character", target)
-    return target

@@ -136,7 +136,8 @@ def checked_bounds(
     if not good.all():
         bad = int(np.argmin(good))
         raise ParameterError(
-            f"`bounds` must be finite with low < high; column {bad} of the kernel has {lower[bad]} to {upper[bad]}. "
+            f"`bounds` must be finite with low < high; column {bad} of the kernel (counted from 0) has {lower[bad]} to "
+            f"{upper[bad]}. "
             "Hint: a constant column tells a kernel nothing, leave it out."
         )
     return lower, upper

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from scumble.checks import whole
+from scumble.checks import names, whole
 from scumble.errors import DataError, ForeignFileError, ParameterError, many, parameter
 from scumble.tables import Table
 from scumble.tables.ends import Ends
@@ -117,7 +117,7 @@ class Kernel(ABC):
 
     def __init__(self, *, power: int = 1, scale: Scale = None, columns: Columns = None) -> None:
         self.power = whole("power", power)
-        self.columns = None if columns is None else tuple(columns)
+        self.columns = None if columns is None else names("columns", columns)
         if self.columns is not None and not self.columns:
             raise parameter("columns", "at least one column, or None for all", columns)
         self.scale = _checked_scale(scale)

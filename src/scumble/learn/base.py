@@ -126,6 +126,12 @@ class PrivateEstimator(MakesSketches, LooksLike):
     identity_: str
     """The UUID of this fit, as it appears in the ledger it was charged to."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = checks.keywords(cls.__init__)  # type: ignore[method-assign]
+
+    @checks.keywords
     def __init__(
         self,
         *,

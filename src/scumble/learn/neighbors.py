@@ -192,7 +192,7 @@ class PrivateNeighbors(PrivateEstimator):
         if np.any(open_):
             raise ParameterError(
                 f"This release cannot tell a crowd of {crowd:g} from one half as large with error rate {error_rate:g}. "
-                f"Hint: ask for crowd={np.ceil(4.0 * np.max(half[open_])):g} or more, or for a greater error rate."
+                f"Hint: ask for crowd={np.ceil(4.0 * np.max(half[open_])):.0f} or more, or for a greater error rate."
             )
         return value >= 0.75 * crowd
 

@@ -28,6 +28,7 @@ import uuid
 import warnings
 from collections.abc import Iterable, Iterator
 
+from scumble import checks
 from scumble.errors import BudgetError, ParameterError, did_you_mean, parameter
 from scumble.privacy import ledgertables
 from scumble.privacy.claim import PrivacyClaim
@@ -65,14 +66,14 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 60.0) -> None:
-        self.path = os.path.realpath(os.fsdecode(path))
+        self.path = os.path.realpath(checks.path(path, "ledger"))
         self._timeout = timeout
         self.accounts()  # a file that is not a ledger is refused now
 
     @staticmethod
     def create(path: str | os.PathLike[str], *, timeout: float = 60.0) -> Ledger:
         """A new, empty ledger; a file that is there already is refused."""
-        target = os.path.abspath(os.fsdecode(path))
+        target = os.path.abspath(checks.path(path, "ledger"))
         ledgertables.make(target)
         return Ledger(target, timeout=timeout)
 

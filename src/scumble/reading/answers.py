@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from scumble import checks
+from scumble.checks import keywords
 from scumble.errors import parameter, told_by_others
 from scumble.kernels.base import Records
 from scumble.reading.layout import Estimate, Layout, Reader
@@ -24,7 +25,10 @@ A_TABLE = (
     "that is asked of a table's release, which a build with a schema makes; of a density, ask `count`, `density`, "
     "`kernel_sum` and `interval`"
 )
-ELSEWHERE = dict.fromkeys((*OF_TABLES, "median", "avg", "groupby"), A_TABLE)
+ELSEWHERE = {
+    **dict.fromkeys((*OF_TABLES, "median", "avg", "groupby"), A_TABLE),
+    "sample": "`scumble.learn.sample(release, n)` draws synthetic records of a grid",
+}
 """What is asked of a density, and who answers it."""
 
 
@@ -81,6 +85,7 @@ class Answers(ABC):
     def count(self) -> float:
         """The number of records."""
 
+    @keywords
     def kernel_sum(self, Q: object, *, method: str = "mean") -> np.ndarray:
         """Estimate of f(q) = Σₓ k(x, q) for each query: unbiased, so it may be negative.
 
@@ -90,10 +95,12 @@ class Answers(ABC):
         """
         return self._sum(Q, method)
 
+    @keywords
     def standard_error(self, Q: object, *, method: str = "mean") -> np.ndarray:
         """The standard error of `kernel_sum`: hashing and noise together."""
         return np.sqrt(self._estimate(Q, method).variance)
 
+    @keywords
     def interval(self, Q: object, confidence: float = 0.95, *, method: str = "mean") -> tuple[np.ndarray, np.ndarray]:
         """(lower, upper) for the kernel sum of each query, at the given confidence.
 
@@ -129,6 +136,7 @@ class Answers(ABC):
         """The number of records that densities are shares of: `count`, or 1 if that is less."""
         return max(self.count, 1.0)
 
+    @keywords
     def density(self, Q: object, *, method: str = "mean", shrink: bool = False) -> np.ndarray:
         """The mean kernel value over all records, f(q)/N, between 0 and 1: the paper's Algorithm 2.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble.errors import ParameterError
+from scumble.errors import ParameterError, plain_number
 from scumble.relational.literals import is_value, number, value
 from scumble.relational.scope import Scope
 from scumble.relational.syntax import bare, exp, identifier, refused, shown, words
@@ -319,8 +319,8 @@ def _bearable(name: str, column: Number | Date) -> str:
     if len(edges) == 1:
         return f"{written} < {_plainly(edges[0])}"
     ends = edges if len(edges) < _FEW else [edges[len(edges) * k // _FEW] for k in range(1, _FEW)]
-    cases = " ".join(f"WHEN {written} < {_plainly(end)} THEN 'below {end:.4g}'" for end in ends)
-    return f"CASE {cases} WHEN {written} >= {_plainly(ends[-1])} THEN '{ends[-1]:.4g} and above' END"
+    cases = " ".join(f"WHEN {written} < {_plainly(end)} THEN 'below {plain_number(end, 4)}'" for end in ends)
+    return f"CASE {cases} WHEN {written} >= {_plainly(ends[-1])} THEN '{plain_number(ends[-1], 4)} and above' END"
 
 
 def _least_step(column: Number, edges: list[float]) -> str | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from scumble import files
 from scumble.counting.headroom import fits
-from scumble.errors import CorruptFileError, ParameterError, many
+from scumble.errors import CorruptFileError, ParameterError, many, parameter
 from scumble.privacy.claim import PrivacyClaim
 from scumble.reading.answers import Answers
 from scumble.reading.layout import Reader
@@ -197,6 +197,8 @@ class Release(Answers):
 
         scumble takes your word for it: it cannot see who is in a release.
         """
+        if not isinstance(other, Release):
+            raise parameter("other", "a Release", other, "scumble.load(path) reads one from its file.")
         return merge_releases([self, other], disjoint=disjoint)
 
     # ---- files ----

@@ -11,6 +11,7 @@ The files::
     schema.py        the schema: names, and what each column can hold
     column.py        what a column is
     number.py        a column of numbers
+    numerals.py      numbers that are written somehow, by people and in cells
     date.py          a column of dates or times
     category.py      a column of words out of a public vocabulary
     boolean.py       a column of yes and no

@@ -34,6 +34,8 @@ MISSING, OTHER = "(missing)", "(other)"
 """The names of the levels for missing cells and for words that are not in the vocabulary."""
 BLANK = "<?>"
 """What a drafted schema has where a person must write something."""
+ONE_VALUE = "a column of one value tells nothing: leave it out, or give it the room that it may need."
+"""The next step where both bounds are one."""
 MOST_LEVELS = 2**16
 
 

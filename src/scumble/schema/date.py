@@ -19,6 +19,7 @@ from scumble.schema.column import (
     BLANK,
     MISSING,
     MOST_LEVELS,
+    ONE_VALUE,
     OUTSIDE,
     UNREADABLE,
     Column,
@@ -75,7 +76,7 @@ class Date(Column):
 
     kind: ClassVar[str] = "date"
     role: ClassVar[str] = "category"  # text files give text, which each cell is read from
-    refuses: ClassVar[str] = "not a date (ISO 8601, such as 2009-01-31, is read; - for a missing one is not)"
+    refuses: ClassVar[str] = "not a date (ISO 8601, such as 2009-01-31, is read; a dash does not mean missing)"
     ordered: ClassVar[bool] = True
 
     low: str | None = None
@@ -106,7 +107,8 @@ class Date(Column):
         put("resolution", choice("resolution", self.resolution, tuple(clock.SECONDS)))
         first, last = self._tick("low", self.low), self._tick("high", self.high)
         if not first < last:
-            raise parameter("high", f"after `low`, {self.low}", self.high)
+            hint = "exchange the two." if last < first else ONE_VALUE
+            raise parameter("high", f"after `low`, {self.low}", self.high, hint)
         put("cuts", self._cut(first, last))
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from scumble import checks
 from scumble.errors import ParameterError, parameter
 from scumble.schema.kinds import bounds_by, require_numbers
 from scumble.tables.roles import roles_of
@@ -36,9 +37,10 @@ class Declarations:
     def __post_init__(self) -> None:
         for option, kind in KINDS.items():
             given = getattr(self, option)
-            if isinstance(given, str) or not all(isinstance(name, str) for name in given or ()):
+            named = checks.names(option, given or (), EXAMPLES[option])
+            if not all(isinstance(name, str) for name in named):
                 raise parameter(option, f"a list of names, such as ['{EXAMPLES[option]}']", given)
-            for name in given or ():
+            for name in named:
                 if (other := self.kinds.setdefault(name, kind)) != kind:
                     raise ParameterError(
                         f"{name!r} is declared as {other} and as {kind}, and a column is of one kind. Hint: leave it "

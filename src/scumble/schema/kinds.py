@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from scumble.checks import reversed_bounds
-from scumble.errors import ParameterError
+from scumble.errors import ParameterError, plain_number
 from scumble.machine.later import pa
 from scumble.schema import clock
 from scumble.schema.boolean import Boolean
@@ -227,7 +227,9 @@ def shown(value: float, kind: str | None, digits: int = 6) -> str:
     ('2024-02-29', '2024-02-29 12:00', '20,000.5', '1870')
     """
     if kind not in ("date", "time") or not abs(value) < MOST_DAYS:
-        return f"{value:.{digits}g}" if abs(value) < 10_000 else f"{value:,.{digits}g}"  # four digits may be a year
+        return (
+            f"{value:.{digits}g}" if abs(value) < 10_000 else plain_number(value, digits)
+        )  # four digits may be a year
     moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=round(value) if kind == "date" else value)
     return f"{moment:%Y-%m-%d}" if kind == "date" else f"{moment:%Y-%m-%d %H:%M}"
 

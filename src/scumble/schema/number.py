@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field, replace
-from decimal import Decimal
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
 from scumble.errors import ParameterError, parameter
-from scumble.machine.later import pa, pt
+from scumble.machine.later import pa
 from scumble.schema import line
 from scumble.schema.column import (
     BLANK,
     MISSING,
     MOST_LEVELS,
+    ONE_VALUE,
     OUTSIDE,
     UNREADABLE,
     Column,
@@ -25,15 +24,14 @@ from scumble.schema.column import (
     choice,
     count_of_cells,
     flag,
-    is_textual,
-    wrong_type,
 )
 from scumble.schema.cuts import Cuts
 from scumble.schema.edges import default_cells, real_edges, whole_edges
+from scumble.schema.kinds import shown
 from scumble.schema.line import Span, Spans
+from scumble.schema.numerals import number_written, values_of
 from scumble.schema.spelling import numbers
 from scumble.tables import cells as reading
-from scumble.tables.hashing import text_of
 
 MOST_WHOLE = 2**53 - 1
 """Whole numbers beyond are no longer all float64."""
@@ -128,7 +126,8 @@ class Number(Column):
             put(name, self._bound(name, getattr(self, name)))
         assert self.low is not None and self.high is not None
         if not self.low < self.high:
-            raise parameter("high", f"above `low`, {self.low!r}", self.high)
+            must = f"above `low`, {shown(self.low, None, 12)}"
+            raise parameter("high", must, self.high, "exchange the two." if self.high < self.low else ONE_VALUE)
         if self.scale == "log" and not (self.low == 0 or self.low >= LEAST):
             raise parameter("low", "zero or above on a logarithmic scale", self.low, "give `edges` instead.")
         if self.scale == "log" and self.high < LEAST:
@@ -145,7 +144,7 @@ class Number(Column):
                 f"`{name}` is still blank. Hint: put there the {what} number that the column can hold, known "
                 "beforehand: never one looked up in the table."
             )
-        found = _number(given)
+        found = number_written(given)
         if found is None or not abs(found) <= MOST:
             if found is None or not (math.isfinite(found) or isinstance(given, int)):
                 raise parameter(name, "a finite number", given if found is None else float(found))
@@ -265,12 +264,13 @@ class Number(Column):
     def words(self) -> str:
         kind = " on a logarithmic scale" if self.scale == "log" else ""
         rest = "; outside dropped" * (self.outside == "drop") + "; missing" * self.missing
-        return f"{self.low:.12g} to {self.high:.12g}{kind}{rest}"
+        assert self.low is not None and self.high is not None
+        return f"{shown(self.low, None, 12)} to {shown(self.high, None, 12)}{kind}{rest}"
 
     # ---- cells to levels and back ----
 
     def _codes(self, column: reading.Column, label: str) -> tuple[np.ndarray, np.ndarray]:
-        values = _values(column, label)
+        values = values_of(column, label)
         places = line.place(values)
         # A whole number is reached with all its fractions: nothing has to be rounded.
         codes = self.spread.find(places)
@@ -282,7 +282,8 @@ class Number(Column):
 
     def refused(self, decimal: str = ".") -> str:
         return (
-            f"not a number ({numbers(decimal, 'and')} are read; 12 kg and USD 12 are not, nor is - for a missing one)"
+            f"not a number ({numbers(decimal, 'and')} are read; 12 kg and USD 12 are not, and a dash does not mean "
+            "missing)"
         )
 
     @property
@@ -293,7 +294,7 @@ class Number(Column):
 
     def _numbers(self, column: reading.Column, label: str) -> np.ndarray:
         """Themselves; on a logarithmic scale their place among the cells, straight within each."""
-        values = _values(column, label)
+        values = values_of(column, label)
         values = np.where(np.isfinite(values), values, np.nan)
         values = np.floor(values) if self.whole else values
         if self.scale == "linear":
@@ -330,7 +331,7 @@ class Number(Column):
     # ---- what conditions ask for ----
 
     def span(self, literal: object) -> Span:
-        found = None if isinstance(literal, bool | np.bool_) else _number(literal)
+        found = None if isinstance(literal, bool | np.bool_) else number_written(literal)
         if found is None or math.isnan(found):
             meant = reading.number_in(literal.encode()) if isinstance(literal, str) else math.nan
             here = f", here {meant:.15g}" if math.isfinite(meant) else ""
@@ -400,36 +401,6 @@ class Number(Column):
     def to_dict(self) -> dict[str, Any]:
         told = self._may_part and (self.low == 0 or self.zeros)  # below zero, older files say nothing
         return super().to_dict() | ({"zeros": self.zeros} if told else {})
-
-
-def _number(given: object) -> float | int | None:
-    """A number that somebody wrote; None if it is none."""
-    if isinstance(given, bool | np.bool_) or not isinstance(given, reading.NUMBERS):
-        return None
-    if isinstance(given, int | np.integer):
-        return int(given) if abs(int(given)) < 2**1000 else math.inf if given > 0 else -math.inf
-    return float(given) if not isinstance(given, Decimal | Fraction) else reading.number(given)
-
-
-def _values(column: reading.Column, label: str) -> np.ndarray:
-    """The cells as float64, each for itself."""
-    kind = reading.plain_type(column) if reading.is_arrow(column) else column.dtype.kind
-    if kind == "O":
-        return np.fromiter(map(_value, column), np.float64, len(column))
-    decimal = reading.is_arrow(column) and pt.is_decimal(
-        kind
-    )  # of which Arrow's own conversion is off by a bit at times
-    if decimal or is_textual(column):
-        found, places = reading.texts(column)
-        return np.array([reading.number_in(text) for text in found], np.float64)[places]
-    if not (reading.arrow_is_numeric(kind) if reading.is_arrow(column) else kind in "biuf"):
-        raise wrong_type(column, label, "numbers")
-    return reading.numbers(column, label)
-
-
-def _value(cell: object) -> float:
-    """One cell of a column of objects: a number, or what its canonical text says."""
-    return reading.number(cell) if isinstance(cell, reading.NUMBERS) else reading.number_in(text_of(cell))
 
 
 def _whole_name(first: int, end: int, digits: str) -> str:

@@ -160,7 +160,7 @@ def _cells(count: int) -> str:
 def _share(part: int, whole: int) -> str:
     if part == whole:
         return ", all that it holds,"
-    return f", {100 * part // whole} % of what it holds," if 2 * part > whole else ""
+    return f", {min(round(100 * part / whole), 99)} % of what it holds," if 2 * part > whole else ""
 
 
 def _first(found: _OfColumn, place: Place | None) -> str:

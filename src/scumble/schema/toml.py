@@ -22,7 +22,9 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from scumble import checks
 from scumble.errors import FileError, MissingFileError, ParameterError
+from scumble.files.near import near_file
 from scumble.machine.places import home_of, write_whole
 from scumble.schema.column import BLANK
 from scumble.schema.mistyped import mistyped
@@ -71,13 +73,14 @@ def write(path: str | os.PathLike[str], columns: Mapping[str, Mapping[str, Any]]
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The settings of each column, in order; what they mean is for the columns to say."""
-    name = os.fsdecode(path)
+    name = checks.path(path)
     try:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         hint = f"check the path; scumble schema TABLE --out {name} drafts one"
-        raise MissingFileError(f"There is no schema {name!r}. Hint: {hint}.") from None
+        guess = near_file(name, lambda one: one.endswith(".toml"))
+        raise MissingFileError(f"There is no schema {name!r}.{guess} Hint: {hint}.") from None
     except OSError as error:
         raise FileError(f"Cannot read {name!r}: {(error.strerror or 'it failed').lower()}.") from None
     if len(data) > MOST_BYTES:

@@ -10,8 +10,12 @@ import datetime
 import math
 from collections.abc import Sequence
 
+from scumble.errors import plain_number
+
 MOST = 7
 """Labels that have room along one picture's axis."""
+LETTERS, SLANTED = 40, 4
+"""Letters that have room along it, side by side; and how many of them a label takes that is slanted."""
 _LETTERS = ((1e15, 1.0, ""), (1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"), (0.0, 1.0, ""))
 """From where on a number has a letter, what it is divided by, and the letter."""
 _LEAST = 1e-300
@@ -39,6 +43,35 @@ def along(bars: Sequence[Range], *, log: bool) -> tuple[list[float], list[str]]:
         values = decades(low, high) if log and low > 0.0 else steps(low, high)
     told = apart(values)
     return [round(_place(value, bars, log=log), 9) for value in values], [told[value] for value in values]
+
+
+def ends(bars: Sequence[Range]) -> tuple[list[float], list[str]]:
+    """Where bars begin and end that somebody has cut, round or not: every one of these, or every second, and so on.
+
+    >>> ends([(-1e6, 0.0), (0.0, 1e3), (1e3, 5e8)])
+    ([-0.5, 0.5, 1.5, 2.5], ['-1M', '0', '1000', '500M'])
+    """
+    values = [bars[0][0], *(high for _, high in bars)]
+    told, every = apart(values), math.ceil(len(values) / (MOST + 1))
+    return [k - 0.5 for k in range(0, len(values), every)], [told[value] for value in values[::every]]
+
+
+def clear(
+    at: Sequence[float], written: Sequence[str], bars: int, *, slanted: bool = False
+) -> tuple[list[float], list[str]]:
+    """The labels along so many bars that have room, from the first on: none is printed over another.
+
+    >>> clear([0, 4, 5, 9], ["0", "400M", "500M", "900M"], 10)
+    ([0, 4, 9], ['0', '400M', '900M'])
+    >>> clear([0, 4, 5, 9], ["0", "400M", "500M", "900M"], 10, slanted=True)
+    ([0, 4, 5, 9], ['0', '400M', '500M', '900M'])
+    """
+    kept: list[tuple[float, str]] = []
+    for place, word in zip(at, written, strict=True):
+        before, last = kept[-1] if kept else (-math.inf, "")
+        if (place - before) * LETTERS / bars >= (SLANTED if slanted else (len(last) + len(word)) / 2 + 1):
+            kept.append((place, word))
+    return [place for place, _ in kept], [word for _, word in kept]
 
 
 def steps(low: float, high: float) -> list[float]:
@@ -118,7 +151,7 @@ def held(bars: Sequence[Range]) -> str:
         months = 12 * (ends.year - begins.year) + ends.month - begins.month
         size, unit = (months // 12, "year") if months % 12 == 0 else (months, "month")
     elif long > 1.5 * 365:
-        return f"a bar is about {long / 365.2425:.2g} years"
+        return f"a bar is about {plain_number(long / 365.2425, 2)} years"
     elif long > 60:
         return f"a bar is about {round(long / 30.44)} months"
     else:

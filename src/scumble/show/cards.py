@@ -12,12 +12,12 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from scumble.errors import many
+from scumble.errors import many, plain_number
 from scumble.privacy.exact import show
 from scumble.schema.kinds import shown
 from scumble.show import momentcards
 from scumble.show.shown import Shown, ShownByClass, ShownMoments, ShownTable
-from scumble.show.usefulness import words
+from scumble.show.usefulness import too_few, words
 from scumble.show.wording import noise_of_law, promise, promised, protected
 
 WIDTH = 100
@@ -230,7 +230,7 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
         f"at a density of {expected['density']:.3g}, answers are off by {expected['relative']:.2%} on average"
         f"{_where_asked(expected)}. Each has its own error bar."
     )
-    worth = words(expected["kernel_sum"], data["count"])
+    worth = words(expected["kernel_sum"], data["count"]) + (f". {few}" if (few := too_few(data)) else "")
     return [
         *out,
         ("Queries", queries),
@@ -241,10 +241,10 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
 
 def _where_asked(expected: dict[str, Any]) -> str:
     """The standard error of a kernel sum, and at which places it is that."""
-    error = f"a standard error of about {many(expected['kernel_sum'], 'record', ',.3g')}"
+    error = f"a standard error of about {many(expected['kernel_sum'], 'record', digits=3)}"
     if expected["crowded"] is None:
         return f", and a kernel sum has {error} there, more at denser places"
-    fullest = f"{expected['crowded']:,.3g} at the fullest cell"
+    fullest = f"{plain_number(expected['crowded'], 3)} at the fullest cell"
     return f"; a kernel sum has {error} at a random place within the bounds, {fullest}"
 
 
@@ -253,10 +253,10 @@ def _is_table(found: Any) -> TypeGuard[ShownTable]:
 
 
 def _mechanism(data: dict[str, Any]) -> str:
-    scale = f", scale {data['scale']:,.4g} on every counter" if data["scale"] else ""
-    count = f", {data['count_scale']:,.4g} on the count" if data["count_scale"] else ""
+    scale = f", scale {plain_number(data['scale'], 4)} on every counter" if data["scale"] else ""
+    count = f", {plain_number(data['count_scale'], 4)} on the count" if data["count_scale"] else ""
     if "stream" in data:  # its scales are those of what is published of several periods
-        scale, count = f", standard deviation {data['stream']['noise']:,.4g} on every counter", ""
+        scale, count = f", standard deviation {plain_number(data['stream']['noise'], 4)} on every counter", ""
     return f"{noise_of_law(data['mechanism'])}{scale}{count}; exact, from the system's entropy"
 
 
@@ -303,4 +303,4 @@ def _value(value: object) -> str:
         return " ".join(f"{key}={_value(inner)}" for key, inner in value.items())
     if isinstance(value, list):
         return f"({', '.join(map(_value, value))})" if len(value) <= LISTED else f"of {many(len(value), 'column')}"
-    return f"{value:,.6g}" if isinstance(value, float) else str(value)
+    return plain_number(value) if isinstance(value, float) else str(value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from scumble._version import __version__
-from scumble.errors import many
+from scumble.errors import many, plain_number
 from scumble.privacy.exact import show
 from scumble.privacy.odds import belief, percent
 from scumble.show.usefulness import errors, group, noises
@@ -106,7 +106,7 @@ def _numbers(facts: dict[str, Any]) -> list[Point]:
 def _use(facts: dict[str, Any]) -> list[Point]:
     level = "Utility and bias"
     name = noise_of_law(facts["mechanism"])
-    moved = ", ".join(f"{noise:,.3g} {where}" for where, noise in noises(facts).items())
+    moved = ", ".join(f"{plain_number(noise, 3)} {where}" for where, noise in noises(facts).items())
     about = f"about {many(facts['count'], 'record', ',.0f')}"
     seen = ", ".join(f"{group(error)} {where}" for where, error in errors(facts).items())
     return [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import textwrap
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from scumble import checks
-from scumble.errors import ParameterError, many
+from scumble.errors import ParameterError, many, parameter
 from scumble.machine.places import write_whole
 from scumble.privacy.exact import show
 from scumble.schema.kinds import fixed_by, ranges_by, shown
@@ -29,6 +30,12 @@ FORMATS = (".png", ".svg", ".pdf")
 INK, SECOND, FAINT = "#1b3a4b", "#d1495b", "#8aa1ad"
 LINES = ("#d1495b", "#edae49", "#66a182", "#2e4057", "#8d96a3")
 _POINTS_1D, _POINTS_2D, _POINTS_PAIRS = 401, 121, 61
+LETTERS, FEWER_LETTERS = 48, 30
+"""That have room along the lower side of a picture, and of one of several side by side."""
+_NAME = 24
+"""Letters of a name that have room at one of several pictures."""
+_LINE = 11
+"""Letters of a title that have room in an inch."""
 
 
 def new_figure(width: float, height: float) -> Any:
@@ -114,7 +121,9 @@ def density(
         figure.supxlabel("pale: may be nothing", fontsize=8, color=FAINT)
     else:
         figure = _pairs(view, confidence, log)
-    figure.suptitle(literal(title if title is not None else view.title()), fontsize=11, color=INK)
+    lines = (title if title is not None else view.title()).splitlines()
+    wrapped = [part for line in lines for part in textwrap.wrap(line, int(_LINE * figure.get_figwidth()))]
+    figure.suptitle(literal("\n".join(wrapped)), fontsize=11, color=INK)
     return figure
 
 
@@ -127,6 +136,8 @@ class View:
         self.release, self.units = release, units
         self.names = release.columns or tuple(f"column {j}" for j in range(release.dimensions))
         for what, given in (("range", ranges), ("at", at), ("units", units)):
+            if not isinstance(given, Mapping):
+                raise parameter(f"--{what}", "a mapping from columns, such as {'age': …}", given)
             checks.columns_named(f"--{what}", given, self.names)
         self.kinds: dict[str, str] = getattr(release, "kinds", {})
         ranges = ranges_by(self.kinds, ranges)
@@ -159,9 +170,9 @@ class View:
         """Points along a column, from end to end."""
         return np.linspace(*self.ranges[name], points)
 
-    def label(self, name: str) -> str:
+    def label(self, name: str, most: int = 56) -> str:
         """A column's name, with its unit."""
-        return literal(shortened(f"{name} ({self.units[name]})" if name in self.units else name))
+        return literal(shortened(f"{name} ({self.units[name]})" if name in self.units else name, most))
 
     def title(self) -> str:
         """Where the picture cuts through the data, the number of records if it is known, and the promise."""
@@ -171,7 +182,7 @@ class View:
         }
         if len(self.free) > 2:
             fixed |= {name: shown(sum(self.ranges[name]) / 2, self.kinds.get(name)) for name in self.free}
-        cut = ", ".join(f"{name} = {value}" for name, value in fixed.items())
+        cut = ", ".join(f"{shortened(name, 40)} = {value}" for name, value in fixed.items())
         return f"cut at {cut}   ({self._promise()})" if cut else self._promise()
 
     def _promise(self) -> str:
@@ -192,7 +203,7 @@ class View:
         return columns if self.release.columns else np.column_stack(list(columns.values()))
 
 
-def draw_curve(axes: Any, view: Any, name: str, confidence: float = 0.95) -> None:
+def draw_curve(axes: Any, view: Any, name: str, confidence: float = 0.95, *, letters: int = LETTERS) -> None:
     """One column: the density and its interval as a band."""
     x = mesh.axis(view, name, _POINTS_1D)
     table = view.table({name: x})
@@ -204,12 +215,21 @@ def draw_curve(axes: Any, view: Any, name: str, confidence: float = 0.95) -> Non
     axes.set_ylim(bottom=0.0)
     axes.legend(frameon=False, fontsize=9)
     thousands(axes.xaxis)
+    _thin(axes.xaxis, letters)
     shading.as_dates(axes.xaxis, view.kinds.get(name), view.ranges[name])
     plain(axes)
 
 
 def draw_map(
-    axes: Any, view: Any, first: str, second: str, *, points: int, contours: bool = True, log: bool = False
+    axes: Any,
+    view: Any,
+    first: str,
+    second: str,
+    *,
+    points: int,
+    contours: bool = True,
+    log: bool = False,
+    letters: int = LETTERS,
 ) -> Any:
     """Two columns: a heat map, faded where noise drowns it; contours where the density stands clear of its error.
 
@@ -233,6 +253,7 @@ def draw_map(
         axes.contour(x, y, clear, levels=levels, colors=INK, linewidths=0.6, alpha=0.7)
     axes.set(xlabel=view.label(first), ylabel=view.label(second))
     thousands(axes.xaxis, axes.yaxis)
+    _thin(axes.xaxis, letters)
     shading.as_a_map(axes, [view.ranges[first], view.ranges[second]], [first, second])
     for axis, name in ((axes.xaxis, first), (axes.yaxis, second)):
         shading.as_dates(axis, view.kinds.get(name), view.ranges[name])
@@ -250,13 +271,13 @@ def _pairs(view: Any, confidence: float, log: bool) -> Any:
             axes.set_axis_off()
             continue
         if i == j:
-            draw_curve(axes, view, names[i], confidence)
+            draw_curve(axes, view, names[i], confidence, letters=FEWER_LETTERS)
             axes.set_ylabel("density" if i == 0 else "")
             axes.get_legend().remove()
         else:
-            draw_map(axes, view, names[j], names[i], points=_POINTS_PAIRS, log=log)
-            axes.set_ylabel(view.label(names[i]) if j == 0 else "")
-        axes.set_xlabel(view.label(names[j]) if i == len(names) - 1 else "")
+            draw_map(axes, view, names[j], names[i], points=_POINTS_PAIRS, log=log, letters=FEWER_LETTERS)
+            axes.set_ylabel(view.label(names[i], _NAME) if j == 0 else "")
+        axes.set_xlabel(view.label(names[j], _NAME) if i == len(names) - 1 else "")
         axes.tick_params(labelsize=7)
         axes.xaxis.label.set_size(9)
         axes.yaxis.label.set_size(9)
@@ -313,6 +334,17 @@ def thousands(*sides: Any, records: bool = False) -> None:
         side.set_major_formatter(
             FuncFormatter(lambda value, _, side=side: amount(value, max(least, *map(abs, side.get_view_interval()))))
         )
+
+
+def _thin(side: Any, letters: int) -> None:
+    """Fewer numbers along an axis that has room for so many letters, if they would be printed over each other."""
+    from matplotlib.ticker import MaxNLocator
+
+    low, high = side.get_view_interval()
+    told = [side.get_major_formatter()(place, None) for place in side.get_majorticklocs() if low <= place <= high]
+    longest = max(map(len, told), default=0) + 1
+    if len(told) * longest > letters:
+        side.set_major_locator(MaxNLocator(max(1, letters // longest - 1), steps=[1, 2, 5, 10]))
 
 
 def amount(value: float, most: float) -> str:

@@ -6,12 +6,12 @@ import math
 from statistics import median
 from typing import Any
 
-from scumble.errors import many
+from scumble.errors import many, plain_number
 from scumble.privacy.laws import LAWS
 from scumble.schema.category import Category
 from scumble.schema.column import Column
 from scumble.show.shown import ShownTable
-from scumble.show.usefulness import group, noises
+from scumble.show.usefulness import group, noises, too_few
 from scumble.show.wording import promise, promised, protected
 
 LETTERS = 60
@@ -108,7 +108,8 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
         out.append(("Classes", f"Counted for each level of {release.target!r}; each record is in one only."))
     noise, error = data["noise"], data["count_standard_error"]
     law = LAWS[data["mechanism"]].title
-    deviation = " to ".join(dict.fromkeys(f"{noise[end]:,.3g}" for end in ("least", "most")))  # one, if they are alike
+    ends = (plain_number(noise[end], 3) for end in ("least", "most"))
+    deviation = " to ".join(dict.fromkeys(ends))  # one, if they are alike
     sure = f" ± {1.96 * error:,.0f} (95 %)" if release.count_variance or release.noisy_count is None else " (public)"
     return [
         *out,
@@ -121,7 +122,7 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
         ),
         ("Size", f"{many(data['views'], 'view')}, {data['counters']:,} counters"),
         ("Records", f"about {data['count']:,.0f}{sure}"),
-        ("Worth", _worth(noises(data), left, inferred)),
+        ("Worth", _worth(noises(data), left, inferred) + (f" {few}." if (few := too_few(data)) else "")),
         ("Use", "Ask as often as you like: answers cost no further privacy, and each has its own interval."),
         ("Rows", "`faithfulness()`, or `scumble sample FILE --report`, tells how faithful synthetic rows are."),
     ]

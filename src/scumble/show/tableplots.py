@@ -21,8 +21,8 @@ WORDS = 40
 """Bars of words at most, each with its name."""
 CROWDED = 24
 """Names that have room in letters of the usual size."""
-LEVEL = 36
-"""Letters of all labels together that have room side by side; longer ones stand beside bars that lie."""
+FEW = 8
+"""Words that stand below their bars if they have room there; else they stand beside bars that lie."""
 LONGEST = 34
 """Letters of a label."""
 ALIKE = 0.05
@@ -60,7 +60,7 @@ class _Bars:
             self._below = [f"{self._found['value'].iloc[-1]:,.0f} missing"]
             self._found = self._found.iloc[:-1]
         self._labels = _labels(self._found)
-        few = len(self._labels) <= 8 and sum(map(len, self._labels)) <= LEVEL
+        few = len(self._labels) <= FEW and _level(range(len(self._labels)), self._labels, len(self._labels))
         self.lying = not self._column.ordered and not few
         self._uneven = _uneven(self._column, self._found, self._labels)
         self.height = max(2.7, 0.9 + 0.11 * len(self._labels)) if self.lying else 2.7
@@ -89,8 +89,10 @@ class _Bars:
         else:
             axes.bar(middle, value, width=width, color=INK, yerr=ends, **error)
             at, written = self._along() if self._column.ordered else ([*middle], self._labels)
-            slanted = {"rotation": 30, "ha": "right"} if sum(map(len, written)) > LEVEL else {}
-            axes.set_xticks(at, [literal(word) for word in written], fontsize=7, **slanted)
+            slanted = not _level(at, written, len(self._found))
+            at, written = barticks.clear(at, written, len(self._found), slanted=slanted)
+            style = {"rotation": 30, "ha": "right"} if slanted else {}
+            axes.set_xticks(at, [literal(word) for word in written], fontsize=7, **style)
         axes.set_title(literal(shortened(self._name, 40)), fontsize=9, color=INK)
         if self._below:
             axes.set_xlabel("; ".join(self._below), fontsize=7, color=INK)
@@ -103,6 +105,8 @@ class _Bars:
         ranges = any(" to " in label for label in labels)
         if ranges and "from" in found:
             ends = [*zip(found["from"].tolist(), found["to"].tolist(), strict=True)]
+            if self._column.edges is not None:
+                return barticks.ends(ends)
             return barticks.along(ends, log=getattr(self._column, "scale", "linear") == "log")
         bars = barticks.days(labels) if self._column.kind == "date" else None
         if bars is not None:
@@ -116,6 +120,11 @@ class _Bars:
             shown = _round(labels) or shown
         at, written = _starts(shown, labels)
         return at, _calendar(written) if self._column.kind == "date" else written
+
+
+def _level(at: Sequence[float], written: Sequence[str], bars: int) -> bool:
+    """Whether labels have room side by side."""
+    return len(barticks.clear(at, written, bars)[1]) == len(written)
 
 
 def _counted(release: ShownTable, name: str) -> Any:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from scumble.errors import many
+
 SEEN = 4.0  # an effect of four standard errors passes a test at 95 % in 98 cases of 100: 1.96 + 1.96, rounded up
 SHARE = 0.1  # the answer at which a release is compared with a sample: a tenth of the records
 
@@ -91,6 +93,27 @@ def sample_worth(error: float, records: float) -> float | None:
         return None
     size = SHARE * (1 - SHARE) * records**2 / error**2
     return size if size < records else None
+
+
+def too_few(facts: dict[str, Any]) -> str | None:
+    """What to say of a table that is too small for its noise: not even a tenth of it stands out.
+
+    By the noisy count, which is published: it may be said to anybody.
+
+    >>> print(too_few({"kind": "table", "noise": {"level": 2.8, "pair": None}, "count": 1.0}))
+    It holds about 1 record, and below about 110 the noise hides a tenth of any table: all answers are mostly noise
+    >>> too_few({"kind": "table", "noise": {"level": 2.8, "pair": None}, "count": 120.0})
+    """
+    if facts["kind"] not in ("release", "table") or not (known := noises(facts)):
+        return None
+    least, records = max(known.values()) * SEEN / SHARE, max(facts["count"], 0.0)
+    if records >= least:
+        return None
+    of, which = many(round(records), "record"), "all answers" if records < SHARE * least else "answers about less"
+    return (
+        f"It holds about {of}, and below about {_rounded(least):,.0f} the noise hides a tenth of any table: {which} "
+        "are mostly noise"
+    )
 
 
 def words(error: float, records: float) -> str:

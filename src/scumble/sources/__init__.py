@@ -9,6 +9,7 @@
 The files, in the order in which a build meets them::
 
     building.py     `build` and `build_by`: from a source to a release
+    job.py          `Build`: what was asked for, checked; then counted, then released
     settings.py     what a build is told: size, groups, running
     apart.py        an output is never an input
     opening.py      from what the user wrote to a source
@@ -44,7 +45,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scumble.sources.building import Build, build, build_by
+    from scumble.sources.building import build, build_by
+    from scumble.sources.job import Build
     from scumble.sources.onepass import Progress
     from scumble.sources.opening import open_source
     from scumble.sources.rehearsal import Rehearsal
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 
 # Public names, and the module that each comes from: imported when first asked for.
 _HOMES = {
-    "Build": "scumble.sources.building",
+    "Build": "scumble.sources.job",
     "Progress": "scumble.sources.onepass",
     "Rehearsal": "scumble.sources.rehearsal",
     "Source": "scumble.sources.source",

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from scumble import checks, grid
+from scumble.errors import plain_number
 from scumble.kernels import Kernel
 from scumble.tables.roles import in_order
 
@@ -46,11 +47,11 @@ def deciding(kernel: Kernel, columns: Sequence[str], bounds: Any) -> str:
     """Which column decides what is near, in a sentence."""
     wide = widths(kernel, columns, bounds)
     if not wide:
-        unit = {name: f"{reach:.4g} of {name!r}" for name, reach in reaches(kernel, columns).items()}
+        unit = {name: f"{plain_number(reach, 4)} of {name!r}" for name, reach in reaches(kernel, columns).items()}
         near = f"Near is about {' or '.join(unit.values())}" if unit else "Near is what the kernel's columns share"
         return f"{near}; without bounds nobody can tell which column decides."
     ranked = sorted(wide, key=wide.__getitem__, reverse=True)
-    told = ", ".join(f"{name!r} {wide[name]:.3g}" for name in ranked)
+    told = ", ".join(f"{name!r} {plain_number(wide[name], 3)}" for name in ranked)
     if len(ranked) == 1 or wide[ranked[0]] < SKEWED / 3.0 * wide[ranked[-1]]:
         return f"In bandwidths, the bounds are wide: {told}."
     return f"{ranked[0]!r} decides what is near. In bandwidths, the bounds are wide: {told}."
@@ -97,8 +98,8 @@ def _scales(kernel: Kernel, columns: Sequence[str], wide: Mapping[str, float]) -
         elif own and _ratio(own) >= SKEWED:
             most, least = max(own, key=own.__getitem__), min(own, key=own.__getitem__)
             told.append(
-                f"{most!r} outweighs {least!r}: {own[most]:.3g} bandwidths to {own[least]:.3g}. Hint: a larger scale "
-                f"for {most!r}, or a smaller one for {least!r}."
+                f"{most!r} outweighs {least!r}: {plain_number(own[most], 3)} bandwidths to "
+                f"{plain_number(own[least], 3)}. Hint: a larger scale for {most!r}, or a smaller one for {least!r}."
             )
     return told
 
@@ -109,13 +110,14 @@ def _bandwidths(wide: Mapping[str, float]) -> list[str]:
     most = max(wide, key=wide.__getitem__)
     if wide[most] > NARROW:
         return [
-            f"The bandwidth is narrow: the bounds of {most!r} are {wide[most]:,.3g} of them, and hardly two records "
-            "are near each other. Hint: a wider --bandwidth (bandwidth=); a sixth of the bounds is a good start."
+            f"The bandwidth is narrow: the bounds of {most!r} are {plain_number(wide[most], 3)} of them, and hardly "
+            "two records are near each other. Hint: a wider --bandwidth (bandwidth=); a sixth of the bounds is a good "
+            "start."
         ]
     if wide[most] < BLURRED:
         return [
-            f"The bandwidth is wide: no bounds are wider than {wide[most]:.2g} of it, and all records are near each "
-            "other. Hint: a narrower --bandwidth (bandwidth=)."
+            f"The bandwidth is wide: no bounds are wider than {plain_number(wide[most], 2)} of it, and all records are "
+            "near each other. Hint: a narrower --bandwidth (bandwidth=)."
         ]
     return []
 

@@ -61,7 +61,7 @@ class MemorySource(Source):
             columns = following[1]
 
     def place(self, position: Position, rows: int, row: int) -> str:
-        return f"the table, row {position[1] - rows + row + 1:,} (counted from 1)"
+        return f"the table, row {position[1] - rows + row:,} (counted from 0)"
 
     def fingerprint(self) -> dict[str, Any]:
         raise ParameterError("A table in memory has no checkpoint. Hint: save it to a file, or leave out `checkpoint`.")
@@ -84,7 +84,8 @@ def _tables(tables: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
     else:
         raise DataError(
             f"The source must be a path, a database URI or a table with named columns, got {type(tables).__name__}. "
-            "Hint: pass an Arrow table, a pandas or polars frame, or an iterator of such."
+            "Hint: pass an Arrow table, a pandas or polars frame, or an iterator of such; pandas.DataFrame(X, "
+            "columns=['age', 'income']) names the columns of an array."
         )
 
 
@@ -119,7 +120,10 @@ def _streamed(table: object) -> Iterator[pa.RecordBatch]:
             yield batch
             batch = next(batches, None)
     except Exception:  # what another library has to say may quote cells
-        raise DataError(f"The {type(table).__name__} cannot be read as a stream of Arrow batches.") from None
+        raise DataError(
+            f"The {type(table).__name__} cannot be read as a stream of Arrow batches. Hint: a table has named columns; "
+            "to_frame() makes one of a single column."
+        ) from None
 
 
 def _named(names: list[Any], columns: list[Column]) -> tuple[tuple[str, ...], Named]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from scumble.errors import DataError, ParameterError, parameter
+from scumble.files.near import near_file
 from scumble.files.rules import MAGIC
 
 EXTENSIONS = {
@@ -87,11 +88,7 @@ def _one_name(name: str, format: str | None) -> list[File]:
     folder = os.path.dirname(name) or "."
     if not os.path.isdir(folder):
         raise DataError(f"There is no folder {folder!r}. Hint: check the path.")
-    from scumble.sources.source import did_you_mean
-
-    others = sorted(one for one in os.listdir(folder) if kind_of(one)[0])
-    guess = did_you_mean(os.path.basename(name), others).split(" It has:")[0] if others else ""
-    raise DataError(f"There is no file {name!r}.{guess} Hint: check the path.")
+    raise DataError(f"There is no file {name!r}.{near_file(name, lambda one: kind_of(one)[0])} Hint: check the path.")
 
 
 def _folder(root: str, format: str | None) -> list[File]:

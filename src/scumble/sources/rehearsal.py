@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scumble.errors import ScumbleError, many
+from scumble.errors import ScumbleError, many, plain_number
 from scumble.planning import DEFAULT_RECORDS
 from scumble.planning.later import Choice, Menu
 from scumble.planning.plans import COUNTER_BYTES, file_bytes
@@ -42,7 +42,7 @@ from scumble.tabular.planner import Planner
 from scumble.tabular.spec import TableSpec
 
 if TYPE_CHECKING:
-    from scumble.sources.building import Build
+    from scumble.sources.job import Build
 
 NO_BUDGET = "no budget is given, so ε is 1 (epsilon=, rho= or mu= gives one)"
 ROWS = 10_000
@@ -66,9 +66,9 @@ class Place:
 
     def __str__(self) -> str:
         if self.near is None:
-            return f"{self.name}: ± {many(self.error, 'record', ',.3g')}"
+            return f"{self.name}: ± {many(self.error, 'record', digits=3)}"
         near = f"{many(self.near, 'record', ',.0f')} {'is' if round(self.near) == 1 else 'are'} near"
-        return f"{self.name}: {near}, ± {self.error:,.3g} ({self.error / self.near:.2%})"
+        return f"{self.name}: {near}, ± {plain_number(self.error, 3)} ({self.error / self.near:.2%})"
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,8 @@ class Size:
 
     def __post_init__(self) -> None:
         checks.seed(self.seed)
+        if self.n is not None:
+            checks.whole("n", self.n)
         rows_to_plan(self.design, self.rows)
 
     def spec(
@@ -174,6 +176,8 @@ class Running:
             raise parameter("invalid", "'error' or 'drop'", self.invalid)
         if self.threads is not None:
             checks.whole("threads", self.threads)
+        if self.checkpoint is not None:
+            checks.path(self.checkpoint, "checkpoint")
 
     @property
     def counting(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scumble import errors
+from scumble import checks, errors
 from scumble.errors import DataError, ParameterError, PrivacyError
 from scumble.machine.later import pa
 from scumble.tables.names import doubt
@@ -91,6 +91,7 @@ class Source(ABC):
     def columns(self, wanted: Sequence[str] | None, *, besides: Sequence[str | None] = ()) -> list[str]:
         """The columns `wanted`; None stands for all that are declared, `besides` some that have another use."""
         if wanted is not None:
+            wanted = checks.names("columns", wanted)
             if twice := [name for k, name in enumerate(wanted) if name in wanted[:k]]:
                 raise ParameterError(f"--columns (columns=) names {twice[0]!r} twice. Hint: name each column once.")
             return list(wanted)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from scumble.errors import plain_number
 from scumble.schema import Schema, clock
 from scumble.schema.date import Date
 from scumble.schema.edges import DECADES
@@ -81,8 +82,8 @@ def between_years(schema: Schema) -> list[str]:
         finest = next((one for one in units if len(clock.starts(one, first, end)) < CELLS), unit)
         coarser = f' (or "{unit}", for less noise in each)' if finest != unit else ""
         told.append(
-            f"{name!r} is counted in {column.cuts.size} cells of about {days:,.3g} days, which {unit}s cut through: it "
-            f'cannot be grouped by them. Hint: in the schema, cells = "{finest}"{coarser}.'
+            f"{name!r} is counted in {column.cuts.size} cells of about {plain_number(days, 3)} days, which {unit}s cut "
+            f'through: it cannot be grouped by them. Hint: in the schema, cells = "{finest}"{coarser}.'
         )
     return told
 
@@ -128,8 +129,9 @@ def from_zero(schema: Schema) -> list[str]:
     """Logarithmic scales that begin at zero: six powers of ten, of which most tables have two or three."""
     return [
         f"{name!r} is counted on a logarithmic scale from 0 on, and half of its cells are for numbers below "
-        f"{column.high / DECADES**0.5:,.3g}. Hint: in the schema, whole = true, if it has no fractions; or, if none "
-        "is 0, a low above 0, the least that matters (what is less, and every 0, counts there). Else leave it so."
+        f"{plain_number(column.high / DECADES**0.5, 3)}. Hint: in the schema, whole = true, if it has no fractions; "
+        "or, if none is 0, a low above 0, the least that matters (what is less, and every 0, counts there). Else leave "
+        "it so."
         for name, column in schema.items()
         if isinstance(column, Number)
         and column.scale == "log"

@@ -217,5 +217,5 @@ def invalid_message(
         parts.append(f"the rest in {len(places) - 10} more columns")
     first = first_row + int(np.argmax(bad.any(axis=1)))
     cells_are = "1 cell is" if total == 1 else f"{total:,} cells are"
-    where = f"The first is in row {first + 1:,} (counted from 1)."
+    where = f"The first is in row {first:,} (counted from 0)."
     return f"{cells_are} missing, unreadable or not finite: {', '.join(parts)}. {where} {hint}"

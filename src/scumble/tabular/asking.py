@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble import checks
+from scumble.checks import keywords
 from scumble.schema import Number, Schema, condition
 from scumble.tables.beside import free
 from scumble.tabular import rows
@@ -59,6 +60,7 @@ class Asking(Framing):
 
     # ---- numbers ----
 
+    @keywords
     def count(self, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
         """How many records there are.
 
@@ -83,6 +85,7 @@ class Asking(Framing):
         """
         return self._each(where, by, lambda asked: self._count(asked, confidence))
 
+    @keywords
     def share(self, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
         """Which share of all records meets a condition; as `count`, divided by the number of records, of which the
         interval allows for the noise, too."""
@@ -94,6 +97,7 @@ class Asking(Framing):
 
         return self._each(where, by, share)
 
+    @keywords
     def sum(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
         """The sum of a column of numbers; missing cells count nothing.
 
@@ -127,6 +131,7 @@ class Asking(Framing):
         self._tell_heaps([place])
         return self._each(where, by, total, place)
 
+    @keywords
     def mean(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
         """The mean of a column of numbers, missing cells left out; of booleans, the share of the true ones.
 
@@ -154,6 +159,7 @@ class Asking(Framing):
         self._tell_heaps([place])
         return self._each(where, by, mean, place)
 
+    @keywords
     def quantile(
         self,
         column: str,
@@ -198,6 +204,7 @@ class Asking(Framing):
 
     # ---- rows ----
 
+    @keywords
     def sample(self, n: int, random_state: Any = None, *, where: Where = None, format: Format = "pandas") -> Any:
         """Synthetic records, with the table's own columns, types and levels.
 
@@ -224,6 +231,7 @@ class Asking(Framing):
         rows.require(format)
         return rows.held(rows.together(self.sample_batches(n, random_state, where=where)), self.schema, format)
 
+    @keywords
     def sample_batches(self, n: int, random_state: Any = None, *, where: Where = None) -> Iterator[Any]:
         """The records of `sample` as Arrow tables, one after the other: any number of them in little memory."""
         asked, size = condition(self.schema, where), checks.whole("n", n, 0)

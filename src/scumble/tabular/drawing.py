@@ -44,7 +44,10 @@ def _drawn(model: Mixture, where: Condition, size: int, generator: np.random.Gen
     while missing > 0:
         codes = model.draw(missing if where.exact else 2 * missing + 64, generator, whole)
         if not len(codes):
-            raise ParameterError("By this release nobody meets the condition: there is nothing to draw from.")
+            raise ParameterError(
+                "By this release nobody meets the condition: there is nothing to draw from. Hint: ask for more, such "
+                "as a wider range; `count`, or scumble count, tells how many records a condition has."
+            )
         if not where.exact:
             codes = codes[generator.random(len(codes)) * _overlap(whole, codes) < 1]
         rows = schema.decode(codes, generator)

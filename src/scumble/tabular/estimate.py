@@ -8,6 +8,7 @@ from numbers import Real
 from statistics import NormalDist
 
 from scumble import checks
+from scumble.errors import plain_number
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def _shown(answer: object, least: float) -> str:
     """A number to six digits, 0 below the least that counts; a date or a time, which a quantile may be, as it is."""
     if not isinstance(answer, Real):
         return str(answer)
-    return f"{0.0 if abs(float(answer)) < least else answer:,.6g}"
+    return plain_number(0.0 if abs(float(answer)) < least else float(answer))
 
 
 def interval(

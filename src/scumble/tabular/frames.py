@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scumble.checks import keywords
 from scumble.errors import ParameterError, parameter
 from scumble.machine.steps import steps
 from scumble.schema import Schema
@@ -42,6 +43,7 @@ class Framing:
 
         def _tell_heaps(self, places: Iterable[int]) -> None: ...
 
+    @keywords
     def histogram(
         self, column: str, bins: int | Iterable[Any] | None = None, where: Where = None, *, confidence: float = 0.95
     ) -> DataFrame:
@@ -80,6 +82,7 @@ class Framing:
         joined = _joined(self.schema, {column: levels}) if bins is None else ()
         return frame(rows, (*self._remarks(asked, place), *joined))
 
+    @keywords
     def crosstab(
         self,
         first: str,

@@ -90,7 +90,16 @@ class TableRelease(Asking, Weighing):
     if not TYPE_CHECKING:  # to whom it would say that there is any name
 
         def __getattr__(self, name: str) -> Any:
-            return told_by_others(self, name, ELSEWHERE)
+            grouped = self.__dict__.get("_grouped")
+            column = f"it is a column: ask `mean({name!r})`, `histogram({name!r})`, or `count(by={name!r})`"
+            columns = {name: column} if grouped is not None and name in grouped.spec.schema else {}
+            return told_by_others(self, name, ELSEWHERE | columns)
+
+        def __getitem__(self, name: object) -> Any:
+            raise TypeError(
+                "No record is in a release, and no column can be taken out. Hint: ask `mean(column)`, "
+                "`histogram(column)` or `count(where, by=column)`; `sample(1000)` draws synthetic records."
+            )
 
     # ---- what it is ----
 

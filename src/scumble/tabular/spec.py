@@ -82,7 +82,9 @@ class TableSpec:
         schema = Schema.of(schema)
         if target is not None and target not in schema:
             refused = parameter("target", f"one of the columns {', '.join(schema)}", target)
-            raise ParameterError(f"{refused}{did_you_mean(target, schema)}")
+            raise ParameterError(
+                f"{refused}{did_you_mean(target, schema)} Hint: name the one to be learnt from the others."
+            )
         if target is not None and len(schema) == 1:
             raise parameter("target", "one of several columns", target)
         counted = [j for j, name in enumerate(schema) if name != target]

@@ -125,6 +125,8 @@ class Weighing:
             raise ParameterError("A relation needs DuckDB. Hint: pip install 'scumble[duckdb]'.") from None
         if not isinstance(weight, str) or not weight or weight.lower() in {name.lower() for name in self.schema}:
             raise parameter("weight", "a name that no column has", weight)
+        if connection is not None and not hasattr(connection, "from_arrow"):
+            raise parameter("connection", "one of DuckDB's, or left out", connection, "duckdb.connect() makes one.")
         drawn = self.sample(checks.whole("rows", rows), random_state, where=where, format="arrow")
         drawn = drawn.append_column(weight, [self.weights(drawn, where=where)])
         return (duckdb if connection is None else connection).from_arrow(drawn)

@@ -6,6 +6,25 @@ const CROWDED = 0.05; // of the axis: where half of the records are, if they cro
 const LEAST = 16; // cells of an axis that can be stretched
 const GAP = 0.15; // between two marks
 const END = 0.24; // before the last, which ends where the axis ends
+const LETTER = 0.029; // how wide a letter of a mark is, at most
+
+// Where a mark begins, and where the gap behind it ends: it stands around its spot, or within the axis at its ends.
+function reach([spot, text], gap) {
+  const wide = LETTER * (text.length + gap);
+  const left = spot === 0 ? 0 : spot === 1 ? 1 - wide : spot - wide / 2;
+  return [left, left + wide];
+}
+
+// The last mark, and those before it that have room, the first of them first: none is printed over another. The gap
+// between two is in letters.
+export function clear(marks, gap = 1) {
+  const [last, kept] = [marks.at(-1), []];
+  for (const mark of marks.slice(0, -1)) {
+    const [left, right] = reach(mark, gap);
+    if (left >= (kept.length ? reach(kept.at(-1), gap)[1] : 0) && right <= reach(last, gap)[0]) kept.push(mark);
+  }
+  return [...kept, last];
+}
 
 export class Axis {
   // `first` is where the first of the cells ends that are all alike.

@@ -1,7 +1,7 @@
 // A column as people see it: its levels by name, its line in bins, what is written on its axis.
 
 import { measured, tick } from "../page/words.js";
-import { Axis } from "./axis.js";
+import { Axis, clear } from "./axis.js";
 
 const TINY = 1e-300; // the edge just above zero, where zero has a cell of its own
 const DAY = 86400;
@@ -104,22 +104,26 @@ export class Column {
     return this.written(this.whole ? this.edges[edge] - 1 : Math.abs(this.edges[edge]) < TINY ? 0 : this.edges[edge]);
   }
 
-  // What stands at the axis: edges, as short as tells them apart; below a few whole numbers, each of them; powers of ten
-  // where it is logarithmic; days, of times that go on for several.
+  // What stands at the axis: edges, as short as tells them apart; below a few whole numbers, each of them if all have room;
+  // powers of ten where it is logarithmic; days, of times that go on for several. What has no room is left out.
   marks() {
     const dated = this.kind === "date";
-    if (this.whole && this.line <= (dated ? FEW_DATES : FEW) && this.edges[this.line] - this.edges[0] === this.line)
-      return Array.from({ length: this.line }, (_, k) => [this.spot(k + 0.5), this.start(k)]);
+    if (this.whole && this.line <= (dated ? FEW_DATES : FEW) && this.edges[this.line] - this.edges[0] === this.line) {
+      const each = Array.from({ length: this.line }, (_, k) => [this.spot(k + 0.5), this.start(k)]);
+      if (clear(each, 0.25).length === each.length) return each;
+    }
     const value = (edge) => this.edges[edge] - (this.whole && edge === this.line ? 1 : 0);
     const days = dated && (this.edges[this.line] - this.edges[0]) * this.step >= 3 * DAY;
     const mark = (edge, text) => [this.spot(edge), days ? text.slice(0, 10) : dated ? text : this.#short(value(edge))];
-    const [middle, last] = [this.alike[(this.alike.length - 1) >> 1], this.line];
+    const off = (edge) => Math.abs(this.spot(edge) - 0.5);
+    const middle = this.alike.reduce((best, edge) => (off(edge) < off(best) - 1e-9 ? edge : best));
+    const last = this.line;
     const between = this.axis.logarithmic
       ? this.axis.decades().map(([spot, power]) => [spot, this.#short(power)])
       : last > 2 && (!dated || days)
         ? [mark(middle, this.start(middle))]
         : [];
-    return [mark(0, this.start(0)), ...between, mark(last, this.stop(last))];
+    return clear([mark(0, this.start(0)), ...between, mark(last, this.stop(last))]);
   }
 
   #short(value) {
