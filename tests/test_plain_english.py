@@ -38,5 +38,5 @@ def test_one_path_is_no_paths() -> None:
 
 def test_a_target_that_is_none_is_guessed() -> None:
     schema = scumble.Schema(birth_country=scumble.Category(["CAN", "USA"]), age=scumble.Number(0, 99))
-    with pytest.raises(scumble.ParameterError, match=r"got 'country'\. Did you mean 'birth_country'\?$"):
+    with pytest.raises(scumble.ParameterError, match=r"got 'country'\. Did you mean 'birth_country'\? Hint"):
         scumble.TableSketch(schema, target="country")

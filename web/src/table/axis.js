@@ -6,18 +6,19 @@ const CROWDED = 0.05; // of the axis: where half of the records are, if they cro
 const LEAST = 16; // cells of an axis that can be stretched
 const GAP = 0.15; // between two marks
 const END = 0.24; // before the last, which ends where the axis ends
-const LETTER = 0.029; // how wide a letter of a mark is, at most
+const LETTER = 0.029; // how wide a digit of a mark is
+const letters = (sign) => (/[-,.:]/.test(sign) ? 0.6 : /[−MG]/.test(sign) ? 1.4 : 1); // in widths of a digit
 
 // Where a mark begins, and where the gap behind it ends: it stands around its spot, or within the axis at its ends.
 function reach([spot, text], gap) {
-  const wide = LETTER * (text.length + gap);
+  const wide = LETTER * [...text].reduce((sum, sign) => sum + letters(sign), gap);
   const left = spot === 0 ? 0 : spot === 1 ? 1 - wide : spot - wide / 2;
   return [left, left + wide];
 }
 
 // The last mark, and those before it that have room, the first of them first: none is printed over another. The gap
-// between two is in letters.
-export function clear(marks, gap = 1) {
+// between two is in widths of a digit.
+export function clear(marks, gap = 0.5) {
   const [last, kept] = [marks.at(-1), []];
   for (const mark of marks.slice(0, -1)) {
     const [left, right] = reach(mark, gap);
