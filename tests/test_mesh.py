@@ -29,6 +29,7 @@ def landscape(wide: float, shape: tuple[int, int] | None = None) -> Any:
         bounds=((0.0, 0.0), (1.0, 1.0)),
         spec=SimpleNamespace(shape=shape),
         count=1000.0,
+        divisor=1000.0,
         privacy=SimpleNamespace(epsilon=1.0, delta=0.0),
         density=density,
         standard_error=lambda places: np.full(len(places["a"]), 0.001),

@@ -154,7 +154,7 @@ class Answers(ABC):
         layout = self._spec.layout
         outside = 0 if layout.spec.bounds is None else np.count_nonzero(layout.beyond(self._queries(Q))[0])
         if outside:
-            warnings.warn(BeyondBounds(beyond(int(outside))), stacklevel=3)
+            warnings.warn(BeyondBounds(beyond(int(outside))), stacklevel=4)  # who asked, past `keywords`
         return self._estimate(Q, method).value
 
     def _estimate(self, Q: object, method: str) -> Estimate:
