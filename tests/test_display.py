@@ -178,11 +178,25 @@ def test_a_card_says_at_which_places_its_error_is_meant() -> None:
     sketch = scumble.Sketch(kernel, columns=["x", "y"], design="grid", buckets=(80, 80), bounds=(0.0, 80.0))
     one = sketch.update({"x": [place] * 20_000, "y": [5.25] * 20_000}).release(epsilon=1.0)
     found = expected_error(one)
-    assert one.spec.layout.densest(one).tolist() == [[70.5, 5.5]]
+    assert one.spec.layout.densest(one)[0].tolist() == [70.5, 5.5]
     assert found["crowded"] == one.standard_error([[70.5, 5.5]])[0] > 10 * (found["kernel_sum"] or 0.0)
     told = " ".join(card(one, "x").split())
-    assert f"{found['kernel_sum']:,.3g} records at a random place within the bounds, {found['crowded']:,.3g} at" in told
+    random, crowded = f"{found['kernel_sum']:,.3g} records at a random place", f"up to {found['crowded']:,.3g} in and"
+    assert f"{random} within the bounds, {crowded} around the fullest cell" in told
     hashed = release(["east"], np.ones((50, 1)))
     assert expected_error(hashed)["crowded"] is None and "there, more at denser places" in " ".join(
         card(hashed, "x").split()
     )
+
+
+def test_a_card_tells_the_error_beside_a_crowd_where_it_is_largest(rng: np.random.Generator) -> None:
+    """Of whole numbers the sum is least sure on its slopes: a figure for the fullest cell alone would be too small."""
+    X = np.round(np.column_stack([rng.normal(40.0, 10.0, 50_000), 10.0 + rng.gamma(2.0, 10.0, 50_000)]))
+    sketch = scumble.Sketch(scumble.EuclideanKernel(10.0), 2, design="grid", buckets=(57, 57), bounds=(0.0, 80.0))
+    one = sketch.update(X).release(epsilon=1.0)
+    at = np.array(np.meshgrid(*[np.arange(1.0, 80.0, 2.0)] * 2)).reshape(2, -1).T
+    largest, peak = float(one.standard_error(at).max()), one.spec.layout.densest(one)
+    told = expected_error(one)["crowded"]
+    assert told is not None and 0.8 * largest < told <= 1.01 * largest
+    assert one.standard_error(peak[:1])[0] < 0.7 * told
+    assert np.all((peak >= 0.0) & (peak <= 80.0)) and len(peak) == 5

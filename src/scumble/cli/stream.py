@@ -36,6 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("act", choices=list(ACTS), help=acts)
     parser.add_argument("stream", nargs="?", help="the stream's SECRET file; for window, the folder it publishes into")
     shared.source(parser, schema=False)
+    parser.set_defaults(invalid=None)  # append: as the stream was started
     number = shared.Whole(1, 10_000)
     periods = parser.add_argument_group("periods (public)")
     periods.add_argument("--periods", type=number, help="start, plan: the most that there will be")
@@ -114,8 +115,8 @@ def _size(args: argparse.Namespace) -> dict[str, Any]:
     """What the sketch of each period is."""
     from scumble.schema.declarations import KINDS
 
-    names = ("columns", "rows", "buckets", "seed", "design", "bounds", *KINDS, "invalid")
-    return {name: getattr(args, name) for name in names}
+    names = ("columns", "rows", "buckets", "seed", "design", "bounds", *KINDS)
+    return {**{name: getattr(args, name) for name in names}, "invalid": args.invalid or "error"}
 
 
 def _start(args: argparse.Namespace) -> None:
@@ -177,7 +178,7 @@ def _append(args: argparse.Namespace) -> None:
         if args.period is not None and args.period > opened:
             raise ParameterError(f"Period {opened} is open, not {args.period}. Hint: publish it first.")
         reading = {key: getattr(args, key) for key in ("table", "query", "format", "delimiter", "decimal", "encoding")}
-        if not stream.update(args.source, batch=name, **reading):
+        if not stream.update(args.source, batch=name, invalid=args.invalid, **reading):
             say(args, "This batch was counted before; nothing was done.")
             return
         stream.save()
@@ -206,6 +207,8 @@ def _publish(args: argparse.Namespace) -> None:
             say(args, f"Period {args.period} was published before, as {path}; nothing was done.")
         elif not args.json:
             say(args, f"Wrote {path}: periods 1 to {release.stream.last}, {release.privacy}.")
+        for line in stream.told:
+            say(args, line)
     finally:
         stream.close()
 

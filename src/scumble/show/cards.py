@@ -84,16 +84,16 @@ def _shared(release: Shown) -> dict[str, Any]:
 def expected_error(release: Shown) -> dict[str, float | None]:
     """The standard error to expect of a kernel sum, the noise's share alone, and the relative error that a plan tells.
 
-    That one is for queries like the records, of a density that the public parameters tell. `crowded` is the standard
-    error where the counters are heaviest, if they tell where that is.
+    That one is for queries like the records, of a density that the public parameters tell. `crowded` is the largest
+    standard error where the counters are heaviest and around it, if they tell where that is.
     """
     records = max(1, round(release.count))
     layout = release.spec.layout
     noise, error = layout.expected_error(release, records)
     density = layout.typical_density
     relative = layout.relative_error(release.counter_variance, records, density)
-    place = layout.densest(release)
-    crowded = None if place is None else max(error, float(release.standard_error(place)[0]))
+    places = layout.densest(release)
+    crowded = None if places is None else max(error, float(np.max(release.standard_error(places))))
     return {"noise": noise, "kernel_sum": error, "crowded": crowded, "density": density, "relative": relative}
 
 
@@ -244,7 +244,7 @@ def _where_asked(expected: dict[str, Any]) -> str:
     error = f"a standard error of about {many(expected['kernel_sum'], 'record', ',.3g')}"
     if expected["crowded"] is None:
         return f", and a kernel sum has {error} there, more at denser places"
-    fullest = f"{expected['crowded']:,.3g} at the fullest cell"
+    fullest = f"up to {expected['crowded']:,.3g} in and around the fullest cell"
     return f"; a kernel sum has {error} at a random place within the bounds, {fullest}"
 
 
