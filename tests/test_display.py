@@ -71,7 +71,7 @@ def test_an_estimator_shows_its_promise_once_it_is_fitted(town: np.ndarray, side
 
 
 def texts(figure: Any) -> str:
-    found = [figure._suptitle.get_text()]
+    found = [figure._suptitle.get_text(), *([figure._supxlabel.get_text()] if figure._supxlabel else [])]
     for axes in figure.axes:
         found += [axes.get_xlabel(), axes.get_ylabel()]
         found += [text.get_text() for text in axes.get_legend().get_texts()] if axes.get_legend() else []
@@ -200,3 +200,12 @@ def test_a_card_tells_the_error_beside_a_crowd_where_it_is_largest(rng: np.rando
     assert told is not None and 0.8 * largest < told <= 1.01 * largest
     assert one.standard_error(peak[:1])[0] < 0.7 * told
     assert np.all((peak >= 0.0) & (peak <= 80.0)) and len(peak) == 5
+
+
+def test_the_key_to_pale_colours_stands_only_under_pictures_that_have_some() -> None:
+    X = np.random.default_rng(1).uniform(0.0, 9.0, (100_000, 2))
+    shape: dict[str, Any] = {"columns": ["x", "y"], "bounds": (0, 9), "design": "grid", "buckets": (20, 20)}
+    full = scumble.Sketch(scumble.EuclideanKernel(3.0), **shape).update(X).release(epsilon=1.0)
+    assert "pale" not in texts(plots.density(full))
+    corner = scumble.Sketch(scumble.EuclideanKernel(0.2, 4), **shape).update(X[:50] / 9.0).release(epsilon=1.0)
+    assert "pale: may be nothing" in texts(plots.density(corner))
