@@ -123,6 +123,7 @@ def _start(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.kernels import kernel_from
     from scumble.cli.output import print_json, say, secret_out, tell_weak
+    from scumble.cli.progress import waiting
     from scumble.privacy.budget import Budget
     from scumble.privacy.exact import show
     from scumble.streams.state import State
@@ -139,18 +140,19 @@ def _start(args: argparse.Namespace) -> None:
     tell_weak(args, Budget.of(**asked))
     State(args.stream).begin()
     kernel = kernel_from(args, args.columns)
-    stream = Stream(
-        kernel,
-        periods=args.periods,
-        method=args.method,
-        **_size(args),
-        person_column=args.person_column,
-        folder=args.folder,
-        **{name: getattr(args, name) for name in ("ledger", "dataset", "part")},
-        **asked,
-    )
-    stream.save(args.stream)
-    stream.close()
+    with waiting(args.quiet, "Drawing the noise of the first period …"):
+        stream = Stream(
+            kernel,
+            periods=args.periods,
+            method=args.method,
+            **_size(args),
+            person_column=args.person_column,
+            folder=args.folder,
+            **{name: getattr(args, name) for name in ("ledger", "dataset", "part")},
+            **asked,
+        )
+        stream.save(args.stream)
+        stream.close()
     if args.json:
         print_json(
             {"stream": stream.identity, "epsilon": float(show(stream.privacy.epsilon)), **stream.expected.to_dict()}
@@ -191,13 +193,15 @@ def _append(args: argparse.Namespace) -> None:
 
 def _publish(args: argparse.Namespace) -> None:
     from scumble.cli.output import print_json, say
+    from scumble.cli.progress import waiting
     from scumble.continual.published import name_of
     from scumble.show.cards import facts
 
     stream = _open(args)
     try:
         opened = stream.periods + 1
-        release = stream.close_period(args.period)
+        with waiting(args.quiet, "Publishing the period, and drawing the noise of the next …"):
+            release = stream.close_period(args.period)
         assert release.stream is not None
         path = os.path.join(str(stream.folder), name_of(release.stream.last))
         again = args.period is not None and args.period < opened
