@@ -105,7 +105,7 @@ def test_the_card_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         "a factor of at most 2.72",
         "discrete Laplace noise",
         "1,000 rows × 1,024 buckets",
-        "euclidean (bandwidth 1, power 2, scale age=10 income=20,000)",
+        "euclidean (bandwidth 1, power 2, scale age=10, income=20,000)",
         "Records about",
         "standard error of about",
     ):
@@ -186,7 +186,13 @@ def test_merging_releases(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("merge n.scumble s.scumble --disjoint records --out both.scumble") == 0
     assert "taken to be" not in said(capsys)[1]
     assert run("merge n.scumble s.scumble --out twice.scumble") == 0
-    assert "The 2 releases are taken to be of the same records" in said(capsys)[1]
+    told = said(capsys)[1]
+    sums = "all numbers are sums over 2 releases, and a record that is in both counts twice"
+    assert f"The 2 releases are taken to be of the same records, so their budgets add up; {sums}. Hint: if" in told
+    assert run("merge n.scumble s.scumble --overlapping --out twice.scumble") == 0
+    assert (
+        f"The 2 releases are declared to be of the same records, so their budgets add up; {sums}.\n" in said(capsys)[1]
+    )
     assert run("merge n.scumble s.scumble --overlapping --disjoint persons --out x.scumble") == 2
     both, twice = scumble.load("both.scumble"), scumble.load("twice.scumble")
     assert both.privacy.epsilon == 1.0 and twice.privacy.epsilon == 2.0
@@ -197,6 +203,7 @@ def test_merging_releases(capsys: pytest.CaptureFixture[str]) -> None:
     assert "seed is 0 here and 9 there" in said(capsys)[1]
     for name in ("both", "twice"):
         assert main(["info", f"{name}.scumble"]) == 0
+        assert (sums in " ".join(said(capsys)[0].split())) == (name == "twice")
 
 
 def test_classes(capsys: pytest.CaptureFixture[str]) -> None:

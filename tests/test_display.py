@@ -72,7 +72,7 @@ def test_an_estimator_shows_its_promise_once_it_is_fitted(town: np.ndarray, side
 
 
 def texts(figure: Any) -> str:
-    found = [figure._suptitle.get_text()]
+    found = [figure._suptitle.get_text(), *([figure._supxlabel.get_text()] if figure._supxlabel else [])]
     for axes in figure.axes:
         found += [axes.get_xlabel(), axes.get_ylabel()]
         found += [text.get_text() for text in axes.get_legend().get_texts()] if axes.get_legend() else []
@@ -204,12 +204,35 @@ def test_a_card_says_at_which_places_its_error_is_meant() -> None:
     sketch = scumble.Sketch(kernel, columns=["x", "y"], design="grid", buckets=(80, 80), bounds=(0.0, 80.0))
     one = sketch.update({"x": [place] * 20_000, "y": [5.25] * 20_000}).release(epsilon=1.0)
     found = expected_error(one)
-    assert one.spec.layout.densest(one).tolist() == [[70.5, 5.5]]
+    assert one.spec.layout.densest(one)[0].tolist() == [70.5, 5.5]
     assert found["crowded"] == one.standard_error([[70.5, 5.5]])[0] > 10 * (found["kernel_sum"] or 0.0)
     told = " ".join(card(one, "x").split())
     random, crowded = (plain_number(found[place] or 0.0, 3) for place in ("kernel_sum", "crowded"))
-    assert f"{random} records at a random place within the bounds, {crowded} at" in told and "e+" not in crowded
+    fullest = f"up to {crowded} in and around the fullest cell"
+    assert f"{random} records at a random place within the bounds, {fullest}" in told and "e+" not in crowded
     hashed = release(["east"], np.ones((50, 1)))
     assert expected_error(hashed)["crowded"] is None and "there, more at denser places" in " ".join(
         card(hashed, "x").split()
     )
+
+
+def test_a_card_tells_the_error_beside_a_crowd_where_it_is_largest(rng: np.random.Generator) -> None:
+    """Of whole numbers the sum is least sure on its slopes: a figure for the fullest cell alone would be too small."""
+    X = np.round(np.column_stack([rng.normal(40.0, 10.0, 50_000), 10.0 + rng.gamma(2.0, 10.0, 50_000)]))
+    sketch = scumble.Sketch(scumble.EuclideanKernel(10.0), 2, design="grid", buckets=(57, 57), bounds=(0.0, 80.0))
+    one = sketch.update(X).release(epsilon=1.0)
+    at = np.array(np.meshgrid(*[np.arange(1.0, 80.0, 2.0)] * 2)).reshape(2, -1).T
+    largest, peak = float(one.standard_error(at).max()), one.spec.layout.densest(one)
+    told = expected_error(one)["crowded"]
+    assert told is not None and 0.8 * largest < told <= 1.01 * largest
+    assert one.standard_error(peak[:1])[0] < 0.7 * told
+    assert np.all((peak >= 0.0) & (peak <= 80.0)) and len(peak) == 5
+
+
+def test_the_key_to_pale_colours_stands_only_under_pictures_that_have_some() -> None:
+    X = np.random.default_rng(1).uniform(0.0, 9.0, (100_000, 2))
+    shape: dict[str, Any] = {"columns": ["x", "y"], "bounds": (0, 9), "design": "grid", "buckets": (20, 20)}
+    full = scumble.Sketch(scumble.EuclideanKernel(3.0), **shape).update(X).release(epsilon=1.0)
+    assert "pale" not in texts(plots.density(full))
+    corner = scumble.Sketch(scumble.EuclideanKernel(0.2, 4), **shape).update(X[:50] / 9.0).release(epsilon=1.0)
+    assert "pale: may be nothing" in texts(plots.density(corner))

@@ -33,6 +33,15 @@ def test_cells_are_read_as_booleans(cells: list) -> None:
     assert named.classes == ("yes", "no")
 
 
+def test_bounds_are_of_the_columns_that_are_counted() -> None:
+    """A boolean among those has bounds of its own; the label has none."""
+    table = pa.table({"x": [0.0, 1.0, 2.0], "smoker": ["yes", "no", "no"]})
+    how = {"columns": ["x"], "label": "smoker", "booleans": ["smoker"], "bounds": {"x": (0, 9)}, "epsilon": 1.0}
+    assert scumble.build_by(table, KERNEL, **how).spec.bounds == ((0.0,), (9.0,))
+    with pytest.raises(scumble.ParameterError, match="names 'smoker', which is none of the columns x"):
+        scumble.build_by(table, KERNEL, **{**how, "bounds": {"x": (0, 9), "smoker": (0, 1)}})
+
+
 def test_a_cell_that_is_neither_is_of_no_class() -> None:
     table = pa.table({"x": [0.0, 1.0, 2.0], "smoker": ["yes", "perhaps", None]})
     with pytest.raises(scumble.DataError, match=r"2 cells are none of the classes: 2 in column 'smoker'"):

@@ -22,6 +22,8 @@ Sides = tuple[np.ndarray, np.ndarray]
 """The low and the high end of each column."""
 Ranges = Mapping[str, tuple[float, float]]
 """Bounds by the names of their columns: {"age": (0, 100)}."""
+LARGEST = 1e300
+"""Of bounds that are given: beyond it, no cell of a table is counted, and little can be reckoned."""
 LOW_AND_HIGH = "the least and the greatest value that the column can hold, known beforehand."
 
 
@@ -203,4 +205,6 @@ def by_column(bounds: Any, columns: Sequence[str] | None, numbers: Sequence[str]
     for name, first, last in zip(columns, low, high, strict=True):
         if not (first < last and np.isfinite(last - first)):
             raise reversed_bounds(name, *bounds[name])
+        if max(-first, last) > LARGEST:
+            raise ParameterError(f"`bounds` of {name!r} must lie between -1e300 and 1e300: beyond, nothing is counted.")
     return low, high

@@ -118,8 +118,6 @@ class Sketch(Holder, Answers):
     ) -> None:
         if not isinstance(kernel, Kernel):
             raise parameter("kernel", "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)", kernel)
-        if invalid not in ("error", "drop"):
-            raise parameter("invalid", "'error' or 'drop'", invalid)
         if engine not in ENGINES:
             raise parameter("engine", f"one of {', '.join(ENGINES)}", engine)
         if threads is not None:
@@ -149,6 +147,8 @@ class Sketch(Holder, Answers):
         self._start(spec, invalid, engine, threads, planned)
 
     def _start(self, spec: Spec, invalid: str, engine: str, threads: int | None, planned: int) -> None:
+        if invalid not in ("error", "drop"):
+            raise parameter("invalid", "'error' or 'drop'", invalid)
         self._spec = spec
         self._invalid, self._engine, self._threads = invalid, engine, threads
         self._hold(Secret(spec, drops=invalid == "drop", planned=planned))

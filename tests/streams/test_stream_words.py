@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import scumble
 from scumble.cli import main
 
 
@@ -52,3 +53,43 @@ def test_other_currencies_stand_with_the_promise(stream: list[str], capsys: pyte
     assert main(["info", str(file)]) == 0
     card = capsys.readouterr().out
     assert card.index("Promise") < card.index("in other currencies") < card.index("Periods") < card.index("Protects")
+
+
+def test_bad_rows_are_left_out_of_one_batch_where_append_says_so(
+    stream: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("bad.csv").write_text("x\n1\n\n2\nmany\n3\n")
+    append = ["stream", "append", "s.secret", "bad.csv", "--period", "2"]
+    assert main(append) == 4 and main([*append, "--invalid", "error"]) == 4
+    assert "--invalid drop" in capsys.readouterr().err
+    assert main([*append, "--invalid", "drop"]) == 0
+    assert capsys.readouterr().err.startswith("1 row was left out: 1 with a cell unreadable or not finite in 'x'")
+    assert main([*append, "--batch", "again"]) == 4, "the stream itself stops at bad rows still"
+    opened = scumble.load_stream("s.secret")
+    assert opened._sketch.secret.counts.sum() == 3 * opened.spec.rows and opened._sketch.secret.drops
+    opened.close()
+
+
+def test_bad_rows_stay_an_error_where_their_number_is_public() -> None:
+    stream = scumble.Stream(
+        scumble.EuclideanKernel(1.0), 1, periods=2, epsilon=1.0, neighbors="replace", rows=2, buckets=4
+    )
+    with pytest.raises(scumble.PrivacyError, match="invalid='drop'"):
+        stream.update([[1.0]], invalid="drop")
+    with pytest.raises(scumble.ParameterError, match="'error' or 'drop'"):
+        stream.update([[1.0]], invalid="skip")
+    stream.update([[1.0]], invalid="error")
+    stream.close_period()
+
+
+def test_a_period_without_a_record_is_told_to_the_curator_alone(
+    stream: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["stream", "publish", "s.secret", "--period", "2", "--json"]) == 0
+    out, told = capsys.readouterr()
+    assert told.startswith("WARNING: no record was counted in period 2") and "(do not publish this)" in told
+    assert "no record" not in out and "no record" not in scumble.load("out/total-00002.scumble")._repr_html_()
+    assert main(["stream", "publish", "s.secret", "--period", "2"]) == 0, "again, which does nothing"
+    assert main(["stream", "append", "s.secret", "day.csv", "--batch", "more"]) == 0
+    assert main(["stream", "publish", "s.secret"]) == 0
+    assert "WARNING" not in capsys.readouterr().err

@@ -95,9 +95,13 @@ def bounds(text: str) -> dict[str, tuple[Any, Any]] | tuple[float, float]:
     """0:100 for all columns, or age=0:100,seen=2024-01-01:2024-12-31"""
     if "=" in text or ":" not in text:
         return _ranges(text, _bound)
+    from scumble.checks import LARGEST
+
     low, high = ranges(f"all={text}")["all"]
     if not low < high:
         raise argparse.ArgumentTypeError(f"must have low below high, got {text}")
+    if not all(isinstance(side, str) or abs(side) <= LARGEST for side in (low, high)):
+        raise argparse.ArgumentTypeError(f"must lie between -1e300 and 1e300, got {text}")
     return low, high
 
 

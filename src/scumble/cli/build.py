@@ -107,11 +107,21 @@ def run(args: argparse.Namespace) -> int | None:
         print_json({"out": args.out, "bytes": size, **facts(release)})
     elif args.out != "-":
         apart = " No pair of columns was counted together." if _all_apart(release) else ""
-        about = f"{release.privacy}.{apart}{misnamed(args.out)} Next: scumble info {args.out}"
+        about = f"{release.privacy}.{apart}{_guessed(args)}{misnamed(args.out)} Next: scumble info {args.out}"
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {about}")
     if few := too_few(facts(release)):
         say(args, f"Note: {few}. Hint: next time a larger --epsilon, fewer columns, or more records.")
     return None
+
+
+def _guessed(args: argparse.Namespace) -> str:
+    """With classes, or noise first, the size is planned before anything is counted, for a number of records."""
+    from scumble.planning import DEFAULT_RECORDS
+
+    beforehand = args.schema is None and (args.label is not None or args.noise_first)
+    if not beforehand or args.n is not None or args.rows is not None or args.buckets is not None:
+        return ""
+    return f" Its size was planned for {DEFAULT_RECORDS:,} records; --n says how many there are, if that is public."
 
 
 def _all_apart(release: Any) -> bool:

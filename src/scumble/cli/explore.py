@@ -59,11 +59,29 @@ def run(args: argparse.Namespace) -> None:
         units=units,
     )
     if args.export:
-        with waiting(args.quiet, "Working out the page …"):
+        with waiting(args.quiet, WORKING):
             size = export(exhibit, args.export)
+        tell_lost(args, exhibit)
         say(args, f"Wrote {args.export} ({human_bytes(size)}). It holds the release and needs nothing else.")
         return
     serve(args, exhibit)
+
+
+WORKING = "Working out the page …"
+
+
+def tell_lost(args: argparse.Namespace, exhibit: Any) -> None:
+    """Whoever has the table knows where to look, if a search of the release does not find it."""
+    from scumble.cli.output import say
+
+    lost = [column.name for column in getattr(exhibit, "columns", ()) if getattr(column, "lost", False)]
+    if lost:
+        example = ",".join(f"{name}=LOW:HIGH" for name in lost)
+        say(
+            args,
+            "A search has found no place that stands out of the noise, so the page opens around zero, where it knows "
+            f"of nothing. Hint: --range {example}.",
+        )
 
 
 def side_by_side(*paths: str) -> dict[str, object]:
@@ -96,6 +114,7 @@ def serve(args: argparse.Namespace, exhibit: object) -> None:
     import webbrowser
 
     from scumble.cli.output import say
+    from scumble.cli.progress import waiting
     from scumble.explore import Server
 
     with Server(exhibit, args.host, args.port, args.allow_host) as server:  # type: ignore[arg-type]
@@ -104,7 +123,9 @@ def serve(args: argparse.Namespace, exhibit: object) -> None:
         sys.stdout.flush()
         say(args, f"{what}. Stop it with Ctrl-C.")
         if not args.api:
-            server.html()  # made before anybody waits for it in a browser
+            with waiting(args.quiet, WORKING):
+                server.html()  # made before anybody waits for it in a browser
+            tell_lost(args, exhibit)
             if not args.no_browser:
                 webbrowser.open(server.url)
         try:

@@ -37,6 +37,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.errors import MergeError, ParameterError
     from scumble.loading import NO_MERGED_TABLES, merge, sketch_in
     from scumble.release import Release, merge_releases
+    from scumble.show.cards import twice
     from scumble.show.wording import human_bytes
 
     containers = [files.read(path, expect=("secret", *files.RELEASES)) for path in args.files]
@@ -78,9 +79,8 @@ def run(args: argparse.Namespace) -> None:
         size = write_release(result, args.out)
     if args.out != "-":
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {result.privacy}.{misnamed(args.out)}")
-    if not (args.disjoint or args.overlapping) and len(containers) > 1:
-        say(
-            args,
-            f"The {len(containers)} releases are taken to be of the same records, so their budgets add up. Hint: if no "
-            "record is in two of them, --disjoint records; if no person is, --disjoint persons.",
-        )
+    if args.disjoint is None and len(containers) > 1:
+        meant = "declared" if args.overlapping else "taken"
+        hint = "if no record is in two of them, --disjoint records; if no person is, --disjoint persons"
+        said = f"The {len(containers)} releases are {meant} to be of the same records, so their budgets add up; "
+        say(args, f"{said}{twice(len(containers))}.{'' if args.overlapping else f' Hint: {hint}.'}")

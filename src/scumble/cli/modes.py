@@ -32,6 +32,7 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.checks import by_column
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, one_release, remarked, say
+    from scumble.cli.progress import waiting
     from scumble.machine.later import pa
     from scumble.schema.kinds import bounds_by, values
     from scumble.tables.beside import free
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.learn.modes import HINTED, PrivateModes  # needs scikit-learn: a file that has no modes is told first
 
     names = column_names(release)
-    with remarked() as remarks:
+    with remarked() as remarks, waiting(args.quiet, "Looking for modes …"):
         model = PrivateModes.from_release(
             release,
             bounds=by_column(bounds_by(release.kinds, args.bounds), names),

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.privacy.exact import show
     from scumble.schema.declarations import KINDS
     from scumble.show import plots
-    from scumble.show.wording import SPREAD, decided_later, human_bytes
+    from scumble.show.wording import SPREAD, decided_later, human_bytes, sized
 
     if args.schema is not None:
         size = "" if args.n is None else f" --n {args.n}"
@@ -111,7 +111,10 @@ def run(args: argparse.Namespace) -> None:
         f"epsilon  {'  '.join(f'{epsilon:>8g}' for epsilon in errors)}\n"
         f"error    {'  '.join(f'{error:>8.2%}' for error in errors.values())}\n"
     )
-    later = [] if chosen.denser is None else [decided_later(chosen.denser, chosen.denser_design, chosen.either)]
+    later = []
+    if chosen.denser is not None:
+        size = sized(chosen.shape or (chosen.rows,), chosen.design)
+        later = [decided_later(size, sized(chosen.denser, chosen.denser_design), chosen.either)]
     for sentence in filter(None, (spread, *later, chosen.sentence())):
         print(
             "\n".join(textwrap.wrap(sentence.replace(" %", "\N{NO-BREAK SPACE}%"), 100)).replace(

@@ -223,13 +223,15 @@ def _remarks(points: Any, release: Any) -> list[list[str]]:
 def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:
     """The answer at one point, for people."""
     from scumble.cli.digits import told
+    from scumble.show.cards import number_with_error
 
     (low,), (high,) = release.interval(points, confidence)
     (total,), (density,) = release.kernel_sum(points), release.density(points)
     of = "" if name is None else f"{name}: "
     number, lower, upper = told(*(max(float(one), 0.0) for one in (total, low, high)))  # nobody counts below none
     records = "record" if number == "1" else "records"
-    return f"{of}{number} {records} near ({lower} to {upper}, {confidence:.0%}); density {density:.4g}"
+    among = "" if name is None else f" of about {number_with_error(release.count, release.count_standard_error)}"
+    return f"{of}{number} {records} near ({lower} to {upper}, {confidence:.0%}){among}; density {density:.4g}"
 
 
 def _answers(points: Any, name: Any, release: Any, confidence: float, *, short: bool) -> dict[str, Any]:

@@ -36,6 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("act", choices=list(ACTS), help=acts)
     parser.add_argument("stream", nargs="?", help="the stream's SECRET file; for window, the folder it publishes into")
     shared.source(parser, schema=False)
+    parser.set_defaults(invalid=None)  # append: as the stream was started
     number = shared.Whole(1, 10_000)
     periods = parser.add_argument_group("periods (public)")
     periods.add_argument("--periods", type=number, help="start, plan: the most that there will be")
@@ -114,14 +115,15 @@ def _size(args: argparse.Namespace) -> dict[str, Any]:
     """What the sketch of each period is."""
     from scumble.schema.declarations import KINDS
 
-    names = ("columns", "rows", "buckets", "seed", "design", "bounds", *KINDS, "invalid")
-    return {name: getattr(args, name) for name in names}
+    names = ("columns", "rows", "buckets", "seed", "design", "bounds", *KINDS)
+    return {**{name: getattr(args, name) for name in names}, "invalid": args.invalid or "error"}
 
 
 def _start(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.kernels import kernel_from
     from scumble.cli.output import print_json, say, secret_out, tell_weak
+    from scumble.cli.progress import waiting
     from scumble.privacy.budget import Budget
     from scumble.privacy.exact import show
     from scumble.streams.state import State
@@ -138,18 +140,19 @@ def _start(args: argparse.Namespace) -> None:
     tell_weak(args, Budget.of(**asked))
     State(args.stream).begin()
     kernel = kernel_from(args, args.columns)
-    stream = Stream(
-        kernel,
-        periods=args.periods,
-        method=args.method,
-        **_size(args),
-        person_column=args.person_column,
-        folder=args.folder,
-        **{name: getattr(args, name) for name in ("ledger", "dataset", "part")},
-        **asked,
-    )
-    stream.save(args.stream)
-    stream.close()
+    with waiting(args.quiet, "Drawing the noise of the first period …"):
+        stream = Stream(
+            kernel,
+            periods=args.periods,
+            method=args.method,
+            **_size(args),
+            person_column=args.person_column,
+            folder=args.folder,
+            **{name: getattr(args, name) for name in ("ledger", "dataset", "part")},
+            **asked,
+        )
+        stream.save(args.stream)
+        stream.close()
     if args.json:
         print_json(
             {"stream": stream.identity, "epsilon": float(show(stream.privacy.epsilon)), **stream.expected.to_dict()}
@@ -177,7 +180,7 @@ def _append(args: argparse.Namespace) -> None:
         if args.period is not None and args.period > opened:
             raise ParameterError(f"Period {opened} is open, not {args.period}. Hint: publish it first.")
         reading = {key: getattr(args, key) for key in ("table", "query", "format", "delimiter", "decimal", "encoding")}
-        if not stream.update(args.source, batch=name, **reading):
+        if not stream.update(args.source, batch=name, invalid=args.invalid, **reading):
             say(args, "This batch was counted before; nothing was done.")
             return
         stream.save()
@@ -190,13 +193,15 @@ def _append(args: argparse.Namespace) -> None:
 
 def _publish(args: argparse.Namespace) -> None:
     from scumble.cli.output import print_json, say
+    from scumble.cli.progress import waiting
     from scumble.continual.published import name_of
     from scumble.show.cards import facts
 
     stream = _open(args)
     try:
         opened = stream.periods + 1
-        release = stream.close_period(args.period)
+        with waiting(args.quiet, "Publishing the period, and drawing the noise of the next …"):
+            release = stream.close_period(args.period)
         assert release.stream is not None
         path = os.path.join(str(stream.folder), name_of(release.stream.last))
         again = args.period is not None and args.period < opened
@@ -206,6 +211,8 @@ def _publish(args: argparse.Namespace) -> None:
             say(args, f"Period {args.period} was published before, as {path}; nothing was done.")
         elif not args.json:
             say(args, f"Wrote {path}: periods 1 to {release.stream.last}, {release.privacy}.")
+        for line in stream.told:
+            say(args, line)
     finally:
         stream.close()
 

@@ -19,3 +19,5 @@ class Column:
     """What its numbers stand for, where that was declared: whole, date, time or boolean."""
     code: dict[str, Any] | None = None
     """The numbers that the releases of a model have for its cells; None where they are the cells themselves."""
+    lost: bool = False
+    """Whether the range is a guess, since no search has found where the records are."""

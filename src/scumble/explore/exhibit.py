@@ -120,7 +120,7 @@ class Exhibit:
             for name, role in zip(self.names, kinds, strict=True)
         ]
         missing = any(role == "number" and name not in given for name, role in zip(self.names, kinds, strict=True))
-        found = self._ranges(others) if missing else [None] * len(kinds)
+        found, there = self._ranges(others) if missing else ([None] * len(kinds), True)
         return [
             Column(
                 name,
@@ -129,20 +129,23 @@ class Exhibit:
                 tuple(values.get(name, ())),
                 units.get(name, ""),
                 self.kinds.get(name),
+                lost=role == "number" and name not in given and not there,
             )
             for name, role, spread in zip(self.names, kinds, found, strict=True)
         ]
 
-    def _ranges(self, others: list[Any]) -> list[Any]:
-        """What to draw: a model's public bounds; else of all classes together."""
+    def _ranges(self, others: list[Any]) -> tuple[list[Any], bool]:
+        """What to draw: a model's public bounds; else of all classes together that were found. And if any was."""
         bounds = getattr(self.model, "bounds_", None)
         if bounds is not None:
-            return [(float(low), float(high)) for low, high in zip(*bounds, strict=True)]
-        parts = [ranging.find(release, others) for release in self.releases.values()]
+            return [(float(low), float(high)) for low, high in zip(*bounds, strict=True)], True
+        searched = [ranging.find(release, others) for release in self.releases.values()]
+        there = any(found for _, found in searched)
+        parts = [ranges for ranges, found in searched if found or not there]
         return [
             None if side[0] is None else (min(s[0] for s in side), max(s[1] for s in side))
             for side in zip(*parts, strict=True)
-        ]
+        ], there
 
     @cached_property
     def info(self) -> dict[str, Any]:

@@ -118,6 +118,8 @@ class PairExhibit:
 
 
 def _joined(one: Column, other: Column) -> Column:
-    if one.range is None or other.range is None:
+    if one.range is None or other.range is None or other.lost:
         return one
+    if one.lost:
+        return other
     return replace(one, range=(min(one.range[0], other.range[0]), max(one.range[1], other.range[1])))

@@ -38,25 +38,30 @@ def roles(release: Release) -> list[str]:
     return [found[name] for name in names]
 
 
-def find(release: Release, others: Sequence[Any]) -> list[Range | None]:
-    """A range for each numeric column. `others` holds a value for each other column, or None where none is known."""
+def find(release: Release, others: Sequence[Any]) -> tuple[list[Range | None], bool]:
+    """A range for each numeric column, and whether that is where the release has records as far as is known.
+
+    `others` holds a value for each other column, or None where none is known. A search over many columns may find
+    nothing that stands out of the noise: then the ranges are a few units around zero, as good as any other place.
+    """
     kinds = roles(release)
     numeric = [j for j, role in enumerate(kinds) if role == "number"]
     out: list[Range | None] = [None] * release.dimensions
     if release.bounds is not None:
         for j in numeric:
             out[j] = (float(release.bounds[0][j]), float(release.bounds[1][j]))
-        return out
+        return out, True
     units = _units(release)
+    there = True
     searched = [j for j in numeric if units[j] is not None]
     for j in numeric:
         out[j] = _known(release, j) or (-1.0, 1.0)
     if searched and all(kinds[j] in ("number", "any") or others[j] is not None for j in range(release.dimensions)):
-        low, high = _Search(release, searched, np.array([units[j] for j in searched]), out, others).extent()
+        low, high, there = _Search(release, searched, np.array([units[j] for j in searched]), out, others).extent()
         for k, j in enumerate(searched):
             if np.isfinite(high[k] - low[k]) and low[k] < high[k]:  # a file may ask for steps beyond all numbers
                 out[j] = rounded(low[k], high[k])
-    return out
+    return out, there
 
 
 def _units(release: Release) -> list[float | None]:
@@ -138,16 +143,19 @@ class _Search:
                 best, height = tried[top], float(sums[top])
         return best
 
-    def extent(self) -> tuple[np.ndarray, np.ndarray]:
+    def extent(self) -> tuple[np.ndarray, np.ndarray, bool]:
+        """From where to where it stands out of the noise, and whether it does."""
         top = self.peak()
         places = np.vstack([top, top + self._steps(CLOUD, 2.5)])
         table = self._table(places)
         sums, errors = self.release.kernel_sum(table), self.release.standard_error(table)
         there = places[(sums > SHARE * sums[0]) & (sums > ERRORS * errors)]
-        if len(there) < 20:  # nothing stands out: a few units around the best guess
-            return top - 5.0 * self.units, top + 5.0 * self.units
+        if sums[0] <= ERRORS * errors[0]:  # the highest of so many places is as high as that by noise alone
+            return -5.0 * self.units, 5.0 * self.units, False
+        if len(there) < 20:  # a few units around the best guess
+            return top - 5.0 * self.units, top + 5.0 * self.units, True
         low, high = np.quantile(there, [0.01, 0.99], axis=0)
-        return low - self.units, high + self.units
+        return low - self.units, high + self.units, True
 
 
 def rounded(low: float, high: float) -> Range:

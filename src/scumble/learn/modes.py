@@ -220,6 +220,7 @@ class PrivateModes(PrivateEstimator):
             np.clip(around, low, high, out=around)
             order = np.argsort(-self._sums(around.reshape(-1, d)).reshape(m, batch), axis=1)[:, : batch // 2]
             points = np.einsum("k,mkd->md", weights, np.take_along_axis(around, order[:, :, None], axis=1))
+            np.clip(points, low, high, out=points)  # of points at an edge, the mean may be rounded beyond it
         return points
 
     def _thinned(self, points: np.ndarray, *, least: float = 0.3, most: int = 20) -> np.ndarray:

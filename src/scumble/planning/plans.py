@@ -20,7 +20,7 @@ import numpy as np
 
 from scumble import checks, grid
 from scumble.design import DESIGNS
-from scumble.errors import parameter
+from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
 from scumble.privacy.budget import Budget
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE
@@ -141,7 +141,7 @@ def plan_within(
     if design == "grid" and sides is None:
         raise parameter("bounds", "given for a grid", bounds, "the least and the largest of each column, as is known.")
     if design == "grid" and reason:
-        raise parameter("design", "another than 'grid' here", design, f"A grid cannot serve: {reason}.")
+        raise ParameterError(f"`design` cannot be 'grid' here: {reason}. Hint: leave it out, and rows are hashed.")
     if density is None:
         density = typical_density(kernel) if reason or sides is None else _within(kernel, dimensions, sides, columns)
     shape = (n, dimensions, budget, kernel, density, design, rows, buckets)

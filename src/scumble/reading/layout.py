@@ -245,7 +245,7 @@ class Layout(ABC):
     # ---- what some can do ----
 
     def densest(self, release: Released) -> np.ndarray | None:
-        """One query, where the counters are heaviest; None if they have no place."""
+        """Queries where the counters are heaviest, and around it; None if they have no place."""
         return None
 
     def source(self, release: Released, bounds: Sides, rng: np.random.Generator) -> Source:

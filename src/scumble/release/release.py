@@ -185,6 +185,11 @@ class Release(Answers):
 
     # ---- merging ----
 
+    @property
+    def _summed(self) -> int:
+        """How many releases that may share records are added up here; 1 where no record can count twice."""
+        return len(self._parts) if self.privacy.combination == "overlapping" else 1
+
     def merge(self, other: Release, *, disjoint: Disjoint = None) -> Release:
         """A new release of both tables together; `disjoint` declares what they have in common.
 

@@ -79,3 +79,11 @@ def misnamed(label: str | None, rows: int, lost: int, empty: Sequence[str]) -> I
 def no_record_of(classes: Sequence[str]) -> str:
     """The line about classes without a record."""
     return f"WARNING: no record was counted of {', '.join(map(repr, classes))} {UNPUBLISHED}."
+
+
+def no_record_in(period: int) -> str:
+    """The line about a period without a record."""
+    return (
+        f"WARNING: no record was counted in period {period}, and what is published of it is noise alone. Hint: if some "
+        f"belong to it, they can still count in the next {UNPUBLISHED}."
+    )

@@ -78,22 +78,24 @@ def _shared(release: Shown) -> dict[str, Any]:
         "bounds": spec.bounds,
         "shape": spec.shape,
     }
+    if (summed := getattr(release, "_summed", 1)) > 1:
+        out["summed"] = summed
     return {**out, "expected_error": expected_error(release)}
 
 
 def expected_error(release: Shown) -> dict[str, float | None]:
     """The standard error to expect of a kernel sum, the noise's share alone, and the relative error that a plan tells.
 
-    That one is for queries like the records, of a density that the public parameters tell. `crowded` is the standard
-    error where the counters are heaviest, if they tell where that is.
+    That one is for queries like the records, of a density that the public parameters tell. `crowded` is the largest
+    standard error where the counters are heaviest and around it, if they tell where that is.
     """
     records = max(1, round(release.count))
     layout = release.spec.layout
     noise, error = layout.expected_error(release, records)
     density = layout.typical_density
     relative = layout.relative_error(release.counter_variance, records, density)
-    place = layout.densest(release)
-    crowded = None if place is None else max(error, float(release.standard_error(place)[0]))
+    places = layout.densest(release)
+    crowded = None if places is None else max(error, float(np.max(release.standard_error(places))))
     return {"noise": noise, "kernel_sum": error, "crowded": crowded, "density": density, "relative": relative}
 
 
@@ -221,13 +223,11 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
     if data["bounds"] is not None:
         out.append(("Bounds", _bounds(data)))
     out.append(("Kernel", _kernel_text(data["kernel"], data["columns"])))
-    error = data["count_standard_error"]
-    out.append(
-        ("Records", f"about {data['count']:,.0f}" + (f" ± {1.96 * error:,.0f} (95 %)" if error else " (public)"))
-    )
+    out.append(("Records", _records(data)))
     expected = data["expected_error"]
+    first = f"of {data['classes'][0]}, " if data["kind"] == "bundle" else ""
     queries = (
-        f"at a density of {expected['density']:.3g}, answers are off by {expected['relative']:.2%} on average"
+        f"{first}at a density of {expected['density']:.3g}, answers are off by {expected['relative']:.2%} on average"
         f"{_where_asked(expected)}. Each has its own error bar."
     )
     worth = words(expected["kernel_sum"], data["count"]) + (f". {few}" if (few := too_few(data)) else "")
@@ -239,12 +239,38 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
     ]
 
 
+def number_with_error(count: float, error: float) -> str:
+    """A noisy number of records, and how far it may be off; nobody counts below none.
+
+    >>> number_with_error(113.2, 35.4), number_with_error(500.0, 0.0), number_with_error(-3.1, 35.4)
+    ('113 ± 69', '500', '0 ± 69')
+    """
+    number = f"{max(count, 0.0):,.0f}"
+    return f"{number} ± {1.96 * error:,.0f}" if error else number
+
+
+def _records(data: dict[str, Any]) -> str:
+    """How many there are, and of a few classes how many of each."""
+    error = data["count_standard_error"]
+    told = f"about {number_with_error(data['count'], error)} {'(95 %)' if error else '(public)'}"
+    if 0 < len(each := data.get("counts", ())) <= LISTED:
+        parts = [f"{one['class']} {number_with_error(one['count'], one['count_standard_error'])}" for one in each]
+        told += f": {', '.join(parts)}"
+    return told + (f"; {twice(data['summed'])}" if "summed" in data else "")
+
+
+def twice(releases: int) -> str:
+    """What numbers of merged releases mean, if these may be of the same records."""
+    what, often = ("both", "twice") if releases == 2 else (f"all {releases}", f"{releases} times")
+    return f"all numbers are sums over {releases} releases, and a record that is in {what} counts {often}"
+
+
 def _where_asked(expected: dict[str, Any]) -> str:
     """The standard error of a kernel sum, and at which places it is that."""
     error = f"a standard error of about {many(expected['kernel_sum'], 'record', digits=3)}"
     if expected["crowded"] is None:
         return f", and a kernel sum has {error} there, more at denser places"
-    fullest = f"{plain_number(expected['crowded'], 3)} at the fullest cell"
+    fullest = f"up to {plain_number(expected['crowded'], 3)} in and around the fullest cell"
     return f"; a kernel sum has {error} at a random place within the bounds, {fullest}"
 
 
@@ -295,12 +321,16 @@ def _kernel_text(kernel: dict[str, Any], names: list[str] | None) -> str:
     for key, value in settings.items():
         if key != "columns" and isinstance(value, list) and len(value) == len(of):
             settings[key] = dict(zip(map(str, of), value, strict=True))
+        elif isinstance(value, dict):  # by name: in the order of the columns
+            settings[key] = dict(
+                sorted(value.items(), key=lambda one: [*of].index(one[0]) if one[0] in of else len(of))
+            )
     return f"{kernel['kernel']} ({', '.join(f'{key} {_value(value)}' for key, value in settings.items())})"
 
 
 def _value(value: object) -> str:
     if isinstance(value, dict):
-        return " ".join(f"{key}={_value(inner)}" for key, inner in value.items())
+        return ", ".join(f"{key}={_value(inner)}" for key, inner in value.items())
     if isinstance(value, list):
         return f"({', '.join(map(_value, value))})" if len(value) <= LISTED else f"of {many(len(value), 'column')}"
     return plain_number(value) if isinstance(value, float) else str(value)

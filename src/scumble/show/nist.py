@@ -135,8 +135,10 @@ def _use(facts: dict[str, Any]) -> list[Point]:
         Point(
             level,
             "Statistical bias",
-            "sums and counts straight from the counters are unbiased; whatever is clipped, smoothed or fitted to be "
-            "readable is not, and small groups suffer most. Bias that is in the data stays in the release.",
+            "sums and counts straight from the counters are unbiased under the noise, but for where records lie in "
+            "the cells of a grid (a kernel sum at a place that many share is too low); whatever is clipped, smoothed "
+            "or fitted to be readable is not, and small groups suffer most. Bias that is in the data stays in the "
+            "release.",
         ),
         Point(
             level,

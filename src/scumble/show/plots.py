@@ -118,7 +118,8 @@ def density(
         across_and_up = sorted(view.free, key=lambda name: shading.upward(name, *view.ranges[name]))
         image = draw_map(axes, view, *across_and_up, points=_POINTS_2D, log=log)
         figure.colorbar(image, ax=axes, label="density (mean kernel value)")
-        figure.supxlabel("pale: may be nothing", fontsize=8, color=FAINT)
+        if shading.has_pale(image.get_array()):
+            figure.supxlabel("pale: may be nothing", fontsize=8, color=FAINT)
     else:
         figure = _pairs(view, confidence, log)
     lines = (title if title is not None else view.title()).splitlines()
@@ -233,7 +234,7 @@ def draw_map(
 ) -> Any:
     """Two columns: a heat map, faded where noise drowns it; contours where the density stands clear of its error.
 
-    Gives what a colour bar needs.
+    Gives what a colour bar needs; its array is how much of its colour each place has.
     """
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
@@ -258,7 +259,9 @@ def draw_map(
     for axis, name in ((axes.xaxis, first), (axes.yaxis, second)):
         shading.as_dates(axis, view.kinds.get(name), view.ranges[name])
     plain(axes, grid=False)
-    return ScalarMappable(norm, cmap)
+    drawn = ScalarMappable(norm, cmap)
+    drawn.set_array(shading.strength(values, error))
+    return drawn
 
 
 def _pairs(view: Any, confidence: float, log: bool) -> Any:

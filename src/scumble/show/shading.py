@@ -46,6 +46,11 @@ def strength(value: np.ndarray, error: np.ndarray) -> np.ndarray:
     return share
 
 
+def has_pale(share: np.ndarray) -> bool:
+    """Whether some place has less than all of its colour."""
+    return bool(np.any(share < 1.0))
+
+
 def scale(values: np.ndarray, error: np.ndarray, log: bool) -> tuple[Any, np.ndarray]:
     """A matplotlib norm for densities, and the levels of contours that stand clear of their error."""
     from matplotlib.colors import LogNorm, Normalize

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from scumble.privacy.budget import weakness
@@ -62,7 +63,8 @@ def human_bytes(count: float) -> str:
 
 SPREAD = (
     "Records are taken to lie evenly over the middle third of the bounds. Real ones crowd in places: there more are "
-    "near, and the error is a smaller part of them; elsewhere it is a larger one."
+    "near, and noise is a smaller part of them; elsewhere it is a larger one. Where many share one place the error "
+    "grows with them: nobody knows where in its cell that is."
 )
 """What a plan within bounds, and a rehearsal, know of records."""
 UNKNOWN_SPREAD = (
@@ -71,14 +73,16 @@ UNKNOWN_SPREAD = (
 )
 
 
-def decided_later(denser: tuple[int, ...], design: str | None, either: bool) -> str:
-    """That a size is foretold only; `denser` are the cells along each axis, or the rows, of denser records.
+def sized(sides: Sequence[int], design: str | None) -> str:
+    """The cells along each axis of a grid, or the rows."""
+    return f"{' × '.join(f'{side:,}' for side in sides)} {'cells' if design == 'grid' else 'rows'}"
 
-    With `either`, so is the design.
-    """
-    size = f"{' × '.join(f'{side:,}' for side in denser)} {'cells' if design == 'grid' else 'rows'}"
+
+def decided_later(told: str, denser: str, either: bool) -> str:
+    """That the size `told` is foretold only; `denser` is that of denser records. With `either`, so is the design."""
+    size = "the same" if told == denser else f"about {denser}"
     what = "Grid or rows, and the size, are estimates: they are" if either else "The size is an estimate: it is"
     return (
         f"{what} decided after counting, by noisy numbers. If records crowd, ten times as many near each other, it "
-        f"comes to about {size}."
+        f"comes to {size}."
     )

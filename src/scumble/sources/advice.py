@@ -19,6 +19,8 @@ SKEWED = 10.0
 """A column whose bounds are so many times as many bandwidths wide as another's decides alone what is near."""
 NARROW = 200.0
 """Bounds of so many bandwidths: hardly two records are near each other."""
+WIDER = 3
+"""Columns up to which hashed rows have wider intervals than a grid, with ε alone; of so many, if records are many."""
 BLURRED = 1.0
 """Bounds of a bandwidth: all records are near each other."""
 
@@ -67,13 +69,17 @@ def advice(
     drops: bool = False,
     kinds: Mapping[str, str] = MappingProxyType({}),
     shape: Sequence[int] | None = None,
+    pure: bool = True,
 ) -> list[str]:
-    """What is probably not meant, the costliest first; each with what to do. `shape` are the cells of a grid."""
+    """What is probably not meant, the costliest first; each with what to do.
+
+    `shape` are the cells of a grid, and the budget is `pure` without a δ.
+    """
     wide = widths(kernel, columns, bounds)
     return [
         *_scales(kernel, columns, wide),
         *_bandwidths(wide),
-        *_bounds(kernel, columns, bounds),
+        *_bounds(kernel, columns, bounds, pure),
         *_steps(kernel, columns, bounds, kinds, shape or ()),
         *_powers(kernel),
         *_classes(label, classes, drops),
@@ -122,12 +128,18 @@ def _bandwidths(wide: Mapping[str, float]) -> list[str]:
     return []
 
 
-def _bounds(kernel: Kernel, columns: Sequence[str], bounds: Any) -> list[str]:
+def _bounds(kernel: Kernel, columns: Sequence[str], bounds: Any, pure: bool) -> list[str]:
+    """With a δ, or of many columns, rows may well have the narrower intervals."""
     if bounds is not None or grid.supports(kernel, len(columns), columns) is not None:
         return []
     example = ",".join(f"{name}=LOW:HIGH" for name in reaches(kernel, columns))
+    axes = len(kernel.which(len(columns), columns))
+    costs = "mostly larger than a grid's, and pictures and samples must be told where to look"
+    if pure and axes <= WIDER:
+        costs = "larger, and intervals are several times wider than a grid's"
+        costs += ", if records are many" if axes == WIDER else ""
     return [
-        "No bounds: rows are hashed, the file is larger and intervals are several times wider than a grid's. "
+        f"No bounds: rows are hashed, the file is {costs}. "
         f"Hint: --bounds {example} (bounds=), from what is known without the data."
     ]
 

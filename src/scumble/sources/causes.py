@@ -7,7 +7,7 @@ cannot be counted. The numbers go to the curator's terminal, and into nothing th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,19 @@ def bad_cells(batch: pa.RecordBatch, spec: Spec | TableSpec) -> Found:
         _, bad = factor.read(table, which)
         found |= {spec.columns[j]: mask for j, mask in zip(which[: bad.shape[1]], bad.T, strict=True)}
     return {key: mask for name in spec.columns for key, mask in without_value(batch, name, found.get(name)).items()}
+
+
+def too_large(batch: pa.RecordBatch, spec: Spec, bad: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Of the columns with bad cells, those that have numbers among them, and the most that is counted of each."""
+    table = Table.of(spec.declared(batch), columns=spec.columns, dimensions=spec.dimensions)
+    found = {}
+    for factor in spec.kernel.factors:
+        which = factor.which(table.width, spec.columns) if factor.reads == "number" else []
+        for j, limit in zip(which, factor._limits(spec.columns, which) if which else (), strict=True):
+            name = (spec.columns or ())[j]
+            if name in bad and np.isfinite(table.numeric([j])[bad[name], 0]).any():
+                found[name] = float(limit)
+    return found
 
 
 def without_value(batch: pa.RecordBatch, name: str, bad: np.ndarray | None) -> Found:

@@ -55,9 +55,9 @@ class Build:
         self.running = sorted_out(Running, options)
         self.declared = Declarations.taken(options)
         self.size = sorted_out(Size, options)
-        self.size = replace(self.size, bounds=self.declared.bounds(self.size.bounds))
         self.groups = sorted_out(Groups, options)
         labels = self.groups.labels(boolean=self.declared.drop(self.groups.label) == "boolean")
+        self.size = replace(self.size, bounds=self.declared.bounds(self.size.bounds))
         self.views = sorted_out(Views, options)
         self.views.require_alone(kernel, columns, self.size, self.groups)
         schema = self.views.schema

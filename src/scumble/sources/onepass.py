@@ -14,7 +14,7 @@ from scumble.machine.interrupts import PatientInterrupts
 from scumble.machine.later import pa
 from scumble.schema.kinds import read_as, unread
 from scumble.schema.spelling import numbers_read, others
-from scumble.sources.causes import BAD_CELL, BEYOND, bad_cells
+from scumble.sources.causes import BAD_CELL, BEYOND, bad_cells, too_large
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.crew import Crew
 from scumble.sources.source import Piece, Source, row_bits
@@ -198,6 +198,9 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
             column, each = spec.schema[refused[0]], "each cell is" if refused[0] in whole else "cells are"
             why, reads = column.refused(source.decimal), others(column.kind, source.decimal)
             hint = f"in {refused[0]!r} {each} missing or {why}: {hint}{reads}"
+    elif large := too_large(batch, spec, said):
+        what = f"missing, not a number or beyond {min(large.values()):.3g} in size"
+        hint = f"so large a number, as in {next(iter(large))!r}, cannot be counted: {hint}"
     elif spec.kinds.keys() & bad.keys():
         what = unread(map(spec.kinds.get, bad))
         written = [read_as(spec.kinds.get(name), source.decimal) for name in (*whole, *said)]

@@ -23,7 +23,7 @@ from scumble.planning.later import Choice, Menu
 from scumble.planning.plans import COUNTER_BYTES, file_bytes
 from scumble.privacy.account import Account
 from scumble.privacy.budget import unenforced
-from scumble.show.wording import SPREAD, UNKNOWN_SPREAD, decided_later, human_bytes
+from scumble.show.wording import SPREAD, UNKNOWN_SPREAD, decided_later, human_bytes, sized
 from scumble.sources import madeup
 from scumble.sources.advice import advice, deciding
 from scumble.sources.tableadvice import (
@@ -196,7 +196,7 @@ def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:
 
 
 def _advice(job: Build, spec: Spec) -> list[str]:
-    about: dict[str, Any] = {"classes": job.tally.classes, "label": job.groups.label}
+    about: dict[str, Any] = {"classes": job.tally.classes, "label": job.groups.label, "pure": job.budget.pure}
     about |= {"kinds": spec.kinds, "shape": spec.shape}
     return advice(spec.kernel, list(spec.columns or ()), job.size.bounds, **about, drops=job.running.invalid == "drop")
 
@@ -236,7 +236,7 @@ def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
         places=places,
         decides=deciding(spec.kernel, columns, bounds),
         advice=tuple(_advice(job, spec)),
-        later=_later(job, counted, each) if job.tally.sketches[0].planned else "",
+        later=_later(job, counted, spec, each) if job.tally.sketches[0].planned else "",
         spread=UNKNOWN_SPREAD if bounds is None else SPREAD,
     )
 
@@ -261,10 +261,11 @@ def _table_bytes(spec: TableSpec, cells: int) -> int:
     return COUNTER_BYTES * (sum(spec.lengths[: spec.singles]) + cells + groups) + header
 
 
-def _later(job: Build, counted: Spec, n: int) -> str:
+def _later(job: Build, counted: Spec, spec: Spec, n: int) -> str:
     menu = Menu(counted, job.budget, job.tally.sketches[0].planned)
     denser = menu.denser(n, counted.layout.typical_density)
-    return decided_later(denser.shape or (denser.rows,), denser.design, menu.either)
+    told, crowded = (sized(one.shape or (one.rows,), one.design) for one in (spec, denser))
+    return decided_later(told, crowded, menu.either)
 
 
 def _by_class(classes: int) -> str:

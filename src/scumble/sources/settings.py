@@ -120,7 +120,7 @@ class Groups:
         if self.label is None and self.classes is None:
             return
         if self.label is None:
-            raise ParameterError("`classes` needs `label`, the column that holds them (--label).")
+            raise ParameterError("`classes` needs `label`, the column that holds them.")
         if self.classes is not None:
             Labels(self.label, self.classes)  # refused before the source is opened
 

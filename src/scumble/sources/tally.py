@@ -21,7 +21,7 @@ from scumble.schema.kinds import read_as
 from scumble.schema.strays import Strays
 from scumble.schema.told import NO_CLASS, currencies, left_out, many_unread, misnamed, private, repeated, undecoded
 from scumble.sketch import Readings, Sketch
-from scumble.sources.causes import NO_PERSON, Causes, bad_cells
+from scumble.sources.causes import NO_CELL, NO_PERSON, Causes, bad_cells
 from scumble.sources.causes import Found as Bad
 from scumble.sources.labels import Labels
 from scumble.sources.people import PersonLimit
@@ -29,6 +29,7 @@ from scumble.sources.source import BATCH_ROWS, Position, Source
 from scumble.sources.strays import beyond_grid, declared
 from scumble.spec import Spec
 from scumble.tables import Table
+from scumble.tables.cells import there
 from scumble.tabular.sketch import Levels, TableSketch
 from scumble.tabular.spec import TableSpec
 
@@ -324,8 +325,11 @@ class Tally:
         if not known.all():
             if self.options.get("invalid", "error") == "error":
                 raise UnknownClass(labels.column, int((~known).sum()), int(np.argmin(known)))
-            self.unknown += int((~known).sum())
-            self.causes.add(NO_CLASS, labels.column, int((~known).sum()))
+            rows = np.flatnonzero(~known)
+            named = int(np.count_nonzero(there(batch[labels.column], rows)))
+            self.unknown += len(rows)
+            self.causes.add(NO_CLASS, labels.column, named)
+            self.causes.add(NO_CELL, labels.column, len(rows) - named)
         rest = batch.drop_columns([labels.column])
         before = self.dropped_rows
         for place, sketch in enumerate(self.sketches):

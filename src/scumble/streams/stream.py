@@ -27,6 +27,7 @@ from scumble.privacy.exact import Number
 from scumble.release import Release, Span
 from scumble.releasing.periods import Nodes, begin
 from scumble.releasing.spending import require_public_count, spend_in_stream
+from scumble.schema.told import no_record_in
 from scumble.sketch import Sketch
 from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
 from scumble.spec import Spec
@@ -202,7 +203,7 @@ class Stream:
 
     # ---- counting ----
 
-    def update(self, X: object, *, batch: str | None = None, **reading: Any) -> bool:
+    def update(self, X: object, *, batch: str | None = None, invalid: str | None = None, **reading: Any) -> bool:
         """Count records in the open period; gives whether they were counted.
 
         Parameters
@@ -212,6 +213,8 @@ class Stream:
         batch : str or None
             A name for these records. A batch whose name was counted before is passed over: so a run that is repeated
             after a crash counts each batch once.
+        invalid : {"error", "drop"} or None
+            What to do with rows whose cells are missing, infinite or unreadable; None: as the stream was begun.
         reading : object
             `format`, `delimiter`, `encoding`, `table`, `query` of :func:`scumble.build`.
 
@@ -224,16 +227,29 @@ class Stream:
             self._told = []
             if name in self._batches:
                 return False
-            part, told = counted(self._sketch, X, reading, self._person, self._people)
+            like = self._sketch if invalid in (None, self._sketch._invalid) else self._with(invalid)
+            part, told = counted(like, X, reading, self._person, self._people)
             self._add(part)
             self._told = told
             if name is not None:
                 self._batches.add(name)
             return True
 
+    def _with(self, invalid: str | None) -> Sketch:
+        """A sketch like that of the period, but for what it does with bad rows; refused where their number is public.
+
+        That this stream may lack records is remembered before the first of them is read.
+        """
+        like = Sketch.from_spec(self.spec, **{**self.counting, "invalid": invalid})
+        require_public_count(self.privacy, [like.secret])
+        self._sketch.secret.drops |= like.secret.drops
+        return like
+
     @property
     def told(self) -> list[str]:
-        """What the curator must know of the last `update`: rows left out, and cells counted where they do not stand.
+        """What the curator must know of the last `update` or `close_period`.
+
+        Rows left out, cells counted where they do not stand; a period without a record.
 
         As private as the records: it belongs in nothing that is kept.
         """
@@ -312,6 +328,7 @@ class Stream:
                 )
             self._require_period()
             require_public_count(self.privacy, [self._sketch.secret])
+            self._told = [] if self._sketch.secret.counts.any() else [no_record_in(self._closed + 1)]
             with self._half_way("close_period"):
                 numbers = self._nodes.exact(self._sketch.secret)
                 self._most += int(self._sketch.secret.counts.max())

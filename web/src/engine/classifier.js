@@ -4,6 +4,8 @@ import { TILE } from "./hasher.js";
 import { cut } from "./rows.js";
 
 const places = new Int32Array(TILE);
+const DOUBT = 2; // standard errors that are allowed for
+const CLEAR = 5; // and by which some class must rise above nothing: of the many places of a map, noise passes fewer
 
 export class Classifier {
   // `bundles`: each the readers of the classes in the order of `classes`, and their counts; under the rule "ferns" also
@@ -13,13 +15,13 @@ export class Classifier {
   }
 
   // (n × classes) probabilities, class after class within a record; and (n) how probable the most probable class is at
-  // least: if its density were two standard errors lower, and those of the others as much higher.
+  // least: if its density were two standard errors lower, and those of the others as much higher. Where the densities of
+  // all classes drown in their noise nothing is known, and that is 0.
   answers(table) {
     const k = this.classes.length;
     const inside = this.#clipped(table);
     const ferns = this.rule === "ferns";
-    const probabilities = ferns ? this.#ferns(inside) : this.#densities(inside, 0);
-    const [low, high] = ferns ? [null, null] : [this.#densities(inside, -2), this.#densities(inside, 2)];
+    const { probabilities, low, high, clear } = ferns ? { probabilities: this.#ferns(inside) } : this.#densities(inside);
     const least = new Float64Array(table.n);
     for (let i = 0; i < table.n; i++) {
       const z = this.#normal(probabilities.subarray(k * i, k * i + k));
@@ -28,7 +30,7 @@ export class Classifier {
       if (ferns) continue;
       const doubted = high.subarray(k * i, k * i + k);
       doubted[best] = low[k * i + best];
-      least[i] = Math.min(least[i], this.#normal(doubted)[best]);
+      least[i] = clear[i] ? Math.min(least[i], this.#normal(doubted)[best]) : 0;
     }
     return { probabilities, least };
   }
@@ -74,21 +76,28 @@ export class Classifier {
     return out;
   }
 
-  // Logarithms of the classes' densities, moved by so many standard errors.
-  #densities(table, errors) {
+  // Logarithms of the classes' densities; the same if they were lower, or higher; and where one of them is clear.
+  #densities(table) {
     const k = this.classes.length;
-    const out = new Float64Array(table.n * k);
+    const [probabilities, low, high] = Array.from({ length: 3 }, () => new Float64Array(table.n * k));
+    const clear = new Uint8Array(table.n);
     for (const { readers, counts } of this.bundles) {
       readers.forEach((reader, c) => {
         const { value, noise, hashing, caution } = reader.read(table);
+        const density = (sum) => Math.log(Math.max(sum, 0.5) / Math.max(counts[c], 1)) / this.bundles.length;
         for (let i = 0; i < table.n; i++) {
-          const moved = value[i] + errors * Math.sqrt(noise[i] + caution * caution * hashing[i]);
-          out[i * k + c] += Math.log(Math.max(moved, 0.5) / Math.max(counts[c], 1)) / this.bundles.length;
+          const error = Math.sqrt(noise[i] + caution * caution * hashing[i]);
+          probabilities[i * k + c] += density(value[i]);
+          low[i * k + c] += density(value[i] - DOUBT * error);
+          high[i * k + c] += density(value[i] + DOUBT * error);
+          if (value[i] > CLEAR * error) clear[i] = 1;
         }
       });
     }
-    if (this.rule === "map") for (let i = 0; i < out.length; i++) out[i] += Math.log(this.priors[i % k]);
-    return out;
+    if (this.rule === "map")
+      for (const out of [probabilities, low, high])
+        for (let i = 0; i < out.length; i++) out[i] += Math.log(this.priors[i % k]);
+    return { probabilities, low, high, clear };
   }
 }
 

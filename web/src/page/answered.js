@@ -33,10 +33,11 @@ function densityColumns({ engine, classes }, table, confidence) {
 
 function classColumns(exhibit, table) {
   const { classes } = exhibit.classifier;
-  const chances = exhibit.engine.probabilities(table);
+  const found = exhibit.engine.classes(table);
+  const chances = found.probabilities;
   const column = (name, value) => ({ name, values: Array.from({ length: table.n }, (_, i) => value(i)) });
   return [
-    column("prediction", (i) => exhibit.verdict(chances, i).name),
+    column("prediction", (i) => exhibit.verdict(found, i).name),
     ...classes.map((label, c) => column(`probability_${label}`, (i) => chances[i * classes.length + c])),
   ];
 }

@@ -63,7 +63,7 @@ export class Drawing {
     cells[state.x] = x.values;
     const table = exhibit.engine.table(x.values.length, cells);
     if (state.show === "classes")
-      return { kind: "classCurve", x, probabilities: exhibit.engine.probabilities(table), done: true };
+      return { kind: "classCurve", x, ...exhibit.engine.classes(table), done: true };
     const curves = shownReleases(state).map((release) => ({
       release,
       found: exhibit.answers(release, table, state.confidence),

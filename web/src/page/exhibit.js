@@ -33,19 +33,13 @@ export class Exhibit {
     return this.answers(release, this.engine.table(1, cells), confidence);
   }
 
-  probabilitiesAt(cells) {
-    return this.engine.probabilities(this.engine.table(1, cells));
-  }
-
   // Whether the probability of a class is known with an allowance for errors: ferns have none.
   get allows() {
     return this.classifier.rule !== "ferns";
   }
 
-  // The most probable class at a point, how probable it is, and how probable at least.
   verdictAt(cells) {
-    const { probabilities, least } = this.engine.classes(this.engine.table(1, cells));
-    return { ...this.verdict(probabilities), least: least[0] };
+    return this.verdict(this.engine.classes(this.engine.table(1, cells)));
   }
 
   // What a release says of a region: {kind: "count" | "mean", value, lower, upper, ends}; `box`: column → [from, to].
@@ -62,11 +56,11 @@ export class Exhibit {
     return this.releases[release].divisor;
   }
 
-  // The most probable class of the i-th point, by name.
-  verdict(probabilities, i = 0) {
+  // The most probable class of the i-th point, by name, how probable it is, and how probable at least: 0 if not known.
+  verdict({ probabilities, least }, i = 0) {
     const { classes } = this.classifier;
     const { best, sure } = winner(probabilities, i, classes.length);
-    return { name: String(classes[best]), sure };
+    return { name: String(classes[best]), sure, least: least[i] };
   }
 
   // The name under which files of this release are downloaded.

@@ -48,7 +48,7 @@ function comparison(exhibit, state) {
       `${number(from[0])} to ${number(to[0])}`,
       recordsText(kernelSum[0], lower[0], upper[0]),
       k ? `${ratio(kernelSum[0], answers[0].kernelSum[0])} ×` : "1 ×",
-      ...(classifier ? [verdictText(exhibit.verdict(exhibit.probabilitiesAt(cells)))] : []),
+      ...(classifier ? [verdictText(exhibit.verdictAt(cells))] : []),
       button("Remove", () => unmark(state, k), { class: "quiet", "aria-label": `Remove mark ${letter}` }),
     ];
   });

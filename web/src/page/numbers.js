@@ -26,10 +26,10 @@ function tables(exhibit, state) {
   });
 }
 
-function curveTable(exhibit, { kind, x, probabilities, found, release }, caption) {
+function curveTable(exhibit, { kind, x, probabilities, least, found, release }, caption) {
   const rows = (headings, answer) =>
     tableOf(caption, [x.label, ...headings], spread(x, 21).map((i) => [x.text(x.values[i]), ...answer(i)]));
-  if (kind === "classCurve") return rows(["Class"], (i) => [verdictText(exhibit.verdict(probabilities, i))]);
+  if (kind === "classCurve") return rows(["Class"], (i) => [verdictText(exhibit.verdict({ probabilities, least }, i))]);
   const count = exhibit.countOf(release);
   return rows(["Density", "From", "To", "Records near"], (i) => [
     ...["density", "from", "to"].map((name) => number(found[name][i])),
@@ -37,9 +37,9 @@ function curveTable(exhibit, { kind, x, probabilities, found, release }, caption
   ]);
 }
 
-function mapTable(exhibit, { kind, x, y, probabilities, density, error }, caption) {
+function mapTable(exhibit, { kind, x, y, probabilities, least, density, error }, caption) {
   const answer = {
-    classMap: (i) => verdictText(exhibit.verdict(probabilities, i)),
+    classMap: (i) => verdictText(exhibit.verdict({ probabilities, least }, i)),
     map: (i) => `${number(density[i])} ± ${percent(error[i] / density[i])}`,
   }[kind];
   const across = spread(x, 7);

@@ -11,7 +11,7 @@ import { aspectOf } from "./geography.js";
 import { bar, fadeKey, greyKey, key } from "./legends.js";
 import { marginals } from "./marginals.js";
 import { packed, picture, ramp } from "./raster.js";
-import { DROWNED, faded } from "./shading.js";
+import { anyFaded, DROWNED, faded } from "./shading.js";
 import { winner } from "./winner.js";
 import { percent, tick } from "./words.js";
 
@@ -97,7 +97,8 @@ export function densityMap({ width, x, y, density, error, scale, count, palette,
   picture(chart, x, y, (i) => shade(scale.place(density[i]), density[i] / error[i]));
   if (done) outlines(chart, x, y, density, scale.levels, (i) => density[i] > DROWNED * error[i]);
   if (chart.strip) marginals(chart, { x, y, density, error });
-  return fadeKey(bar(chart.axes(), palette.density, told(scale, count)), "faded: may be nothing");
+  bar(chart.axes(), palette.density, told(scale, count));
+  return anyFaded(density, error) ? fadeKey(chart, "faded: may be nothing") : chart;
 }
 
 const NARROW = 420;
@@ -141,9 +142,10 @@ export function classMap({ width, x, y, probabilities, least, classes, palette, 
   const shades = classes.map((_, c) =>
     ramp((t) => interpolateRgb(palette.paper, palette.classes[c % palette.classes.length])(0.25 + 0.75 * t)),
   );
+  const unknown = packed(palette.unknown);
   picture(chart, x, y, (i) => {
     const { best } = winner(probabilities, i, k);
-    return shades[best]((least[i] - 1 / k) / (1 - 1 / k));
+    return least[i] ? shades[best]((least[i] - 1 / k) / (1 - 1 / k)) : unknown;
   });
   if (k === 2)
     outlines(
@@ -152,16 +154,26 @@ export function classMap({ width, x, y, probabilities, least, classes, palette, 
       y,
       Float64Array.from({ length: probabilities.length / 2 }, (_, i) => probabilities[2 * i + 1]),
       [0.5],
+      (i) => least[i] > 0,
     );
-  return key(chart.axes(), classes.map((name, c) => [palette.classes[c % palette.classes.length], name]));
+  return key(chart.axes(), classKey(classes, palette, least));
 }
+
+// The colours of the classes, and of what is not known, where that is in the picture.
+const classKey = (classes, palette, least) => [
+  ...classes.map((name, c) => [palette.classes[c % palette.classes.length], name]),
+  ...(least.includes(0) ? [[palette.unknown, NOT_KNOWN]] : []),
+];
+
+const NOT_KNOWN = "not known";
 
 export function confidenceMap({ width, x, y, least, classes, palette, title, label }) {
   const chart = new Chart({ ...classFrame(width, x, y), title, palette, label });
   const k = classes.length;
   const rise = (p) => (p - 1 / k) / (1 - 1 / k);
   const shade = ramp(palette.density);
-  picture(chart, x, y, (i) => shade(rise(least[i])));
+  const unknown = packed(palette.unknown);
+  picture(chart, x, y, (i) => (least[i] ? shade(rise(least[i])) : unknown));
   outlines(
     chart,
     x,
@@ -169,14 +181,15 @@ export function confidenceMap({ width, x, y, least, classes, palette, title, lab
     least,
     [0.7, 0.9].filter((p) => p > 1 / k),
   );
-  return bar(chart.axes(), palette.density, [
+  bar(chart.axes(), palette.density, [
     [0, percent(1 / k)],
     [0.5, percent((1 + 1 / k) / 2)],
     [1, "100 %"],
   ]);
+  return least.includes(0) ? greyKey(chart, `grey: ${NOT_KNOWN}`) : chart;
 }
 
-export function classCurve({ width, x, probabilities, classes, palette, title, label }) {
+export function classCurve({ width, x, probabilities, least, classes, palette, title, label }) {
   const k = classes.length;
   const chart = new Chart({
     width,
@@ -207,7 +220,11 @@ export function classCurve({ width, x, probabilities, classes, palette, title, l
       .attr("stroke", palette.paper)
       .attr("d", x.numeric ? band(heights) : Array.from(heights, block).join(""));
   }
-  return key(chart.axes(), classes.map((name, c) => [palette.classes[c % palette.classes.length], name]));
+  const side = x.numeric ? Math.abs(x.spot(scaleX, 1) - x.spot(scaleX, 0)) / 2 + 0.3 : half;
+  const cover = (sure, i) =>
+    sure ? "" : `M${x.spot(scaleX, i) - side},${scaleY(0)}h${2 * side}V${scaleY(1)}h${-2 * side}Z`;
+  body.append("path").attr("fill", palette.unknown).attr("d", Array.from(least, cover).join(""));
+  return key(chart.axes(), classKey(classes, palette, least));
 }
 
 // ---- parts ----

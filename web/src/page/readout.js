@@ -24,6 +24,7 @@ function reading(exhibit, state, cells) {
   const strong = (text) => h("strong", {}, text);
   if (state.show === "classes") {
     const { name, sure, least } = exhibit.verdictAt(cells);
+    if (!least) return [`${place}: `, strong("not known"), ", for no class rises above the noise there"];
     const allowed = exhibit.allows ? ` (at least ${percent(least).replace("over ", "")})` : "";
     return [`${place}: `, strong(name), `, with a probability of ${percent(sure)}${allowed}`];
   }

@@ -12,6 +12,9 @@ const STEPS = 16;
 // How much of its colour a value has that is so many standard errors from nothing: from 0 to 1.
 const share = (errors) => Math.min(1, Math.max(0, (errors - DROWNED) / (CLEAR - DROWNED)));
 
+// Whether a picture has faded parts.
+export const anyFaded = (density, error) => density.some((v, i) => share(v / error[i]) < 1);
+
 const made = new WeakMap(); // thousands of colours for each palette: once is enough
 
 // From a place on the scale of colours, and standard errors, to 24 bits.

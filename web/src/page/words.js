@@ -44,7 +44,7 @@ export const recordsText = (...three) => {
 };
 
 // A class, and how probable it is.
-export const verdictText = ({ name, sure }) => `${name} (${percent(sure)})`;
+export const verdictText = ({ name, sure, least }) => (least ? `${name} (${percent(sure)})` : "not known");
 
 // A column's name with its unit.
 export const titleOf = ({ name, unit }) => (unit ? `${name} (${unit})` : name);

@@ -22,6 +22,7 @@ export function workbench(exhibit, state, pool) {
     { class: "explore", "aria-labelledby": "look" },
     h("h2", { id: "look", tabindex: "-1" }, headingOf(exhibit)),
     h("p", { class: "hint" }, whatDensityIs(exhibit)),
+    exhibit.columns.some(({ lost }) => lost) ? h("p", { class: "warning" }, LOST) : null,
     h(
       "div",
       { class: "workbench" },
@@ -38,6 +39,9 @@ export function workbench(exhibit, state, pool) {
     ),
   );
 }
+
+const LOST =
+  "Where the records are is not known: a search has found no place that stands out of the noise. What is drawn lies around zero; write ranges in which records may be.";
 
 function whatDensityIs({ card }) {
   const kernels = [...new Set(card.filter(([name]) => /^Kernel/.test(name)).map(([, text]) => text))];
