@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ import scumble
 from scumble.cli import main
 from scumble.errors import CuratorWarning
 from scumble.learn.modes import PrivateModes
+from terminal import Terminal
 
 
 @pytest.fixture(autouse=True)
@@ -159,21 +158,6 @@ def test_a_scale_by_name_stands_in_the_order_of_the_columns(capsys: pytest.Captu
     assert main([*BUILD, *BOUNDS, "--scale", "y=2,x=5"]) == 0
     assert main(["info", "g.scumble"]) == 0
     assert "scale x=5, y=2)" in capsys.readouterr().out
-
-
-class Terminal(io.StringIO):
-    """A screen that says when something was written."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.told = threading.Event()
-
-    def isatty(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        self.told.set()
-        return super().write(text)
 
 
 def test_whoever_waits_for_modes_or_a_stream_is_told_what_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ import io
 import itertools
 import json
 import sys
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +18,7 @@ from scumble import TableRelease
 from scumble.cli import main
 from scumble.cli.progress import REHEARSING
 from scumble.machine.steps import steps
+from terminal import Terminal
 
 PEOPLE = table(120)
 
@@ -132,21 +132,6 @@ def test_a_file_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
     Path("ask.sql").write_bytes(b"\xff\xfe")
     assert main(["sql", "a.scumble", "ask.sql"]) == 2
     assert "UTF-8" in capsys.readouterr().err
-
-
-class Terminal(io.StringIO):
-    """Standard error of somebody who waits."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.told = threading.Event()
-
-    def isatty(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        self.told.set()
-        return super().write(text)
 
 
 def test_whoever_waits_at_a_terminal_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
