@@ -57,6 +57,7 @@ class Category(Column):
 
     kind: ClassVar[str] = "category"
     role: ClassVar[str] = "category"
+    refuses: ClassVar[str] = "no word (text, numbers, booleans, dates and times are; a list or a dictionary is not)"
     ordered: ClassVar[bool] = False
 
     values: tuple[str | int | float | bool, ...] = field(compare=False)  # 1 == True, and they are two words
