@@ -221,6 +221,12 @@ def test_the_harness_tells_right_from_wrong(folder: Path) -> None:
     assert "no such file" in run("scumble info missing.scumble   # exit code 4")[1]
 
 
+def test_the_table_of_exit_codes_tells_what_a_missing_folder_gives(folder: Path) -> None:
+    code = main(shlex.split("build people.csv --columns age --bandwidth 5 --epsilon 1 --out nosuch/o.scumble"))
+    (row,) = re.findall(rf"^\| {code} \|.*$", (ROOT / "docs/command-line.md").read_text(), re.MULTILINE)
+    assert "no folder to write to" in row
+
+
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "demo"])
 def test_the_helps_examples_run(verb: str, folder: Path) -> None:
     module = importlib.import_module(home(verb))

@@ -137,6 +137,7 @@ def from_zero(schema: Schema) -> list[str]:
         if isinstance(column, Number)
         and column.scale == "log"
         and column.low == 0
+        and column.high is not None
         and not column.whole
         and column.edges is None
     ]
