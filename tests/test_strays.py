@@ -472,3 +472,18 @@ def test_a_draft_explains_itself_once() -> None:
     text = draft({"a": None, "b": None, "c": pa.float64()})
     for word in ("missing = true", "cells = 50", 'scale = "log"', "ISO 8601", "Delete the columns"):
         assert text.count(word) == 1 and text.index(word) < text.index("[columns.a]")
+
+
+@pytest.mark.parametrize(
+    "column", [scumble.Category(["2020-02-01"]), scumble.Date("2020-01-01", "2020-12-31", missing=True)]
+)
+def test_a_list_in_a_column_of_objects_is_told_as_unreadable_and_not_taken_for_missing(column: Any) -> None:
+    schema = scumble.Schema(a=column)
+    lists: list[Any] = [["secret"], {"secret": 1}] * (SURELY_WRONG // 2)
+    with pytest.raises(DataError, match="Not one cell of column 'a' can be read") as refusal:
+        scumble.build(pd.DataFrame({"a": [*lists, None]}), schema=schema, epsilon=3)
+    with pytest.warns(CuratorWarning, match=f"^{SURELY_WRONG} cells of 'a'.* could not be read and counted") as told:
+        mixed = pd.DataFrame({"a": [*["2020-02-01"] * 5, None, "NA", *lists]})
+        scumble.build(mixed, schema=schema, epsilon=3)
+    said = [str(refusal.value), *(str(one.message) for one in told)]
+    assert not any("secret" in one for one in said)

@@ -158,3 +158,9 @@ def test_of_a_column_of_mostly_zeros_means_and_counts_and_rows_are_right() -> No
     assert abs((rows["gain"] == 0).mean() - none.mean()) < 0.05  # 8 standard deviations of drawing, and 300 records
     before = scumble.build(table, schema=Schema(gain=Number(0, 5000, zeros=False), **columns), epsilon=3.0)
     assert before.mean("gain").value - gain.mean() > 0.2 * gain.std()
+
+
+def test_on_a_logarithmic_scale_zero_is_one_of_the_cells_whatever_is_said_of_zeros() -> None:
+    for zeros in (None, False, True):
+        column = Number(0, 1e6, scale="log", cells=120, zeros=zeros)
+        assert column.size == 120 and column.levels[0] == "0"

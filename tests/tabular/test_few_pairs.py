@@ -201,6 +201,8 @@ def test_cells_below_all_that_matters_are_foretold() -> None:
     price = scumble.Number(0, 10_000, scale="log", cells=64)
     (told,) = from_zero(scumble.Schema(price=price, age=scumble.Number(0, 90)))
     assert "'price'" in told and "below 10. Hint" in told
+    assert "all numbers above 0 and below 0.01, a millionth of its high, share one cell" in told and "edges = [" in told
+    assert price.encode([1e-9, 0.00999, 0.01001]).codes.tolist() == [1, 1, 2]
     assert price.encode([9.999, 10.001]).codes.tolist() == [32, 33] and price.size == 64
     for better in (scumble.Number(5, 10_000, scale="log"), scumble.Number(0, 10_000, scale="log", whole=True)):
         assert not from_zero(scumble.Schema(price=better))

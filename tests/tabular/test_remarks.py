@@ -243,6 +243,16 @@ def test_too_many_groups_are_told_with_how_to_ask_for_fewer() -> None:
         release.crosstab("d", "c", bins=300)
 
 
+@pytest.mark.parametrize("bins", [None, 5])
+def test_a_cross_table_of_too_many_words_is_told_to_ask_for_some_of_them(bins: int | None) -> None:
+    some, more = (Category([f"word {k}" for k in range(many)], other=False, missing=False) for many in (12, 195))
+    release = scumble.TableSketch(Schema(a=more, b=some)).update({"a": ["word 1"], "b": ["word 2"]}).release(1.0)
+    hint = r"195 × 12\. Hint: `count` by=\['a', 'b'\], with a where= that leaves fewer of their levels\.$"
+    with pytest.raises(scumble.ParameterError, match=hint):
+        release.crosstab("a", "b", bins=bins)
+    assert len(release.count("a in ('word 1', 'word 2')", by=["a", "b"])) == 2 * 12
+
+
 def test_a_mean_lies_where_its_condition_has_the_column() -> None:
     table = pa.table({"height": np.repeat([3.0, 7.0, 40.0], [500, 60, 5]), "tall": np.tile(["no", "yes"], 283)[:565]})
     schema = scumble.Schema(height=scumble.Number(0, 200, cells=40), tall=scumble.Category(["no", "yes"]))

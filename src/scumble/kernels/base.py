@@ -300,14 +300,19 @@ class Kernel(ABC):
         return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in values.items())})"
 
 
-def positive(name: str, value: Any) -> float:
+def bandwidth_of(value: Any) -> float:
+    """A bandwidth, or an error that says what it is."""
+    return positive("bandwidth", value, "the distance at which two records are no longer near, such as 1.")
+
+
+def positive(name: str, value: Any, hint: str = "") -> float:
     """A finite number above zero, or a clear error."""
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise parameter(name, "a positive number", value) from None
+        raise parameter(name, "a positive number", value, hint) from None
     if isinstance(value, (bool, str)) or not 0.0 < number < float("inf"):
-        raise parameter(name, "a positive, finite number", value)
+        raise parameter(name, "a positive, finite number", value, hint)
     return number
 
 

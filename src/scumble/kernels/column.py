@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble.errors import parameter
-from scumble.kernels.base import Columns, Kernel, Records, Scale, positive
+from scumble.kernels.base import Columns, Kernel, Records, Scale, bandwidth_of
 
 if TYPE_CHECKING:
     from scumble.design import Draws
@@ -56,7 +56,7 @@ class ColumnKernel(Kernel):
         origin: float | Sequence[float] | None = None,
     ) -> None:
         super().__init__(power=power, scale=scale, columns=columns)
-        self.bandwidth = positive("bandwidth", bandwidth)
+        self.bandwidth = bandwidth_of(bandwidth)
         self.origin = _checked_origin(origin)
         if self.origin is not None:
             self.radix = ceil(1.0 / self.bandwidth) + 1  # type: ignore[misc]  # a fact of this one, not of all

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scumble.kernels.base import Columns, Kernel, Records, Scale, positive
+from scumble.kernels.base import Columns, Kernel, Records, Scale, bandwidth_of
 
 if TYPE_CHECKING:
     from scumble.design import Draws
@@ -21,7 +21,7 @@ class ProjectionKernel(Kernel):
 
     def __init__(self, bandwidth: float = 1.0, power: int = 1, *, scale: Scale = None, columns: Columns = None) -> None:
         super().__init__(power=power, scale=scale, columns=columns)
-        self.bandwidth = positive("bandwidth", bandwidth)
+        self.bandwidth = bandwidth_of(bandwidth)
 
     def settings(self) -> dict[str, Any]:
         return {"bandwidth": self.bandwidth}

@@ -21,6 +21,11 @@ from scumble.tables.hashing import text_of
 MOST_TEXT = 10_000
 """Characters of a word."""
 _LISTED = 12
+_WANTED = (
+    'put there the words that the column can hold, known in advance, such as ["Female", "Male"]: never a list made '
+    "from the table. Unforeseen ones are counted together."
+)
+"""What `values` are."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,6 +62,7 @@ class Category(Column):
 
     kind: ClassVar[str] = "category"
     role: ClassVar[str] = "category"
+    refuses: ClassVar[str] = "no word (text, numbers, booleans, dates and times are; a list or a dictionary is not)"
     ordered: ClassVar[bool] = False
 
     values: tuple[str | int | float | bool, ...] = field(compare=False)  # 1 == True, and they are two words
@@ -76,7 +82,9 @@ class Category(Column):
             text = text_of(word)
             assert text is not None
             if text in known:
-                raise ParameterError(f"`values` has {word!r} twice. Hint: 5 and '5' are one word.")
+                first = self.values[known[text]]
+                alike = "" if repr(first) == repr(word) else f"{first!r} and {word!r} are one word: "
+                raise ParameterError(f"`values` has {word!r} twice. Hint: {alike}name each once.")
             known[text] = len(known)
         put("known", known)
         put("_told", tuple((type(value).__name__, text) for value, text in zip(self.values, known, strict=True)))
@@ -197,17 +205,14 @@ def _vocabulary(given: object) -> tuple[str | int | float | bool, ...]:
     if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
         if isinstance(given, str) and given == BLANK:
             raise _blank()
-        raise parameter("values", "a list of words, at least one", given)
+        raise parameter("values", "a list of words, at least one", given, _WANTED)
     if len(given) > MOST_LEVELS - 2:
         raise parameter("values", f"a list of at most {MOST_LEVELS - 2} words", f"{len(given)}")
     return tuple(_word(one) for one in given)
 
 
 def _blank() -> ParameterError:
-    return ParameterError(
-        "`values` is still blank. Hint: put there the words that the column can hold, known in advance, such as "
-        '["Female", "Male"]: never a list made from the table. Unforeseen ones are counted together.'
-    )
+    return ParameterError(f"`values` is still blank. Hint: {_WANTED}")
 
 
 def _word(given: object) -> str | int | float | bool:

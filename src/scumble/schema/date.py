@@ -30,7 +30,7 @@ from scumble.schema.column import (
     flag,
 )
 from scumble.schema.cuts import Cuts
-from scumble.schema.edges import default_cells, whole_edges
+from scumble.schema.edges import default_cells, require_rising, whole_edges
 from scumble.schema.line import Span, Spans
 from scumble.tables import cells as reading
 from scumble.tables.containers import one_column
@@ -148,8 +148,7 @@ class Date(Column):
             return Cuts(tuple(whole_edges(first, last, cells, log=False)), real=False, log=False)
         inner = [self._tick("edges", edge) for edge in self.edges[:-1]]
         edges = (*inner, last + 1)
-        if any(one >= other for one, other in pairwise(edges)):
-            raise parameter("edges", "increasing", list(self.edges))
+        require_rising(edges)
         if inner[0] != first or self._tick("high", self.edges[-1]) != last:
             raise parameter("edges", f"from `low`, {self.low}, to `high`, {self.high}", list(self.edges))
         return Cuts(edges, real=False, log=False)

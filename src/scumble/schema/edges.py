@@ -7,8 +7,12 @@ record's cell. These rules are part of what a file means, and stay as they are f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
+from itertools import pairwise
+
+from scumble.errors import ParameterError
 
 FINE = 64
 """Cells of a column for which nobody chose a number."""
@@ -18,6 +22,21 @@ DECADES = 10**6
 """On a logarithmic scale from zero on, positive numbers below ``high / DECADES`` share a cell."""
 
 _FORTY = Context(prec=40, Emin=-(10**6), Emax=10**6)
+
+
+def require_rising(edges: Sequence[float]) -> None:
+    """Refuse edges of which one is not above the one before it, by where it stands.
+
+    >>> require_rising([0, 5, 3])
+    Traceback (most recent call last):
+    scumble.errors.ParameterError: `edges` must be increasing, and number 3 of 3 is not above number 2. Hint: ...
+    """
+    for place, (one, other) in enumerate(pairwise(edges), 2):
+        if one >= other:
+            raise ParameterError(
+                f"`edges` must be increasing, and number {place} of {len(edges)} is not above number {place - 1}. "
+                "Hint: write each once, from the least to the largest."
+            )
 
 
 def default_cells(wholes: int | None) -> int:

@@ -26,7 +26,7 @@ from scumble.schema.column import (
     flag,
 )
 from scumble.schema.cuts import Cuts
-from scumble.schema.edges import default_cells, real_edges, whole_edges
+from scumble.schema.edges import default_cells, real_edges, require_rising, whole_edges
 from scumble.schema.kinds import shown
 from scumble.schema.line import Span, Spans
 from scumble.schema.numerals import number_written, values_of
@@ -120,16 +120,17 @@ class Number(Column):
             for name, bound in (("low", self.edges[0]), ("high", self.edges[-1])):
                 given = getattr(self, name)
                 if given is not None and self._bound(name, given) != bound:
-                    raise parameter(name, f"the outermost of `edges`, {bound!r}", given, "or leave it out.")
+                    raise parameter(name, f"the outermost of `edges`, {_written(bound)!r}", given, "or leave it out.")
                 put(name, bound)
         for name in ("low", "high"):
             put(name, self._bound(name, getattr(self, name)))
         assert self.low is not None and self.high is not None
         if not self.low < self.high:
             must = f"above `low`, {shown(self.low, None, 12)}"
-            raise parameter("high", must, self.high, "exchange the two." if self.high < self.low else ONE_VALUE)
+            hint = "exchange the two." if self.high < self.low else ONE_VALUE
+            raise parameter("high", must, _written(self.high), hint)
         if self.scale == "log" and not (self.low == 0 or self.low >= LEAST):
-            raise parameter("low", "zero or above on a logarithmic scale", self.low, "give `edges` instead.")
+            raise parameter("low", "zero or above on a logarithmic scale", _written(self.low), "give `edges` instead.")
         if self.scale == "log" and self.high < LEAST:
             raise parameter("high", f"at least {LEAST} on a logarithmic scale", self.high)
         put("zeros", (self._usual_zeros if self.zeros is None else self.zeros) if self._may_part else None)
@@ -147,7 +148,8 @@ class Number(Column):
         found = number_written(given)
         if found is None or not abs(found) <= MOST:
             if found is None or not (math.isfinite(found) or isinstance(given, int)):
-                raise parameter(name, "a finite number", given if found is None else float(found))
+                hint = "write a number that is known beforehand, without quotes."
+                raise parameter(name, "a finite number", given if found is None else float(found), hint)
             got = float(found) if math.isfinite(found) else "one of more than 300 digits"
             raise parameter(name, "between -1e300 and 1e300", got)
         if not self.whole:
@@ -162,8 +164,7 @@ class Number(Column):
         if not isinstance(given, list | tuple | np.ndarray | range) or not 2 <= len(given) < MOST_LEVELS:
             raise parameter("edges", f"a list of 2 to {MOST_LEVELS - 1} numbers", given)
         found = tuple(self._bound("edges", one) for one in given)
-        if any(one >= other for one, other in pairwise(found)):
-            raise parameter("edges", "increasing", list(found))
+        require_rising(found)
         return found
 
     def _cut(self, low: float, high: float) -> Cuts:
@@ -405,3 +406,8 @@ class Number(Column):
 
 def _whole_name(first: int, end: int, digits: str) -> str:
     return str(first) if end == first + 1 else f"{first} to {end - 1}"
+
+
+def _written(number: float) -> float | int:
+    """A bound as somebody would write it: 1901 and not 1901.0."""
+    return int(number) if number == int(number) and abs(number) <= MOST_WHOLE else number

@@ -17,6 +17,7 @@ from scumble.machine.later import pa
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source
 from scumble.tables.cells import Column, describe, is_arrow, number_or_none, texts
 from scumble.tables.containers import is_of, take_apart
+from scumble.tables.hashing import UNTOLD, nothing_in
 from scumble.tables.names import NOT_SHOWN, like_a_record
 from scumble.tables.roles import Roles
 from scumble.tables.tokens import words
@@ -156,4 +157,6 @@ def as_arrow(column: Column, role: str, name: str) -> Any:
         return pa.array([words(cell) for cell in column], pa.large_list(pa.large_binary()))
     found, places = texts(column)
     gone = np.array([text is None for text in found], bool)[places] if found else np.empty(0, bool)
-    return pa.DictionaryArray.from_arrays(pa.array(places, mask=gone), pa.array(found, pa.large_binary()))
+    gone[gone] = [nothing_in(cell) for cell in column[gone]]
+    known = pa.array([UNTOLD if text is None else text for text in found], pa.large_binary())
+    return pa.DictionaryArray.from_arrays(pa.array(places, mask=gone), known)

@@ -128,14 +128,16 @@ def between_wholes(schema: Schema) -> list[str]:
 def from_zero(schema: Schema) -> list[str]:
     """Logarithmic scales that begin at zero: six powers of ten, of which most tables have two or three."""
     return [
-        f"{name!r} is counted on a logarithmic scale from 0 on, and half of its cells are for numbers below "
-        f"{plain_number(column.high / DECADES**0.5, 3)}. Hint: in the schema, whole = true, if it has no fractions; "
-        "or, if none is 0, a low above 0, the least that matters (what is less, and every 0, counts there). Else leave "
-        "it so."
+        f"{name!r} is counted on a logarithmic scale from 0 on: all numbers above 0 and below "
+        f"{plain_number(column.high / DECADES, 3)}, a millionth of its high, share one cell, and half of its cells are "
+        f"for numbers below {plain_number(column.high / DECADES**0.5, 3)}. Hint: in the schema, whole = true, if it "
+        "has no fractions; edges = [0, …] of your own, if smaller numbers matter; or, if none is 0, a low above 0, the "
+        "least that matters (what is less, and every 0, counts there). Else leave it so."
         for name, column in schema.items()
         if isinstance(column, Number)
         and column.scale == "log"
         and column.low == 0
+        and column.high is not None
         and not column.whole
         and column.edges is None
     ]

@@ -21,7 +21,7 @@ import numpy as np
 
 from scumble.errors import DataError
 from scumble.machine.later import pa, pc, pt
-from scumble.tables.hashing import UnsupportedValue, hashes_of, iso_texts, missing, text_of
+from scumble.tables.hashing import UnsupportedValue, hashes_of, iso_texts, nothing_in, text_of
 
 _FLOAT = np.dtype(np.float64)
 Column: TypeAlias = Any  # np.ndarray, pa.Array or pa.ChunkedArray: Arrow has no types for a checker
@@ -156,6 +156,8 @@ def there(column: Column, rows: np.ndarray) -> np.ndarray:
 
     >>> there(pa.array(["01/02/2009", None, "NA", " "]), np.array([0, 1, 2, 3])).tolist()
     [True, False, False, False]
+    >>> there(np.array(["NA", None, {"a": 1}], object), np.array([0, 1, 2])).tolist()
+    [False, False, True]
     """
     if is_arrow(column):
         kind = plain_type(column)
@@ -163,14 +165,19 @@ def there(column: Column, rows: np.ndarray) -> np.ndarray:
         textual = is_text(kind) or is_bytes(kind)
     else:
         column, rows = column[rows], np.arange(len(rows))
-        nothing = {"f": np.isnan, "M": np.isnat}.get(column.dtype.kind)
+        kind = column.dtype.kind
+        nothing: Any = {"f": np.isnan, "M": np.isnat, "O": _nothings, "T": _nothings}.get(kind)
         found = np.ones(len(rows), bool) if nothing is None else ~nothing(column)
-        textual = column.dtype.kind in "OUST"
+        textual = kind in "OUST"
     if not textual or not found.any():
         return np.asarray(found)
     known, places = texts(column)
-    words = np.array([text is not None and text.strip() not in NO_VALUE_TEXTS for text in known], bool)
-    return np.asarray(found & words[places[rows]])
+    something = np.array([text is None or text.strip() not in NO_VALUE_TEXTS for text in known], bool)
+    return np.asarray(found & something[places[rows]])
+
+
+def _nothings(column: np.ndarray) -> np.ndarray:
+    return np.fromiter(map(nothing_in, column), bool, len(column))
 
 
 # --------------------------------------------------------------- numbers
@@ -234,11 +241,7 @@ def number_or_none(cell: object) -> float | None:
     if isinstance(cell, str | bytes):
         text = text_of(cell)
         return None if text is not None and text.strip() in NO_VALUE_TEXTS else number_in(text)
-    try:
-        gone = missing(cell)
-    except Exception:  # a class of somebody's own
-        gone = False
-    return None if gone else number(cell)
+    return None if nothing_in(cell) else number(cell)
 
 
 def _float(cell: Any) -> float:

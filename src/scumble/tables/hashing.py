@@ -33,6 +33,9 @@ from hashlib import blake2b
 import numpy as np
 
 _PERSON = b"scumble"
+UNTOLD = b"\xff no text"
+"""What stands, in a column of Arrow's that was made of objects, for a cell that holds something without a text, such as
+a list. It is no UTF-8, and has no text itself."""
 
 
 class UnsupportedValue(TypeError):
@@ -68,6 +71,18 @@ def text_of(cell: object) -> bytes | None:
         return None
 
 
+def nothing_in(cell: object) -> bool:
+    """Whether any cell is missing: not one that holds something without a text.
+
+    >>> [nothing_in(cell) for cell in (None, float("nan"), "", ["x"])]
+    [True, True, False, False]
+    """
+    try:
+        return missing(cell)
+    except Exception:  # a class of somebody's own
+        return False
+
+
 def missing(value: object) -> bool:
     """None, NaN, and what pandas and NumPy use for them."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
@@ -99,7 +114,7 @@ def canonical(value: object) -> bytes | None:
     if isinstance(value, Decimal):
         return _decimal_text(value)
     if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value)
+        return None if value == UNTOLD else bytes(value)
     if isinstance(value, np.datetime64):
         return iso_texts(np.array([value]))[0].encode("ascii")
     if isinstance(value, datetime.datetime):

@@ -133,13 +133,12 @@ class Framing:
                 [part for part in each if asked.narrowed(place, part).possible]
                 for place, each in zip(places, levels, strict=True)
             ]
-        require_few(
-            map(len, levels),
-            "a smaller `bins`"
-            if all_levels
-            else "fewer columns in --by (by=), or a --where (where=) that leaves fewer of their levels",
-            together=bool(joined),
-        )
+        hint = "fewer columns in --by (by=), or a --where (where=) that leaves fewer of their levels"
+        if all_levels:
+            with_one_bin = [1 if of.ordered else len(each) for (of, _), each in zip(columns, levels, strict=True)]
+            hint = f"`count` by={names}, with a where= that leaves fewer of their levels"
+            hint = "a smaller `bins`" if 2 * math.prod(with_one_bin) <= MOST_GROUPS else hint
+        require_few(map(len, levels), hint, together=bool(joined))
         rows = []
         for combination in steps([*itertools.product(*levels)]):
             mine = asked
