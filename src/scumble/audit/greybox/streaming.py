@@ -28,7 +28,9 @@ def arrivals(table: Table, period: int, shift: int = 0) -> Table:
     return [record for record in table if (sum(repr(record["y"]).encode()) + shift) % PERIODS == period]
 
 
-def played(stream: Any, table: Table, home: Path | None = None, *, adaptive: bool = False) -> list[Any]:
+def played(
+    stream: Any, table: Table, home: Path | None = None, *, adaptive: bool = False, invalid: str | None = None
+) -> list[Any]:
     """A whole stream: everything that it publishes, and its claim. With a file, it is resumed before every period."""
     out: list[Any] = []
     rest, shift = list(table), 0
@@ -40,7 +42,7 @@ def played(stream: Any, table: Table, home: Path | None = None, *, adaptive: boo
             stream = scumble.load_stream(home)
         mine = arrivals(rest, period, shift) if period + 1 < PERIODS or not adaptive else rest
         rest = [record for record in rest if not any(record is one for one in mine)]
-        stream.update(arrow(mine), batch=f"day {period}")
+        stream.update(arrow(mine), batch=f"day {period}", invalid=invalid)
         release = stream.close_period(period + 1)
         out.append(release.to_bytes())
         if adaptive:
@@ -93,6 +95,12 @@ def _resumed(table: Table, folder: Path) -> list[Any]:
 def _resumed_bridge(table: Table, folder: Path) -> list[Any]:
     stream = scumble.Stream(KERNEL, folder=folder / "out", method="bridge", **STREAM, epsilon=1.0)
     return played(stream, table, folder / "s.secret", adaptive=True)
+
+
+@path("Stream, bad rows left out by each update", "floats", "missing", few=2)
+def _left_out(table: Table, folder: Path) -> list[Any]:
+    stream = scumble.Stream(KERNEL, folder=folder / "out", **{**STREAM, "invalid": "error"}, epsilon=1.0)
+    return played(stream, table, folder / "s.secret", invalid="drop")
 
 
 @path("Stream, a person column", "persons", people=3, few=4)
