@@ -79,7 +79,7 @@ def test_hints_are_in_the_sign_that_was_chosen(tmp_path: Path, capsys: pytest.Ca
     Schema(anteil=Number(0, 100, missing=True)).save(schema)
     assert main([*build, *by_schema]) == 4
     told = capsys.readouterr().err
-    assert f"not a number ({read.format('and')} are read; 12 kg and USD 12 are not, nor is -" in told
+    assert f"not a number ({read.format('and')} are read; 12 kg and USD 12 are not, and a dash does not mean" in told
     assert "without --decimal , (decimal=',') 1,234.50 is read" in told and "1234.5" not in told
     Schema(anteil=Number(0, 100)).save(schema)
     for chosen, said in [(by_schema, "and"), (by_kernel, "or"), ([*by_kernel, "--whole", "anteil"], "or")]:

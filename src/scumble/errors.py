@@ -118,6 +118,16 @@ def many(number: float, what: str, form: str = ",", *, digits: int | None = None
     return f"{shown} {what}{'s' * (shown != '1')}"
 
 
+def number_with_error(count: float, error: float) -> str:
+    """A noisy number of records, and how far it may be off; nobody counts below none.
+
+    >>> number_with_error(113.2, 35.4), number_with_error(500.0, 0.0), number_with_error(-3.1, 35.4)
+    ('113 ± 69', '500', '0 ± 69')
+    """
+    number = f"{max(count, 0.0):,.0f}"
+    return f"{number} ± {1.96 * error:,.0f}" if error else number
+
+
 def nearest(word: object, known: Iterable[str]) -> str | None:
     """What somebody probably meant: in other capitals, begun, misspelt, or one part of a longer name; None if nothing.
 

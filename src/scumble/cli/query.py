@@ -223,7 +223,7 @@ def _remarks(points: Any, release: Any) -> list[list[str]]:
 def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:
     """The answer at one point, for people."""
     from scumble.cli.digits import told
-    from scumble.show.cards import number_with_error
+    from scumble.errors import number_with_error
 
     (low,), (high,) = release.interval(points, confidence)
     (total,), (density,) = release.kernel_sum(points), release.density(points)

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from scumble.errors import many, plain_number
+from scumble.errors import many, number_with_error, plain_number
 from scumble.privacy.exact import show
 from scumble.schema.kinds import shown
 from scumble.show import momentcards
@@ -237,16 +237,6 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
         ("Worth", f"{worth}."),
         ("Use", "Ask as often as you like: answers cost no further privacy."),
     ]
-
-
-def number_with_error(count: float, error: float) -> str:
-    """A noisy number of records, and how far it may be off; nobody counts below none.
-
-    >>> number_with_error(113.2, 35.4), number_with_error(500.0, 0.0), number_with_error(-3.1, 35.4)
-    ('113 ± 69', '500', '0 ± 69')
-    """
-    number = f"{max(count, 0.0):,.0f}"
-    return f"{number} ± {1.96 * error:,.0f}" if error else number
 
 
 def _records(data: dict[str, Any]) -> str:
