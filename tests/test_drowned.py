@@ -88,12 +88,12 @@ def test_one_of_few_is_drawn_less_than_one_of_many() -> None:
     assert 50.0 < many[0] < few[0] < 100.0
 
 
-def test_a_density_is_shrunk_for_those_who_ask() -> None:
-    release = _release(500, 0.05)
-    sums, error = release.kernel_sum(POINTS), release.standard_error(POINTS)
-    wanted = np.clip(shrunk(sums, error**2) / release.divisor, 0.0, 1.0)
-    assert np.array_equal(release.density(POINTS, shrink=True), wanted)
-    assert np.ptp(wanted) < np.ptp(release.density(POINTS))
+@pytest.mark.parametrize(("records", "epsilon"), [(500, 0.05), (5000, 1.0)])
+def test_a_density_is_shrunk_for_those_who_ask(records: int, epsilon: float) -> None:
+    release = _release(records, epsilon)
+    drawn = shrunk(release.kernel_sum(POINTS), release.standard_error(POINTS) ** 2)
+    assert np.allclose(release.density(POINTS, shrink=True), np.clip(drawn / release.divisor, 0.0, 1.0), rtol=1e-9)
+    assert np.ptp(drawn) < np.ptp(release.kernel_sum(POINTS))
     assert np.array_equal(release.density(POINTS, shrink=False), release.density(POINTS))
 
 
@@ -111,6 +111,9 @@ def test_to_shrink_or_not(given: object) -> None:
 
 
 def test_the_estimator_passes_it_on() -> None:
-    X = np.random.default_rng(2).normal(size=(300, 2))
-    kde = PrivateKDE(kernel=KERNEL, epsilon=0.05, bounds=(-4, 4)).fit(X)
-    assert np.ptp(kde.density(POINTS, shrink=True)) < np.ptp(kde.density(POINTS))
+    """Of 5,000 records, answers are far from both ends of what a density can be: 50 standard errors."""
+    X = np.random.default_rng(2).normal(size=(5000, 2))
+    kde = PrivateKDE(kernel=KERNEL, epsilon=1.0, bounds=(-4, 4), refine=False).fit(X)
+    found = kde.density(POINTS, shrink=True)
+    assert np.array_equal(found, kde.release_.density(POINTS, shrink=True))
+    assert not np.array_equal(found, kde.density(POINTS))

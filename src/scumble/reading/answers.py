@@ -93,7 +93,7 @@ class Answers(ABC):
         Of queries beyond the bounds of a grid a :class:`BeyondBounds` warns: records from there were counted at the
         edge, and `interval` allows for it.
         """
-        return self._sum(Q, method)
+        return self._asked(Q, method).value
 
     @keywords
     def standard_error(self, Q: object, *, method: str = "mean") -> np.ndarray:
@@ -145,17 +145,17 @@ class Answers(ABC):
         where answers are clear. But an answer then hangs on what else is asked in the same call, and where nobody is,
         it is too high. `kernel_sum` and `interval` stay as they are.
         """
-        sums = self._sum(Q, method)
-        if _switch("shrink", shrink):
-            sums = shrunk(sums, self._estimate(Q, method).variance)
+        found = self._asked(Q, method)
+        sums = shrunk(found.value, found.variance) if _switch("shrink", shrink) else found.value
         return np.minimum(np.maximum(sums / self.divisor, 0.0), 1.0)
 
-    def _sum(self, Q: object, method: str) -> np.ndarray:
+    def _asked(self, Q: object, method: str) -> Estimate:
+        """The estimate, and a warning of points beyond the bounds."""
         layout = self._spec.layout
         outside = 0 if layout.spec.bounds is None else np.count_nonzero(layout.beyond(self._queries(Q))[0])
         if outside:
             warnings.warn(BeyondBounds(beyond(int(outside))), stacklevel=4)  # who asked, past `keywords`
-        return self._estimate(Q, method).value
+        return self._estimate(Q, method)
 
     def _estimate(self, Q: object, method: str) -> Estimate:
         if method not in METHODS:
