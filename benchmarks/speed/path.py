@@ -20,8 +20,9 @@ def write(path: Path, records: int) -> None:
     rng = np.random.default_rng(0)
     schema = pa.schema([(f"x{j}", pa.float64()) for j in range(COLUMNS)])
     with pq.ParquetWriter(path, schema) as file:
-        for _ in range(0, records, GROUP):
-            file.write_table(pa.table([rng.normal(size=GROUP) for _ in range(COLUMNS)], schema=schema))
+        for start in range(0, records, GROUP):
+            size = min(GROUP, records - start)
+            file.write_table(pa.table([rng.normal(size=size) for _ in range(COLUMNS)], schema=schema))
 
 
 def measure(quick: bool) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Threads: what each more of them is worth, in all that people wait for, and in bare loops that share nothing.
 
 What is bare says what the machine has to give: increments with buckets known in advance, the product that projects the
-records, and Arrow's reading of a Parquet file, each thread by itself and no word between them.
+records, and Arrow's reading of a Parquet file, each thread by itself and no word between them. So do as many processes
+as there are cores, each with its share of the same work (`apart`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import pyarrow as pa
 
 import scumble
 from benchmarks.speed import limit, path
+from benchmarks.speed.apart import ROUNDS, apart
 from benchmarks.speed.clock import seconds
 from benchmarks.speed.shapes import BUCKETS, Shape
 from scumble.counting import cpu
@@ -27,8 +29,6 @@ from scumble.privacy.noise import discrete_laplace
 from scumble.sources.opening import open_source
 from scumble.tables.roles import roles_of
 
-ROUNDS = 2
-"""Each number of threads has its turn, so many times over: what else the machine does slows all alike."""
 Line = dict[str, Any]
 Work = Callable[[int], Any]
 
@@ -74,10 +74,10 @@ def lines(quick: bool) -> Iterator[Line]:
         for case in CASES:
             n = case.quick if quick else case.shape.records
             work, best = _work(case, n, Path(folder)), dict.fromkeys(numbers(), float("inf"))
+            bare = case.what.startswith("bare")  # these time themselves
             work(1)
             for _ in range(ROUNDS):
                 for threads in best:
-                    bare = case.what.startswith("bare")  # these time themselves
                     taken = work(threads) if bare else seconds(partial(work, threads), 1)
                     best[threads] = min(best[threads], taken)
             yield {
@@ -87,6 +87,7 @@ def lines(quick: bool) -> Iterator[Line]:
                 "rows": case.rows,
                 "power": case.power,
                 "seconds": {str(threads): taken for threads, taken in best.items()},
+                "apart": None if bare else apart(_work, case, n, numbers()[-1]),
             }
 
 
@@ -144,18 +145,28 @@ def _cores(threads: int) -> Iterator[None]:
 
 
 def table(found: list[Line]) -> list[str]:
-    """Seconds, and in brackets how many times as quick as one thread."""
+    """Seconds, and in brackets how many times as quick as one thread; processes by their mean."""
     if not found:
         return []
     threads = list(found[0]["seconds"])
-    head = ("", "records × columns", "rows", "power", "1 thread", *threads[1:], "of all cores")
+    head = (
+        "",
+        "records × columns",
+        "rows",
+        "power",
+        "1 thread",
+        *threads[1:],
+        "of all cores",
+        f"{threads[-1]} processes",
+    )
     out = [f"| {' | '.join(head)} |", f"|---|---|{'---:|' * (len(head) - 2)}"]
     for line in found:
         one, *more = line["seconds"].values()
         cells = [f"{one:.2f} s", *(f"{taken:.2f} s ({one / taken:.1f})" for taken in more)]
-        last = line["seconds"][threads[-1]]
+        last, alone = line["seconds"][threads[-1]], (line.get("apart") or {}).get("mean")
         out.append(
             f"| {line['what']} | {line['records']:,} × {line['columns']} | {line['rows']:,} | {line['power']} "
-            f"| {' | '.join(cells)} | {one / last / int(threads[-1]):.2f} |"
+            f"| {' | '.join(cells)} | {one / last / int(threads[-1]):.2f} "
+            f"| {f'{alone:.2f} s ({one / alone:.1f})' if alone else ''} |"
         )
     return out
