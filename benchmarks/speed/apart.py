@@ -24,7 +24,7 @@ Maker = Callable[[What, int, Path], Callable[[int], Any]]
 
 
 def apart(make: Maker[What], case: What, records: int, processes: int) -> dict[str, float]:
-    """Seconds until a process is done, in the mean, and until the last one is; of some rounds that of the least mean."""
+    """Seconds until a process is done, in the mean, and until the last one is; of some rounds that of least mean."""
     spawn = mp.get_context("spawn")
     gate, told = spawn.Barrier(processes), spawn.Queue()
     cores = sorted(os.sched_getaffinity(0))

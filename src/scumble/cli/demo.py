@@ -215,7 +215,7 @@ def find_peaks(release: Any, least: float = 0.25) -> Any:
 
     x, y = (np.linspace(a, b, 81) for a, b in zip(*release.bounds, strict=True))
     grid = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1)
-    height = release.density(grid.reshape(-1, 2)).reshape(grid.shape[:2])
+    height = release.density(grid.reshape(-1, 2), shrink=False).reshape(grid.shape[:2])
     padded = np.pad(height, 1, constant_values=-1.0)
     around = [np.roll(padded, (a, b), (0, 1))[1:-1, 1:-1] for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)]
     floor = 4.0 * float(np.median(release.standard_error(grid.reshape(-1, 2)))) / release.divisor
@@ -225,10 +225,10 @@ def find_peaks(release: Any, least: float = 0.25) -> Any:
     moves = np.array([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)])
     for _ in range(12):
         tries = peaks[:, None, :] + moves[None] * step
-        best = release.density(tries.reshape(-1, 2)).reshape(tries.shape[:2]).argmax(axis=1)
+        best = release.density(tries.reshape(-1, 2), shrink=False).reshape(tries.shape[:2]).argmax(axis=1)
         peaks = tries[np.arange(len(peaks)), best]
         step = step * 0.7
-    return peaks[np.argsort(-release.density(peaks))]
+    return peaks[np.argsort(-release.density(peaks, shrink=False))]
 
 
 def _questions(release: Any, kernel: Any, homes: Any) -> None:

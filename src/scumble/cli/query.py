@@ -238,7 +238,7 @@ def _answers(points: Any, name: Any, release: Any, confidence: float, *, short: 
     """Columns of answers; `short` ones have no digits that are noise alone."""
     from scumble.cli.digits import rounded
 
-    total, density = release.kernel_sum(points), release.density(points)
+    total, density = release.kernel_sum(points), release.density(points, shrink=False)
     lower, upper = release.interval(points, confidence)
     columns = [total, density, lower, upper]
     if short:

@@ -207,7 +207,7 @@ class Exhibit:
         release = self._release_of(label)
         table = self._table(asked)
         lower, upper = release.interval(table, confidence)
-        answers = (release.kernel_sum(table), release.density(table), lower, upper)
+        answers = (release.kernel_sum(table), release.density(table, shrink=False), lower, upper)
         return {
             name: values.tolist()
             for name, values in zip(("kernel_sum", "density", "lower", "upper"), answers, strict=True)

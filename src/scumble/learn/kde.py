@@ -187,10 +187,11 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
 
     # ---- answers ----
 
-    def density(self, X: object, *, bandwidth: float | str | None = None, shrink: bool = False) -> np.ndarray:
+    def density(self, X: object, *, bandwidth: float | str | None = None, shrink: bool = True) -> np.ndarray:
         """The mean kernel value over all records (over its integral, with `normalize`): (n,), or (n, m) for "all".
 
-        `shrink` draws answers that noise has drowned towards their mean, as :meth:`scumble.Release.density` does.
+        Answers that noise has drowned are drawn towards their mean, unless `shrink` is False; see
+        :meth:`scumble.Release.density`.
         """
         X = self._read(X)
 

@@ -183,7 +183,7 @@ class PrivateModes(PrivateEstimator):
         self._ends = self._of_records(points[np.isfinite(points).all(axis=1)])
         self.modes_ = self._significant(self._ends, self.significance)
         total = release.divisor
-        self.densities_ = release.density(self.modes_) if len(self.modes_) else np.empty(0)
+        self.densities_ = release.density(self.modes_, shrink=False) if len(self.modes_) else np.empty(0)
         sides = release.interval(self.modes_) if len(self.modes_) else (np.empty(0), np.empty(0))
         self.intervals_ = np.clip(np.column_stack(sides) / total, 0.0, 1.0)
 

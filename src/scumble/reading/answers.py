@@ -137,16 +137,16 @@ class Answers(ABC):
         return max(self.count, 1.0)
 
     @keywords
-    def density(self, Q: object, *, method: str = "mean", shrink: bool = False) -> np.ndarray:
+    def density(self, Q: object, *, method: str = "mean", shrink: bool = True) -> np.ndarray:
         """The mean kernel value over all records, f(q)/N, between 0 and 1: the paper's Algorithm 2.
 
-        Where noise drowns most of the answers, ``shrink=True`` draws them towards their common mean, each by as much as
-        its own standard error is of the whole spread: far nearer to the truth then, on average, and nearly unchanged
-        where answers are clear. But an answer then hangs on what else is asked in the same call, and where nobody is,
-        it is too high. `kernel_sum` and `interval` stay as they are.
+        Where noise is larger than the answers of one call differ, they are drawn towards their mean, each within its
+        own 95 % interval: far nearer to the truth, on average. Such an answer hangs on what else is asked in the same
+        call, and where nobody is, it is too high; with ``shrink=False`` each stands by itself. `kernel_sum` and
+        `interval` are never drawn.
         """
         found = self._asked(Q, method)
-        sums = shrunk(found.value, found.variance) if _switch("shrink", shrink) else found.value
+        sums = shrunk(found.value, found.noise_variance) if _switch("shrink", shrink) else found.value
         return np.minimum(np.maximum(sums / self.divisor, 0.0), 1.0)
 
     def _asked(self, Q: object, method: str) -> Estimate:

@@ -44,7 +44,9 @@ def surface(view: Any, first: str, second: str, points: int) -> tuple[np.ndarray
     steps = np.linspace(-1.0, 1.0, WITHIN)
     across = _around(x, columns, steps)[:, None, :].repeat(WITHIN, axis=1).reshape(len(rows), -1)
     up = _around(y, rows, steps)[:, :, None].repeat(WITHIN, axis=2).reshape(len(rows), -1)
-    density = view.release.density(view.table({first: across.ravel(), second: up.ravel()})).reshape(across.shape)
+    density = view.release.density(view.table({first: across.ravel(), second: up.ravel()}), shrink=False).reshape(
+        across.shape
+    )
     highest = np.arange(len(rows)), density.argmax(axis=1)
     values[rows, columns], error[rows, columns] = _looked(view, {first: across[highest], second: up[highest]})
     return x, y, values, error
@@ -52,7 +54,7 @@ def surface(view: Any, first: str, second: str, points: int) -> tuple[np.ndarray
 
 def _looked(view: Any, places: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     table = view.table(places)
-    return view.release.density(table), view.release.standard_error(table) / view.release.divisor
+    return view.release.density(table, shrink=False), view.release.standard_error(table) / view.release.divisor
 
 
 def _peaks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

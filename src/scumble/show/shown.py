@@ -66,8 +66,8 @@ class Shown(Protocol):
     def divisor(self) -> float:
         """The number of records that densities are shares of."""
 
-    def density(self, Q: Any) -> np.ndarray:
-        """The mean kernel value over all records."""
+    def density(self, Q: Any, *, shrink: bool) -> np.ndarray:
+        """The mean kernel value over all records, at each place by itself unless `shrink`."""
 
     def standard_error(self, Q: Any) -> np.ndarray:
         """The standard error of the kernel sum."""
