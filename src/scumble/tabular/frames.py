@@ -39,7 +39,9 @@ class Framing:
 
         def _count(self, asked: Question, confidence: float) -> Estimate: ...
 
-        def _remarks(self, asked: Question, *besides: int) -> tuple[str, ...]: ...
+        def _remarks(
+            self, asked: Question, *besides: int, parts: Iterable[tuple[int, Part]] = ()
+        ) -> tuple[str, ...]: ...
 
         def _tell_heaps(self, places: Iterable[int]) -> None: ...
 
@@ -80,7 +82,8 @@ class Framing:
             found = self._count(asked.narrowed(place, part), confidence)
             rows.append(_row({column: part.name}, ends | found.numbers()))
         joined = _joined(self.schema, {column: levels}) if bins is None else ()
-        return frame(rows, (*self._remarks(asked, place), *joined))
+        told = self._remarks(asked, place, parts=((place, part) for part in levels))
+        return frame(rows, (*told, *joined))
 
     @keywords
     def crosstab(
@@ -147,7 +150,8 @@ class Framing:
             if asked.possible and not (all_levels or mine.possible):
                 continue
             rows.append(_row(dict(_named(names, combination)), answer(mine).numbers()))
-        return frame(rows, (*self._remarks(asked, *places, *of), *joined))
+        each = ((place, part) for place, those in zip(places, levels, strict=True) for part in those)
+        return frame(rows, (*self._remarks(asked, *places, *of, parts=each), *joined))
 
 
 def _joined(schema: Schema, levels: Mapping[str, Sequence[Part]]) -> Iterator[str]:
