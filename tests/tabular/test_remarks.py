@@ -14,7 +14,7 @@ import pytest
 import scumble
 from scumble import Boolean, Category, Date, Number, Schema
 from scumble.cli import main
-from scumble.errors import CuratorWarning
+from scumble.errors import CuratorWarning, plain_number
 from scumble.explore.tableexhibit import TableExhibit
 from scumble.show.cards import lines
 from scumble.tabular.spec import TableSpec
@@ -318,3 +318,30 @@ def test_classes_tell_all_levels_of_a_column_apart() -> None:
     found = scumble.TableSketch(schema, target="smoker").update(table).release(epsilon=1.0)
     assert not found.mean("smoker", by="rank").attrs
     assert found.mean("share", by="rank").attrs["remarks"][0].startswith(RUN)
+
+
+@pytest.fixture(scope="module")
+def sparse() -> Any:
+    """One of few records in many cells."""
+    schema = Schema(pay=Number(0, 399, whole=True, cells=400), town=Category(["Ulm", "Bonn"]), smoker=Boolean())
+    table = {"pay": np.arange(600) % 3, "town": ["Ulm", "Bonn"] * 300, "smoker": np.arange(600) % 5 == 0}
+    return scumble.TableSketch(schema).update(table).release(epsilon=0.3)
+
+
+def test_groups_that_sum_up_to_too_much_say_so_in_every_way(sparse: Any) -> None:
+    by, total = sparse.count(by="pay"), sparse.count()
+    assert by["value"].sum() > 1.05 * total.high, "or nothing is tried here"
+    (told,) = by.attrs["remarks"]
+    sums = (plain_number(number, 3) for number in (by["value"].sum(), total.value))
+    assert told.startswith("The groups sum up to {} where all of them are {}: ".format(*sums))
+    assert sparse.histogram("pay").attrs["remarks"] == [told]
+    assert scumble.sql("select pay, count(*) as n from t group by pay", t=sparse).attrs["remarks"] == [told]
+    (share,) = sparse.share(by="pay").attrs["remarks"]
+    assert share.startswith("The groups sum up to 1.") and " where all of them are 1: " in share
+
+
+def test_groups_that_sum_up_to_about_all_need_no_remark(sparse: Any) -> None:
+    assert not sparse.count(by="town").attrs and not sparse.histogram("pay", bins=[0, 100, 399]).attrs
+    assert not scumble.sql("select town, count(*) as n from t group by town", t=sparse).attrs
+    for found in (sparse.mean("pay", by="town"), sparse.sum("pay", by="town")):
+        assert not any("sum up" in one for one in found.attrs.get("remarks", ()))
