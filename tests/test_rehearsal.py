@@ -400,3 +400,12 @@ def test_a_guessed_number_of_records_says_below_which_no_pair_is_measured() -> N
     least = int(told[1].replace(",", ""))
     assert " and 0 of 66 pairs" not in rehearsed(n=least).kind and " and 0 of 66 pairs" in rehearsed(n=least // 2).kind
     assert "is a guess" not in str(rehearsed(n=100_000))
+
+
+def test_a_plan_says_that_its_size_is_an_estimate_where_it_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["plan", "--n", "40000", "--columns", "age", "--bandwidth", "5", "--bounds", "age=0:100", "--epsilon", "1"]
+    assert main(asked) == 0
+    told = capsys.readouterr().out
+    assert "grid (about " in told and "smaller where records clump little." in " ".join(told.split())
+    assert main([*asked, "--buckets", "20", "--rows", "1", "--design", "grid"]) == 0
+    assert "grid (17 cells)" in capsys.readouterr().out

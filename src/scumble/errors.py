@@ -39,6 +39,12 @@ class ParameterError(ScumbleError, ValueError):
     """An argument is out of its range or contradicts another."""
 
 
+class ColumnError(ParameterError, KeyError):
+    """There is no such column."""
+
+    __str__ = Exception.__str__  # a KeyError's would put the message in quotes
+
+
 class DataError(ScumbleError, ValueError):
     """The table does not fit: wrong columns, wrong types, missing or infinite cells."""
 

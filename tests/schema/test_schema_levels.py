@@ -311,3 +311,12 @@ def test_columns_are_values() -> None:
     with pytest.raises(AttributeError):
         Number(0, 9).low = 1  # type: ignore[misc]
     assert repr(Number(0, 9, whole=True, missing=True)) == "Number(0, 9, whole=True, missing=True)"
+
+
+def test_a_column_that_is_not_there_is_told_with_the_nearest_and_is_a_key_error() -> None:
+    schema = scumble.Schema(age=scumble.Number(0, 99), town=scumble.Category(["Ulm"]))
+    told = "There is no column 'agee'. Did you mean 'age'? Hint: the columns are 'age', 'town'."
+    with pytest.raises(KeyError) as caught:
+        schema["agee"]
+    assert isinstance(caught.value, scumble.ParameterError) and str(caught.value) == told
+    assert schema.get("agee") is None and "agee" not in schema and "age" in schema

@@ -14,7 +14,7 @@ import pytest
 import scumble
 from scumble import Boolean, Category, Date, Number, Schema
 from scumble.cli import main
-from scumble.errors import CuratorWarning
+from scumble.errors import CuratorWarning, plain_number
 from scumble.explore.tableexhibit import TableExhibit
 from scumble.show.cards import lines
 from scumble.tabular.spec import TableSpec
@@ -260,3 +260,88 @@ def test_a_mean_lies_where_its_condition_has_the_column() -> None:
     for where, low, high in [("height > 10", 10, 200), ("height >= 5 and height < 10", 5, 10), ("height < 50", 0, 50)]:
         found = release.mean("height", where)
         assert low <= found.low <= found.value <= found.high <= high
+
+
+RUN = "Counted as one beside 'share': neighbouring values of 'rank', such as 1 to "
+
+
+@pytest.fixture(scope="module")
+def ranks() -> Any:
+    """One whose ranks were measured in runs, beside the others, and whose rare words are pooled."""
+    rng = np.random.default_rng(0)
+    n = 5000
+    words = [f"w{k}" for k in range(40)]
+    schema = Schema(rank=Number(1, 60, whole=True), share=Number(0, 1), word=Category(words))
+    rank = rng.integers(1, 61, n)
+    table = {"rank": rank, "share": rank / 100 + 0.3 * rng.random(n), "word": rng.choice(words[:20], n)}
+    return scumble.TableSketch(schema).update(table).release(epsilon=1.0)
+
+
+def test_values_that_a_pair_counted_as_one_are_remarked_on_in_every_way(
+    ranks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    by = ranks.mean("share", by="rank")
+    (told,) = by.attrs["remarks"]
+    assert told.startswith(RUN)
+    last = int(np.flatnonzero(np.diff(ranks.groups["rank"]))[0]) + 1
+    assert told.startswith(f"{RUN}{last}. ") and "fewer cells of 'rank', or fewer columns" in told
+    assert ranks.mean("share", "rank == 2").remarks == (told,) == ranks.count("rank == 2 and share < 0.5").remarks
+    assert ranks.quantile("share", [0.1, 0.5], by="rank").attrs["remarks"] == [told]
+    assert ranks.quantile("share", [0.1, 0.5], "rank == 2").attrs["remarks"] == [told]
+    assert ranks.crosstab("share", "rank", bins=30).attrs["remarks"][-1] == told
+    assert ranks.histogram("rank", where="share < 0.5").attrs["remarks"] == [told]
+    assert TableExhibit(ranks).mean("share", "rank == 2")["remarks"] == [told]
+    asked = "select rank, avg(share) as s from people group by rank"
+    assert scumble.sql(asked, people=ranks).attrs["remarks"] == [told], "once for all groups"
+    ranks.save(tmp_path / "people.scumble")
+    assert main(["sql", str(tmp_path / "people.scumble"), asked]) == 0
+    assert f"warning: {told}" in capsys.readouterr().err
+
+
+def test_whole_runs_and_a_column_alone_need_no_such_remark(ranks: Any) -> None:
+    last = int(np.flatnonzero(np.diff(ranks.groups["rank"]))[0]) + 1
+    whole = ranks.mean("share", f"rank between 1 and {last}")
+    assert whole.remarks == () and whole.standard_error < ranks.mean("share", "rank == 2").standard_error / 2
+    assert ranks.mean("share", "rank > 13").remarks == ranks.count("rank == 2").remarks == ()
+    assert not ranks.count(by="rank").attrs and not ranks.histogram("share").attrs
+
+
+def test_words_that_were_pooled_are_named(ranks: Any) -> None:
+    (told,) = ranks.mean("share", by="word").attrs["remarks"]
+    assert told.startswith("Counted as one beside 'share': words of 'word', 'w") and told.count("'w") == 4
+    assert "release with fewer columns." in told
+
+
+def test_classes_tell_all_levels_of_a_column_apart() -> None:
+    schema = Schema(rank=Number(1, 60, whole=True), smoker=Boolean(), share=Number(0, 1))
+    table = {"rank": np.arange(3000) % 60 + 1, "smoker": np.arange(3000) % 7 < 3, "share": np.arange(3000) % 9 / 9}
+    found = scumble.TableSketch(schema, target="smoker").update(table).release(epsilon=1.0)
+    assert not found.mean("smoker", by="rank").attrs
+    assert found.mean("share", by="rank").attrs["remarks"][0].startswith(RUN)
+
+
+@pytest.fixture(scope="module")
+def sparse() -> Any:
+    """One of few records in many cells."""
+    schema = Schema(pay=Number(0, 399, whole=True, cells=400), town=Category(["Ulm", "Bonn"]), smoker=Boolean())
+    table = {"pay": np.arange(600) % 3, "town": ["Ulm", "Bonn"] * 300, "smoker": np.arange(600) % 5 == 0}
+    return scumble.TableSketch(schema).update(table).release(epsilon=0.3)
+
+
+def test_groups_that_sum_up_to_too_much_say_so_in_every_way(sparse: Any) -> None:
+    by, total = sparse.count(by="pay"), sparse.count()
+    assert by["value"].sum() > 1.05 * total.high, "or nothing is tried here"
+    (told,) = by.attrs["remarks"]
+    sums = (plain_number(number, 3) for number in (by["value"].sum(), total.value))
+    assert told.startswith("The groups sum up to {} where all of them are {}: ".format(*sums))
+    assert sparse.histogram("pay").attrs["remarks"] == [told]
+    assert scumble.sql("select pay, count(*) as n from t group by pay", t=sparse).attrs["remarks"] == [told]
+    (share,) = sparse.share(by="pay").attrs["remarks"]
+    assert share.startswith("The groups sum up to 1.") and " where all of them are 1: " in share
+
+
+def test_groups_that_sum_up_to_about_all_need_no_remark(sparse: Any) -> None:
+    assert not sparse.count(by="town").attrs and not sparse.histogram("pay", bins=[0, 100, 399]).attrs
+    assert not scumble.sql("select town, count(*) as n from t group by town", t=sparse).attrs
+    for found in (sparse.mean("pay", by="town"), sparse.sum("pay", by="town")):
+        assert not any("sum up" in one for one in found.attrs.get("remarks", ()))

@@ -312,3 +312,20 @@ def test_a_golden_file_answers_as_it_did(name: str) -> None:
     assert found == wanted
     # Models are fitted anew, and matrix products differ from machine to machine in their last digits.
     assert counts == pytest.approx(wanted_counts, abs=60)
+
+
+def test_many_bars_have_a_band_instead_of_a_line_each_which_would_hide_them() -> None:
+    schema = scumble.Schema(few=scumble.Number(1, 80, whole=True), many=scumble.Number(1, 120, whole=True))
+    few, many = drawn(schema, {"few": [5], "many": [5]}).axes
+    assert len(few.collections) == 1 and [len(one.get_segments()) for one in few.collections] == [80]
+    (band,) = many.collections
+    assert len(many.patches) == 120 and not many.lines and band.get_alpha() < 1
+    assert len({*band.get_paths()[0].vertices[:, 0]}) == 121, "one step for each bar"
+
+
+def test_records_are_written_beside_the_axes_that_count_them() -> None:
+    words = [f"a long word {number}" for number in range(12)]
+    schema = scumble.Schema({name: scumble.Category(words) for name in "abcd"} | {"age": scumble.Number(0, 9)})
+    figure = drawn(schema, {name: [words[0]] for name in "abcd"} | {"age": [5.0]})
+    assert [axes.get_ylabel() for axes in figure.axes[:5]] == ["", "", "", "", "records"]
+    assert figure.get_supylabel() == "" and figure.axes[0].get_xlabel() == "records"

@@ -98,7 +98,8 @@ def run(args: argparse.Namespace) -> None:
         told = {"spread": spread, "meaning": chosen.sentence(), "by_epsilon": {f"{e:g}": errors[e] for e in errors}}
         print_json(chosen.to_dict() | told)
         return
-    cells = f" ({' × '.join(map(str, chosen.shape))} cells)" if chosen.shape else ""
+    about = "" if chosen.denser is None else "about "
+    cells = f" ({about}{' × '.join(map(str, chosen.shape))} cells)" if chosen.shape else ""
     print(
         f"design          {chosen.design}{cells}\n"
         f"rows            {chosen.rows:,}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from scumble.errors import parameter
@@ -21,6 +21,7 @@ from scumble.schema.grammar import Tree
 from scumble.tabular.estimate import deviations
 from scumble.tabular.frames import MOST_GROUPS, require_few
 from scumble.tabular.questions import question
+from scumble.tabular.toomuch import too_much
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -95,7 +96,7 @@ def _answered(statement: Statement, confidence: float) -> DataFrame:
     for order in reversed(statement.order):
         rows = _sorted(rows, order)
     end = None if statement.most is None else statement.skipped + statement.most
-    return _frame(statement, rows[statement.skipped : end])
+    return _frame(statement, rows[statement.skipped : end], confidence)
 
 
 class _Group:
@@ -159,7 +160,7 @@ def _is_null(value: Any) -> bool:
     return value is None or bool(value != value)  # NaN and NaT alone differ from themselves
 
 
-def _frame(statement: Statement, rows: list[_Group]) -> DataFrame:
+def _frame(statement: Statement, rows: list[_Group], confidence: float) -> DataFrame:
     import pandas as pd
 
     columns: dict[str, Any] = {}
@@ -172,9 +173,19 @@ def _frame(statement: Statement, rows: list[_Group]) -> DataFrame:
                 columns[name] = list(values) if found else pd.Series([], dtype=float)
     frame = pd.DataFrame(columns)
     remarks = dict.fromkeys(remark for row in rows for remark in row.remarks)
+    remarks |= dict.fromkeys(_too_much(statement, rows, confidence))
     if remarks:
         frame.attrs["remarks"] = list(remarks)
     return frame
+
+
+def _too_much(statement: Statement, rows: list[_Group], confidence: float) -> Iterator[str]:
+    """Remarks on counts that sum up to more than all groups have."""
+    counts = [output.what for output in statement.outputs if isinstance(output.what, Aggregate)]
+    for count in counts if statement.keys else ():
+        if count.kind == "count":
+            all_of = count.ask(statement.scope, statement.where, confidence)
+            yield from too_much((row.value(count) for row in rows), all_of)
 
 
 def _series(names: list[Any]) -> Any:

@@ -14,6 +14,7 @@ from scumble.errors import DataError, ParameterError, parameter
 from scumble.machine.later import pa
 from scumble.schema import toml
 from scumble.schema.column import OUTSIDE, Column, Found, Strays
+from scumble.schema.unclear import known
 from scumble.tables import Table, invalid_message
 
 MOST_COLUMNS = 10_000
@@ -88,7 +89,10 @@ class Schema(Mapping[str, Column]):
     # ---- a mapping, and a value ----
 
     def __getitem__(self, name: str) -> Column:
-        return self.columns[name]
+        return self.columns[known(name, self.columns)]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.columns)

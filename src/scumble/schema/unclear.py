@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from scumble.errors import ParameterError, did_you_mean
+from scumble.errors import ColumnError, ParameterError, did_you_mean
 from scumble.tables.cells import NO_VALUE, number_in
 
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`""")
@@ -115,4 +115,4 @@ def known(name: object, columns: Collection[str], *, text: str = "") -> str:
     guess = did_you_mean(name, columns)
     listed = ", ".join(map(repr, list(columns)[:20])) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
     quotes = f" If it is meant as text, put it {text}." if text else ""
-    raise ParameterError(f"There is no column {str(name)[:100]!r}.{guess}{quotes} Hint: the columns are {listed}.")
+    raise ColumnError(f"There is no column {str(name)[:100]!r}.{guess}{quotes} Hint: the columns are {listed}.")

@@ -23,6 +23,8 @@ CROWDED = 24
 """Names that have room in letters of the usual size."""
 FEW = 8
 """Words that stand below their bars if they have room there; else they stand beside bars that lie."""
+MANY = 80
+"""Bars that have room for a line each; the intervals of more are a band."""
 LONGEST = 34
 """Letters of a label."""
 ALIKE = 0.05
@@ -30,7 +32,7 @@ ALIKE = 0.05
 
 
 def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
-    """A histogram for each column; the lines on the bars are intervals."""
+    """A histogram for each column; the lines on the bars, or the band over many of them, are intervals."""
     names = list(release.columns if columns is None else columns)
     across = min(ACROSS, len(names))
     pictures = [_Bars(name, release) for name in names]
@@ -38,12 +40,12 @@ def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
     high = [max(one.height for one in line) for line in lines]
     figure = new_figure(max(5.0, (4.4 if any(one.lying for one in pictures) else 3.4) * across), sum(high))
     all_axes = figure.subplots(len(lines), across, squeeze=False, height_ratios=high).ravel()
-    for picture, axes in zip(pictures, all_axes, strict=False):
+    for place, (picture, axes) in enumerate(zip(pictures, all_axes, strict=False)):
         picture.draw(axes)
+        if not picture.lying and (place % across == 0 or pictures[place - 1].lying):
+            axes.set_ylabel("records", fontsize=9, color=INK)
     for axes in all_axes[len(names) :]:
         axes.set_axis_off()
-    if not all(one.lying for one in pictures):
-        figure.supylabel("records", fontsize=9, color=INK)
     total = release._answers.total
     figure.suptitle(promise(release.privacy, total.value, math.sqrt(total.variance)), fontsize=10, color=INK)
     return figure
@@ -87,7 +89,12 @@ class _Bars:
             axes.locator_params(axis="x", nbins=4)
             self._below = ["records", *self._below]
         else:
-            axes.bar(middle, value, width=width, color=INK, yerr=ends, **error)
+            if len(value) > MANY:
+                axes.bar(middle, value, width=width / 0.9, color=INK)
+                edges = np.arange(len(value) + 1).repeat(2)[1:-1] - 0.5
+                axes.fill_between(edges, low.repeat(2), high.repeat(2), color=SECOND, alpha=0.4, lw=0)
+            else:
+                axes.bar(middle, value, width=width, color=INK, yerr=ends, **error)
             at, written = self._along() if self._column.ordered else ([*middle], self._labels)
             slanted = not _level(at, written, len(self._found))
             at, written = barticks.clear(at, written, len(self._found), slanted=slanted)

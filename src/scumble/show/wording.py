@@ -83,6 +83,6 @@ def decided_later(told: str, denser: str, either: bool) -> str:
     size = "the same" if told == denser else f"about {denser}"
     what = "Grid or rows, and the size, are estimates: they are" if either else "The size is an estimate: it is"
     return (
-        f"{what} decided after counting, by noisy numbers. If records crowd, ten times as many near each other, it "
-        f"comes to {size}."
+        f"{what} decided after counting, by noisy numbers, and smaller where records clump little. If records crowd, "
+        f"ten times as many near each other, it comes to {size}."
     )

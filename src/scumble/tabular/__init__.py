@@ -21,5 +21,7 @@ The files::
     heaps.py        records at a bound, more than beside it
     apart.py        columns that were not counted together, and what to say of them
     within.py       values within cells that were counted as one, and what to say of them
+    pooled.py       values that pairs counted as one, and what to say of them
+    toomuch.py      counts of groups that sum up to too much, and what to say of them
     estimate.py     a number that is known up to noise
 """

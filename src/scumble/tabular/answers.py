@@ -20,6 +20,7 @@ import numpy.typing as npt
 from scumble import checks
 from scumble.tabular.estimate import Estimate as Interval
 from scumble.tabular.estimate import deviations, interval, reaching
+from scumble.tabular.pooled import Integers, is_part
 from scumble.tabular.questions import narrowed
 from scumble.tabular.spec import TableSpec
 from scumble.views.budgeting import Law
@@ -195,6 +196,19 @@ class Answers:
                 one, two = sorted(self._number[j] for j in pair)
                 if any(evidence.pair((one, two)) is None for evidence in self._evidence):
                     yield pair
+
+    def pooled(self, meant: Iterable[tuple[int, Floats]], besides: Iterable[int]) -> dict[int, tuple[int, ...]]:
+        """Columns of which levels are meant that pairs count as one with others; and which of all columns that are
+        asked about they are measured with."""
+        those = [(j, weights) for j, weights in meant if j != self._spec.place]
+        asked = sorted({*besides, *(j for j, _ in those)} - {self._spec.place})
+        apart = {frozenset(pair) for pair in self.not_measured([(1.0, {})], asked)}
+        beside = {j: tuple(k for k in asked if k != j and frozenset((j, k)) not in apart) for j in asked}
+        return {j: beside[j] for j, weights in those if beside[j] and is_part(weights, self.group_of(j))}
+
+    def group_of(self, column: int) -> Integers:
+        """The group of each level of a column in pairs, which classes have in common."""
+        return self._evidence[0].groups[self._number[column]]
 
     def _of_class(self, asked: Condition, number: int) -> Condition:
         """The same question, to the records of one class."""

@@ -23,9 +23,11 @@ from scumble.tabular.estimate import Estimate, at_least, interval, of_records, p
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.frames import Framing, frame
 from scumble.tabular.heaps import heaps, remark, shares_at_bounds
+from scumble.tabular.pooled import counted_as_one
 from scumble.tabular.quantiles import quantile as reached
 from scumble.tabular.questions import (
     Floats,
+    Part,
     Question,
     Where,
     extremes_of,
@@ -195,12 +197,13 @@ class Asking(Framing):
             return self._each(where, by, at(_share(q)), place)
         names = [] if by is None else names_of(by)
         (which,) = free(["q"], names)
-        rows = []
+        rows, remarks = [], dict[str, None]()
         for share in map(_share, q):
             found = self._each(where, names or None, at(share), place)
             listed = [found.numbers()] if by is None else found.to_dict("records")
+            remarks |= dict.fromkeys(found.remarks if by is None else found.attrs.get("remarks", ()))
             rows += [{which: share, **row} for row in listed]
-        return frame(rows, self._remarks(self._question(where), place, *self._places(names)))
+        return frame(rows, tuple(remarks))
 
     # ---- rows ----
 
@@ -301,14 +304,17 @@ class Asking(Framing):
     def _known_heaps(self) -> dict[str, tuple[float, float]]:
         return {}
 
-    def _places(self, names: Iterable[str]) -> list[int]:
-        return [place_of(self.schema, name) for name in names]
-
-    def _remarks(self, asked: Question, *besides: int) -> tuple[str, ...]:
-        """What must be known of the answer to a question about some columns more."""
-        names = list(self.schema)
-        pairs = self._answers.not_measured(asked.even, besides)
-        return (*asked.remarks, *not_counted_together((names[one], names[two]) for one, two in pairs))
+    def _remarks(self, asked: Question, *besides: int, parts: Iterable[tuple[int, Part]] = ()) -> tuple[str, ...]:
+        """What must be known of the answer to a question about some columns more, or about each of some parts."""
+        names, answers = list(self.schema), self._answers
+        pairs = answers.not_measured(asked.even, besides)
+        meant = [(place, np.asarray(weights)) for _, product in asked.even for place, weights in product.items()]
+        meant += [(place, part.weights) for place, part in parts]
+        pooled = (
+            counted_as_one(names[one], self.schema[names[one]], answers.group_of(one), [names[j] for j in others])
+            for one, others in answers.pooled(meant, besides).items()
+        )
+        return (*asked.remarks, *not_counted_together((names[one], names[two]) for one, two in pairs), *pooled)
 
     @cached_property
     def _looked_at(self) -> set[int]:

@@ -18,6 +18,7 @@ from scumble.tables.beside import free
 from scumble.tabular.estimate import Estimate
 from scumble.tabular.questions import Part, Question, Where, parts, place_of
 from scumble.tabular.rows import library
+from scumble.tabular.toomuch import too_much
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -39,7 +40,9 @@ class Framing:
 
         def _count(self, asked: Question, confidence: float) -> Estimate: ...
 
-        def _remarks(self, asked: Question, *besides: int) -> tuple[str, ...]: ...
+        def _remarks(
+            self, asked: Question, *besides: int, parts: Iterable[tuple[int, Part]] = ()
+        ) -> tuple[str, ...]: ...
 
         def _tell_heaps(self, places: Iterable[int]) -> None: ...
 
@@ -73,14 +76,16 @@ class Framing:
                 f"`bins` are for numbers and dates, and {column!r} is a {self.schema[column].kind}: each of its words "
                 "is one. Hint: leave them out."
             )
-        rows = []
+        rows, counts = [], []
         levels = parts(self.schema[column], column, bins)
         for part in steps(levels):
             ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
             found = self._count(asked.narrowed(place, part), confidence)
+            counts.append(found.value)
             rows.append(_row({column: part.name}, ends | found.numbers()))
         joined = _joined(self.schema, {column: levels}) if bins is None else ()
-        return frame(rows, (*self._remarks(asked, place), *joined))
+        told = self._remarks(asked, place, parts=((place, part) for part in levels))
+        return frame(rows, (*told, *joined, *too_much(counts, self._count(asked, confidence))))
 
     @keywords
     def crosstab(
@@ -139,15 +144,19 @@ class Framing:
             hint = f"`count` by={names}, with a where= that leaves fewer of their levels"
             hint = "a smaller `bins`" if 2 * math.prod(with_one_bin) <= MOST_GROUPS else hint
         require_few(map(len, levels), hint, together=bool(joined))
-        rows = []
+        rows, values = [], []
         for combination in steps([*itertools.product(*levels)]):
             mine = asked
             for place, part in zip(places, combination, strict=True):
                 mine = mine.narrowed(place, part)
             if asked.possible and not (all_levels or mine.possible):
                 continue
-            rows.append(_row(dict(_named(names, combination)), answer(mine).numbers()))
-        return frame(rows, (*self._remarks(asked, *places, *of), *joined))
+            found = answer(mine)
+            values.append(found.value)
+            rows.append(_row(dict(_named(names, combination)), found.numbers()))
+        summed = () if of else too_much(values, answer(asked))
+        each = ((place, part) for place, those in zip(places, levels, strict=True) for part in those)
+        return frame(rows, (*self._remarks(asked, *places, *of, parts=each), *joined, *summed))
 
 
 def _joined(schema: Schema, levels: Mapping[str, Sequence[Part]]) -> Iterator[str]:

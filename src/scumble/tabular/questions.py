@@ -216,7 +216,6 @@ def parts(
     if bins is not None and not isinstance(bins, int | np.integer):
         return [*_between(column, name, bins), *_gone(column)]
     line = column.size - column.missing
-    levels = column.levels
     alike = column.alike if isinstance(column, Number) else range(line + 1)
     first, end = 0, line
     if meant is not None and column.ordered and bins is None and meant[:line].any():
@@ -233,7 +232,7 @@ def parts(
     for first, end in pairwise(cuts):
         weights = np.zeros(column.size)
         weights[first:end] = 1.0
-        found.append(Part(_name(column, levels, first, end), weights, _ends(column, first, end)))
+        found.append(Part(name_of_run(column, first, end), weights, _ends(column, first, end)))
     return [*found, *_gone(column)]
 
 
@@ -324,7 +323,9 @@ def _of_levels(found: Condition, name: str) -> Floats:
     return sum((np.asarray(term[name], float) for term in found.terms), np.zeros(found.schema[name].size))
 
 
-def _name(column: Column, levels: tuple[str, ...], first: int, end: int) -> Any:
+def name_of_run(column: Column, first: int, end: int) -> Any:
+    """What neighbouring levels of a column are called, from the first to before the end."""
+    levels = column.levels
     if end == first + 1:
         return bool(first) if column.kind == "boolean" else levels[first]
     if isinstance(column, Number):
