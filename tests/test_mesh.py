@@ -18,7 +18,7 @@ TOP = np.array([0.4137, 0.7291])
 def landscape(wide: float, shape: tuple[int, int] | None = None) -> Any:
     """What a picture needs of a release: one steep peak of height 1 over a low plain."""
 
-    def density(places: dict[str, np.ndarray]) -> np.ndarray:
+    def density(places: dict[str, np.ndarray], *, shrink: bool = False) -> np.ndarray:
         off = np.column_stack([places["a"], places["b"]]) - TOP
         return np.asarray(0.01 + 0.99 * np.exp(-np.hypot(*off.T) / wide))
 
