@@ -60,6 +60,14 @@ def read_as(kind: str | None, decimal: str = ".") -> str:
     return numbers_read(decimal) + ", and a fraction is cut off" * (kind == "whole")
 
 
+def undeclared(name: str, decimal: str = ".") -> str:
+    """What to say of a column that nobody declared, none of whose cells is a number."""
+    return (
+        f"what is {name!r}? Text: name it in --categories. Dates or times: --dates, --times (dates=, times=); yes and "
+        f"no: --booleans; {numbers_read(decimal)}: write them so. Else leave it out of --columns (columns=)."
+    )
+
+
 def read(column: cells.Column, kind: str, label: str) -> np.ndarray:
     """The cells as float64, NaN for a bad one.
 

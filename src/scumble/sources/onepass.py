@@ -12,7 +12,7 @@ import numpy as np
 from scumble.errors import UNPUBLISHED, DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
 from scumble.machine.later import pa
-from scumble.schema.kinds import read_as, unread
+from scumble.schema.kinds import read_as, undeclared, unread
 from scumble.schema.spelling import numbers_read, others
 from scumble.sources.causes import BAD_CELL, BEYOND, bad_cells, too_large
 from scumble.sources.checkpoint import Checkpoint
@@ -206,11 +206,7 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
         written = [read_as(spec.kinds.get(name), source.decimal) for name in (*whole, *said)]
         hint = "; ".join([*written[:1], *([hint] if not whole else [])])
     elif whole:
-        hint = (
-            f"what is {whole[0]!r}? Text: name it in --categories. Dates or times: --dates, --times "
-            f"(dates=, times=); yes and no: --booleans; {numbers_read(source.decimal)}: write them so. Else leave it "
-            "out of --columns (columns=)"
-        )
+        hint = undeclared(whole[0], source.decimal)[:-1]
     elif said:
         hint = f"{numbers_read(source.decimal)}; {hint}"
     if source.repeated:

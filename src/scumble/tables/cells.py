@@ -27,6 +27,7 @@ _FLOAT = np.dtype(np.float64)
 Column: TypeAlias = Any  # np.ndarray, pa.Array or pa.ChunkedArray: Arrow has no types for a checker
 
 _NUMBER_HINT = "Hint: use a HammingKernel for categories, or turn it into numbers by a public rule."
+_DATE_HINT = "Hint: name it in --dates or --times (dates=, times=), which read it as days since 1970-01-01."
 _CATEGORY_HINT = "Hint: turn it into text or numbers first."
 _KINDS = {
     "O": "objects",
@@ -204,7 +205,8 @@ def numbers(column: Column, label: str) -> np.ndarray:
 
 def not_numeric(column: Column, label: str) -> DataError:
     """The error of a column that should hold numbers."""
-    return DataError(f"{label} must hold numbers, got {describe(column)}. {_NUMBER_HINT}")
+    dates = pt.is_temporal(plain_type(column)) if is_arrow(column) else column.dtype.kind == "M"
+    return DataError(f"{label} must hold numbers, got {describe(column)}. {_DATE_HINT if dates else _NUMBER_HINT}")
 
 
 def _arrow_numbers(piece: pa.Array) -> np.ndarray:
