@@ -137,6 +137,9 @@ def test_a_table_too_small_for_its_noise_is_told_so_by_its_noisy_count(
             card = " ".join(capsys.readouterr().out.split())
             assert ("are mostly noise" in card) == few
             assert not few or told.split("Note: ")[1].split(" Hint")[0] in card
+            assert main(["sketch", "town.csv", *how, "--out", "town.secret"]) == 0
+            assert main(["release", "town.secret", "--epsilon", "1", "--out", "later.scumble"]) == 0
+            assert ("mostly noise. Hint: next time" in capsys.readouterr().err) == few
 
 
 PEOPLE = pd.DataFrame({"age": np.arange(50.0), "town": ["Ulm", "Bonn"] * 25})

@@ -61,6 +61,15 @@ def tell_weak(args: argparse.Namespace, budget: Budget) -> None:
         say(args, f"Note: {unenforced(budget.records_per_person)}.")
 
 
+def tell_few(args: argparse.Namespace, release: Any) -> None:
+    """After it is written: that there are too few records for the budget, if there are."""
+    from scumble.show.cards import facts
+    from scumble.show.usefulness import too_few
+
+    if few := too_few(facts(release)):
+        say(args, f"Note: {few}. Hint: next time a larger --epsilon, fewer columns, or more records.")
+
+
 @contextlib.contextmanager
 def remarked() -> Iterator[list[str]]:
     """What is warned of meanwhile, each once: on standard error, as every warning is, and to be put into JSON."""
