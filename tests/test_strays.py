@@ -491,7 +491,9 @@ def test_a_draft_explains_itself_once() -> None:
 @pytest.mark.parametrize(
     "column", [scumble.Category(["2020-02-01"]), scumble.Date("2020-01-01", "2020-12-31", missing=True)]
 )
-def test_a_list_in_a_column_of_objects_is_told_as_unreadable_and_not_taken_for_missing(column: Any) -> None:
+def test_a_list_in_a_column_of_objects_is_told_as_unreadable_and_not_taken_for_missing(
+    column: Any, tmp_path: Path
+) -> None:
     schema = scumble.Schema(a=column)
     lists: list[Any] = [["secret"], {"secret": 1}] * (SURELY_WRONG // 2)
     with pytest.raises(DataError, match="Not one cell of column 'a' can be read") as refusal:
@@ -499,5 +501,27 @@ def test_a_list_in_a_column_of_objects_is_told_as_unreadable_and_not_taken_for_m
     with pytest.warns(CuratorWarning, match=f"^{SURELY_WRONG} cells of 'a'.* could not be read and counted") as told:
         mixed = pd.DataFrame({"a": [*["2020-02-01"] * 5, None, "NA", *lists]})
         scumble.build(mixed, schema=schema, epsilon=3)
-    said = [str(refusal.value), *(str(one.message) for one in told)]
+    lines = [json.dumps({"a": cell}) + "\n" for cell in mixed["a"].tolist()]
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    with pytest.warns(CuratorWarning) as of_json:
+        scumble.build(tmp_path / "a.jsonl", schema=schema, epsilon=3)
+    first, where = (str(one[0].message).split("the first is in ") for one in (told, of_json))
+    assert first[0] == where[0] and "line 8" in where[1]
+    said = [str(refusal.value), first[0], where[0]]
     assert not any("secret" in one for one in said)
+
+
+def test_a_list_in_a_column_of_words_is_no_word_for_a_kernel_and_no_bad_number(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"a": "x", "n": 1}\n{"a": ["secret"], "n": 2}\n')
+    kernel = scumble.EuclideanKernel(1.0, columns=["n"]) * scumble.HammingKernel(columns=["a"])
+    for source in (tmp_path / "a.jsonl", pd.DataFrame({"a": ["x", ["secret"]], "n": [1, 2]})):
+        job = Build(source, kernel, ["n", "a"], rows=8, buckets=8)
+        with pytest.raises(
+            DataError, match=r"1 cell is missing or no word: 1 in column 'a'.* a list .* is not"
+        ) as told:
+            job.count()
+        assert "secret" not in str(told.value) and "number" not in str(told.value).split("Hint: text, numbers")[0]
+    for lists in (pa.array([["secret"]]), pa.array([{"k": "secret"}])):
+        for how in ({"schema": scumble.Schema(a=scumble.Category(["x"]))}, {"kernel": scumble.HammingKernel()}):
+            with pytest.raises(DataError, match=r"must hold categories, got values of type .* Hint: .*turn it into"):
+                scumble.build(pa.table({"a": lists}), **how, epsilon=1, invalid="drop")

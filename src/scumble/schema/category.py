@@ -16,7 +16,7 @@ from scumble.machine.later import pa, pc
 from scumble.schema.column import BLANK, MISSING, MOST_LEVELS, OTHER, UNFORESEEN, UNREADABLE, Column, by_text, flag
 from scumble.schema.line import Span, Spans
 from scumble.tables import cells
-from scumble.tables.hashing import text_of
+from scumble.tables.hashing import UNTOLD, text_of
 
 MOST_TEXT = 10_000
 """Characters of a word."""
@@ -134,8 +134,9 @@ class Category(Column):
 
     @cached_property
     def _read(self) -> dict[bytes, int]:
-        """The codes of all texts that mean something: words for a missing cell, and the vocabulary before them."""
-        return dict.fromkeys(cells.NO_VALUE_TEXTS, UNREADABLE) | self.known
+        """The codes of all texts that mean something: words for a missing cell, what stands for a list, and the
+        vocabulary before them."""
+        return dict.fromkeys((*cells.NO_VALUE_TEXTS, UNTOLD), UNREADABLE) | self.known
 
     def _text_codes(self, piece: pa.Array, unforeseen: int) -> np.ndarray:
         """Text is its own canonical text: Arrow looks it up without making words of it."""

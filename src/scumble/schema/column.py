@@ -334,7 +334,10 @@ def by_text(column: cells.Column, label: str, code: Callable[[bytes], int], must
 
 def wrong_type(column: cells.Column, label: str, must: str) -> DataError:
     """The error of a column that holds another type than its schema says."""
-    return DataError(f"{label} must hold {must}, got {cells.describe(column)}. Hint: see its kind in the schema.")
+    return DataError(
+        f"{label} must hold {must}, got {cells.describe(column)}. Hint: give it another kind in the schema, turn it "
+        f"into {must} first, or leave it out."
+    )
 
 
 def is_textual(column: cells.Column) -> bool:

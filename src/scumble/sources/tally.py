@@ -21,7 +21,7 @@ from scumble.schema.kinds import read_as, undeclared
 from scumble.schema.strays import Strays
 from scumble.schema.told import NO_CLASS, currencies, left_out, many_unread, misnamed, private, repeated, undecoded
 from scumble.sketch import Readings, Sketch
-from scumble.sources.causes import NO_CELL, NO_PERSON, Causes, bad_cells
+from scumble.sources.causes import NO_CELL, NO_PERSON, Causes, bad_cells, kinds_of
 from scumble.sources.causes import Found as Bad
 from scumble.sources.labels import Labels
 from scumble.sources.people import PersonLimit
@@ -355,7 +355,7 @@ class Tally:
 
 def mistaken(spec: Spec | TableSpec, name: str, decimal: str) -> str:
     """What to say of a column none of whose cells can be read: how they are written, or which option reads them."""
-    if isinstance(spec, Spec) and name not in spec.kinds:
+    if isinstance(spec, Spec) and name not in kinds_of(spec):
         return undeclared(name, decimal)
     return f"in {name!r}, {written(spec, name, decimal)}."
 
@@ -365,7 +365,7 @@ def written(spec: Spec | TableSpec, name: str, decimal: str) -> str:
     if isinstance(spec, TableSpec):
         refuses = spec.schema[name].refused(decimal)
         return f"a cell is left out that is {refuses}" if refuses else ""
-    return read_as(spec.kinds.get(name), decimal)
+    return read_as(kinds_of(spec).get(name), decimal)
 
 
 class UnknownClass(DataError):
