@@ -29,7 +29,7 @@ from scumble.sources.source import BATCH_ROWS, Position, Source
 from scumble.sources.strays import beyond_grid, declared
 from scumble.spec import Spec
 from scumble.tables import Table
-from scumble.tables.cells import there
+from scumble.tables.cells import chosen, there
 from scumble.tabular.sketch import Levels, TableSketch
 from scumble.tabular.spec import TableSpec
 
@@ -270,7 +270,7 @@ class Tally:
         if isinstance(sketch, TableSketch):
             levels = sketch.levels(batch)
             dropped = int(np.count_nonzero(levels.dropped))
-            bad = batch.filter(pa.array(levels.dropped)) if dropped else batch
+            bad = chosen(batch, levels.dropped) if dropped else batch
             return Found(levels, dropped, self._why(bad, dropped), bad.num_rows, levels.strays)
         found = sketch.read(batch)
         return Found(found, found.dropped, self._why(batch, found.dropped), batch.num_rows, self._beyond(batch))
@@ -326,10 +326,10 @@ class Tally:
                 )
             self.unknown += count
             self.causes.add(NO_PERSON, person, count)
-            batch = batch.filter(pa.array(~missing))
+            batch = chosen(batch, ~missing)
         kept = people.pass_on(batch.column(where))
         self.over += int((~kept).sum())
-        return batch.remove_column(where).filter(pa.array(kept))
+        return chosen(batch.remove_column(where), kept)
 
     def _update_classes(self, batch: pa.RecordBatch, labels: Labels) -> pa.RecordBatch:
         """Count each record in the sketch of its class; gives those that have one."""
@@ -346,8 +346,8 @@ class Tally:
         rest = batch.drop_columns([labels.column])
         before = self.dropped_rows
         for place, sketch in enumerate(self.sketches):
-            sketch.update(rest.filter(pa.array(found == place)))
-        rest = rest if known.all() else rest.filter(pa.array(known))
+            sketch.update(chosen(rest, found == place))
+        rest = rest if known.all() else chosen(rest, known)
         if self.dropped_rows > before:
             self.causes.look_at(rest, self.sketches[0].spec)
         return rest

@@ -130,6 +130,16 @@ def is_bytes(kind: object) -> bool:
     return any(test(kind) for test in (pt.is_binary, pt.is_large_binary, pt.is_binary_view, pt.is_fixed_size_binary))
 
 
+def chosen(batch: Any, which: np.ndarray) -> Any:
+    """The rows of an Arrow batch or table at which a mask is true. (``pa.array(mask)`` would import pandas.)
+
+    >>> chosen(pa.record_batch({"age": [41, 42, 43]}), np.array([True, False, True]))["age"].to_pylist()
+    [41, 43]
+    """
+    bits = pa.py_buffer(np.packbits(which, bitorder="little"))
+    return batch.filter(pa.BooleanArray.from_buffers(pa.bool_(), len(which), [None, bits]))
+
+
 def buffer_of(piece: pa.Array, dtype: Any) -> np.ndarray:
     """The numbers of a primitive Arrow array as they lie in memory; cells that are null hold anything."""
     if len(piece) == 0:
