@@ -142,6 +142,25 @@ def test_a_table_too_small_for_its_noise_is_told_so_by_its_noisy_count(
             assert ("mostly noise. Hint: next time" in capsys.readouterr().err) == few
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"buckets": "many"}, "`buckets` must be a whole number of at least 1, got 'many'. Hint: leave it out"),
+        ({"buckets": 2.5}, "`buckets` must be a whole number"),
+        ({"bounds": {"age": (-1e308, 1e308)}}, "Hint: they are too far apart for a float: the least"),
+        ({"kernel": scumble.EuclideanKernel(1e-320)}, "with this bandwidth and scale: give larger ones, or correct"),
+        ({"person_column": "age"}, "`columns` must be without 'age'.* Hint: 'age' says whose record it is"),
+        ({"source": {"age": [1.0], "town": []}}, "must be equally long, got different lengths. Hint: None is"),
+    ],
+)
+def test_a_mistake_of_a_build_is_told_with_what_to_do(options: dict[str, Any], words: str) -> None:
+    given = {"source": PEOPLE, "kernel": scumble.EuclideanKernel(5.0), "columns": ["age"], "epsilon": 1, **options}
+    with pytest.raises(scumble.ScumbleError, match=words):
+        if isinstance(given["source"], dict):
+            scumble.Sketch(given["kernel"], columns=["age"]).update(given["source"])
+        scumble.build(**given)
+
+
 PEOPLE = pd.DataFrame({"age": np.arange(50.0), "town": ["Ulm", "Bonn"] * 25})
 NEAR = scumble.EuclideanKernel(1.0)
 

@@ -218,7 +218,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
 def _no_object(file: File, row: int) -> DataError:
     return DataError(
         f"{file.name}, line {row + 1:,}, is not a JSON object. "
-        'Hint: JSON lines hold one object per line, such as {"age": 41}.'
+        'Hint: JSON lines hold one object per line, such as {"age": 41}; jq -c ".[]" writes an array so.'
     )
 
 

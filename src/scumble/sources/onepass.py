@@ -200,7 +200,8 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
             hint = f"in {refused[0]!r} {each} missing or {why}: {hint}{reads}"
     elif large := too_large(batch, spec, said):
         what = f"missing, not a number or beyond {min(large.values()):.3g} in size"
-        hint = f"so large a number, as in {next(iter(large))!r}, cannot be counted: {hint}"
+        beside = f"with this bandwidth and scale: give larger ones, or {hint}" if min(large.values()) < 1e100 else hint
+        hint = f"so large a number, as in {next(iter(large))!r}, cannot be counted: {beside}"
     elif whole and whole[0] not in kinds_of(spec):
         hint = undeclared(whole[0], source.decimal)[:-1]
     elif (kinds := kinds_of(spec)).keys() & bad.keys():
