@@ -142,6 +142,19 @@ def test_a_table_too_small_for_its_noise_is_told_so_by_its_noisy_count(
             assert ("mostly noise. Hint: next time" in capsys.readouterr().err) == few
 
 
+def test_a_secret_under_the_name_of_a_release_and_a_folder_that_is_none_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("town.csv").write_text("age\n41\n")
+    size = ["--columns", "age", "--bandwidth", "5", "--rows", "8", "--buckets", "8"]
+    for out in ("part.scumble", "part.secret"):
+        assert main(["sketch", "town.csv", *size, "--out", out]) == 0
+        assert ("call it .secret" in capsys.readouterr().err) == (out == "part.scumble")
+    assert main(["stream", "window", "nowhere", "--out", "w.scumble"]) == 4
+    assert "Hint: name the folder that the stream publishes into" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -150,7 +163,7 @@ def test_a_table_too_small_for_its_noise_is_told_so_by_its_noisy_count(
         ({"bounds": {"age": (-1e308, 1e308)}}, "Hint: they are too far apart for a float: the least"),
         ({"kernel": scumble.EuclideanKernel(1e-320)}, "with this bandwidth and scale: give larger ones, or correct"),
         ({"person_column": "age"}, "`columns` must be without 'age'.* Hint: 'age' says whose record it is"),
-        ({"source": {"age": [1.0], "town": []}}, "must be equally long, got different lengths. Hint: None is"),
+        ({"source": {"age": [1.0], "town": []}}, "must be equally long, got different lengths. Hint: write None"),
     ],
 )
 def test_a_mistake_of_a_build_is_told_with_what_to_do(options: dict[str, Any], words: str) -> None:

@@ -160,6 +160,12 @@ def misnamed(out: str) -> str:
     return f" It is a release, not a table, whatever {end} says: .scumble is usual." if end in TABLES else ""
 
 
+def like_a_release(out: str) -> str:
+    """A remark on exact counters under the name of a release; empty if its name says nothing wrong."""
+    alike = out.lower().endswith(".scumble")
+    return " Its name is like a release's, which people share: call it .secret." if alike else ""
+
+
 def secret_out(out: str) -> None:
     """Exact counters go to a file of mode 0600 and nowhere else."""
     if out == "-":

@@ -123,7 +123,7 @@ def _size(args: argparse.Namespace) -> dict[str, Any]:
 def _start(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.kernels import kernel_from
-    from scumble.cli.output import print_json, say, secret_out, tell_weak
+    from scumble.cli.output import like_a_release, print_json, say, secret_out, tell_weak
     from scumble.cli.progress import waiting
     from scumble.privacy.budget import Budget
     from scumble.privacy.exact import show
@@ -158,7 +158,7 @@ def _start(args: argparse.Namespace) -> None:
         print_json(
             {"stream": stream.identity, "epsilon": float(show(stream.privacy.epsilon)), **stream.expected.to_dict()}
         )
-    say(args, f"Started {args.stream}. It is SECRET. What to expect: {stream.expected}.")
+    say(args, f"Started {args.stream}. It is SECRET.{like_a_release(args.stream)} What to expect: {stream.expected}.")
 
 
 def _append(args: argparse.Namespace) -> None:
