@@ -54,10 +54,8 @@ def run(args: argparse.Namespace) -> None:
             )
         secret_out(args.out)
         merge([sketch_in(container) for container in containers]).save(args.out)
-        say(
-            args,
-            f"Wrote {args.out}. It is SECRET: exact counters.{like_a_release(args.out)} Next: scumble release {args.out} --epsilon 1 ...",
-        )
+        secret = f"It is SECRET: exact counters.{like_a_release(args.out)}"
+        say(args, f"Wrote {args.out}. {secret} Next: scumble release {args.out} --epsilon 1 ...")
         say(
             args,
             f"{', '.join(args.files)} still hold{'s' * (len(args.files) == 1)} exact counters, and a release of one of "

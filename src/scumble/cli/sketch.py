@@ -54,7 +54,5 @@ def run(args: argparse.Namespace) -> None:
             job.discard_checkpoint()
     finally:
         place.close()
-    say(
-        args,
-        f"Wrote {args.out}. It is SECRET: exact counters.{like_a_release(args.out)} Next: scumble merge, then scumble release.",
-    )
+    secret = f"It is SECRET: exact counters.{like_a_release(args.out)}"
+    say(args, f"Wrote {args.out}. {secret} Next: scumble merge, then scumble release.")
