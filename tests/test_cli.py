@@ -321,6 +321,12 @@ def test_progress_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert main(design("--rows", "8")) == 0
     assert "100%  4,000 rows" in said(capsys)[1]
+    size = "--bandwidth 5 --rows 8 --buckets 8 --periods 2 --epsilon 1"
+    assert run(f"stream start trips.secret --columns age {size} --folder trips") == 0
+    assert run("stream append trips.secret people.parquet") == 0
+    assert "100%  4,000 rows" in said(capsys)[1]
+    assert run("stream append trips.secret nobody.csv") == 4
+    assert "There is no file 'nobody.csv'" in said(capsys)[1], "and not that its batch has no name"
 
     def gone(_: str) -> int:
         raise OSError("the terminal is gone")

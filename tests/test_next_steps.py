@@ -137,6 +137,41 @@ def test_a_table_too_small_for_its_noise_is_told_so_by_its_noisy_count(
             card = " ".join(capsys.readouterr().out.split())
             assert ("are mostly noise" in card) == few
             assert not few or told.split("Note: ")[1].split(" Hint")[0] in card
+            assert main(["sketch", "town.csv", *how, "--out", "town.secret"]) == 0
+            assert main(["release", "town.secret", "--epsilon", "1", "--out", "later.scumble"]) == 0
+            assert ("mostly noise. Hint: next time" in capsys.readouterr().err) == few
+
+
+def test_a_secret_under_the_name_of_a_release_and_a_folder_that_is_none_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("town.csv").write_text("age\n41\n")
+    size = ["--columns", "age", "--bandwidth", "5", "--rows", "8", "--buckets", "8"]
+    for out in ("part.scumble", "part.secret"):
+        assert main(["sketch", "town.csv", *size, "--out", out]) == 0
+        assert ("call it .secret" in capsys.readouterr().err) == (out == "part.scumble")
+    assert main(["stream", "window", "nowhere", "--out", "w.scumble"]) == 4
+    assert "Hint: name the folder that the stream publishes into" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"buckets": "many"}, "`buckets` must be a whole number of at least 1, got 'many'. Hint: leave it out"),
+        ({"buckets": 2.5}, "`buckets` must be a whole number"),
+        ({"bounds": {"age": (-1e308, 1e308)}}, "Hint: they are too far apart for a float: the least"),
+        ({"kernel": scumble.EuclideanKernel(1e-320)}, "with this bandwidth and scale: give larger ones, or correct"),
+        ({"person_column": "age"}, "`columns` must be without 'age'.* Hint: 'age' says whose record it is"),
+        ({"source": {"age": [1.0], "town": []}}, "must be equally long, got different lengths. Hint: write None"),
+    ],
+)
+def test_a_mistake_of_a_build_is_told_with_what_to_do(options: dict[str, Any], words: str) -> None:
+    given = {"source": PEOPLE, "kernel": scumble.EuclideanKernel(5.0), "columns": ["age"], "epsilon": 1, **options}
+    with pytest.raises(scumble.ScumbleError, match=words):
+        if isinstance(given["source"], dict):
+            scumble.Sketch(given["kernel"], columns=["age"]).update(given["source"])
+        scumble.build(**given)
 
 
 PEOPLE = pd.DataFrame({"age": np.arange(50.0), "town": ["Ulm", "Bonn"] * 25})

@@ -198,24 +198,38 @@ def test_bounds_that_hold_nothing_are_refused_before_anything_is_spent() -> None
         assert job.strays()[0].startswith(f"{SURELY_WRONG} cells of 'price', all that it holds, lay outside its bounds")
 
 
-def test_a_table_of_which_no_row_is_left_is_told_in_plain_words(
+def test_a_table_of_which_no_row_is_left_is_refused_as_an_empty_one(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """To refuse would tell of the records, under `--invalid drop`: the curator is told, loudly and why."""
-    (folder / "people.csv").write_text("seen,age\n" + "01/02/2009,41\n" * 3)
-    line = "build people.csv --columns seen --dates seen --bandwidth 5 --epsilon 1 --rows 4 --buckets 8 --out o.scumble"
-    assert main([*line.split(), "--invalid", "drop"]) == 0
-    err = capsys.readouterr().err
-    assert "WARNING: every row was left out. The release is nothing but noise" in err and "01/02" not in err
-    assert (
-        "in 'seen', dates are read as ISO 8601 has them, 2009-01-31: write them so "
-        "(pandas.to_datetime(x, format=…) reads others: '%m/%d/%Y' 01/31/2009, '%d.%m.%Y' 31.01.2009, " in err
-    )
+    """Before anything is spent: it says which column, why, and how its cells are read or which option reads them."""
+    (folder / "people.csv").write_text("seen,age,born\n" + "01/02/2009,41,1968-01-31\n" * 3)
+    assert main(["ledger", "l.ledger", "--open", "d", "--epsilon", "9"]) == 0
+    cases = {
+        "seen --dates seen": "in 'seen', dates are read as ISO 8601 has them, 2009-01-31: write them so "
+        "(pandas.to_datetime(x, format=…) reads others: '%m/%d/%Y' 01/31/2009, '%d.%m.%Y' 31.01.2009, ",
+        "age,born --bounds age=0:99,born=0:30000": "what is 'born'? Text: name it in --categories. Dates or times: --",
+    }
+    for columns, told in cases.items():
+        line = f"build people.csv --columns {columns} --bandwidth 5 --epsilon 1 --invalid drop --out o.scumble"
+        assert main([*line.split(), "--ledger", "l.ledger", "--dataset", "d"]) == BAD_DATA
+        err = capsys.readouterr().err
+        assert "every row would be left out: 3 with a cell unreadable or not finite in" in err and told in err
+        assert "01/02" not in err and "1968" not in err and not (folder / "o.scumble").exists()
+        assert not scumble.Ledger("l.ledger").account("d").charges
+    assert main([*line.split(), "--allow-empty"]) == 0
+    assert "WARNING: every row was left out. The release is nothing but noise" in capsys.readouterr().err
     schema = scumble.Schema(age=scumble.Number(0, 9, outside="drop"))
-    for ages, alarmed in (([41.0, 42.0], True), ([41.0, 4.0], False)):
-        job = Build(pa.table({"age": ages}), schema=schema)
-        job.count()
-        assert any("every row was left out" in one for one in job.tally.told(job.source)) is alarmed
+    with pytest.raises(DataError, match="every row would be left out: 2 outside the bounds of 'age'"):
+        Build(pa.table({"age": [41.0, 42.0]}), schema=schema).count()
+    Build(pa.table({"age": [41.0, 4.0]}), schema=schema).count()
+
+
+def test_a_column_of_dates_that_is_read_as_numbers_says_which_option_reads_it() -> None:
+    for dates in (pa.array([1, 2], pa.date32()), pa.array([1, 2], pa.timestamp("s"))):
+        with pytest.raises(DataError, match="Hint: name it in --dates or --times"):
+            scumble.build(pa.table({"seen": dates}), scumble.EuclideanKernel(1.0), ["seen"], epsilon=1)
+    with pytest.raises(DataError, match="Hint: name it in --dates or --times"):
+        scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=8, buckets=8).update(np.array([[1], [2]], "M8[D]"))
 
 
 def test_dates_with_names_of_months_are_among_those_that_the_hint_reads(
@@ -477,7 +491,9 @@ def test_a_draft_explains_itself_once() -> None:
 @pytest.mark.parametrize(
     "column", [scumble.Category(["2020-02-01"]), scumble.Date("2020-01-01", "2020-12-31", missing=True)]
 )
-def test_a_list_in_a_column_of_objects_is_told_as_unreadable_and_not_taken_for_missing(column: Any) -> None:
+def test_a_list_in_a_column_of_objects_is_told_as_unreadable_and_not_taken_for_missing(
+    column: Any, tmp_path: Path
+) -> None:
     schema = scumble.Schema(a=column)
     lists: list[Any] = [["secret"], {"secret": 1}] * (SURELY_WRONG // 2)
     with pytest.raises(DataError, match="Not one cell of column 'a' can be read") as refusal:
@@ -485,5 +501,27 @@ def test_a_list_in_a_column_of_objects_is_told_as_unreadable_and_not_taken_for_m
     with pytest.warns(CuratorWarning, match=f"^{SURELY_WRONG} cells of 'a'.* could not be read and counted") as told:
         mixed = pd.DataFrame({"a": [*["2020-02-01"] * 5, None, "NA", *lists]})
         scumble.build(mixed, schema=schema, epsilon=3)
-    said = [str(refusal.value), *(str(one.message) for one in told)]
+    lines = [json.dumps({"a": cell}) + "\n" for cell in mixed["a"].tolist()]
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    with pytest.warns(CuratorWarning) as of_json:
+        scumble.build(tmp_path / "a.jsonl", schema=schema, epsilon=3)
+    first, where = (str(one[0].message).split("the first is in ") for one in (told, of_json))
+    assert first[0] == where[0] and "line 8" in where[1]
+    said = [str(refusal.value), first[0], where[0]]
     assert not any("secret" in one for one in said)
+
+
+def test_a_list_in_a_column_of_words_is_no_word_for_a_kernel_and_no_bad_number(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"a": "x", "n": 1}\n{"a": ["secret"], "n": 2}\n')
+    kernel = scumble.EuclideanKernel(1.0, columns=["n"]) * scumble.HammingKernel(columns=["a"])
+    for source in (tmp_path / "a.jsonl", pd.DataFrame({"a": ["x", ["secret"]], "n": [1, 2]})):
+        job = Build(source, kernel, ["n", "a"], rows=8, buckets=8)
+        with pytest.raises(
+            DataError, match=r"1 cell is missing or no word: 1 in column 'a'.* a list .* is not"
+        ) as told:
+            job.count()
+        assert "secret" not in str(told.value) and "number" not in str(told.value).split("Hint: text, numbers")[0]
+    for lists in (pa.array([["secret"]]), pa.array([{"k": "secret"}])):
+        for how in ({"schema": scumble.Schema(a=scumble.Category(["x"]))}, {"kernel": scumble.HammingKernel()}):
+            with pytest.raises(DataError, match=r"must hold categories, got values of type .* Hint: .*turn it into"):
+                scumble.build(pa.table({"a": lists}), **how, epsilon=1, invalid="drop")

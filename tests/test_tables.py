@@ -9,11 +9,13 @@ import subprocess
 import sys
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
@@ -798,6 +800,20 @@ print([name for name in ("pandas", "polars") if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_build_by_class_imports_no_pandas(tmp_path: Path) -> None:
+    """It takes a second and more to import, and ``pa.array(mask)`` does it."""
+    pq.write_table(pa.table({"x": [1.0, 2.0, np.nan, 3.0], "c": ["u", "v", "u", "w"]}), tmp_path / "a.parquet")
+    code = """
+import sys, warnings, scumble
+warnings.simplefilter("ignore")
+options = {"label": "c", "classes": ["u", "v"], "invalid": "drop", "rows": 4, "buckets": 8, "epsilon": 1}
+scumble.build_by("a.parquet", scumble.EuclideanKernel(1.0), ["x"], **options)
+print("pandas" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.strip() == "False"
 
 
 DRESSED = {

@@ -94,6 +94,8 @@ class CuratorWarning(UserWarning):
 
 UNPUBLISHED = "(do not publish this)"
 """What follows exact facts that a curator is told."""
+MOST_SHOWN = 200
+"""Letters of a text that was given in a wrong place."""
 LONG = 20
 """Characters of a fraction that nobody reads any more."""
 
@@ -174,6 +176,8 @@ def _shown(got: object) -> str:
     """A number, a text, a path or a type as it is. All else may be records in the wrong place: its type, its length."""
     if isinstance(got, Fraction):  # as exact budgets are
         return about(got) if len(str(got)) > LONG else str(got)
+    if isinstance(got, (str, bytes)) and len(got) > MOST_SHOWN:
+        return f"{got[:MOST_SHOWN]!r}… of {len(got):,}"
     if got is None or isinstance(got, (str, bytes, Number, os.PathLike, type)):
         return repr(got)
     long = isinstance(got, (list, tuple, set, frozenset, dict))

@@ -318,6 +318,13 @@ def test_noise_is_not_taken_for_certainty(visit: Callable[..., Any], tmp_path: P
     far = Q[40:][~clear[40:]][:1]
     chances = page.evaluate("(points) => scumble.probabilities(points)", far.tolist())
     assert abs(sum(chances) - 1.0) < 1e-9, "who asks for probabilities gets them"
+    field = page.get_by_label("Points as CSV")
+    some = np.vstack([Q[clear][:2], far])
+    field.fill("\n".join([field.get_attribute("placeholder").split("\n")[0], *(f"{x},{y}" for x, y in some)]))
+    page.get_by_role("button", name="Answer").click()
+    rows = page.get_by_role("table", name="The answers as a table").locator("tbody tr")
+    answers = [rows.nth(i).locator("td").nth(1).inner_text() for i in range(3)]
+    assert answers == [*model.predict(some[:2]), "not known"], "also in the table that is downloaded"
 
 
 def test_a_page_says_that_nobody_knows_where_the_records_are(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scumble
-from scumble.schema import Boolean, Category, Column, Date, Number, line
+from scumble.schema import Boolean, Category, Column, Date, Number, Schema, line
 from scumble.schema.column import Part
 from scumble.schema.edges import real_edges, whole_edges
 
@@ -259,7 +260,7 @@ BAD: list[tuple[Any, str]] = [
     (lambda: Date(), "`low` is still blank"),
     (lambda: Date("2020-01-01", "2019-01-01"), "`high` must be after `low`"),
     (lambda: Date("soon", "2019-01-01"), "`low` must be a date"),
-    (lambda: Date(edges=["2019", "spring", "2021"]), "`edges` must be a date"),
+    (lambda: Date(edges=["2019", "spring", "2021"]), r"`edges\[1\]` must be a date.* Hint: write"),
     (lambda: Date(20200101, 20211231), "`low` must be a date"),
     (lambda: Date("2020-01-01T12:30", "2021-01-01", resolution="day"), "`low` must be a whole day"),
     (lambda: Date("2020-01-01", "2021-01-01", resolution="week"), "`resolution` must be"),
@@ -285,14 +286,57 @@ BAD: list[tuple[Any, str]] = [
     (lambda: Category(["<?>"]), "`values` is still blank"),
     (lambda: Category(list(range(2**16))), "at most 65534"),
     (lambda: Boolean(missing=1), "`missing` must be True or False"),
+    (lambda: Number(0.5, 10, whole=True), "got 0.5. Hint: round it, or leave out `whole`"),
+    (lambda: Number(edges=[0, 1.5, 3], whole=True), r"`edges\[1\]` must be a whole number"),
+    (lambda: Date("abc"), "got 'abc'. Hint: write '2024-02-29', the year first"),
+    (lambda: Date("31.12.2020", "2021"), "Hint: write '2020-12-31', the year first"),
+    (lambda: Date("2020-02-30", "2021"), "Hint: February 2020 has 29 days"),
+    (lambda: Date("2020", "2021", cells="fortnight"), "`cells` must be a whole number, or one of 'year'"),
+    (lambda: Schema(), "1 to 10,000 columns, got 0. Hint: scumble.Schema"),
+    (lambda: Schema("town.toml"), r"Hint: scumble.Schema.load\('town.toml'\) reads a file"),
+    (lambda: Schema(a="number"), "`a` must be a Number, Date, Category or Boolean"),
+    (lambda: Schema({"a": Boolean()}, a=Boolean()), "'a' is given twice. Hint"),
+    (lambda: Schema({"": Boolean()}), "must be text of 1 to 1,000 letters. Hint"),
+    (lambda: Schema([("a", Boolean())]), "`columns` must be a mapping from names to columns"),
 ]
 
 
 @pytest.mark.parametrize("place", range(len(BAD)))
 def test_bad_parameters_are_refused_in_words(place: int) -> None:
     make, words = BAD[place]
-    with pytest.raises(scumble.ParameterError, match=words):
+    with pytest.raises(scumble.ParameterError, match=words) as told:
         make()
+    assert "Hint: " in str(told.value) and len(str(told.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Number(0, 9, cell=5), "A Number has no `cell`. Did you mean 'cells'. Hint: it takes low, high, whole"),
+        (
+            lambda: Number(0, 9, 5),
+            "takes `low` and `high` without a name, not 3 values. Hint: name what follows: whole=",
+        ),
+        (lambda: Category("a", "b"), "takes `values` without a name.* Hint: write its words as one list"),
+        (lambda: Boolean(["yes", "no"]), "takes nothing without a name.* Hint: name what follows: missing="),
+    ],
+)
+def test_what_a_column_does_not_take_is_refused_with_what_it_takes(make: Callable[[], Any], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        make()
+
+
+def test_edges_are_written_as_conditions_write_them() -> None:
+    """Without a power of ten up to the trillions, and no two levels alike."""
+    column = Number(-2e12, 2e12, cells=4, zeros=False)
+    assert (
+        column.levels[0] == "[-2000000000000, -1000000000000)" and column.levels[-1] == "[1000000000000, 2000000000000]"
+    )
+    near = Number(1e13, 1e13 + 4, cells=4)
+    assert near.levels[1] == "[10000000000001.0, 10000000000002.0)" and len({*near.levels}) == 4
+    for one in (column, near):
+        ends = [[float(end) for end in level.strip("[)]").split(", ")] for level in one.levels]
+        assert one.encode([low for low, _ in ends]).codes.tolist() == [0, 1, 2, 3]
 
 
 def test_the_last_day_is_included_to_its_end() -> None:

@@ -289,7 +289,7 @@ def running(parser: Parser) -> None:
     """Threads, empty tables, checkpoints, options in a file."""
     group = parser.add_argument_group("running")
     group.add_argument("--threads", type=Whole(1, 65_536), help="cores to count with (default: all)")
-    group.add_argument("--allow-empty", action="store_true", help="a table without rows is not a mistake")
+    group.add_argument("--allow-empty", action="store_true", help="a table without rows to count is not a mistake")
     group.add_argument("--checkpoint", metavar="FILE", help="a SECRET file to resume from if the build is killed")
     group.add_argument("--checkpoint-seconds", type=real, default=30.0, metavar="S", help="how often (default: 30)")
     group.add_argument("--config", metavar="FILE.toml", help="options in a file; those given here take precedence")

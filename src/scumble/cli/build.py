@@ -57,12 +57,11 @@ def run(args: argparse.Namespace) -> int | None:
     """Do what the verb says."""
     from scumble.cli.arguments import promised, require
     from scumble.cli.handover import Handover, Left, finished, room
-    from scumble.cli.output import check_out, misnamed, print_json, say, tell_weak
+    from scumble.cli.output import check_out, misnamed, print_json, say, tell_few, tell_weak
     from scumble.cli.preparing import count, prepare
     from scumble.cli.replacing import set_apart
     from scumble.errors import ParameterError
     from scumble.show.cards import facts
-    from scumble.show.usefulness import too_few
     from scumble.show.wording import human_bytes
     from scumble.sources.rehearsal import beforehand
 
@@ -109,8 +108,7 @@ def run(args: argparse.Namespace) -> int | None:
         apart = " No pair of columns was counted together." if _all_apart(release) else ""
         about = f"{release.privacy}.{apart}{_guessed(args)}{misnamed(args.out)} Next: scumble info {args.out}"
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {about}")
-    if few := too_few(facts(release)):
-        say(args, f"Note: {few}. Hint: next time a larger --epsilon, fewer columns, or more records.")
+    tell_few(args, release)
     return None
 
 

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble import files
     from scumble.bundle import Bundle
-    from scumble.cli.output import check_out, misnamed, say, secret_out, write_release
+    from scumble.cli.output import check_out, like_a_release, misnamed, say, secret_out, write_release
     from scumble.cli.replacing import replacing
     from scumble.errors import MergeError, ParameterError
     from scumble.loading import NO_MERGED_TABLES, merge, sketch_in
@@ -54,7 +54,8 @@ def run(args: argparse.Namespace) -> None:
             )
         secret_out(args.out)
         merge([sketch_in(container) for container in containers]).save(args.out)
-        say(args, f"Wrote {args.out}. It is SECRET: exact counters. Next: scumble release {args.out} --epsilon 1 ...")
+        secret = f"It is SECRET: exact counters.{like_a_release(args.out)}"
+        say(args, f"Wrote {args.out}. {secret} Next: scumble release {args.out} --epsilon 1 ...")
         say(
             args,
             f"{', '.join(args.files)} still hold{'s' * (len(args.files) == 1)} exact counters, and a release of one of "

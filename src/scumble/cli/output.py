@@ -61,6 +61,15 @@ def tell_weak(args: argparse.Namespace, budget: Budget) -> None:
         say(args, f"Note: {unenforced(budget.records_per_person)}.")
 
 
+def tell_few(args: argparse.Namespace, release: Any) -> None:
+    """After it is written: that there are too few records for the budget, if there are."""
+    from scumble.show.cards import facts
+    from scumble.show.usefulness import too_few
+
+    if few := too_few(facts(release)):
+        say(args, f"Note: {few}. Hint: next time a larger --epsilon, fewer columns, or more records.")
+
+
 @contextlib.contextmanager
 def remarked() -> Iterator[list[str]]:
     """What is warned of meanwhile, each once: on standard error, as every warning is, and to be put into JSON."""
@@ -149,6 +158,12 @@ def misnamed(out: str) -> str:
     """A remark on a release under the name of a table; empty if its name says nothing wrong."""
     end = os.path.splitext(out.lower())[1]
     return f" It is a release, not a table, whatever {end} says: .scumble is usual." if end in TABLES else ""
+
+
+def like_a_release(out: str) -> str:
+    """A remark on exact counters under the name of a release; empty if its name says nothing wrong."""
+    alike = out.lower().endswith(".scumble")
+    return " Its name is like a release's, which people share: call it .secret." if alike else ""
 
 
 def secret_out(out: str) -> None:

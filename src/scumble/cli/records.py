@@ -22,6 +22,7 @@ from scumble.sources import Source, open_source
 from scumble.sources.causes import BEYOND, Causes, Found, without_level, without_value
 from scumble.sources.source import Piece
 from scumble.sources.text import not_text, spelt, usual_beside, with_questions, without_marks
+from scumble.tables.cells import chosen
 from scumble.tables.names import like_a_record
 from scumble.tables.roles import converted
 
@@ -158,7 +159,7 @@ def read(
         if invalid == "error":
             stopped.look_at(found, piece.position, batch.num_rows)
         if found:
-            batch = batch.filter(pa.array(~causes.take(found, batch.num_rows)))
+            batch = chosen(batch, ~causes.take(found, batch.num_rows))
         batches.append(batch)
     source.require_unchanged()
     stopped.refuse(schema, target)

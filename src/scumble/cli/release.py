@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.guard import tidy
     from scumble.cli.handover import Handover, Part, room
-    from scumble.cli.output import check_out, misnamed, print_json, say, tell_weak
+    from scumble.cli.output import check_out, misnamed, print_json, say, tell_few, tell_weak
     from scumble.cli.replacing import set_apart
     from scumble.errors import BudgetError, ParameterError
     from scumble.loading import load_secret, sketch_in
@@ -74,3 +74,4 @@ def run(args: argparse.Namespace) -> None:
     elif args.out != "-":
         gone = "" if args.keep_secret else f" {args.secret} has been emptied: its exact counters are gone."
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}.{misnamed(args.out)}{gone}")
+    tell_few(args, release)

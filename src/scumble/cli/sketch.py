@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.cli.arguments import require
     from scumble.cli.handover import room
-    from scumble.cli.output import check_out, say, secret_out
+    from scumble.cli.output import check_out, like_a_release, say, secret_out
     from scumble.cli.preparing import count, prepare
     from scumble.machine.interrupts import Unbroken
     from scumble.machine.places import Place
@@ -54,4 +54,5 @@ def run(args: argparse.Namespace) -> None:
             job.discard_checkpoint()
     finally:
         place.close()
-    say(args, f"Wrote {args.out}. It is SECRET: exact counters. Next: scumble merge, then scumble release.")
+    secret = f"It is SECRET: exact counters.{like_a_release(args.out)}"
+    say(args, f"Wrote {args.out}. {secret} Next: scumble merge, then scumble release.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 from typing import Any
 
@@ -122,7 +123,7 @@ def _size(args: argparse.Namespace) -> dict[str, Any]:
 def _start(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.kernels import kernel_from
-    from scumble.cli.output import print_json, say, secret_out, tell_weak
+    from scumble.cli.output import like_a_release, print_json, say, secret_out, tell_weak
     from scumble.cli.progress import waiting
     from scumble.privacy.budget import Budget
     from scumble.privacy.exact import show
@@ -157,12 +158,13 @@ def _start(args: argparse.Namespace) -> None:
         print_json(
             {"stream": stream.identity, "epsilon": float(show(stream.privacy.epsilon)), **stream.expected.to_dict()}
         )
-    say(args, f"Started {args.stream}. It is SECRET. What to expect: {stream.expected}.")
+    say(args, f"Started {args.stream}. It is SECRET.{like_a_release(args.stream)} What to expect: {stream.expected}.")
 
 
 def _append(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import require
     from scumble.cli.output import say
+    from scumble.cli.progress import ProgressLine
     from scumble.errors import ParameterError
 
     require(args, source="the records, such as monday.csv")
@@ -180,7 +182,9 @@ def _append(args: argparse.Namespace) -> None:
         if args.period is not None and args.period > opened:
             raise ParameterError(f"Period {opened} is open, not {args.period}. Hint: publish it first.")
         reading = {key: getattr(args, key) for key in ("table", "query", "format", "delimiter", "decimal", "encoding")}
-        if not stream.update(args.source, batch=name, invalid=args.invalid, **reading):
+        with contextlib.closing(ProgressLine(args.quiet)) as line:
+            counted = stream.update(args.source, batch=name, invalid=args.invalid, progress=line, **reading)
+        if not counted:
             say(args, "This batch was counted before; nothing was done.")
             return
         stream.save()
@@ -254,7 +258,10 @@ def _digest(source: list[str]) -> str:
     import hashlib
 
     from scumble.errors import ParameterError
+    from scumble.sources.paths import find_files
 
+    if not any("://" in one for one in source):
+        find_files(source)  # refuses what is not there
     if len(source) != 1 or not os.path.isfile(source[0]):
         raise ParameterError(
             "Give --batch, a name for these records: by it a batch is known and counted once. Only one file has a name "

@@ -50,6 +50,9 @@ def release_of(
     )
 
 
+AS_PUBLISHED = "a window holds no more periods than are published."
+
+
 class StreamRelease:
     """All that a stream has published, public: the running total, any window, any period, each a `Release`.
 
@@ -133,7 +136,11 @@ class StreamRelease:
         if (width is None) == (first is None):
             raise ParameterError("Give `width`, how many periods, or `first` (and `last`), which.")
         end = self.periods if last is None else self._period("last", last)
-        start = end - whole("width", width, 1, end) + 1 if width is not None else self._period("first", first)
+        start = (
+            end - whole("width", width, 1, end, hint=AS_PUBLISHED) + 1
+            if width is not None
+            else self._period("first", first)
+        )
         if start > end:
             raise ParameterError(f"`first` must not be after `last`, got {start} and {end}.")
         if start == 1:
@@ -166,7 +173,7 @@ class StreamRelease:
         confidence : float
             Of the interval. The three numbers are the estimate, its lower and its upper end.
         """
-        start = 1 if width is None else whole("width", width, 1, self.periods)
+        start = 1 if width is None else whole("width", width, 1, self.periods, hint=AS_PUBLISHED)
         found = []
         for last in range(start, self.periods + 1):
             release = self.total(last) if width is None else self.window(width, last=last)
@@ -228,7 +235,9 @@ def _numbers(folder: str) -> list[int]:
     try:
         names = set(os.listdir(folder))
     except OSError as problem:
-        raise MissingFileError(f"Cannot read {folder!r}: {(problem.strerror or 'no folder').lower()}.") from None
+        why = (problem.strerror or "no folder").lower()
+        hint = "name the folder that the stream publishes into (--folder of scumble stream start)."
+        raise MissingFileError(f"Cannot read {folder!r}: {why}. Hint: {hint}") from None
     found = [int(name[6:11]) for name in names if len(name) == 19 and name[6:11].isdecimal()]
     return sorted(number for number in found if number > 0 and name_of(number) in names)
 

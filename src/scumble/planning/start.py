@@ -22,6 +22,7 @@ import numpy as np
 
 from scumble import grid
 from scumble.checks import sides as public_sides
+from scumble.checks import whole as require
 from scumble.errors import parameter
 from scumble.grid.finest import finest_shape
 from scumble.kernels import Kernel
@@ -73,6 +74,8 @@ def choose(
     rows = rows_to_plan(design, rows)
     if isinstance(buckets, tuple):
         return _given_grid(kernel, dimensions, columns, buckets, design, bounds), 0
+    if buckets is not None:
+        require("buckets", buckets, hint="leave it out: the plan chooses; a grid's are a tuple, (64, 64).")
     pure = budget is not None and budget.pure
     later = later and rows is None
     ungridded = bounds is None or design != "auto" or grid.supports(kernel, dimensions, columns)

@@ -16,7 +16,7 @@ from scumble.machine.later import pa, pc
 from scumble.schema.column import BLANK, MISSING, MOST_LEVELS, OTHER, UNFORESEEN, UNREADABLE, Column, by_text, flag
 from scumble.schema.line import Span, Spans
 from scumble.tables import cells
-from scumble.tables.hashing import text_of
+from scumble.tables.hashing import UNTOLD, text_of
 
 MOST_TEXT = 10_000
 """Characters of a word."""
@@ -134,8 +134,9 @@ class Category(Column):
 
     @cached_property
     def _read(self) -> dict[bytes, int]:
-        """The codes of all texts that mean something: words for a missing cell, and the vocabulary before them."""
-        return dict.fromkeys(cells.NO_VALUE_TEXTS, UNREADABLE) | self.known
+        """The codes of all texts that mean something: words for a missing cell, what stands for a list, and the
+        vocabulary before them."""
+        return dict.fromkeys((*cells.NO_VALUE_TEXTS, UNTOLD), UNREADABLE) | self.known
 
     def _text_codes(self, piece: pa.Array, unforeseen: int) -> np.ndarray:
         """Text is its own canonical text: Arrow looks it up without making words of it."""
@@ -207,7 +208,8 @@ def _vocabulary(given: object) -> tuple[str | int | float | bool, ...]:
             raise _blank()
         raise parameter("values", "a list of words, at least one", given, _WANTED)
     if len(given) > MOST_LEVELS - 2:
-        raise parameter("values", f"a list of at most {MOST_LEVELS - 2} words", f"{len(given)}")
+        hint = "name the most frequent, as far as they are public: all others are counted together."
+        raise parameter("values", f"a list of at most {MOST_LEVELS - 2} words", len(given), hint)
     return tuple(_word(one) for one in given)
 
 
@@ -232,5 +234,9 @@ def _word(given: object) -> str | int | float | bool:
         if not any("\ud800" <= letter <= "\udfff" for letter in given):
             return str(given)
     if isinstance(given, str) and given in (OTHER, MISSING):
-        raise parameter("values", "words of the table", given, f"{given!r} is the name of a level of its own.")
-    raise parameter("values", f"text, finite numbers, booleans or dates, texts of at most {MOST_TEXT:,} letters", given)
+        hint = f"leave it out: {given!r} is a level of its own already (other=True, missing=True)."
+        raise parameter("values", "words of the table", given, hint)
+    must = f"text, finite numbers, booleans or dates, texts of at most {MOST_TEXT:,} letters"
+    raise parameter(
+        "values", must, given, "leave it out, or write it as text; missing=True counts cells without a word."
+    )

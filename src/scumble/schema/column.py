@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -125,6 +125,21 @@ class Column(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         Column.registry[cls.kind] = cls
+
+    def __new__(cls, *given: object, **named: object) -> Self:
+        """Refuse what it does not take, and say what it takes."""
+        takes = [field.name for field in fields(cls) if field.init]  # type: ignore[arg-type]
+        first = [field.name for field in fields(cls) if field.init and not field.kw_only]  # type: ignore[arg-type]
+        for name in named:
+            if name not in takes:
+                known = f"Hint: it takes {', '.join(takes)}."
+                raise TypeError(f"A {cls.__name__} has no `{name}`.{did_you_mean(name, takes)} {known}")
+        if len(given) > len(first):
+            rest = ", ".join(f"{name}=…" for name in takes if name not in first)
+            alone = " and ".join(f"`{name}`" for name in first) or "nothing"
+            hint = f"{'write its words as one list, and ' * (first == ['values'])}name what follows: {rest}."
+            raise TypeError(f"A {cls.__name__} takes {alone} without a name, not {len(given)} values. Hint: {hint}")
+        return super().__new__(cls)
 
     # ---- levels ----
 
@@ -334,7 +349,10 @@ def by_text(column: cells.Column, label: str, code: Callable[[bytes], int], must
 
 def wrong_type(column: cells.Column, label: str, must: str) -> DataError:
     """The error of a column that holds another type than its schema says."""
-    return DataError(f"{label} must hold {must}, got {cells.describe(column)}. Hint: see its kind in the schema.")
+    return DataError(
+        f"{label} must hold {must}, got {cells.describe(column)}. Hint: give it another kind in the schema, turn it "
+        f"into {must} first, or leave it out."
+    )
 
 
 def is_textual(column: cells.Column) -> bool:
@@ -348,14 +366,15 @@ def is_textual(column: cells.Column) -> bool:
 def flag(name: str, value: object) -> bool:
     """True or False, and nothing like it."""
     if not isinstance(value, bool | np.bool_):
-        raise parameter(name, "True or False (in a schema's file, true or false without quotes)", value)
+        hint = f"{name}=True, or leave it out."
+        raise parameter(name, "True or False (in a schema's file, true or false without quotes)", value, hint)
     return bool(value)
 
 
 def choice(name: str, value: object, known: tuple[str, ...]) -> str:
     """One of the known words."""
     if not isinstance(value, str) or value not in known:
-        raise parameter(name, " or ".join(map(repr, known)), value)
+        raise parameter(name, " or ".join(map(repr, known)), value, f"{name}={known[0]!r} is the default.")
     return value
 
 
@@ -364,5 +383,6 @@ def count_of_cells(value: object) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value < MOST_LEVELS:
-        raise parameter("cells", f"a whole number from 1 to {MOST_LEVELS - 1}, or left out, for a default", value)
+        hint = "cells=50, for example; `edges` lists the cells themselves."
+        raise parameter("cells", f"a whole number from 1 to {MOST_LEVELS - 1}, or left out, for a default", value, hint)
     return int(value)

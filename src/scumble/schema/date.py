@@ -36,6 +36,8 @@ from scumble.tables import cells as reading
 from scumble.tables.containers import one_column
 from scumble.tables.hashing import text_of
 
+_ENDS = "leave out `low` and `high`: the first and the last of `edges` are the bounds."
+
 
 @dataclass(frozen=True, repr=False)
 class Date(Column):
@@ -124,8 +126,10 @@ class Date(Column):
         if self.cells is not None:
             raise ParameterError("`cells` and `edges` exclude each other. Hint: leave out `cells`.")
         if not isinstance(given, list | tuple | np.ndarray) or not 2 <= len(given) < MOST_LEVELS:
-            raise parameter("edges", f"a list of 2 to {MOST_LEVELS - 1} dates", given)
-        return (*(_checked("low", one, "edges") for one in given[:-1]), _checked("high", given[-1], "edges"))
+            hint = "edges=['2020-01-01', '2020-07-01', '2020-12-31']."
+            raise parameter("edges", f"a list of 2 to {MOST_LEVELS - 1} dates", given, hint)
+        sides = ["low"] * (len(given) - 1) + ["high"]
+        return tuple(_checked(side, one, f"edges[{k}]") for k, (side, one) in enumerate(zip(sides, given, strict=True)))
 
     def _tick(self, name: str, text: str) -> int:
         found = clock.seconds_in(text.encode("ascii"))
@@ -134,14 +138,15 @@ class Date(Column):
         last = name == "high" and found[1] - found[0] >= self.step
         second = found[1] - self.step if last else found[0]
         if second % self.step:
-            raise parameter(name, f"a whole {self.resolution}", text, "or choose a finer `resolution`.")
+            raise parameter(name, f"a whole {self.resolution}", text, "write it so, or choose a finer `resolution`.")
         return second // self.step
 
     def _cut(self, first: int, last: int) -> Cuts:
         if isinstance(self.cells, str):
             begin = clock.starts(self.cells, first * self.step, (last + 1) * self.step)
             if len(begin) + 1 >= MOST_LEVELS:
-                raise parameter("cells", f"fewer than {MOST_LEVELS:,}", f"{len(begin) + 1:,} of a {self.cells}")
+                hint = "take longer ones, 'month' or 'year', or bounds nearer to each other."
+                raise parameter("cells", f"fewer than {MOST_LEVELS:,}", f"{len(begin) + 1:,} of a {self.cells}", hint)
             return Cuts((first, *(second // self.step for second in begin), last + 1), real=False, log=False)
         if self.edges is None:
             cells = self.cells or default_cells(last - first + 1)
@@ -150,7 +155,7 @@ class Date(Column):
         edges = (*inner, last + 1)
         require_rising(edges)
         if inner[0] != first or self._tick("high", self.edges[-1]) != last:
-            raise parameter("edges", f"from `low`, {self.low}, to `high`, {self.high}", list(self.edges))
+            raise parameter("edges", f"from `low`, {self.low}, to `high`, {self.high}", list(self.edges), _ENDS)
         return Cuts(edges, real=False, log=False)
 
     # ---- levels ----
@@ -345,7 +350,7 @@ def _iso_of(literal: object) -> str:
 def _count_of_cells(value: object) -> int | None:
     if isinstance(value, str):
         listed = ", ".join(map(repr, clock.CALENDAR))
-        raise parameter("cells", f"a whole number, or one of {listed}", value)
+        raise parameter("cells", f"a whole number, or one of {listed}", value, "cells='month', for example.")
     return count_of_cells(value)
 
 
@@ -367,7 +372,8 @@ def _checked(side: str, given: object, name: str = "") -> str:
     if found is not None and found[1] - found[0] > 86_400:
         found = (found[0], found[0] + 86_400) if side == "low" else (found[1] - 86_400, found[1])
     if found is None or found[1] - found[0] not in (1, 60, 86_400):
-        raise parameter(name, "a date such as '2024-02-29' or a time such as '2024-02-29T12:30'", given)
+        hint = _no_day(given) or f"write {_iso_of(given)}, the year first"
+        raise parameter(name, "a date such as '2024-02-29' or a time such as '2024-02-29T12:30'", given, f"{hint}.")
     if found[1] - found[0] == 86_400:
         return datetime.date.fromordinal(found[0] // 86_400 + datetime.date(1970, 1, 1).toordinal()).isoformat()
     moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=found[0])

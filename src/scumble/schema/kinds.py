@@ -36,14 +36,22 @@ DAY = clock.SECONDS["day"]
 MOST_DAYS = 700_000
 """From 1970, to both sides, that a calendar knows."""
 
-UNREAD = {"date": "not a date", "time": "not a time", "boolean": "neither true nor false"}
+UNREAD = {
+    "date": "not a date",
+    "time": "not a time",
+    "boolean": "neither true nor false",
+    "category": "no word",
+    "tokens": "no set of words",
+}
 """What a bad cell is that is not merely no number."""
 _READ_AS = {
     "date": f"dates are read as ISO 8601 has them, 2009-01-31: write them so ({OTHER_DATES})",
     "time": "times are read as ISO 8601 has them, 2009-01-31T14:30: write them so",
     "boolean": "true and false, yes and no, 1 and 0 are read; columns of other words stand in --categories",
+    "category": "text, numbers, booleans, dates and times are words; a list or a dictionary is not",
+    "tokens": "text is split into words, and lists are taken as they are; a dictionary is no set of words",
 }
-"""How cells of declared columns are written, but for numbers."""
+"""How cells are written of declared columns and of those that a kernel does not read as numbers."""
 
 Kinds = Mapping[str, str]
 """The kinds of some columns, by name."""
@@ -58,6 +66,14 @@ def read_as(kind: str | None, decimal: str = ".") -> str:
     if kind in _READ_AS:
         return _READ_AS[kind]
     return numbers_read(decimal) + ", and a fraction is cut off" * (kind == "whole")
+
+
+def undeclared(name: str, decimal: str = ".") -> str:
+    """What to say of a column that nobody declared, none of whose cells is a number."""
+    return (
+        f"what is {name!r}? Text: name it in --categories. Dates or times: --dates, --times (dates=, times=); yes and "
+        f"no: --booleans; {numbers_read(decimal)}: write them so. Else leave it out of --columns (columns=)."
+    )
 
 
 def read(column: cells.Column, kind: str, label: str) -> np.ndarray:

@@ -37,8 +37,12 @@ MOST_WHOLE = 2**53 - 1
 """Whole numbers beyond are no longer all float64."""
 MOST, LEAST = 1e300, 1e-200
 """Bounds of bounds; the latter on a logarithmic scale."""
+MOST_PLAIN = 1e15
+"""From here on numbers are written with a power of ten (:func:`scumble.errors.plain_number`)."""
 ROUNDING = 1e-15
 """Of the larger bound: a number that is nearer to an edge is meant to be the edge."""
+
+_OTHER_UNIT = "measure in another unit, so that the numbers are nearer to 1."
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,7 +124,7 @@ class Number(Column):
             for name, bound in (("low", self.edges[0]), ("high", self.edges[-1])):
                 given = getattr(self, name)
                 if given is not None and self._bound(name, given) != bound:
-                    raise parameter(name, f"the outermost of `edges`, {_written(bound)!r}", given, "or leave it out.")
+                    raise parameter(name, f"the outermost of `edges`, {_written(bound)!r}", given, "leave it out.")
                 put(name, bound)
         for name in ("low", "high"):
             put(name, self._bound(name, getattr(self, name)))
@@ -132,7 +136,7 @@ class Number(Column):
         if self.scale == "log" and not (self.low == 0 or self.low >= LEAST):
             raise parameter("low", "zero or above on a logarithmic scale", _written(self.low), "give `edges` instead.")
         if self.scale == "log" and self.high < LEAST:
-            raise parameter("high", f"at least {LEAST} on a logarithmic scale", self.high)
+            raise parameter("high", f"at least {LEAST} on a logarithmic scale", self.high, _OTHER_UNIT)
         put("zeros", (self._usual_zeros if self.zeros is None else self.zeros) if self._may_part else None)
         put("cuts", self._cut(self.low, self.high))
         edges = line.place(self.cuts.values(np.array(self.cuts.edges))).tolist()
@@ -151,19 +155,20 @@ class Number(Column):
                 hint = "write a number that is known beforehand, without quotes."
                 raise parameter(name, "a finite number", given if found is None else float(found), hint)
             got = float(found) if math.isfinite(found) else "one of more than 300 digits"
-            raise parameter(name, "between -1e300 and 1e300", got)
+            raise parameter(name, "between -1e300 and 1e300", got, _OTHER_UNIT)
         if not self.whole:
             return float(found)
         if found != int(found) or abs(found) > MOST_WHOLE:
-            raise parameter(name, "a whole number below 2^53", given)
+            hint = "round it, or leave out `whole`: numbers of this column may then have fractions."
+            raise parameter(name, "a whole number below 2^53", given, hint)
         return int(found)
 
     def _checked_edges(self, given: object) -> tuple[float, ...]:
         if self.cells is not None:
             raise ParameterError("`cells` and `edges` exclude each other. Hint: leave out `cells`.")
         if not isinstance(given, list | tuple | np.ndarray | range) or not 2 <= len(given) < MOST_LEVELS:
-            raise parameter("edges", f"a list of 2 to {MOST_LEVELS - 1} numbers", given)
-        found = tuple(self._bound("edges", one) for one in given)
+            raise parameter("edges", f"a list of 2 to {MOST_LEVELS - 1} numbers", given, "edges=[0, 18, 65, 120].")
+        found = tuple(self._bound(f"edges[{place}]", one) for place, one in enumerate(given))
         require_rising(found)
         return found
 
@@ -252,11 +257,11 @@ class Number(Column):
 
     def _real_name(self, first: int, end: int, digits: str) -> str:
         if end == first + 1:
-            return f"{line.value(np.array([first]))[0]:{digits}}"
+            return _digits(line.value(np.array([first]))[0], digits)
         last = end == self.cuts.edges[-1]
         low, high = line.value(np.array([first, end - last]))
-        opened = "(0" if first == 1 else f"[{low:{digits}}"
-        return f"{opened}, {high:{digits}}{']' if last else ')'}"
+        opened = "(0" if first == 1 else f"[{_digits(low, digits)}"
+        return f"{opened}, {_digits(high, digits)}{']' if last else ')'}"
 
     @property
     def representative(self) -> np.ndarray:
@@ -406,6 +411,16 @@ class Number(Column):
 
 def _whole_name(first: int, end: int, digits: str) -> str:
     return str(first) if end == first + 1 else f"{first} to {end - 1}"
+
+
+def _digits(number: float, form: str) -> str:
+    """An edge as a condition writes it: without a power of ten while people do.
+
+    >>> [_digits(edge, ".12g") for edge in (1e11, 1e12, 2.5e14, 1e15, 1.5e-7)]
+    ['100000000000', '1000000000000', '250000000000000', '1e+15', '1.5e-07']
+    """
+    text = f"{number:{form}}"
+    return f"{float(text):.0f}" if "e+" in text and abs(number) < MOST_PLAIN else text
 
 
 def _written(number: float) -> float | int:

@@ -40,6 +40,9 @@ class Encoded(NamedTuple):
 Described: TypeAlias = "Mapping[str, Column] | str | os.PathLike[str]"
 """How a caller may give a schema: as one, as its columns by name, or as the path of its file."""
 
+EXAMPLE = "scumble.Schema(age=scumble.Number(0, 120, whole=True), sex=scumble.Category(['f', 'm']))."
+"""What a schema looks like."""
+
 
 class Schema(Mapping[str, Column]):
     """The columns of a table by their names: public knowledge, fixed before the first record is read.
@@ -67,18 +70,22 @@ class Schema(Mapping[str, Column]):
 
     def __init__(self, columns: Mapping[str, Column] | None = None, /, **named: Column) -> None:
         if columns is not None and not isinstance(columns, Mapping):
-            raise parameter("columns", "a mapping from names to columns", columns)
+            path = isinstance(columns, str | os.PathLike)
+            hint = f"scumble.Schema.load({os.fspath(columns)!r}) reads a file." if path else EXAMPLE
+            raise parameter("columns", "a mapping from names to columns", columns, hint)
         found = dict(columns or {})
         for name in named:
             if name in found:
-                raise ParameterError(f"The column {name!r} is given twice.")
+                raise _twice(name)
         found |= named
         if not 1 <= len(found) <= MOST_COLUMNS:
-            raise ParameterError(f"A schema must have 1 to {MOST_COLUMNS:,} columns, got {len(found):,}.")
+            raise ParameterError(
+                f"A schema must have 1 to {MOST_COLUMNS:,} columns, got {len(found):,}. Hint: {EXAMPLE}"
+            )
         for name, column in found.items():
             check_name(name)
             if not isinstance(column, Column):
-                raise parameter(name, "a Number, Date, Category or Boolean", type(column).__name__)
+                raise parameter(name, "a Number, Date, Category or Boolean", type(column).__name__, EXAMPLE)
         self.columns = MappingProxyType(found)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -208,7 +215,7 @@ class Schema(Mapping[str, Column]):
             settings = dict(one) if isinstance(one, Mapping) else {}
             name = check_name(settings.pop("name", None))
             if name in found:
-                raise ParameterError(f"The column {name!r} is given twice.")
+                raise _twice(name)
             found[name] = Column.from_dict({**UNSAID.get(settings.get("kind"), {}), **settings}, name)
         return Schema(found)
 
@@ -223,7 +230,7 @@ class Schema(Mapping[str, Column]):
             return Schema.load(given)
         if not isinstance(given, Mapping):
             must = "a scumble.Schema, a mapping from names to columns, or the path of a schema's file"
-            raise parameter("schema", must, type(given).__name__)
+            raise parameter("schema", must, type(given).__name__, EXAMPLE)
         return given if isinstance(given, Schema) else Schema(given)
 
     @staticmethod
@@ -240,10 +247,14 @@ UNSAID: Mapping[object, Mapping[str, Any]] = {"number": {"zeros": False}}
 """What a description by `to_dict` means where it does not say it: as what it was made by knew no other way."""
 
 
+def _twice(name: str) -> ParameterError:
+    return ParameterError(f"The column {name!r} is given twice. Hint: name each once.")
+
+
 def check_name(name: object) -> str:
     """The name of a column, if it can be one."""
     if not isinstance(name, str) or not 1 <= len(name) <= MOST_NAME:
-        raise ParameterError(f"The name of a column must be text of 1 to {MOST_NAME:,} letters.")
+        raise ParameterError(f"The name of a column must be text of 1 to {MOST_NAME:,} letters. Hint: {EXAMPLE}")
     if any("\ud800" <= letter <= "\udfff" for letter in name):
-        raise ParameterError("The name of a column must be Unicode text, without surrogates.")
+        raise ParameterError("The name of a column must be Unicode text, without surrogates. Hint: rename it.")
     return name

@@ -11,8 +11,8 @@ Of a column without a single cell that can be read, with none of its words, or w
 bounds, a build is refused, before anything is charged or drawn. That depends on the records, and no noise covers it:
 whoever learns of the refusal, or that there was none, learns one bit, as with a bad cell that stops a build. Such
 tables are outside the promise's domain (``counting/sensitivity.proof.md``, precondition 3), and ``invalid="drop"``
-refuses none. A column most of which strays is therefore not refused, however likely a mistake: the curator is told,
-which costs nothing.
+refuses none of them, unless it leaves out every row: that is an empty table (``allow_empty``). A column most of which
+strays is therefore not refused, however likely a mistake: the curator is told, which costs nothing.
 """
 
 from __future__ import annotations

@@ -105,7 +105,8 @@ def build(
         which column decides, and advice. It reads the public arguments and the names of the columns, makes up
         records within the bounds, and spends, writes and charges nothing.
     allow_empty : bool
-        Also release a table without rows. (A refusal tells whoever learns of it that the table is empty.)
+        Also release a table without rows, or every row of which was left out. (A refusal tells whoever learns of it
+        that the table is empty.)
     format, delimiter, decimal, encoding : str or None
         What a file's name and content do not tell; `decimal` is "," for numbers such as 1.234,50 in a CSV file.
 

@@ -18,6 +18,7 @@ from scumble.schema.column import OUTSIDE, UNFORESEEN
 from scumble.spec import Spec
 from scumble.tables import Table
 from scumble.tables.cells import there
+from scumble.tables.roles import roles_of
 from scumble.tabular.spec import TableSpec
 
 NO_CELL = "with a missing cell in"
@@ -44,6 +45,13 @@ def bad_cells(batch: pa.RecordBatch, spec: Spec | TableSpec) -> Found:
         _, bad = factor.read(table, which)
         found |= {spec.columns[j]: mask for j, mask in zip(which[: bad.shape[1]], bad.T, strict=True)}
     return {key: mask for name in spec.columns for key, mask in without_value(batch, name, found.get(name)).items()}
+
+
+def kinds_of(spec: Spec) -> dict[str, str]:
+    """What columns hold that are no plain numbers: what was declared, "category" or "tokens"."""
+    assert spec.columns is not None
+    read = roles_of(spec.kernel, spec.columns)
+    return {name: role for name, role in read.items() if role in ("category", "tokens")} | dict(spec.kinds)
 
 
 def too_large(batch: pa.RecordBatch, spec: Spec, bad: Mapping[str, np.ndarray]) -> dict[str, float]:

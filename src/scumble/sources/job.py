@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from scumble.bundle import Bundle
-from scumble.errors import CuratorWarning, DataError, ParameterError, PrivacyError, parameter
+from scumble.errors import CuratorWarning, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.loading import released
 from scumble.planning.later import Menu
@@ -170,11 +170,8 @@ class Build:
             raise
         finally:
             self.source.close()
-        if self.tally.rows == 0 and not self.running.allow_empty:
-            raise DataError(
-                f"There are columns but no rows in {self.source}. Hint: was it written to the end? "
-                "Pass --allow-empty (allow_empty=True) to release an empty table: it is only noise."
-            )
+        if not self.running.allow_empty:
+            self.tally.require_some(self.source)
         if self.running.invalid == "error":
             spec = self.tally.sketches[0].spec
             self.tally.strays.require_readable(declared(spec), self.source.place, self.source.decimal)

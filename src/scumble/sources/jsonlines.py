@@ -24,7 +24,7 @@ from scumble.sources.formats import Format, Read, Stream, empty, is_empty, stand
 from scumble.sources.paths import File
 from scumble.sources.source import cut
 from scumble.tables.cells import number_or_none
-from scumble.tables.hashing import text_of
+from scumble.tables.hashing import UNTOLD, text_of
 from scumble.tables.roles import Roles, numbers_from_text
 
 BLOCK = 4 << 20
@@ -218,7 +218,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
 def _no_object(file: File, row: int) -> DataError:
     return DataError(
         f"{file.name}, line {row + 1:,}, is not a JSON object. "
-        'Hint: JSON lines hold one object per line, such as {"age": 41}.'
+        'Hint: JSON lines hold one object per line, such as {"age": 41}; jq -c ".[]" writes an array so.'
     )
 
 
@@ -247,7 +247,8 @@ def _column(values: list[Any], role: str) -> pa.Array:
         offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
         flat = _text_array([token for one in sets if one is not None for token in one])
         return pa.ListArray.from_arrays(offsets, flat, mask=pa.array([one is None for one in sets], pa.bool_()))
-    return _text_array([_text(value) for value in values])
+    untold = UNTOLD if role == "category" else None
+    return _text_array([_text(value, untold) for value in values])
 
 
 def _text_array(texts: list[bytes | None]) -> pa.Array:
@@ -266,10 +267,11 @@ def _numbers(values: list[Any]) -> pa.Array:
     )
 
 
-def _text(value: object) -> bytes | None:
-    """The canonical text of a category, as the tables module writes it; of what has none, its JSON."""
+def _text(value: object, untold: bytes | None = None) -> bytes | None:
+    """The canonical text of a cell, as the tables module writes it; of a list or an object, which have none, `untold`,
+    or else its JSON."""
     if isinstance(value, (dict, list)):
-        return json.dumps(value, sort_keys=True).encode()
+        return untold or json.dumps(value, sort_keys=True).encode()
     return text_of(value)
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from scumble.errors import UNPUBLISHED, DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
 from scumble.machine.later import pa
-from scumble.schema.kinds import read_as, unread
+from scumble.schema.kinds import read_as, undeclared, unread
 from scumble.schema.spelling import numbers_read, others
-from scumble.sources.causes import BAD_CELL, BEYOND, bad_cells, too_large
+from scumble.sources.causes import BAD_CELL, BEYOND, bad_cells, kinds_of, too_large
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.crew import Crew
 from scumble.sources.source import Piece, Source, row_bits
@@ -200,17 +200,14 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
             hint = f"in {refused[0]!r} {each} missing or {why}: {hint}{reads}"
     elif large := too_large(batch, spec, said):
         what = f"missing, not a number or beyond {min(large.values()):.3g} in size"
-        hint = f"so large a number, as in {next(iter(large))!r}, cannot be counted: {hint}"
-    elif spec.kinds.keys() & bad.keys():
-        what = unread(map(spec.kinds.get, bad))
-        written = [read_as(spec.kinds.get(name), source.decimal) for name in (*whole, *said)]
+        beside = f"with this bandwidth and scale: give larger ones, or {hint}" if min(large.values()) < 1e100 else hint
+        hint = f"so large a number, as in {next(iter(large))!r}, cannot be counted: {beside}"
+    elif whole and whole[0] not in kinds_of(spec):
+        hint = undeclared(whole[0], source.decimal)[:-1]
+    elif (kinds := kinds_of(spec)).keys() & bad.keys():
+        what = unread(map(kinds.get, bad))
+        written = [read_as(kinds.get(name), source.decimal) for name in (*whole, *said)]
         hint = "; ".join([*written[:1], *([hint] if not whole else [])])
-    elif whole:
-        hint = (
-            f"what is {whole[0]!r}? Text: name it in --categories. Dates or times: --dates, --times "
-            f"(dates=, times=); yes and no: --booleans; {numbers_read(source.decimal)}: write them so. Else leave it "
-            "out of --columns (columns=)"
-        )
     elif said:
         hint = f"{numbers_read(source.decimal)}; {hint}"
     if source.repeated:

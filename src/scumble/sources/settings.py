@@ -156,7 +156,8 @@ class Groups:
         """Refuse a column with two uses."""
         for name in self.columns:
             if name in columns or self.columns.count(name) > 1:
-                raise parameter("columns", f"without {name!r}, which has another use", list(columns))
+                hint = f"{name!r} says whose record it is, or of which class: leave it out of them."
+                raise parameter("columns", f"without {name!r}, which has another use", list(columns), hint)
 
 
 @dataclass(frozen=True, kw_only=True)

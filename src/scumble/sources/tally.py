@@ -17,11 +17,11 @@ from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise
 from scumble.schema.column import Strays as OfBatch
-from scumble.schema.kinds import read_as
+from scumble.schema.kinds import read_as, undeclared
 from scumble.schema.strays import Strays
 from scumble.schema.told import NO_CLASS, currencies, left_out, many_unread, misnamed, private, repeated, undecoded
 from scumble.sketch import Readings, Sketch
-from scumble.sources.causes import NO_CELL, NO_PERSON, Causes, bad_cells
+from scumble.sources.causes import NO_CELL, NO_PERSON, Causes, bad_cells, kinds_of
 from scumble.sources.causes import Found as Bad
 from scumble.sources.labels import Labels
 from scumble.sources.people import PersonLimit
@@ -29,7 +29,7 @@ from scumble.sources.source import BATCH_ROWS, Position, Source
 from scumble.sources.strays import beyond_grid, declared
 from scumble.spec import Spec
 from scumble.tables import Table
-from scumble.tables.cells import there
+from scumble.tables.cells import chosen, there
 from scumble.tabular.sketch import Levels, TableSketch
 from scumble.tabular.spec import TableSpec
 
@@ -42,6 +42,9 @@ HASHES_AT_ONCE = 1 << 27
 HASHES_ALONE, BYTES_ALONE, FEWEST_ALONE = 1 << 26, 1 << 23, 1 << 10
 """Of a batch that one thread counts aside, and its fewest rows: in the end others wait for whoever has the last one,
 and several lie ready for each thread, however wide the table is."""
+
+
+AS_IT_IS = "--allow-empty (allow_empty=True) releases it as it is: it is only noise"
 
 
 class Found(NamedTuple):
@@ -124,7 +127,7 @@ class Tally:
             lines[:0] = [left_out(self.dropped, self.left_out()), *self._unread(source.decimal)]
         lines += self._misnamed()
         if 0 < self.rows == self.dropped_rows:
-            lines.append(self._nothing_left(source))
+            lines.append(f"WARNING: every row was left out. The release is nothing but noise {UNPUBLISHED}.")
         if self.over:
             records = "1 record" if self.over == 1 else f"{self.over:,} records"
             were = "was" if self.over == 1 else "were"
@@ -146,14 +149,24 @@ class Tally:
             if self.dropped_rows < self.rows and (why := written(self.sketches[0].spec, name, decimal)):
                 yield private(f"In {name!r}, {why}")
 
+    def require_some(self, source: Source) -> None:
+        """Refuse a table of which no row was counted, as one without rows: all that it could release is noise."""
+        if self.rows == self.dropped_rows:
+            raise DataError(self._nothing_left(source) if self.rows else self._no_rows(source))
+
+    def _no_rows(self, source: Source) -> str:
+        return f"There are columns but no rows in {source}. Hint: was it written to the end? {AS_IT_IS}."
+
     def _nothing_left(self, source: Source) -> str:
-        """The line for a table of which no row was counted. To refuse it would tell of the records; see `strays.py`."""
-        spec, names = self.sketches[0].spec, self.causes.columns()
-        why = written(spec, names[0], source.decimal) if names else ""
+        names = self.causes.columns()
+        why = (
+            mistaken(self.sketches[0].spec, names[0], source.decimal)
+            if names
+            else "correct what the options or the schema say of these columns, or the cells."
+        )
         return (
-            "WARNING: every row was left out. The release is nothing but noise, and what it costs is spent all the "
-            f"same{f'; in {names[0]!r}, {why}' if why else ''}. Hint: correct what the options or the schema say of "
-            f"these columns, or the cells, or leave the columns out, and build again {UNPUBLISHED}."
+            f"{source}: every row would be left out: {', '.join(self.left_out())} {UNPUBLISHED}, and the release would "
+            f"be nothing but noise. Hint: {why} {AS_IT_IS}."
         )
 
     def left_out(self) -> list[str]:
@@ -257,7 +270,7 @@ class Tally:
         if isinstance(sketch, TableSketch):
             levels = sketch.levels(batch)
             dropped = int(np.count_nonzero(levels.dropped))
-            bad = batch.filter(pa.array(levels.dropped)) if dropped else batch
+            bad = chosen(batch, levels.dropped) if dropped else batch
             return Found(levels, dropped, self._why(bad, dropped), bad.num_rows, levels.strays)
         found = sketch.read(batch)
         return Found(found, found.dropped, self._why(batch, found.dropped), batch.num_rows, self._beyond(batch))
@@ -313,10 +326,10 @@ class Tally:
                 )
             self.unknown += count
             self.causes.add(NO_PERSON, person, count)
-            batch = batch.filter(pa.array(~missing))
+            batch = chosen(batch, ~missing)
         kept = people.pass_on(batch.column(where))
         self.over += int((~kept).sum())
-        return batch.remove_column(where).filter(pa.array(kept))
+        return chosen(batch.remove_column(where), kept)
 
     def _update_classes(self, batch: pa.RecordBatch, labels: Labels) -> pa.RecordBatch:
         """Count each record in the sketch of its class; gives those that have one."""
@@ -333,11 +346,18 @@ class Tally:
         rest = batch.drop_columns([labels.column])
         before = self.dropped_rows
         for place, sketch in enumerate(self.sketches):
-            sketch.update(rest.filter(pa.array(found == place)))
-        rest = rest if known.all() else rest.filter(pa.array(known))
+            sketch.update(chosen(rest, found == place))
+        rest = rest if known.all() else chosen(rest, known)
         if self.dropped_rows > before:
             self.causes.look_at(rest, self.sketches[0].spec)
         return rest
+
+
+def mistaken(spec: Spec | TableSpec, name: str, decimal: str) -> str:
+    """What to say of a column none of whose cells can be read: how they are written, or which option reads them."""
+    if isinstance(spec, Spec) and name not in kinds_of(spec):
+        return undeclared(name, decimal)
+    return f"in {name!r}, {written(spec, name, decimal)}."
 
 
 def written(spec: Spec | TableSpec, name: str, decimal: str) -> str:
@@ -345,7 +365,7 @@ def written(spec: Spec | TableSpec, name: str, decimal: str) -> str:
     if isinstance(spec, TableSpec):
         refuses = spec.schema[name].refused(decimal)
         return f"a cell is left out that is {refuses}" if refuses else ""
-    return read_as(spec.kinds.get(name), decimal)
+    return read_as(kinds_of(spec).get(name), decimal)
 
 
 class UnknownClass(DataError):

@@ -29,6 +29,7 @@ from scumble.releasing.periods import Nodes, begin
 from scumble.releasing.spending import require_public_count, spend_in_stream
 from scumble.schema.told import no_record_in
 from scumble.sketch import Sketch
+from scumble.sources.onepass import Report
 from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
 from scumble.spec import Spec
 from scumble.streams.arriving import counted
@@ -203,7 +204,15 @@ class Stream:
 
     # ---- counting ----
 
-    def update(self, X: object, *, batch: str | None = None, invalid: str | None = None, **reading: Any) -> bool:
+    def update(
+        self,
+        X: object,
+        *,
+        batch: str | None = None,
+        invalid: str | None = None,
+        progress: Report | None = None,
+        **reading: Any,
+    ) -> bool:
         """Count records in the open period; gives whether they were counted.
 
         Parameters
@@ -215,6 +224,8 @@ class Stream:
             after a crash counts each batch once.
         invalid : {"error", "drop"} or None
             What to do with rows whose cells are missing, infinite or unreadable; None: as the stream was begun.
+        progress : callable or None
+            A function that is told how far it is, as by :func:`scumble.build`; of a table in memory it is not.
         reading : object
             `format`, `delimiter`, `encoding`, `table`, `query` of :func:`scumble.build`.
 
@@ -228,7 +239,7 @@ class Stream:
             if name in self._batches:
                 return False
             like = self._sketch if invalid in (None, self._sketch._invalid) else self._with(invalid)
-            part, told = counted(like, X, reading, self._person, self._people)
+            part, told = counted(like, X, reading, self._person, self._people, progress)
             self._add(part)
             self._told = told
             if name is not None:

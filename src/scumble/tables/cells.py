@@ -27,6 +27,7 @@ _FLOAT = np.dtype(np.float64)
 Column: TypeAlias = Any  # np.ndarray, pa.Array or pa.ChunkedArray: Arrow has no types for a checker
 
 _NUMBER_HINT = "Hint: use a HammingKernel for categories, or turn it into numbers by a public rule."
+_DATE_HINT = "Hint: name it in --dates or --times (dates=, times=), which read it as days since 1970-01-01."
 _CATEGORY_HINT = "Hint: turn it into text or numbers first."
 _KINDS = {
     "O": "objects",
@@ -129,6 +130,16 @@ def is_bytes(kind: object) -> bool:
     return any(test(kind) for test in (pt.is_binary, pt.is_large_binary, pt.is_binary_view, pt.is_fixed_size_binary))
 
 
+def chosen(batch: Any, which: np.ndarray) -> Any:
+    """The rows of an Arrow batch or table at which a mask is true. (``pa.array(mask)`` would import pandas.)
+
+    >>> chosen(pa.record_batch({"age": [41, 42, 43]}), np.array([True, False, True]))["age"].to_pylist()
+    [41, 43]
+    """
+    bits = pa.py_buffer(np.packbits(which, bitorder="little"))
+    return batch.filter(pa.BooleanArray.from_buffers(pa.bool_(), len(which), [None, bits]))
+
+
 def buffer_of(piece: pa.Array, dtype: Any) -> np.ndarray:
     """The numbers of a primitive Arrow array as they lie in memory; cells that are null hold anything."""
     if len(piece) == 0:
@@ -204,7 +215,8 @@ def numbers(column: Column, label: str) -> np.ndarray:
 
 def not_numeric(column: Column, label: str) -> DataError:
     """The error of a column that should hold numbers."""
-    return DataError(f"{label} must hold numbers, got {describe(column)}. {_NUMBER_HINT}")
+    dates = pt.is_temporal(plain_type(column)) if is_arrow(column) else column.dtype.kind == "M"
+    return DataError(f"{label} must hold numbers, got {describe(column)}. {_DATE_HINT if dates else _NUMBER_HINT}")
 
 
 def _arrow_numbers(piece: pa.Array) -> np.ndarray:

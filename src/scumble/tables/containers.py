@@ -91,7 +91,9 @@ def _named(columns: list[Column], names: Sequence[object], rows: int | None = No
     if rows is None:
         rows = len(columns[0]) if columns else 0
     if any(len(column) != rows for column in columns):
-        raise DataError("The columns must be equally long, got different lengths.")
+        raise DataError(
+            "The columns must be equally long, got different lengths. Hint: write None where one has no cell."
+        )
     # Numbers as names (what pandas makes up itself) are positions, not names.
     known = tuple(name for name in names if isinstance(name, str))
     return Parts(columns, rows, known if len(known) == len(columns) else None)

@@ -1,6 +1,7 @@
 // A table of points with the release's answers as further columns.
 
 import { columnsOf } from "./csv.js";
+import { NOT_KNOWN } from "./words.js";
 
 // How the answers are called here and in files, as in Python's.
 const DENSITY = [
@@ -37,7 +38,10 @@ function classColumns(exhibit, table) {
   const chances = found.probabilities;
   const column = (name, value) => ({ name, values: Array.from({ length: table.n }, (_, i) => value(i)) });
   return [
-    column("prediction", (i) => exhibit.verdict(found, i).name),
+    column("prediction", (i) => {
+      const { name, least } = exhibit.verdict(found, i);
+      return least ? name : NOT_KNOWN;
+    }),
     ...classes.map((label, c) => column(`probability_${label}`, (i) => chances[i * classes.length + c])),
   ];
 }

@@ -13,7 +13,7 @@ import { marginals } from "./marginals.js";
 import { packed, picture, ramp } from "./raster.js";
 import { anyFaded, DROWNED, faded } from "./shading.js";
 import { winner } from "./winner.js";
-import { percent, tick } from "./words.js";
+import { NOT_KNOWN, percent, tick } from "./words.js";
 
 // An axis of values that are answers, not questions.
 const answers = (label, most, tickFormat = (v) => tick(v, most)) => ({
@@ -164,8 +164,6 @@ const classKey = (classes, palette, least) => [
   ...classes.map((name, c) => [palette.classes[c % palette.classes.length], name]),
   ...(least.includes(0) ? [[palette.unknown, NOT_KNOWN]] : []),
 ];
-
-const NOT_KNOWN = "not known";
 
 export function confidenceMap({ width, x, y, least, classes, palette, title, label }) {
   const chart = new Chart({ ...classFrame(width, x, y), title, palette, label });

@@ -3,7 +3,7 @@
 import { cellsAt } from "./cells.js";
 import { h } from "./dom.js";
 import { shownReleases } from "./state.js";
-import { number, percent } from "./words.js";
+import { NOT_KNOWN, number, percent } from "./words.js";
 
 export function readout(exhibit, state) {
   const line = h("p", { class: "readout", role: "status", "aria-live": "polite" });
@@ -24,7 +24,7 @@ function reading(exhibit, state, cells) {
   const strong = (text) => h("strong", {}, text);
   if (state.show === "classes") {
     const { name, sure, least } = exhibit.verdictAt(cells);
-    if (!least) return [`${place}: `, strong("not known"), ", for no class rises above the noise there"];
+    if (!least) return [`${place}: `, strong(NOT_KNOWN), ", for no class rises above the noise there"];
     const allowed = exhibit.allows ? ` (at least ${percent(least).replace("over ", "")})` : "";
     return [`${place}: `, strong(name), `, with a probability of ${percent(sure)}${allowed}`];
   }

@@ -44,7 +44,9 @@ export const recordsText = (...three) => {
 };
 
 // A class, and how probable it is.
-export const verdictText = ({ name, sure, least }) => (least ? `${name} (${percent(sure)})` : "not known");
+// What is said instead of a class where none rises above the noise.
+export const NOT_KNOWN = "not known";
+export const verdictText = ({ name, sure, least }) => (least ? `${name} (${percent(sure)})` : NOT_KNOWN);
 
 // A column's name with its unit.
 export const titleOf = ({ name, unit }) => (unit ? `${name} (${unit})` : name);

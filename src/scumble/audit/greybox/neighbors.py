@@ -156,7 +156,7 @@ ODD: Sequence[tuple[str, Any, Any]] = (
     ("a list among texts", ["tea"], "tea"),
 )
 """A cell that comes first, and those that follow it: equal to Python, or of one type with it to some container. A list
-is alien to every column of categories: such a table is refused as a whole, whatever `invalid` says."""
+is an unreadable cell of its own record, and of no other."""
 
 SPELT: Sequence[tuple[str, Any, Any]] = (
     ("a number among texts that say one", 2, "1"),
@@ -174,5 +174,5 @@ def odd_pairs(neighbors: str = "add-remove") -> Iterator[Pair]:
         for place, word in ((0, "first"), (3, "last")):
             here = [*others[:place], {"cell": odd}, *others[place:]]
             there = others if neighbors == "add-remove" else [*others, {"cell": usual}]
-            trait = "spelt" if (name, odd, usual) in SPELT else "alien" if isinstance(odd, list) else "odd"
+            trait = "spelt" if (name, odd, usual) in SPELT else "odd"
             yield Pair(f"{name}, {word}", here, there, trait)
