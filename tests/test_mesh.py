@@ -59,7 +59,7 @@ def test_a_mesh_is_as_fine_as_the_cells_are() -> None:
 
 def test_a_plain_has_no_peak_to_look_at() -> None:
     flat = landscape(0.1)
-    flat.density = lambda places: np.zeros(len(places["a"]))
+    flat.density = lambda places, shrink: np.zeros(len(places["a"]))
     assert not mesh.surface(plots.View(flat, {}, {}, {}), "a", "b", 5)[2].any()
 
 

@@ -148,25 +148,19 @@ def table(found: list[Line]) -> list[str]:
     """Seconds, and in brackets how many times as quick as one thread; processes by their mean."""
     if not found:
         return []
-    threads = list(found[0]["seconds"])
-    head = (
-        "",
-        "records × columns",
-        "rows",
-        "power",
-        "1 thread",
-        *threads[1:],
-        "of all cores",
-        f"{threads[-1]} processes",
-    )
+    threads, apart_too = list(found[0]["seconds"]), any(line.get("apart") for line in found)
+    head = ["", "records × columns", "rows", "power", "1 thread", *threads[1:], "of all cores"]
+    head += [f"{threads[-1]} processes"] if apart_too else []
     out = [f"| {' | '.join(head)} |", f"|---|---|{'---:|' * (len(head) - 2)}"]
     for line in found:
         one, *more = line["seconds"].values()
         cells = [f"{one:.2f} s", *(f"{taken:.2f} s ({one / taken:.1f})" for taken in more)]
-        last, alone = line["seconds"][threads[-1]], (line.get("apart") or {}).get("mean")
+        cells.append(f"{one / line['seconds'][threads[-1]] / int(threads[-1]):.2f}")
+        if apart_too:
+            alone = line["apart"]["mean"] if line["apart"] else None
+            cells.append("" if alone is None else f"{alone:.2f} s ({one / alone:.1f})")
         out.append(
             f"| {line['what']} | {line['records']:,} × {line['columns']} | {line['rows']:,} | {line['power']} "
-            f"| {' | '.join(cells)} | {one / last / int(threads[-1]):.2f} "
-            f"| {f'{alone:.2f} s ({one / alone:.1f})' if alone else ''} |"
+            f"| {' | '.join(cells)} |"
         )
     return out
