@@ -12,7 +12,7 @@ the centre, and nothing is hidden (`Grid.hidden`).
 So the errors along axis j have the variance Σ_c W_j[c] h_j²/12 (∂_j k)². W_j, the *roughness*, compares counters with
 their neighbours along the axis: (value − mean of both)² less its share of noise, for a cell by itself and for the slab
 of cells around it that the kernel sees as one. Cells of a block share what is found (`roughness`): the kernel hardly
-differs between them, and one answer then takes a tenth of the time. For smooth data
+differs between them, and one answer then takes a fifth of the time. For smooth data
 that is the number of records; for a clump it is its square.
 
 **Steps.** The values of a rounded column lie in their cells one after the other, a little further each time: where
