@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.grid import direct, field
+from scumble.grid import Grid, direct, field
 from scumble.grid.field import AT_ONCE, SMALL, Field
 from scumble.learn.refining import Refined, refine
 from scumble.reading.answers import Answers
@@ -129,3 +129,22 @@ def test_a_refined_release_adds_what_its_companions_know() -> None:
     np.testing.assert_array_equal(refined.standard_error(Q[:2]), np.sqrt(left.variance))
     lower, upper = refined.interval(Q[:2])
     np.testing.assert_allclose((lower + upper) / 2.0, left.value + known, rtol=1e-12)
+
+
+@pytest.mark.parametrize("noise", [0.0, 400.0], ids=["by the ceiling", "far below it"])
+def test_a_first_error_is_that_of_the_tables_with_and_without_the_ceiling(
+    noise: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lone clump: without noise the ceiling holds beside it; with noise it is far above, and is not computed."""
+    looked: list[Any] = []
+    real = direct._at_corners
+    monkeypatch.setattr(direct, "_at_corners", lambda *given: looked.append(given) or real(*given))
+    grid = Grid(scumble.EuclideanKernel(0.7), low=[-4] * 3, high=[4] * 3, shape=(40, 41, 39), width=3)
+    counts = np.zeros((1, grid.cells))
+    counts[0, grid.cell(np.array([[0.3, -0.2, 1.0]]))] = 1000.0
+    some = np.array([[0.5, 0.1, 1.1], [-1.0, 1.0, 0.0], [3.97, -3.97, 3.9], [0.31, -0.2, 3.0]])
+    many = np.vstack([some, np.zeros((2 * AT_ONCE, 3))])
+    first = [Field(grid, counts, noise).estimate(q[None])[2][0] for q in some]
+    assert len(looked) == (0 if noise else len(some))
+    np.testing.assert_allclose(Field(grid, counts, noise).estimate(some)[2], first, rtol=1e-9)
+    np.testing.assert_allclose(Field(grid, counts, noise).estimate(many)[2][: len(some)], first, rtol=1e-9)

@@ -20,7 +20,7 @@ from scumble.cli import main
 from scumble.counting import cpu, early
 from scumble.counting.hasher import Hasher
 from scumble.design import orthogonal
-from scumble.grid.tables import fast_length
+from scumble.grid.profile import fast_length
 from scumble.machine import functions
 from scumble.machine.later import lacking
 from scumble.machine.patience import Patience

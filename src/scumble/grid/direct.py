@@ -8,30 +8,69 @@ estimate, to rounding, in a tenth of the time and of the memory; for many querie
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from scumble.grid.cells import Grid
-from scumble.grid.places import along, capped, displacement, most_records, roughness
+from scumble.grid.places import along, blocked, blocks, capped, displacement, most_records, roughness, spread_out
 from scumble.grid.profile import sharpened, tiles
 from scumble.grid.tables import place_reach
 
 
+class Kernel:
+    """The kernel between all cells and some queries, and what is made of it: of an even one, one side is enough.
+
+    `base` (queries, axes) are the cells whose centres lie below the queries along each axis.
+    """
+
+    def __init__(self, grid: Grid, base: np.ndarray) -> None:
+        self._grid = grid
+        # From node − c for the last cell to node − c for the first.
+        ends = zip(base.min(axis=0).tolist(), base.max(axis=0).tolist(), grid.shape, strict=True)
+        runs = [np.arange(low - n, high + 3) for low, high, n in ends]
+        self.axes = [_distances(run) for run in runs] if grid.profile.even else runs
+
+    def among(self, runs: Sequence[np.ndarray]) -> tuple[tuple[slice, ...], list[np.ndarray]]:
+        """The part of a table that has these runs of whole numbers, and where in it each of them is."""
+        places = [_found(run, axis) for run, axis in zip(runs, self.axes, strict=True)]
+        part = tuple(slice(place.min(), place.max() + 1) for place in places)
+        return part, [place - here.start for place, here in zip(places, part, strict=True)]
+
+    def _wider(self) -> list[np.ndarray]:
+        """One to either side, for what is made of neighbours."""
+        return [np.arange(axis[0] - 1, axis[-1] + 2) for axis in self.axes]
+
+    @cached_property
+    def _smooth(self) -> np.ndarray:
+        return self._grid.profile.smooth_table(self._grid.step, self._wider())
+
+    @cached_property
+    def sharp(self) -> np.ndarray:
+        """As the counters see it, sharpened."""
+        return sharpened(self._smooth, self._grid.spread)
+
+    @cached_property
+    def moved(self) -> np.ndarray:
+        """(axes, …): how much the places inside the cells matter, or 0 beyond their reach."""
+        profile, reach = self._grid.profile, place_reach(self._grid)
+        out = displacement(profile.table(self._grid.step, self._wider()) if profile.ridged else self._smooth)
+        for axis, (known, far) in enumerate(zip(self.axes, reach.tolist(), strict=True), start=1):
+            out[(slice(None),) * axis + (np.flatnonzero(np.abs(known) > far),)] = 0.0
+        return out
+
+
 def sums(
-    grid: Grid, counts: np.ndarray, base: np.ndarray, weights: np.ndarray, slopes: np.ndarray
+    grid: Grid, counts: np.ndarray, kernel: Kernel, base: np.ndarray, weights: np.ndarray, slopes: np.ndarray
 ) -> tuple[float, float, float, list[float]]:
     """Σ S k̃, Σ k̃ and Σ k̃² over the cells, by cubic interpolation, and how the first changes along each axis.
 
     `base` is the cell whose centre lies below the query along each axis; `weights` (axes, 4) are those of its nodes,
     `slopes` (axes, 1, 4) their changes by the step, or (axes, 0, 4) where nobody asks.
     """
-    # From node − c for the last cell to node − c for the first.
-    runs = [np.arange(b - n, b + 3) for b, n in zip(base.tolist(), grid.shape, strict=True)]
-    known = [_distances(run) for run in runs] if grid.profile.even else runs
-    where = [_found(run, among) for run, among in zip(runs, known, strict=True)]
-    # One to either side, for sharpening.
-    table = grid.profile.smooth_table(grid.step, [np.arange(run[0] - 1, run[-1] + 2) for run in known])
-    table = sharpened(table, grid.spread)
+    part, where = kernel.among([np.arange(b - n, b + 3) for b, n in zip(base.tolist(), grid.shape, strict=True)])
+    table = kernel.sharp[part]
     seen = [np.convolve(weigh, np.ones(n)) for weigh, n in zip(weights, grid.shape, strict=True)]
     seen = [np.bincount(place, weigh) for place, weigh in zip(where, seen, strict=True)]
     ones = squares = 0.0
@@ -60,32 +99,102 @@ def places(
     counts: np.ndarray,
     noise_variance: float,
     slab: Sequence[int],
+    kernel: Kernel,
     base: np.ndarray,
     linear: np.ndarray,
-    known: np.ndarray | None = None,
+    known: list[np.ndarray] | None = None,
 ) -> float:
     """The variance from the places inside the cells, by linear interpolation; `linear` (axes, 2) has its weights.
 
-    The roughness of all cells may be `known`, as far as it is hidden.
+    The roughness of all cells may be `known`. Roughness and displacements meet in the blocks. Ceilings are mostly far
+    above: only where that is not plain at once are they computed, for each corner of the cell that the query is in.
     """
-    reach, n = place_reach(grid), np.array(grid.shape)
+    reach, n, block = place_reach(grid), np.array(grid.shape), np.array(blocks(slab))
     first, last = np.maximum(base - reach, 0), np.minimum(base + reach + 1, n - 1)
     if np.any(first > last):
         return 0.0
-    if known is None:  # roughness is local: a few cells more on every side, and the rest of the grid plays no part
-        around = np.array(slab) + 3
-        begin, end = np.maximum(first - around, 0), np.minimum(last + around, n - 1)
-        rough = roughness(counts[_box(begin, end)], noise_variance, slab)
-        rough = rough[(slice(None), *_box(first - begin, last - begin))] * along(grid.hidden)
-    else:
-        rough = known[(slice(None), *_box(first, last))]
-    most = most_records(counts[_box(first, last)], noise_variance)
-    offsets = [np.arange(b - hi, b + 2 - lo) for b, lo, hi in zip(base, first, last, strict=True)]
-    table = grid.profile.table(grid.step, [np.arange(o[0] - 1, o[-1] + 2) for o in offsets])
-    beyond = [np.flatnonzero(np.abs(o) > r) for o, r in zip(offsets, reach, strict=True)]
-    by_roughness, by_most = _at_corners(rough, most, table, beyond)
-    share = np.array([np.prod(linear[range(counts.ndim), corner]) for corner in np.ndindex(*[2] * counts.ndim)])
-    return float(np.sum(capped(by_roughness, by_most), axis=0) @ share)
+    first = first // block * block  # whole blocks: beyond the reach there is nothing to add
+    rough = _rough_in(first, last, known, counts, noise_variance, slab)
+    run = [np.arange(b + 1 - lo, b - 1 - hi, -1) for b, lo, hi in zip(base, first, last, strict=True)]
+    part, where = kernel.among(run)
+    moved = kernel.moved[(slice(None), *part)]
+
+    def added(values: Sequence[np.ndarray], linear: np.ndarray) -> np.ndarray:
+        meet = [_gathered(table, axis, where, block, linear) for axis, table in enumerate(moved)]
+        return grid.hidden * [np.sum(one * there) for one, there in zip(values, meet, strict=True)]
+
+    # A corner's sum is below that of all corners; their weighted mean is what is asked for.
+    ceiling = np.square(_least(counts, noise_variance, moved, where, first, np.stack([base - slab, base + slab + 1])))
+    corners = 2.0**counts.ndim
+    highest = grid.hidden * [max(one.max(), 0.0) for one in rough] * moved.sum(axis=tuple(range(1, moved.ndim)))
+    if np.any(highest * (corners if grid.profile.even else 1.0) > ceiling):
+        highest = corners * added([np.maximum(one, 0.0) for one in rough], np.full_like(linear, 0.5))
+        if np.any(highest > ceiling):
+            most = most_records(counts[_box(first, last)], noise_variance)
+            table = grid.profile.table(grid.step, [np.arange(o[-1] - 1, o[0] + 2) for o in run])
+            beyond = [np.flatnonzero(np.abs(o[::-1]) > r) for o, r in zip(run, reach, strict=True)]
+            cells = spread_out(rough, most.shape, slab) * along(grid.hidden)
+            share = np.array([np.prod(linear[range(counts.ndim), corner]) for corner in np.ndindex(*[2] * counts.ndim)])
+            return float(np.sum(capped(*_at_corners(cells, most, table, beyond)), axis=0) @ share)
+    return float(np.sum(added(rough, linear)))
+
+
+def _rough_in(
+    first: np.ndarray,
+    last: np.ndarray,
+    known: list[np.ndarray] | None,
+    counts: np.ndarray,
+    noise_variance: float,
+    slab: Sequence[int],
+) -> list[np.ndarray]:
+    """The roughness of a box of whole blocks. It is local: a few cells more on every side, and the rest of the grid
+    plays no part."""
+    block, begin = np.array(blocks(slab)), 0 * first
+    if known is None:
+        more = np.maximum(-(-3 // block), 1)
+        begin, end = np.maximum(first // block - more, 0) * block, (last // block + more + 1) * block
+        known = roughness(counts[_box(begin, end - 1)], noise_variance, slab)
+    out = []
+    for axis, rough in enumerate(known):
+        size = np.where(np.arange(len(block)) == axis, 1, block)
+        out.append(rough[_box((first - begin) // size, (last - begin) // size)])
+    return out
+
+
+def _least(
+    counts: np.ndarray,
+    noise_variance: float,
+    moved: np.ndarray,
+    where: Sequence[np.ndarray],
+    first: np.ndarray,
+    ends: np.ndarray,
+) -> np.ndarray:
+    """(axes,): what the ceiling's deviation is at least at any corner, by the cells between the `ends`.
+
+    `where` begins with the cell that is the `first` along each axis.
+    """
+    begin, end = np.clip(ends, first, first + [len(place) - 2 for place in where])
+    there = [place[a : b + 2] for place, a, b in zip(where, begin - first, end - first, strict=True)]
+    near = np.sqrt(moved[np.ix_(np.arange(len(moved)), *there)])
+    for axis in range(1, near.ndim):
+        before = (slice(None),) * axis
+        near = np.minimum(near[(*before, slice(1, None))], near[(*before, slice(-1))])
+    most = most_records(counts[_box(begin, end)], noise_variance)
+    return np.sum(most * near, axis=tuple(range(1, near.ndim)))
+
+
+def _gathered(
+    table: np.ndarray, axis: int, where: Sequence[np.ndarray], block: np.ndarray, linear: np.ndarray
+) -> np.ndarray:
+    """A table between two places of each cell in `where`, its own and the next, added up in blocks along all axes but
+    one: in the shape of the roughness along that one."""
+    for other in sorted(range(table.ndim), key=lambda k: k == axis):
+        before, size = (slice(None),) * other, 1 if other == axis else int(block[other])
+        index: tuple[Any, ...] = (*before, where[other])
+        wide, (below, above) = table[index], linear[other].tolist()
+        table = blocked(wide[(*before, slice(1, None))], other, size) * below
+        table += blocked(wide[(*before, slice(-1))], other, size) * above
+    return table
 
 
 def _at_corners(
@@ -139,7 +248,6 @@ def _correlated(
     counts: np.ndarray, table: np.ndarray, where: Sequence[np.ndarray], weights: np.ndarray, slopes: np.ndarray
 ) -> np.ndarray:
     """Σ_c counts[c] Σ_m Π_axes weights[m] table[where[c + m]], and the same with each axis' slopes for its weights.
-
     Axis by axis, the first of the `tables` has all weights so far, and each of the others one axis' slopes. Along the
     last axis counters and tables are multiplied first, once for each m: with zeros after the counters, m is a shift of
     all cells in one line.

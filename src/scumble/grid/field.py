@@ -12,7 +12,7 @@ import numpy as np
 from scumble.grid import direct
 from scumble.grid.cells import Grid
 from scumble.grid.far import Far
-from scumble.grid.places import along, displacement, most_records, roughness, stepped
+from scumble.grid.places import along, displacement, most_records, roughness, spread_out, stepped
 from scumble.grid.profile import around, lattice, sharpened
 from scumble.grid.tables import NODES, REACH, Tables, margin_of, place_reach
 
@@ -87,6 +87,7 @@ class Field:
         self._slab = np.maximum(np.rint(self._profile.half_widths / grid.step), 1).astype(int).tolist()
         self._told: dict[tuple[float, ...], tuple[float, ...]] = {}
         self._told_places: dict[tuple[float, ...], float] = {}
+        self._made: tuple[np.ndarray, direct.Kernel] | None = None
         self._near = lattice([np.arange(-REACH, REACH + 2.0)] * d, np.ones(d)).reshape(-1, d)
         small = self._profile.smooth_table(grid.step, around([REACH + 3] * d))
         sharp = sharpened(small, grid.spread)
@@ -100,8 +101,13 @@ class Field:
         return sharpened(np.pad(self._counts, 2), self._grid.spread)
 
     @cached_property
-    def _rough(self) -> np.ndarray:
-        return roughness(self._counts, self._variance, self._slab) * along(self._grid.hidden)
+    def _rough(self) -> list[np.ndarray]:
+        return roughness(self._counts, self._variance, self._slab)
+
+    @cached_property
+    def _hides(self) -> np.ndarray:
+        """The roughness of all cells, as far as places in them are hidden."""
+        return spread_out(self._rough, self._grid.shape, self._slab) * along(self._grid.hidden)
 
     @cached_property
     def _stepped(self) -> np.ndarray:
@@ -109,11 +115,11 @@ class Field:
 
     @cached_property
     def _far(self) -> Far:
-        return Far(self._grid, [self._sharp, np.ones(self._grid.shape), *self._rough])
+        return Far(self._grid, [self._sharp, np.ones(self._grid.shape), *self._hides])
 
     @cached_property
     def _tables(self) -> Tables:
-        return Tables(self._grid, self._sharp, self._rough, most_records(self._counts, self._variance))
+        return Tables(self._grid, self._sharp, self._hides, most_records(self._counts, self._variance))
 
     def kernel_sum(self, Q: np.ndarray) -> np.ndarray:
         """The estimate of f(q) = Σₓ k(x, q) for each query; unbiased under the noise, so it may be negative."""
@@ -240,16 +246,22 @@ class Field:
         sloping = slopes[:, :, None, :] if self._stepped.any() else slopes[:, :, None, :][:, :, :0]
         several = places and len(set(keys) | self._told_places.keys()) > 1
         known = self._rough if several else None  # of all cells once, not around each of the queries
+        kernel = self._kernel(base)
         for key, place, by_cubics, by_lines, by_slopes in zip(keys, base, cubic, linear, sloping, strict=True):
             if key not in self._told:
-                *sums, changes = direct.sums(self._grid, self._counts, place, by_cubics, by_slopes)
+                *sums, changes = direct.sums(self._grid, self._counts, kernel, place, by_cubics, by_slopes)
                 self._told[key] = (*sums, self._together(changes) if changes else 0.0)
             if places and key not in self._told_places:
                 self._told_places[key] = direct.places(
-                    self._grid, self._counts, self._variance, self._slab, place, by_lines, known
+                    self._grid, self._counts, self._variance, self._slab, kernel, place, by_lines, known
                 )
         *found, together = np.array([self._told[key] for key in keys]).T
         return [*found, np.array([self._told_places.get(key, np.nan) for key in keys]), together]
+
+    def _kernel(self, base: np.ndarray) -> direct.Kernel:
+        if self._made is None or not np.array_equal(self._made[0], base):
+            self._made = base, direct.Kernel(self._grid, base)
+        return self._made[1]
 
     def _together(self, changes: Iterable[Any]) -> Any:
         """Σ share h²/12 (∂f)², from the changes of f by one step along each axis."""
@@ -285,7 +297,7 @@ class Field:
         sharp = sharpened(k, grid.spread)
         out.total[row] = np.sum(self._sharp * k)
         out.ones[row], out.squares[row] = sharp.sum(), np.square(sharp).sum()
-        out.places[row] = np.sum(self._rough * displacement(k))
+        out.places[row] = np.sum(self._hides * displacement(k))
         middle = (slice(1, -1),) * k.ndim
         sides = [
             [(*middle[:j], side, *middle[j + 1 :]) for side in (slice(None, -2), slice(2, None))] for j in range(k.ndim)

@@ -11,8 +11,9 @@ the centre, and nothing is hidden (`Grid.hidden`).
 
 So the errors along axis j have the variance Σ_c W_j[c] h_j²/12 (∂_j k)². W_j, the *roughness*, compares counters with
 their neighbours along the axis: (value − mean of both)² less its share of noise, for a cell by itself and for the slab
-of cells around it that the kernel sees as one. For smooth data that is the number of records; for a clump it is its
-square.
+of cells around it that the kernel sees as one. Cells of a block share what is found (`roughness`): the kernel hardly
+differs between them, and one answer then takes a fifth of the time. For smooth data
+that is the number of records; for a clump it is its square.
 
 **Steps.** The values of a rounded column lie in their cells one after the other, a little further each time: where
 steps and cells are nearly as wide, or one is nearly a multiple of the other, all values that a query sees lie to one
@@ -32,90 +33,136 @@ where it rules the ceiling is out of reach. It is for places that the tables kno
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
-from scumble.grid.profile import tiles
+from scumble.grid.profile import TILE, fast_length, tiles
 
 
-def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) -> np.ndarray:
-    """(axes, n₁, …, n_d): how much the counters vary along each axis beyond noise.
+def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) -> list[np.ndarray]:
+    """For each axis, how much the counters vary along it beyond noise: of its cells, but of `blocks` along the others.
 
-    Of slabs one cell thick, of cells (at half weight), and of slabs two cells thick: those are for the value that lies
-    on an edge and makes a pair of cells with nothing odd about either. For independent records each yields about the
-    number of records. Slabs reach `slab` cells to both sides along the other axes, and share what they find among their
-    cells.
+    Of slabs one cell thick, of cells (at half weight, their mean in the block), and of slabs two cells thick: those are
+    for the value that lies on an edge and makes a pair of cells with nothing odd about either. For independent records
+    each yields about the number of records. Along the other axes slabs are three blocks wide, and share what they find
+    among the cells of the block in the middle.
     """
-    out = np.empty((counts.ndim, *counts.shape))
-    boxed = [_boxes(counts, side, slab[side]) for side in range(2 if counts.ndim > 1 else 0)]
-    for axis in range(counts.ndim):
-        if counts.ndim == 1:
-            _along(axis, counts, counts, np.ones(1), (), noise_variance, slab, out[axis])
-            continue
-        side = int(axis == 0)  # across which the grid is taken apart, so that all of a part stays in the cache
-        others = [other for other in range(counts.ndim) if other not in (axis, side)]
-        for along_side in tiles(counts.swapaxes(side, 0)):
-            here = (slice(None),) * side + (along_side,)
-            raw, summed, sizes, into = (part[here] for part in (counts, *boxed[side], out[axis]))
-            _along(axis, raw, summed, sizes, others, noise_variance, slab, into)
+    sides, found = blocks(slab), []
+    before, before_cells = counts, np.ones([1] * counts.ndim)
+    for axis in range(counts.ndim):  # adding up along the others and bending along this one may change places
+        slabs, cells = before, before_cells
+        for other in range(axis + 1, counts.ndim):
+            slabs, cells = blocked(slabs, other, sides[other]), cells * _sizes(counts.shape, other, sides[other])
+        alone = cells
+        for other in range(counts.ndim):
+            if other != axis:
+                slabs, cells = _with_neighbours(slabs, other), _with_neighbours(cells, other)
+        rough = _bent(slabs, 1, axis, 1.0 / cells)
+        rough += _pairs(_bent(_pairs(_edged(slabs, axis), axis), 2, axis, 0.25 / cells), axis)
+        if counts.ndim > 1:
+            rough += _of_cells(counts, axis, sides) / alone
+        rough -= (2.5 if counts.ndim > 1 else 2.0) * noise_variance
+        found.append(rough)
+        before = blocked(before, axis, sides[axis])
+        before_cells = before_cells * _sizes(counts.shape, axis, sides[axis])
+    return found
+
+
+def _of_cells(counts: np.ndarray, axis: int, sides: Sequence[int]) -> np.ndarray:
+    """Half of what cells yield by themselves, added up in blocks along the other axes; a part at a time."""
+    parts, block, beside = [], 1 if axis == 0 else sides[0], int(axis == 0)
+    rows = max(1, TILE // (block * prod(counts.shape[1:]))) * block
+    for first in range(0, len(counts), rows):
+        begin = max(first - beside, 0)
+        bends = _bends(counts[begin : first + rows + beside], axis)[first - begin :][:rows]
+        np.square(bends, out=bends)
+        for other, size in enumerate(sides):
+            bends = bends if other == axis else blocked(bends, other, size)
+        parts.append(bends)
+    return np.concatenate(parts) / 12.0
+
+
+def spread_out(rough: Sequence[np.ndarray], shape: Sequence[int], slab: Sequence[int]) -> np.ndarray:
+    """(axes, n₁, …, n_d): the roughness of each cell."""
+    out = np.empty((len(shape), *shape))
+    for axis, (found, blocked) in enumerate(zip(out, rough, strict=True)):
+        for other, (cells, block) in enumerate(zip(shape, blocks(slab), strict=True)):
+            if other != axis:
+                blocked = blocked.take(np.arange(cells) // block, other)
+        found[:] = blocked
     return out
 
 
-def _along(
-    axis: int,
-    counts: np.ndarray,
-    boxed: np.ndarray,
-    sizes: np.ndarray,
-    others: Sequence[int],
-    noise_variance: float,
-    slab: Sequence[int],
-    out: np.ndarray,
-) -> None:
-    """Put it for one axis into `out`. `boxed` are sums over `sizes` cells along one of the other axes; the rest of
-    these are the `others`."""
-    for other in others:  # adding up along the others and bending along this one may change places
-        boxed, widths = _boxes(boxed, other, slab[other])
-        sizes = sizes * widths
-    found = _bent(boxed, 1, axis, 1.0 / sizes)
-    found += _pairs(_bent(_pairs(_edged(boxed, 1, axis), axis), 2, axis, 0.25 / sizes), axis)
-    if counts.ndim > 1:
-        found += _bent(counts, 1, axis, 0.5)
-    np.subtract(found, (2.5 if counts.ndim > 1 else 2.0) * noise_variance, out=out)
+def blocks(slab: Sequence[int]) -> list[int]:
+    """How many cells along each axis make a block: three of them reach about `slab` cells to both sides.
+
+    >>> blocks([1, 3, 11])
+    [1, 2, 8]
+    """
+    return [max(1, (2 * reach + 2) // 3) for reach in slab]
 
 
-def _boxes(values: np.ndarray, axis: int, reach: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sums over boxes that reach so many cells to both sides along an axis, and how many cells each box has."""
-    n, place = values.shape[axis], np.arange(values.shape[axis])
-    first, last = np.maximum(place - reach, 0), np.minimum(place + reach + 1, n)
-    widths = (last - first).reshape([-1 if k == axis else 1 for k in range(values.ndim)])
-    reach, before = min(reach, n), (slice(None),) * axis
-    running = np.zeros([n + 2 * reach + 1 if k == axis else side for k, side in enumerate(values.shape)])
-    end = reach + 1 + n
-    np.cumsum(values, axis, out=running[(*before, slice(reach + 1, end))])
-    running[(*before, slice(end, None))] = running[(*before, slice(end - 1, end))]
-    return running[(*before, slice(2 * reach + 1, None))] - running[(*before, slice(n))], widths
+def _sizes(shape: Sequence[int], axis: int, block: int) -> np.ndarray:
+    """How many cells the blocks along an axis have."""
+    return blocked(np.ones([n if k == axis else 1 for k, n in enumerate(shape)]), axis, block)
+
+
+def _with_neighbours(values: np.ndarray, axis: int) -> np.ndarray:
+    """Each value and those to both sides of it along an axis, added up."""
+    out, before = values.copy(), (slice(None),) * axis
+    lower, upper = (*before, slice(-1)), (*before, slice(1, None))
+    out[upper] += values[lower]
+    out[lower] += values[upper]
+    return out
+
+
+def blocked(values: np.ndarray, axis: int, block: int) -> np.ndarray:
+    """Sums over blocks of so many cells along an axis; the last may be shorter."""
+    before = (slice(None),) * axis
+    out = values[(*before, slice(0, None, block))].copy()
+    for first in range(1, min(block, values.shape[axis])):
+        part = values[(*before, slice(first, None, block))]
+        out[(*before, slice(part.shape[axis]))] += part
+    return out
 
 
 def _bent(values: np.ndarray, gap: int, axis: int, share: np.ndarray | float) -> np.ndarray:
     """A share of the square of: value − mean of the two at a distance, scaled so that noise keeps its variance; of a
-    lone cell, its own value."""
+    lone cell, its own value. Beyond an edge there is what is at the edge."""
     if values.shape[axis] <= gap:
         return np.square(values) * share
     before = (slice(None),) * axis
-    padded = _edged(values, gap, axis)
-    out = padded[(*before, slice(None, -2 * gap))] + padded[(*before, slice(2 * gap, None))]
-    out *= -0.5
-    out += values
+    lower, upper = (*before, slice(-gap)), (*before, slice(gap, None))
+    out = 2.0 * values
+    out[upper] -= values[lower]
+    out[lower] -= values[upper]
+    out[(*before, slice(gap))] -= values[(*before, slice(1))]
+    out[(*before, slice(-gap, None))] -= values[(*before, slice(-1, None))]
     np.square(out, out=out)
-    out *= np.divide(share, 1.5)
+    out *= np.divide(share, 6.0)
     return out
 
 
-def _edged(values: np.ndarray, gap: int, axis: int) -> np.ndarray:
-    """So many cells wider on both sides of an axis, each with what is at the edge."""
+def _bends(values: np.ndarray, axis: int) -> np.ndarray:
+    """The sum of both neighbours along an axis less twice the value. Beyond an edge there is what is at the edge.
+
+    All are in one line, where a neighbour is so many places further on: nothing is as quick.
+    """
+    if values.shape[axis] == 1:
+        return np.sqrt(6.0) * values
+    stride, size = int(np.prod(values.shape[axis + 1 :])), values.size
+    line, change = values.reshape(-1), np.empty(size + stride)
+    np.subtract(line[stride:], line[:-stride], out=change[stride:size])
+    change[:size].reshape(values.shape)[(slice(None),) * axis + (0,)] = 0.0  # from a line's end to the next begin
+    change[size:] = 0.0
+    return (change[stride:] - change[:size]).reshape(values.shape)
+
+
+def _edged(values: np.ndarray, axis: int) -> np.ndarray:
+    """One cell wider on both sides of an axis, each with what is at the edge."""
     before = (slice(None),) * axis
-    first, last = values[(*before, slice(1))], values[(*before, slice(-1, None))]
-    return np.concatenate([*[first] * gap, values, *[last] * gap], axis)
+    return np.concatenate([values[(*before, slice(1))], values, values[(*before, slice(-1, None))]], axis)
 
 
 def _pairs(values: np.ndarray, axis: int) -> np.ndarray:
@@ -176,11 +223,25 @@ def _regular(sums: np.ndarray) -> float:
     near, widths = _boxes(np.square(jumps), 0, 8)
     near /= widths
     jumps /= np.sqrt(near + 0.03 * near.mean())
-    alike = np.fft.irfft(np.square(np.abs(np.fft.rfft(jumps, 2 * n))))[2 : n // 2]
+    length = fast_length(2 * n)
+    alike = np.fft.irfft(np.square(np.abs(np.fft.rfft(jumps, length))), length)[2 : n // 2]
     alike /= np.sum(np.square(jumps))
     alike[0] = (alike[0] - 0.3) / 0.7
     chance = np.sqrt(4.6 * np.log(n / 2) / n)
     return float(np.clip(4.0 * alike.max() / chance - 3.0, 0.0, 1.0))
+
+
+def _boxes(values: np.ndarray, axis: int, reach: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sums over boxes that reach so many cells to both sides along an axis, and how many cells each box has."""
+    n, place = values.shape[axis], np.arange(values.shape[axis])
+    first, last = np.maximum(place - reach, 0), np.minimum(place + reach + 1, n)
+    widths = (last - first).reshape([-1 if k == axis else 1 for k in range(values.ndim)])
+    reach, before = min(reach, n), (slice(None),) * axis
+    running = np.zeros([n + 2 * reach + 1 if k == axis else side for k, side in enumerate(values.shape)])
+    end = reach + 1 + n
+    np.cumsum(values, axis, out=running[(*before, slice(reach + 1, end))])
+    running[(*before, slice(end, None))] = running[(*before, slice(end - 1, end))]
+    return running[(*before, slice(2 * reach + 1, None))] - running[(*before, slice(n))], widths
 
 
 def most_records(counts: np.ndarray, noise_variance: float) -> np.ndarray:
@@ -212,8 +273,9 @@ def displacement(k: np.ndarray) -> np.ndarray:
     for here in tiles(out[0]):
         part = k[here.start : here.stop + 2]
         for axis, found in enumerate(out[:, here]):
-            sides = [part[(*middle[:axis], side, *middle[axis + 1 :])] for side in (slice(None, -2), slice(2, None))]
-            np.square(sides[0] - part[middle], out=found)
-            found += np.square(sides[1] - part[middle])
-            found /= 24.0
+            steps = np.diff(part[(*middle[:axis], slice(None), *middle[axis + 1 :])], axis=axis)
+            np.square(steps, out=steps)
+            steps /= 24.0
+            before = (slice(None),) * axis
+            np.add(steps[(*before, slice(None, -1))], steps[(*before, slice(1, None))], out=found)
     return out

@@ -8,7 +8,7 @@ import numpy as np
 
 from scumble.grid.cells import Grid
 from scumble.grid.places import capped, displacement
-from scumble.grid.profile import around, sharpened
+from scumble.grid.profile import around, fast_length, sharpened
 
 NODES = (-1, 0, 1, 2)
 """Of cubic interpolation, from the node below the query."""
@@ -82,20 +82,3 @@ def _fft_product(a: np.ndarray, b: np.ndarray, size: Sequence[int]) -> np.ndarra
     product *= np.fft.rfftn(b, lengths, axes)
     full = np.fft.irfftn(product, lengths, axes)
     return full[tuple(slice(int(n)) for n in size)]
-
-
-def fast_length(least: int) -> int:
-    """The next number with no prime factor beyond 5: an FFT is fast at these.
-
-    >>> [fast_length(n) for n in (1, 7, 11, 121, 1081)]
-    [1, 8, 12, 125, 1125]
-    """
-    found = least
-    while True:
-        rest = found
-        for prime in (2, 3, 5):
-            while rest % prime == 0:
-                rest //= prime
-        if rest == 1:
-            return found
-        found += 1

@@ -14,28 +14,29 @@ function alongAxis(axis, counts, variance, slab) {
   let thin = bend(counts, 1, axis);
   let thick = bend(pairs(edged, axis), 2, axis);
   const others = counts.shape.map((_, j) => j).filter((j) => j !== axis);
-  const rough = mapped(thin, (x) => (others.length ? (x * x) / 2 : 0));
+  let rough = mapped(thin, (x) => (others.length ? (x * x) / 2 : 0));
   const noise = (others.length ? 2.5 : 2) * variance;
-  let sizes = boxOf(counts.shape, new Float64Array(counts.data.length).fill(1));
-  let thickSizes = boxOf(thick.shape, new Float64Array(thick.data.length).fill(1));
+  const ones = ({ shape, data }) => boxOf(shape, new Float64Array(data.length).fill(1));
+  let [alone, sizes, thickSizes] = [ones(counts), ones(counts), ones(thick)];
   for (const other of others) {
-    [thin, thick] = [summed(thin, other, slab[other]), summed(thick, other, slab[other])];
-    [sizes, thickSizes] = [summed(sizes, other, slab[other]), summed(thickSizes, other, slab[other])];
+    const block = Math.max(1, Math.floor((2 * slab[other] + 2) / 3));
+    [rough, alone] = [rough, alone].map((box) => summed(box, other, block, 0));
+    [thin, thick, sizes, thickSizes] = [thin, thick, sizes, thickSizes].map((box) => summed(box, other, block, 1));
   }
-  const square = ({ shape, data }, parts, by) => boxOf(shape, data.map((x, k) => (x * x) / (by * parts.data[k])));
-  const found = added([square(thin, sizes, 1), rough, pairs(square(thick, thickSizes, 4), axis)]);
-  return mapped(found, (x) => x - noise);
+  const divided = ({ shape, data }, parts, power, by) =>
+    boxOf(shape, data.map((x, k) => x ** power / (by * parts.data[k])));
+  const thicker = pairs(divided(thick, thickSizes, 2, 4), axis);
+  return mapped(added([divided(thin, sizes, 2, 1), divided(rough, alone, 1, 1), thicker]), (x) => x - noise);
 }
 
-// Sums over boxes that reach so many cells to both sides along an axis.
-function summed(box, axis, reach) {
+// Along an axis, sums over the block of so many cells that each is in, and so many blocks to both sides of it.
+function summed(box, axis, block, beside) {
   return along(box, axis, box.shape[axis], (get, put, n) => {
-    let sum = 0;
-    for (let k = 0; k < Math.min(reach, n); k++) sum += get(k);
+    const running = [0];
+    for (let k = 0; k < n; k++) running.push(running[k] + get(k));
     for (let k = 0; k < n; k++) {
-      if (k + reach < n) sum += get(k + reach);
-      if (k - reach > 0) sum -= get(k - reach - 1);
-      put(k, sum);
+      const first = (Math.floor(k / block) - beside) * block;
+      put(k, running[Math.min(first + (2 * beside + 1) * block, n)] - running[Math.max(first, 0)]);
     }
   });
 }
