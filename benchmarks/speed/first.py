@@ -48,23 +48,23 @@ Found = dict[str, dict[str, list[list[float]]]]
 
 def measure(quick: bool, beside: str | None = None) -> Found:
     sources = [str(Path(scumble.__file__).parents[1]), *([beside] if beside else [])]
-    found: Found = {"NumPy's import": {"": [_best(NUMPY, "", "", source, 3) for source in sources]}}
-    for name, make in (_small() if quick else _releases()).items():
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "one.scumble")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "one.scumble")
+        found: Found = {"NumPy's import": {"": [_best(NUMPY, path, "", source) for source in sources]}}
+        for name, make in (_small() if quick else _releases()).items():
             release, at = make()
             release.save(path)
             doors = OF_TABLES if isinstance(release, scumble.TableRelease) else OF_DENSITIES
             found[name] = {
-                door: [_best(question, path, at, source, 1 if "info" in door else 3) for source in sources]
-                for door, question in doors.items()
+                door: [_best(question, path, at, source) for source in sources] for door, question in doors.items()
             }
     return found
 
 
-def _best(question: str, path: str, at: str, source: str, times: int) -> list[float]:
-    """The least of some runs: what else the machine does can only slow it."""
-    environment = {**os.environ, "PYTHONPATH": source, "OPENBLAS_NUM_THREADS": "1"}
+def _best(question: str, path: str, at: str, source: str, times: int = 3) -> list[float]:
+    """The least of some runs: what else the machine does can only slow it. Bytecode is kept, as installers keep it."""
+    bytecode = {"PYTHONPYCACHEPREFIX": os.path.join(os.path.dirname(path), "bytecode"), "PYTHONDONTWRITEBYTECODE": ""}
+    environment = {**os.environ, **bytecode, "PYTHONPATH": source, "OPENBLAS_NUM_THREADS": "1"}
     words = [sys.executable, "-c", ASK.replace("QUESTION", question), path, at]
     runs = [subprocess.run(words, check=True, capture_output=True, text=True, env=environment) for _ in range(times)]
     return [min(values) for values in zip(*(json.loads(run.stdout) for run in runs), strict=True)]
