@@ -7,6 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.plans import tables
+from benchmarks.speed import first, scaling
+from benchmarks.speed.apart import apart
+
+import scumble
 
 
 @pytest.mark.parametrize(("head", "row", "columns"), [("age", "{0}.5", 1), ("a;b", "{0};{0}", 2), ("a,b", "x,{0}", 1)])
@@ -15,3 +19,18 @@ def test_tables_of_one_column_and_of_any_delimiter_are_read(tmp_path: Path, head
     ((name, numbers),) = tables(tmp_path)
     assert name == "t" and numbers.shape == (50, columns)
     np.testing.assert_allclose(numbers.std(axis=0), 1.0)
+
+
+def test_first_answers_have_releases_to_ask() -> None:
+    for make in first._small().values():
+        release, at = make()
+        assert isinstance(release, scumble.Release) and at.startswith("[")
+
+
+def test_processes_that_share_nothing_are_timed() -> None:
+    (noise,) = (case for case in scaling.CASES if case.what == "noise")
+    taken = apart(scaling._work, noise, 2_000, 1)
+    assert 0.0 < taken["mean"] == taken["last"]
+    line = {"what": "noise", "records": 9, "columns": 1, "rows": 1, "power": 1, "seconds": {"1": 8.0, "2": 5.0}}
+    assert scaling.table([line])[-1].endswith("| 8.00 s | 5.00 s (1.6) | 0.80 |")
+    assert scaling.table([line | {"apart": {"mean": 4.0}}])[-1].endswith("| 0.80 | 4.00 s (2.0) |")

@@ -49,9 +49,9 @@ Found = dict[str, dict[str, list[list[float]]]]
 def measure(quick: bool, beside: str | None = None) -> Found:
     sources = [str(Path(scumble.__file__).parents[1]), *([beside] if beside else [])]
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "one.scumble")
-        found: Found = {"NumPy's import": {"": [_best(NUMPY, path, "", source) for source in sources]}}
-        for name, make in (_small() if quick else _releases()).items():
+        found: Found = {"NumPy's import": {"": [_best(NUMPY, folder + "/", "", source) for source in sources]}}
+        for number, (name, make) in enumerate((_small() if quick else _releases()).items()):
+            path = os.path.join(folder, f"{number}.scumble")
             release, at = make()
             release.save(path)
             doors = OF_TABLES if isinstance(release, scumble.TableRelease) else OF_DENSITIES
@@ -115,7 +115,7 @@ def _rows(rows: int) -> tuple[Any, str]:
     made = scumble.Sketch(scumble.EuclideanKernel(1.0, power=2), columns=list("abc"), rows=rows, buckets=1024)
     release = made.update(_points(3, 20_000)).release(1.0)
     spec = replace(release.spec, bounds=((-4.0,) * 3, (4.0,) * 3))  # as if a planned grid had become rows
-    return release._with(spec, release.counts), _at(3)
+    return release._with(spec=spec, counts=release.counts), _at(3)
 
 
 def _table() -> tuple[Any, str]:
