@@ -42,7 +42,8 @@ class ParameterError(ScumbleError, ValueError):
 class ColumnError(ParameterError, KeyError):
     """There is no such column."""
 
-    __str__ = Exception.__str__  # a KeyError's would put the message in quotes
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # a KeyError's would put the message in quotes
 
 
 class DataError(ScumbleError, ValueError):

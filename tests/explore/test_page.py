@@ -222,7 +222,7 @@ def test_the_page_computes_what_python_computes(visit: Callable[..., Any], pages
         lower, upper = release.interval(Q, 0.9)
         truth = {
             "kernelSum": release.kernel_sum(Q),
-            "density": release.density(Q),
+            "density": release.density(Q, shrink=False),
             "lower": lower,
             "upper": upper,
             "error": release.standard_error(Q),

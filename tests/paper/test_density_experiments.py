@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.paper.densities import PAPER, QUICK, SIZES, density_set, truth
-from benchmarks.paper.experiments import ablations_density, density, timing
+from benchmarks.paper.experiments import ablations_density, close, density, timing
 from benchmarks.paper.functions import METHODS
 from benchmarks.paper.task import Task
 
 
 @pytest.mark.parametrize("quick", [True, False])
-@pytest.mark.parametrize("experiment", [density, timing, ablations_density])
+@pytest.mark.parametrize("experiment", [density, close, timing, ablations_density])
 def test_tasks_have_keys_of_their_own(experiment, quick):
     keys = [task.key for task in experiment.tasks(quick)]
     assert len(set(keys)) == len(keys) > 0
@@ -37,6 +37,15 @@ def test_one_row_has_both_errors_and_the_setting():
     assert 0.0 < row["l2_error"] < row["relative_error"] < 0.3
     assert row["setting_terms"] in (8, 16, 32, 64, 128, 256, 512)
     assert "lattice" in density.run(Task("density", "hills-3d", "PFDA", 1.0, 0))["cannot"]
+
+
+def test_a_close_call_is_the_mean_of_releases_of_its_own(monkeypatch):
+    asked = []
+    monkeypatch.setattr(density, "run", lambda task: asked.append(task) or {"relative_error": float(task.repetition)})
+    first, second = (close.run(Task("close", "hills-1d", "PFDA", 1.0, k))["relative_error"] for k in (0, 1))
+    assert (first, second) == (14.5, 24.5)
+    assert {task.experiment for task in asked} == {"density"}
+    assert len({task.repetition for task in asked}) == 20 and min(task.repetition for task in asked) == 10
 
 
 def test_errors_are_against_the_exact_density():

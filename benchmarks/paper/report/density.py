@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 
-from benchmarks.paper.experiments import ablations_density
+from benchmarks.paper.experiments import ablations_density, close
 from benchmarks.paper.experiments import density as experiment
 from benchmarks.paper.report.comparison import Measure, results
 from benchmarks.paper.report.markdown import budget, percent, significant, table, with_spread
@@ -31,6 +32,28 @@ def text(rows: Rows) -> str:
             results(rows, L2, dataset),
         ]
     return "\n".join(parts)
+
+
+def close_calls(rows: Rows) -> str:
+    """A line for each set and budget, the least error in bold, and the standard errors of the means."""
+    datasets = rows.datasets(close.NAME)
+    if not datasets:
+        return ""
+    lines = []
+    for dataset in datasets:
+        for epsilon in rows.epsilons(close.NAME, dataset):
+            cells = [rows.cell(close.NAME, dataset, name, epsilon, "relative_error") for name in close.METHODS]
+            least = min(cell.mean for cell in cells if cell)
+            shown = [
+                with_spread(cell and cell._replace(spread=cell.spread / math.sqrt(cell.repetitions)), percent)
+                for cell in cells
+            ]
+            bold = [
+                f"**{text}**" if cell and cell.mean == least else text for cell, text in zip(cells, shown, strict=True)
+            ]
+            lines.append([dataset, budget(epsilon), *bold])
+    means = "Mean relative error, %, ± its standard error:\n"
+    return "\n".join(["### Close calls\n", lecture(close), means, table(["set", "", *close.METHODS], lines, text=2)])
 
 
 def ablations(rows: Rows) -> str:
