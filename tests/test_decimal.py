@@ -86,7 +86,7 @@ def test_hints_are_in_the_sign_that_was_chosen(tmp_path: Path, capsys: pytest.Ca
         assert main([*build, *chosen]) == 4
         told = capsys.readouterr().err
         assert read.format(said) in told and "1234.5" not in told
-    assert main([*build, *by_kernel, "--invalid", "drop", "--allow-empty"]) == 0
+    assert main([*build, *by_kernel, "--invalid", "drop"]) == 4
     assert (
         f"numbers are read as {read.format('or')} (not with a unit, 12 kg or USD 12), and without it as 1,234.50"
         in capsys.readouterr().err
