@@ -169,7 +169,7 @@ def test_the_page_computes_what_its_twin_computes(visit: Callable[..., Any], sho
 def test_it_allows_for_what_was_not_measured_as_its_twin_does(
     visit: Callable[..., Any], tmp_path: Path, pairs: tuple[tuple[int, int], ...]
 ) -> None:
-    """Dates, missing cells, pooled words, a column that is there twice, and columns that are mostly zero."""
+    """Dates, missing cells, pooled words, a column that is there twice, mostly zeros, and two halves."""
     rng = np.random.default_rng(5)
     word, day = rng.choice(40, 4_000, p=np.arange(40, 0, -1) / 820), rng.integers(0, 24, (4_000, 2))
     number = np.where(rng.random((4_000, 2)) < 0.2, np.nan, rng.integers(0, 9, (4_000, 2)))
@@ -180,11 +180,13 @@ def test_it_allows_for_what_was_not_measured_as_its_twin_does(
         **{f"word{k}": scumble.Category([str(w) for w in range(40)], other=False, missing=False) for k in (0, 1)},
         "gain": scumble.Number(-20, 80, cells=9, zeros=True),
         "loss": scumble.Number(0, 80, cells=9, zeros=True, missing=True),
+        **{f"coin{k}": scumble.Boolean() for k in (0, 1)},
     }
     gain = np.where(rng.random((4_000, 2)) < 0.8, 0.0, rng.integers(-20, 80, (4_000, 2)))
     rows = {f"day{k}": dates[:, k] for k in (0, 1)} | {f"number{k}": number[:, k] for k in (0, 1)}
     frame = pd.DataFrame(
         {**rows, "word0": word.astype(str), "word1": word.astype(str), "gain": gain[:, 0], "loss": gain[:, 1]}
+        | {f"coin{k}": np.arange(4_000) // (k + 1) % 2 == 0 for k in (0, 1)}
     )
     spec = TableSpec.of(scumble.Schema(columns), pairs=pairs)
     release = scumble.TableSketch.from_spec(spec).update(frame).release(epsilon=1.0)
@@ -200,7 +202,7 @@ def test_it_allows_for_what_was_not_measured_as_its_twin_does(
             asked.append({j: weights if weights.any() else np.eye(len(weights))[-1] for j, weights in chosen.items()})
     asked += [{4: np.eye(40)[0], 5: sign * np.eye(40)[k] + (sign < 0)} for k in (0, 1, 20) for sign in (1, -1)]
     above = {6: np.append(np.zeros(3), np.ones(release.schema.sizes[6] - 3)), 7: np.append(0.0, np.ones(10))}
-    asked.append(above)
+    asked += [above, {8: np.eye(2)[0], 9: np.eye(2)[1]}]
     counts = """(asked) => asked.map((one) =>
         scumble.table.answers.count(new Map(one.map(([j, weights]) => [j, Float64Array.from(weights)]))))"""
     for product, count in zip(asked, page.evaluate(counts, as_json(asked)), strict=True):
