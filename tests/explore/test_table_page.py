@@ -26,10 +26,11 @@ from scumble.cli import main
 from scumble.errors import ParameterError
 from scumble.explore import Server, TableExhibit, exhibit_of, export, page, read
 from scumble.explore.pages import part
-from scumble.tabular.answers import BEYOND, Answers
-from scumble.tabular.estimate import interval, reaching
+from scumble.tabular.answers import BEYOND, Answers, Weighed
+from scumble.tabular.estimate import at_least, drawn, interval, reaching
 from scumble.tabular.questions import extremes_of, mean_by_median, narrowed
 from scumble.tabular.spec import TableSpec
+from scumble.views.estimates import Estimate
 
 SCHEMA = scumble.Schema(
     age=scumble.Number(17, 90, whole=True),
@@ -374,22 +375,42 @@ def test_means_allow_for_where_in_their_cells_values_lie(visit: Callable[..., An
         assert (above > 0) == (name == "pay")
 
 
-def test_a_mean_below_the_noise_is_not_told_below_what_the_median_implies(
-    visit: Callable[..., Any], whole: Shown
+@pytest.mark.parametrize(
+    ("name", "value", "variance", "told"),
+    [
+        ("pay", -10.0, 1e8, None),
+        ("pay", -1e9, 1e8, "model"),
+        ("pay", 1e9, 1e8, "model"),
+        ("age", 99.5, 4.0, None),
+        ("age", 0.0, 1e4, "median"),
+    ],
+)
+def test_a_mean_beyond_what_is_possible_is_drawn_to_the_models_and_not_below_what_the_median_implies(
+    visit: Callable[..., Any], whole: Shown, name: str, value: float, variance: float, told: str | None
 ) -> None:
-    """As Python's is not: here the column's own reading is made to be nothing but noise."""
-    mean, shares = whole.open(visit).evaluate(
-        """() => {
+    """As Python's is: here the reading is made to be nothing but noise."""
+    place = SCHEMA.names.index(name)
+    mean, found = whole.open(visit).evaluate(
+        """([j, value, variance]) => {
           const { table } = scumble;
-          table.answers.mean = () => ({ own: null, value: -10, variance: 1e8, unseen: 0, records: 9 });
-          return [table.mean(1, new Map()), Array.from(table.answers.table(1, new Map()))];
-        }"""
+          table.answers.mean = () => ({ own: null, value, variance, unseen: 0, records: 9 });
+          return [table.mean(j, new Map()), Array.from(table.answers.table(j, new Map()))];
+        }""",
+        [place, value, variance],
     )
-    lowest, _ = extremes_of(SCHEMA["pay"])
-    known = np.isfinite(lowest)
-    median, implied = mean_by_median(np.array(shares)[known], lowest[known])
-    assert 0 < implied < median
-    assert (mean["value"], mean["low"]) == (pytest.approx(implied), 0)
+    values, known = SCHEMA[name].representative, np.isfinite(SCHEMA[name].representative)
+    shares, (lowest, highest) = np.array(found)[known], (side[known] for side in extremes_of(SCHEMA[name]))
+    model, below, above = (
+        shares @ side / shares.sum() for side in (values[known], values[known] - lowest, highest - values[known])
+    )
+    least, most = lowest.min(), highest.max()
+    cut = interval(value, variance, 0.95, least, most, below=below, above=above)
+    impossible = Weighed(value, variance, Estimate(value, variance)).impossible(least, most)
+    median, implied = mean_by_median(shares, lowest)
+    wanted = at_least(drawn(cut, impossible, model), median, implied, least)
+    assert [mean["value"], mean["low"], mean["high"]] == pytest.approx([wanted.value, cut.low, cut.high])
+    if told is not None:
+        assert mean["value"] == pytest.approx(min(max(model, cut.low), cut.high) if told == "model" else implied)
 
 
 def test_two_columns_together(visit: Callable[..., Any], whole: Shown) -> None:

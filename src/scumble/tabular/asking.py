@@ -19,7 +19,7 @@ from scumble.tabular import rows
 from scumble.tabular.answers import Answers, over
 from scumble.tabular.apart import not_counted_together
 from scumble.tabular.drawing import batches, perhaps_nobody
-from scumble.tabular.estimate import Estimate, at_least, interval, of_records, part_of, reaching, widened
+from scumble.tabular.estimate import Estimate, at_least, drawn, interval, of_records, part_of, reaching, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.frames import Framing, frame
 from scumble.tabular.heaps import heaps, remark, shares_at_bounds
@@ -140,7 +140,8 @@ class Asking(Framing):
         Values are taken to lie evenly within their cells, and the interval allows for all of them lying elsewhere:
         it is as wide as cells are, and no wider where each number has a cell of its own. A few large values may hide
         below the noise: it reaches over what the column's own cells tell, too. The parameters are those of `count`.
-        Where nobody seems to meet the condition the mean is NaN, and the interval all that is possible.
+        Where nobody seems to meet the condition the mean is NaN, and the interval all that is possible. As far as noise
+        takes the mean beyond that, the model's mean is told in its place.
         """
         place, values = self._valued(column, "mean")
         ends_of_cells = extremes_of(self.schema[column])
@@ -155,7 +156,7 @@ class Asking(Framing):
             low, high = means_between(few, many, lowest, highest)
             middle = float(table @ np.nan_to_num(values) / table.sum())
             ends = {"least": least, "most": most, "below": middle - low, "above": high - middle}
-            answer = over(found, confidence, **ends)
+            answer = drawn(over(found, confidence, **ends), found.impossible(least, most), middle)
             return at_least(answer, *mean_by_median(table, lowest), least) if numbers else answer
 
         self._tell_heaps([place])
