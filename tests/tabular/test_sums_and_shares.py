@@ -11,6 +11,7 @@ import pytest
 import scumble
 from scumble.schema import Category, Number, Schema
 from scumble.tabular.answers import Answers, Weighed
+from scumble.tabular.questions import mean_by_median
 from scumble.views.estimates import Estimate
 
 STATES = [f"state {k}" for k in range(40)]
@@ -79,3 +80,6 @@ def test_a_mean_beyond_what_is_possible_is_drawn_to_the_models(
     steps = [told(value).value for value in np.arange(1950.0, 2060.0, 0.1)]
     assert np.abs(np.diff(steps)).max() < 0.11, "nowhere does it leap"
     assert told(2016.0).value == pytest.approx((2016 + model) / 2, abs=1.0)
+    _, implied = mean_by_median(table, np.arange(1997.0, 2017.0))
+    assert (1997 + model) / 2 + 1 < implied, "nor is it below what the median implies"
+    assert told(1997.0).value == pytest.approx(implied, rel=1e-12)

@@ -118,7 +118,8 @@ class Asking(Framing):
             cells = {"below": records * (middle - least), "above": records * (most - middle)}
             sign = {"least": 0.0 if lowest.min() >= 0 else -math.inf, "most": 0.0 if highest.max() <= 0 else math.inf}
             sides = [self._answers.sum(side, place, values) for side in (asked.sure, asked.maybe) if asked.cuts]
-            answer = over(found.least_sure(sides), confidence, **sign, **cells)
+            found = found.least_sure(sides)
+            answer = drawn(over(found, confidence, **sign, **cells), found.impossible(**sign), records * middle)
             for side in sides:
                 answer = reaching(answer, over(side, confidence, **sign))
             answer = of_records(
