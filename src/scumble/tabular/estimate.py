@@ -140,8 +140,10 @@ def drawn(found: Estimate, impossible: float, model: float) -> Estimate:
     Of few records a mean is a quotient of noise, which may be anywhere: cut to what is possible, it would be told at
     the very end of it. The model's mean is always possible. Of 3,286 means within conditions (three lists, ε = 0.3, 1
     and 3) 45 came out beyond a bound: the root mean square of their errors was 0.275 of what the column spans, and is
-    0.231; of all, 0.0968 and 0.0945. Thirty were told at a bound, and none is. So are sums
-    that may not be below nought, and agree with means: of 504 the root mean square of errors is what it was.
+    0.231; of all, 0.0968 and 0.0945. Thirty were told at a bound, and none is.
+
+    Sums that cannot be below nought are drawn, too, so that they agree with means: of 504 the root mean square of
+    errors is what it was.
 
     >>> print(drawn(Estimate(180.0, 36.0, 180.0, 73.0), 0.75, 100.0))
     120 (36 to 180)
