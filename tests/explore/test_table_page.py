@@ -26,10 +26,11 @@ from scumble.cli import main
 from scumble.errors import ParameterError
 from scumble.explore import Server, TableExhibit, exhibit_of, export, page, read
 from scumble.explore.pages import part
-from scumble.tabular.answers import BEYOND, Answers
-from scumble.tabular.estimate import interval, reaching
+from scumble.tabular.answers import BEYOND, Answers, Weighed
+from scumble.tabular.estimate import at_least, drawn, interval, reaching
 from scumble.tabular.questions import extremes_of, mean_by_median, narrowed
 from scumble.tabular.spec import TableSpec
+from scumble.views.estimates import Estimate
 
 SCHEMA = scumble.Schema(
     age=scumble.Number(17, 90, whole=True),
@@ -169,7 +170,7 @@ def test_the_page_computes_what_its_twin_computes(visit: Callable[..., Any], sho
 def test_it_allows_for_what_was_not_measured_as_its_twin_does(
     visit: Callable[..., Any], tmp_path: Path, pairs: tuple[tuple[int, int], ...]
 ) -> None:
-    """Dates, missing cells, pooled words, a column that is there twice, and columns that are mostly zero."""
+    """Dates, missing cells, pooled words, a column that is there twice, mostly zeros, and two halves."""
     rng = np.random.default_rng(5)
     word, day = rng.choice(40, 4_000, p=np.arange(40, 0, -1) / 820), rng.integers(0, 24, (4_000, 2))
     number = np.where(rng.random((4_000, 2)) < 0.2, np.nan, rng.integers(0, 9, (4_000, 2)))
@@ -180,11 +181,13 @@ def test_it_allows_for_what_was_not_measured_as_its_twin_does(
         **{f"word{k}": scumble.Category([str(w) for w in range(40)], other=False, missing=False) for k in (0, 1)},
         "gain": scumble.Number(-20, 80, cells=9, zeros=True),
         "loss": scumble.Number(0, 80, cells=9, zeros=True, missing=True),
+        **{f"coin{k}": scumble.Boolean() for k in (0, 1)},
     }
     gain = np.where(rng.random((4_000, 2)) < 0.8, 0.0, rng.integers(-20, 80, (4_000, 2)))
     rows = {f"day{k}": dates[:, k] for k in (0, 1)} | {f"number{k}": number[:, k] for k in (0, 1)}
     frame = pd.DataFrame(
         {**rows, "word0": word.astype(str), "word1": word.astype(str), "gain": gain[:, 0], "loss": gain[:, 1]}
+        | {f"coin{k}": np.arange(4_000) // (k + 1) % 2 == 0 for k in (0, 1)}
     )
     spec = TableSpec.of(scumble.Schema(columns), pairs=pairs)
     release = scumble.TableSketch.from_spec(spec).update(frame).release(epsilon=1.0)
@@ -200,7 +203,7 @@ def test_it_allows_for_what_was_not_measured_as_its_twin_does(
             asked.append({j: weights if weights.any() else np.eye(len(weights))[-1] for j, weights in chosen.items()})
     asked += [{4: np.eye(40)[0], 5: sign * np.eye(40)[k] + (sign < 0)} for k in (0, 1, 20) for sign in (1, -1)]
     above = {6: np.append(np.zeros(3), np.ones(release.schema.sizes[6] - 3)), 7: np.append(0.0, np.ones(10))}
-    asked.append(above)
+    asked += [above, {8: np.eye(2)[0], 9: np.eye(2)[1]}]
     counts = """(asked) => asked.map((one) =>
         scumble.table.answers.count(new Map(one.map(([j, weights]) => [j, Float64Array.from(weights)]))))"""
     for product, count in zip(asked, page.evaluate(counts, as_json(asked)), strict=True):
@@ -372,22 +375,42 @@ def test_means_allow_for_where_in_their_cells_values_lie(visit: Callable[..., An
         assert (above > 0) == (name == "pay")
 
 
-def test_a_mean_below_the_noise_is_not_told_below_what_the_median_implies(
-    visit: Callable[..., Any], whole: Shown
+@pytest.mark.parametrize(
+    ("name", "value", "variance", "told"),
+    [
+        ("pay", -10.0, 1e8, None),
+        ("pay", -1e9, 1e8, "model"),
+        ("pay", 1e9, 1e8, "model"),
+        ("age", 99.5, 4.0, None),
+        ("age", 0.0, 1e4, "median"),
+    ],
+)
+def test_a_mean_beyond_what_is_possible_is_drawn_to_the_models_and_not_below_what_the_median_implies(
+    visit: Callable[..., Any], whole: Shown, name: str, value: float, variance: float, told: str | None
 ) -> None:
-    """As Python's is not: here the column's own reading is made to be nothing but noise."""
-    mean, shares = whole.open(visit).evaluate(
-        """() => {
+    """As Python's is: here the reading is made to be nothing but noise."""
+    place = SCHEMA.names.index(name)
+    mean, found = whole.open(visit).evaluate(
+        """([j, value, variance]) => {
           const { table } = scumble;
-          table.answers.mean = () => ({ own: null, value: -10, variance: 1e8, unseen: 0, records: 9 });
-          return [table.mean(1, new Map()), Array.from(table.answers.table(1, new Map()))];
-        }"""
+          table.answers.mean = () => ({ own: null, value, variance, unseen: 0, records: 9 });
+          return [table.mean(j, new Map()), Array.from(table.answers.table(j, new Map()))];
+        }""",
+        [place, value, variance],
     )
-    lowest, _ = extremes_of(SCHEMA["pay"])
-    known = np.isfinite(lowest)
-    median, implied = mean_by_median(np.array(shares)[known], lowest[known])
-    assert 0 < implied < median
-    assert (mean["value"], mean["low"]) == (pytest.approx(implied), 0)
+    values, known = SCHEMA[name].representative, np.isfinite(SCHEMA[name].representative)
+    shares, (lowest, highest) = np.array(found)[known], (side[known] for side in extremes_of(SCHEMA[name]))
+    model, below, above = (
+        shares @ side / shares.sum() for side in (values[known], values[known] - lowest, highest - values[known])
+    )
+    least, most = lowest.min(), highest.max()
+    cut = interval(value, variance, 0.95, least, most, below=below, above=above)
+    impossible = Weighed(value, variance, Estimate(value, variance)).impossible(least, most)
+    median, implied = mean_by_median(shares, lowest)
+    wanted = at_least(drawn(cut, impossible, model), median, implied, least)
+    assert [mean["value"], mean["low"], mean["high"]] == pytest.approx([wanted.value, cut.low, cut.high])
+    if told is not None:
+        assert mean["value"] == pytest.approx(min(max(model, cut.low), cut.high) if told == "model" else implied)
 
 
 def test_two_columns_together(visit: Callable[..., Any], whole: Shown) -> None:

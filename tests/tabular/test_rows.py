@@ -213,7 +213,13 @@ def test_the_report_is_of_all_columns_and_pairs(small: TableRelease) -> None:
     assert report.chi2 > 0
     assert report.chance[1_000] > report.chance[10_000] > report.chance[100_000] > 0
     said = str(report)
-    for words in ("Columns alone", "Pairs of columns", "on average; most for", "χ²", "never measured (4 combinations)"):
+    for words in (
+        "Columns alone",
+        "Pairs of columns that were measured",
+        "on average; most for",
+        "χ²",
+        "never measured (4 combinations)",
+    ):
         assert words in said
 
 
@@ -254,7 +260,9 @@ def test_columns_that_rows_do_not_follow_are_told_with_what_to_do() -> None:
         misfit: str(Faithfulness(alone, pd.DataFrame({**pair, "misfit": misfit}), 9.0, 0, {1000: 0.1}))
         for misfit in (True, False)
     }
-    assert "Pairs of columns: 0.100 on average: pay × unit (0.100)." in told[True], "that is all of them"
+    assert "Pairs of columns that were measured: 0.100 on average: pay × unit (0.100)." in told[True], (
+        "that is all of them"
+    )
     assert "in other cells): pay × unit (0.125). For questions about two such columns together, ask" in told[True]
     assert "no pair shows more" not in told[True] and "Rows connect" not in told[False]
     assert "no pair shows more than that" in told[False]

@@ -1,4 +1,4 @@
-"""Sums are no surer than the number of their records, and shares no surer than the number of all."""
+"""Sums are no surer than the number of their records, shares no surer than the number of all; means are possible."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import pytest
 
 import scumble
 from scumble.schema import Category, Number, Schema
+from scumble.tabular.answers import Answers, Weighed
+from scumble.tabular.questions import mean_by_median
+from scumble.views.estimates import Estimate
 
 STATES = [f"state {k}" for k in range(40)]
 
@@ -54,3 +57,29 @@ def test_a_share_allows_for_the_noise_of_all_records(spending: tuple[dict[str, n
     assert rare.high - rare.low == pytest.approx(
         (release.count("state == 'state 3'").high - release.count("state == 'state 3'").low) / value, rel=0.01
     )
+
+
+def test_a_mean_beyond_what_is_possible_is_drawn_to_the_models(
+    spending: tuple[dict[str, np.ndarray], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quotient of noise may be anywhere. What is far beyond a bound tells nothing; the interval is as it was."""
+    _, release = spending
+    where = "state == 'state 3'"
+    table = release._answers.model.table([0, 1])[3]
+    model = float(table @ np.arange(1997, 2017) / table.sum())
+
+    def told(value: float) -> scumble.Estimate:
+        found = Weighed(value, 100.0, Estimate(value, 100.0))
+        monkeypatch.setattr(Answers, "mean", lambda *_: found)
+        return release.mean("year", where)
+
+    for value in (-1e5, 1e5):
+        assert told(value).value == pytest.approx(model)
+    above = told(2100.0)
+    assert (above.low, above.high) == (pytest.approx(2016 - 19.0, abs=0.6), 2016)
+    steps = [told(value).value for value in np.arange(1950.0, 2060.0, 0.1)]
+    assert np.abs(np.diff(steps)).max() < 0.11, "nowhere does it leap"
+    assert told(2016.0).value == pytest.approx((2016 + model) / 2, abs=1.0)
+    _, implied = mean_by_median(table, np.arange(1997.0, 2017.0))
+    assert (1997 + model) / 2 + 1 < implied, "nor is it below what the median implies"
+    assert told(1997.0).value == pytest.approx(implied, rel=1e-12)

@@ -304,7 +304,8 @@ def test_what_is_always_taken_off_counts_twice(reading: Reading) -> None:
 def test_pairs_that_were_left_out_hide_what_the_measured_ones_tell() -> None:
     """Two conditions of a table where nine of ten records agree in two columns are correlated by 0.8, whichever."""
     agree = np.array([[0.45, 0.05], [0.05, 0.45]])
-    columns, alone = (Column(2),) * 3, tuple(View((j,), np.full(2, 5e3), 1.0) for j in range(3))
+    alone = tuple(View((j,), np.full(2, 5e3), 1.0) for j in range(3))
+    columns = Column(2), Column(2), Column(2, 2)  # two words of half of all records may be one word; a line has none
     seen = Evidence(columns, (np.arange(2),) * 3, (*alone, View((0, 1), 1e4 * agree, 1.0)))
     halves = (np.array([[0.9, 0.1], [0.1, 0.9]]), np.eye(2), np.full((2, 2), 0.5))
     model = Mixture(np.full(2, 0.5), halves)

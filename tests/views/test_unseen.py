@@ -19,9 +19,11 @@ N = 10_000.0
 HALF = np.array([1.0, 1.0, 0.0, 0.0])
 
 
-def of(columns: tuple[Column, ...], counts: list[np.ndarray], *pairs: View, phi: float = UNKNOWN) -> Unseen:
+def of(
+    columns: tuple[Column, ...], counts: list[np.ndarray], *pairs: View, phi: float = UNKNOWN, noise: float = 1.0
+) -> Unseen:
     """A model of independent columns, beside views of their own counts."""
-    views = (*(View((j,), np.asarray(one, float), 1.0) for j, one in enumerate(counts)), *pairs)
+    views = (*(View((j,), np.asarray(one, float), noise) for j, one in enumerate(counts)), *pairs)
     groups = tuple(np.arange(column.levels) for column in columns)
     seen = Evidence(columns, groups, views)
     model = Mixture(np.ones(1), tuple(np.asarray(one, float)[None] / np.sum(one) for one in counts))
@@ -190,6 +192,15 @@ def test_words_whose_counts_are_alike_may_be_one_word(two: np.ndarray, asked: np
     assert deviation(found, word, asked) == pytest.approx(phi * alone)
     line = of((Column(3, 3), Column(len(two))), [np.array([share, 0.6, 0.3]) * N, two * N])
     assert deviation(line, word, asked) == pytest.approx(UNKNOWN * alone)
+
+
+@pytest.mark.parametrize("asked", [[1.0, 0.0], [0.0, 1.0]])
+@pytest.mark.parametrize(("share", "phi"), [(0.5, ANY), (0.505, ANY), (0.6, UNKNOWN)])
+def test_so_may_words_that_half_of_all_records_have(share: float, phi: float, asked: list[float]) -> None:
+    """Each is alike both to a word and to all but it: which of them it is, counts do not tell."""
+    found = of((Column(2), Column(2)), [np.array([0.5, 0.5]) * N, np.array([share, 1 - share]) * N], noise=40.0**2)
+    alone = math.sqrt(0.25 * share * (1 - share)) * N
+    assert deviation(found, np.array([1.0, 0.0]), np.array(asked)) == pytest.approx(phi * alone)
 
 
 def test_missing_cells_may_hang_together_with_a_word_more_than_is_usual() -> None:

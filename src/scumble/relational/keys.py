@@ -1,7 +1,7 @@
 """What a statement groups by: the values of a key, and which records have each.
 
 A key is a column of words, of booleans, or of numbers or dates that have a cell each; a range of either that is made of
-whole cells; a condition; or a CASE of conditions. Whatever would cut through a cell is refused.
+whole cells; a condition; or a CASE of conditions. Whatever would cut through a cell that WHERE keeps is refused.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Key:
     levels: tuple[tuple[Any, Tree], ...]
 
 
-def key_of(node: Any, scope: Scope) -> Key:
-    """The key that a part of a statement is."""
+def key_of(node: Any, scope: Scope, where: Tree) -> Key:
+    """The key that a part of a statement is, of records that WHERE keeps."""
     node = bare(node)
-    found = list(_levels(node, scope))
+    found = list(_levels(node, scope, where))
     if len(found) > MOST_GROUPS:
         raise _too_many(shown(node))
     kinds = {_kind(name) for name, _ in found if name is not None}
@@ -71,7 +71,7 @@ def _kind(name: Any) -> type:
     return float if type(name) is int else type(name)
 
 
-def _levels(node: Any, scope: Scope) -> Iterator[tuple[Any, Tree]]:
+def _levels(node: Any, scope: Scope, where: Tree) -> Iterator[tuple[Any, Tree]]:
     if isinstance(node, exp.Column):
         return _column(scope.column(node), scope)
     if isinstance(node, exp.Case):
@@ -79,8 +79,8 @@ def _levels(node: Any, scope: Scope) -> Iterator[tuple[Any, Tree]]:
     if isinstance(node, _CONDITIONS):
         return _condition(node, scope)
     if isinstance(node, exp.TimestampTrunc | exp.DateTrunc | exp.Year | exp.Extract):
-        return _calendar(node, scope)
-    return _steps(node, scope)
+        return _calendar(node, scope, where)
+    return _steps(node, scope, where)
 
 
 def _condition(node: Any, scope: Scope) -> Iterator[tuple[Any, Tree]]:
@@ -148,7 +148,7 @@ def _single(name: str, column: Number | Date) -> Iterator[tuple[Any, Tree]]:
 # ---- ranges ----
 
 
-def _steps(node: Any, scope: Scope) -> Iterator[tuple[Any, Tree]]:
+def _steps(node: Any, scope: Scope, where: Tree) -> Iterator[tuple[Any, Tree]]:
     """floor(x / 10) * 10, floor(x / 10), floor(x), and x // 10 of whole numbers."""
     factor: int | float = 1
     inner = node
@@ -173,7 +173,7 @@ def _steps(node: Any, scope: Scope) -> Iterator[tuple[Any, Tree]]:
         parts = [Atom(name, ">=", (float(step * width),))] if step > first else []
         parts += [Atom(name, "<", (float((step + 1) * width),))] if step < last else []
         tree = both(*parts) if parts else Not(Atom(name, "<", (low,)))
-        _require_whole_cells(tree, name, scope, shown(node))
+        _require_whole_cells(tree, where, name, scope, shown(node))
         yield step * factor if whole else float(step * factor), tree
     yield from _missing(name, scope)
 
@@ -208,7 +208,7 @@ def _truncated(node: Any) -> str:
     return f"; write date_trunc('{unit}', {words(bare(node.this))}), a group for each {unit} of each year"
 
 
-def _calendar(node: Any, scope: Scope) -> Iterator[tuple[Any, Tree]]:
+def _calendar(node: Any, scope: Scope, where: Tree) -> Iterator[tuple[Any, Tree]]:
     """date_trunc('month', seen), year(seen), extract(year from seen)."""
     inner = bare(node.expression if isinstance(node, exp.Extract) else node.this)
     if isinstance(node, exp.Year):
@@ -229,7 +229,7 @@ def _calendar(node: Any, scope: Scope) -> Iterator[tuple[Any, Tree]]:
         parts = [Atom(name, ">=", (start,))] if place else []
         parts += [Atom(name, "<", (end,))] if end is not None else []
         tree = both(*parts) if parts else Not(Atom(name, "<", (column.moment(column.line[0]),)))
-        _require_whole_cells(tree, name, scope, shown(node), unit)
+        _require_whole_cells(tree, where, name, scope, shown(node), unit)
         day = start.date() if column.resolution == "day" else start
         yield start.year if yearly else day, tree
     yield from _missing(name, scope)
@@ -345,8 +345,8 @@ def _plainly(number: float) -> str:
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
 
 
-def _require_whole_cells(tree: Tree, name: str, scope: Scope, what: str, unit: str = "") -> None:
-    if condition(scope.schema, tree).partly:
+def _require_whole_cells(tree: Tree, where: Tree, name: str, scope: Scope, what: str, unit: str = "") -> None:
+    if all(condition(scope.schema, asked).partly for asked in (tree, both(where, tree))):
         column = scope[name]
         assert isinstance(column, Number | Date)
         declared = (

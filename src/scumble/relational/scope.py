@@ -63,8 +63,9 @@ def scope_of(tree: Any, releases: Mapping[str, Any]) -> Scope:
     for name, release in releases.items():
         if not isinstance(release, TableRelease):
             raise ParameterError(
-                f"{name!r} must be the release of a table, got {type(release).__name__}. Hint: scumble.build(…, "
-                "schema=…) makes one; its name in the statement is the keyword."
+                f"{name!r} must be the release of a table, got {type(release).__name__}. Hint: scumble.load(…) "
+                "reads one from its file, scumble.build(…, schema=…) makes one; its name in the statement is the "
+                "keyword."
             )
     source = tree.args.get("from_")
     table = None if source is None else source.this

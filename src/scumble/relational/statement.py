@@ -49,7 +49,7 @@ class Statement:
 class _Reader:
     """Finds out what the parts of one SELECT mean."""
 
-    def __init__(self, tree: Any, scope: Scope) -> None:
+    def __init__(self, tree: Any, scope: Scope, where: Tree) -> None:
         self._tree, self._scope = tree, scope
         self._selected = [_without_alias(node) for node in tree.expressions]
         self._aliases = {
@@ -63,7 +63,7 @@ class _Reader:
                 )
         grouped = self._grouped()
         self._places: dict[str, int] = {self._form(node): place for place, node in reversed(list(enumerate(grouped)))}
-        self.keys = tuple(key_of(node, scope) for node in grouped)
+        self.keys = tuple(key_of(node, scope, where) for node in grouped)
 
     # ---- names ----
 
@@ -194,7 +194,7 @@ def understood(tree: Any, scope: Scope) -> Statement:
     if where is not None and _aggregates(where):
         raise ParameterError("Aggregates cannot stand in WHERE, which is for records. Hint: HAVING is for groups.")
     condition = EVERYTHING if where is None else tree_of(where.this, scope)
-    reader = _Reader(tree, scope)
+    reader = _Reader(tree, scope, condition)
     return Statement(
         scope,
         condition,

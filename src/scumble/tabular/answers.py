@@ -12,6 +12,7 @@ import math
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from scumble.tabular.questions import narrowed
 from scumble.tabular.spec import TableSpec
 from scumble.views.budgeting import Law
 from scumble.views.columnsums import ColumnSums
-from scumble.views.estimates import NOTHING, Estimate, nearest
+from scumble.views.estimates import LEAST, NOTHING, Estimate, nearest
 from scumble.views.evidence import Evidence
 from scumble.views.intervals import Reading
 from scumble.views.mixture import Condition, Mixture, labelled, squared
@@ -52,6 +53,15 @@ class Weighed(NamedTuple):
         """The same values, no surer than any of some others."""
         own = replace(self.own, variance=max(one.own.variance for one in (self, *others)))
         return Weighed(self.value, max(one.variance for one in (self, *others)), own)
+
+    def impossible(self, least: float, most: float) -> float:
+        """The chance that the value and its noise give to what lies beyond bounds.
+
+        >>> [Weighed(value, 4.0, NOTHING).impossible(0.0, 20.0) for value in (-99.0, 0.0, 10.0)]
+        [1.0, 0.5, 5.7...e-07]
+        """
+        law = NormalDist(self.value, max(math.sqrt(max(self.variance, self.own.variance)), LEAST))
+        return law.cdf(least) + 1 - law.cdf(most)
 
 
 def over(found: Weighed, confidence: float, **ends: float) -> Interval:

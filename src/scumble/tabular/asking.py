@@ -19,7 +19,7 @@ from scumble.tabular import rows
 from scumble.tabular.answers import Answers, over
 from scumble.tabular.apart import not_counted_together
 from scumble.tabular.drawing import batches, perhaps_nobody
-from scumble.tabular.estimate import Estimate, at_least, interval, of_records, part_of, reaching, widened
+from scumble.tabular.estimate import Estimate, at_least, drawn, interval, of_records, part_of, reaching, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.frames import Framing, frame
 from scumble.tabular.heaps import heaps, remark, shares_at_bounds
@@ -118,7 +118,8 @@ class Asking(Framing):
             cells = {"below": records * (middle - least), "above": records * (most - middle)}
             sign = {"least": 0.0 if lowest.min() >= 0 else -math.inf, "most": 0.0 if highest.max() <= 0 else math.inf}
             sides = [self._answers.sum(side, place, values) for side in (asked.sure, asked.maybe) if asked.cuts]
-            answer = over(found.least_sure(sides), confidence, **sign, **cells)
+            found = found.least_sure(sides)
+            answer = drawn(over(found, confidence, **sign, **cells), found.impossible(**sign), records * middle)
             for side in sides:
                 answer = reaching(answer, over(side, confidence, **sign))
             answer = of_records(
@@ -140,7 +141,8 @@ class Asking(Framing):
         Values are taken to lie evenly within their cells, and the interval allows for all of them lying elsewhere:
         it is as wide as cells are, and no wider where each number has a cell of its own. A few large values may hide
         below the noise: it reaches over what the column's own cells tell, too. The parameters are those of `count`.
-        Where nobody seems to meet the condition the mean is NaN, and the interval all that is possible.
+        Where nobody seems to meet the condition the mean is NaN, and the interval all that is possible. As far as noise
+        takes the mean beyond that, the model's mean is told in its place.
         """
         place, values = self._valued(column, "mean")
         ends_of_cells = extremes_of(self.schema[column])
@@ -155,7 +157,7 @@ class Asking(Framing):
             low, high = means_between(few, many, lowest, highest)
             middle = float(table @ np.nan_to_num(values) / table.sum())
             ends = {"least": least, "most": most, "below": middle - low, "above": high - middle}
-            answer = over(found, confidence, **ends)
+            answer = drawn(over(found, confidence, **ends), found.impossible(least, most), middle)
             return at_least(answer, *mean_by_median(table, lowest), least) if numbers else answer
 
         self._tell_heaps([place])

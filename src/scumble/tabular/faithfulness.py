@@ -192,7 +192,7 @@ def _words(report: Faithfulness) -> list[str]:
         worst = pairs.sort_values("variation", ascending=False).head(WORST)
         listed = "; ".join(f"{row.first} × {row.second} ({row.variation:.3f})" for row in worst.itertuples())
         most = "; most for" if len(pairs) > WORST else ":"
-        told.append(f"- Pairs of columns: {pairs.variation.mean():.3f} on average{most} {listed}.")
+        told.append(f"- Pairs of columns that were measured: {pairs.variation.mean():.3f} on average{most} {listed}.")
     chance = ", ".join(f"{share:.3f} in {rows:,} rows" for rows, share in report.chance.items())
     told.append(f"- By chance a sample differs from its own law as well: by {chance}.")
     told.append(

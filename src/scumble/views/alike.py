@@ -6,10 +6,15 @@ are, at all levels at once (`equal`).
 **Words** of two columns that are nearly functions of each other: the court's name and its sort, the sexes of the two
 who are a couple. Such words have about the same number of records, or one has as many as do not have the other, and
 where no view has counted the two together nothing else tells it (`one_word`). Words that are rarer than their noise are
-all alike, and noise has their intervals wide enough; and two that half of all records have are alike by chance. Of
-words that were one thing, or nearly, in four lists (ε = 0.3, 1 and 3) 41 of 53 intervals hold, and 30 did; those of all
-other pairs of words that were not counted together are 1.12, 1.07 and 1.11 times as wide, of which 9,865 of 9,905 held
-and 9,878 do. What is missed are rare words, and those that noise has taken apart.
+all alike, and noise has their intervals wide enough. Of words that were one thing, or nearly, in four lists (ε = 0.3, 1
+and 3) 41 of 53 intervals hold, and 30 did; those of all other pairs of words that were not counted together are 1.12,
+1.07 and 1.11 times as wide, of which 9,865 of 9,905 held and 9,878 do. What is missed are rare words, and those that
+noise has taken apart.
+
+Two that half of all records have, up to noise, are alike both ways, and may be either. A film's test is passed by 803
+of 1,794, and 803 are "ok": in eight releases of ε = 0.3 that had not counted the two together one interval of both held
+while halves were left out, and eight do. Of 23,755 other pairs in 48 releases (three lists, and two made tables of
+independent words) 37 are wider for it, all together by 0.2 %.
 """
 
 from __future__ import annotations
@@ -54,10 +59,9 @@ def one_word(one: Estimate, two: Estimate, records: float) -> bool:
     [True, True, False]
     >>> one_word(Estimate(5.0, 50.0), Estimate(8.0, 50.0), 1000.0)  # below their noise
     False
-    >>> one_word(Estimate(505.0, 50.0), Estimate(510.0, 50.0), 1000.0)  # half of all, as often as not
-    False
+    >>> one_word(Estimate(505.0, 50.0), Estimate(510.0, 50.0), 1000.0)  # either, for all that half of all tell
+    True
     """
     noise = math.sqrt(one.variance + two.variance)
     rarest = min(end for word in (one, two) for end in (word.value, records - word.value))
-    near, far = sorted((abs(one.value - two.value), abs(one.value + two.value - records)))
-    return rarest >= noise and near <= ALIKE * noise < far
+    return rarest >= noise and min(abs(one.value - two.value), abs(one.value + two.value - records)) <= ALIKE * noise

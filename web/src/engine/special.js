@@ -30,6 +30,12 @@ export function erf(x) {
   return sum;
 }
 
+// The chance that the normal law gives to what lies below x.
+export function normalBelow(x) {
+  const half = erf(Math.abs(x) / ROOT_2) / 2;
+  return x < 0 ? 0.5 - half : 0.5 + half;
+}
+
 function series(x) {
   let term = x;
   let sum = x;

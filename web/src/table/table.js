@@ -3,9 +3,10 @@
 import { Column } from "./column.js";
 import { productOf, withFilter } from "./filters.js";
 
-const { Answers, drawn, interval, narrowed, valueAt } = ScumbleTables;
+const { Answers, drawn, interval, narrowed, normalBelow, valueAt } = ScumbleTables;
 
 const MOST = 40; // levels of a vocabulary that are shown
+const TINY = 1e-300; // to divide by, where there is no noise
 const total = (shares, of) => shares.reduce((sum, share, level) => (share > 0 ? sum + share * of(level) : sum), 0);
 
 export class Table {
@@ -65,7 +66,8 @@ export class Table {
     const shares = this.#known(j, product, values);
     const off = extremes.map((ends) => total(shares, (level) => Math.abs(ends[level] - values[level])));
     const all = total(shares, () => 1);
-    return interval(found, least, most, off.map((sum) => sum / all));
+    const cut = interval(found, least, most, off.map((sum) => sum / all));
+    return drawnTo(total(shares, (level) => values[level]) / all, cut, found.value, [least, most]);
   }
 
   // The shares of the records at the levels of a column that have a value.
@@ -120,6 +122,13 @@ export class Table {
     const plain = this.title.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-");
     return plain.slice(0, 60) || "table";
   }
+}
+
+// A mean that was cut to what is possible, drawn to the model's by the chance that its value and noise give to what is not.
+function drawnTo(model, cut, value, [least, most]) {
+  const below = (end) => normalBelow((end - value) / Math.max(cut.error, TINY));
+  const impossible = below(least) + 1 - below(most);
+  return { ...cut, value: cut.value + impossible * (Math.min(Math.max(model, cut.low), cut.high) - cut.value) };
 }
 
 // A mean, not below what the release's own median implies, if no record had more than the `lowest` of its level. It counts only if

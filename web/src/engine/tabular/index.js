@@ -3,3 +3,4 @@
 export { unpack } from "../unpack.js";
 export { Answers, interval, narrowed } from "./answers.js";
 export { drawn, valueAt } from "./drawing.js";
+export { normalBelow } from "../special.js";

@@ -21,5 +21,5 @@ export function oneWord(one, two, records) {
   const noise = Math.sqrt(one.variance + two.variance);
   const rarest = Math.min(...[one, two].flatMap(({ value }) => [value, records - value]));
   const offs = [one.value - two.value, one.value + two.value - records].map(Math.abs);
-  return rarest >= noise && Math.min(...offs) <= ALIKE * noise && ALIKE * noise < Math.max(...offs);
+  return rarest >= noise && Math.min(...offs) <= ALIKE * noise;
 }
