@@ -93,7 +93,7 @@ class Build:
             self.source.require(others)  # by themselves: one that is counted may be what was meant
             self.source.require([*names, *others])
             self.groups.require_beside(names)
-            self.size.require_counted(names, self.source.names)
+            self.size.require_counted(names, [name for name in self.source.names if name not in others])
             roles = schema.roles if schema is not None else roles_of(kernel, names)  # type: ignore[arg-type]
             require_numbers(self.declared.kinds, roles)
             self.roles = {**roles_by(self.declared.kinds, roles), **self.groups.roles}
