@@ -241,6 +241,16 @@ CASES: dict[str, tuple[list[str], int, str]] = {
         2,
         r"--at: must look like age=40,mode=bus; numbers stand plain, as 100000: commas separate",
     ),
+    "a value with a comma": (
+        ["query", "x.scumble", "--at", "genre=Comedy, Drama"],
+        2,
+        r"--at: must look like age=40,mode=bus; .* a value that has one goes into a table of points",
+    ),
+    "bounds of a column that is not counted": (
+        build("good.csv", "--columns", "age", "--bounds", "income=0:1"),
+        2,
+        r"--bounds names 'income', which is not among the columns that are counted, age\. Hint: add it to --columns",
+    ),
     "no source": (["build", "--epsilon", "1", "--out", "o.scumble"], 2, r"Give SOURCE"),
     "no out": (["build", "good.csv", "--epsilon", "1"], 2, r"Give --out"),
     "no dataset": (build("good.csv", "--ledger", "l"), 2, r"--dataset must be the name of .*, got nothing\."),

@@ -14,6 +14,7 @@ import scumble
 from scumble.cli import main
 from scumble.errors import CuratorWarning
 from scumble.learn.modes import PrivateModes
+from scumble.show import plots
 from terminal import Terminal
 
 
@@ -160,22 +161,24 @@ def test_a_scale_by_name_stands_in_the_order_of_the_columns(capsys: pytest.Captu
     assert "scale x=5, y=2)" in capsys.readouterr().out
 
 
-def test_whoever_waits_for_modes_or_a_stream_is_told_what_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_waits_for_modes_a_picture_or_a_stream_is_told_what_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert main([*BUILD, *BOUNDS]) == 0
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr("scumble.cli.progress.PATIENCE", 0.0)
 
-    def slow(home: type, name: str) -> None:
+    def slow(home: object, name: str) -> None:
         real = getattr(home, name)
         monkeypatch.setattr(home, name, lambda *a, **k: (screen.told.wait(60), real(*a, **k))[1])
 
     slow(PrivateModes, "_learn")
+    slow(plots, "density")
     slow(scumble.Stream, "save")
     slow(scumble.Stream, "close_period")
     start = "stream start a.secret --columns x --bandwidth 1 --periods 3 --epsilon 1 --folder f --rows 2 --buckets 8"
     for line, words in (
         (["modes", "g.scumble"], "Looking for modes …"),
+        (["plot", "g.scumble", "--out", "g.png"], "Drawing the picture …"),
         (start.split(), "Drawing the noise of the first period …"),
         (["stream", "publish", "a.secret"], "Publishing the period, and drawing the noise of the next …"),
     ):

@@ -16,6 +16,9 @@ def sketch() -> scumble.Sketch:
 def test_one_column_is_no_columns() -> None:
     with pytest.raises(scumble.DataError, match=r"^`X` has no column names and 1 column, but 2 were asked for"):
         sketch().update(np.ones((3, 1)))
+    one = scumble.Sketch(scumble.EuclideanKernel(5.0), columns=["year"], rows=4, buckets=8)
+    with pytest.raises(scumble.DataError, match=r"^`X` has no column names and 2 columns, but 1 was asked for"):
+        one.update(np.ones((3, 2)))
 
 
 def test_no_capital_after_a_colon() -> None:

@@ -51,8 +51,9 @@ def table() -> pa.Table:
             "income": rng.normal(50_000, 9_000, ROWS),
             "age": rng.integers(18, 90, ROWS),
             "member": rng.random(ROWS) < 0.5,
-            "town": rng.choice(["Ulm", "Köln", "NA", "", "7"], ROWS),
+            "town": rng.choice(["Ulm", "Köln", "na", "none", "7"], ROWS),
             "words": [" ".join(rng.choice(words, rng.integers(0, 4))) for _ in range(ROWS)],
+            "class": rng.choice(["Ulm", "Köln", "NA", "", "7"], ROWS),
         }
     )
 
@@ -269,7 +270,8 @@ def server():
 
 def test_postgresql(table: pa.Table, expected: np.ndarray, server: postgres.Server) -> None:
     server.sql(
-        "CREATE TABLE people (other int, income float8, age numeric(5, 1), member boolean, town text, words text)"
+        "CREATE TABLE people (other int, income float8, age numeric(5, 1), member boolean, town text, words text, "
+        "class text)"
     )
     server.sql("COPY people FROM STDIN WITH (FORMAT csv, HEADER)", csv_bytes(table))
     assert np.array_equal(counted(server.uri(), table="people"), expected)
@@ -323,27 +325,29 @@ def test_one_sketch_a_class(table: pa.Table, tmp_path: Path) -> None:
     kernel, towns = EuclideanKernel(10.0), ["Ulm", "Köln", "NA", "", 7]
     whole = [
         scumble.Sketch(kernel, columns=["age"], rows=24, buckets=64, seed=5, design="iid").update(
-            table.filter(pa.array(table["town"].to_numpy(zero_copy_only=False) == str(town)))
+            table.filter(pa.array(table["class"].to_numpy(zero_copy_only=False) == str(town)))
         )
         for town in towns
     ]
     for name in ("t.parquet", "t.csv"):
         job = Build(
-            tmp_path / name, kernel, ["age"], label="town", classes=towns, rows=24, buckets=64, seed=5, design="iid"
+            tmp_path / name, kernel, ["age"], label="class", classes=towns, rows=24, buckets=64, seed=5, design="iid"
         )
         for part, one in zip(job.count().sketches, whole, strict=True):
             assert np.array_equal(part._counts, one._counts)
-    bundle = build_by(table, kernel, ["age"], label="town", classes=[*towns, "Nowhere"], rows=8, buckets=8, epsilon=0.5)
-    assert bundle.classes == (*towns, "Nowhere") and bundle.label == "town" and bundle.privacy.epsilon == 0.5
-    told = r"row \d+ \(counted from 0\): [\d,]+ cells are none of the classes: [\d,]+ in column 'town'"
+    bundle = build_by(
+        table, kernel, ["age"], label="class", classes=[*towns, "Nowhere"], rows=8, buckets=8, epsilon=0.5
+    )
+    assert bundle.classes == (*towns, "Nowhere") and bundle.label == "class" and bundle.privacy.epsilon == 0.5
+    told = r"row \d+ \(counted from 0\): [\d,]+ cells are none of the classes: [\d,]+ in column 'class'"
     with pytest.raises(scumble.DataError, match=told):
-        build_by(table, kernel, ["age"], label="town", classes=["Ulm"], rows=8, buckets=8, epsilon=1.0)
-    job = Build(table, kernel, ["age"], label="town", classes=["Ulm"], rows=8, buckets=8, invalid="drop")
+        build_by(table, kernel, ["age"], label="class", classes=["Ulm"], rows=8, buckets=8, epsilon=1.0)
+    job = Build(table, kernel, ["age"], label="class", classes=["Ulm"], rows=8, buckets=8, invalid="drop")
     assert job.count().sketches[0].count + job.tally.dropped == ROWS
     with pytest.raises(scumble.PrivacyError, match="must list all classes"):
-        Build(table, kernel, ["age"], label="town")
+        Build(table, kernel, ["age"], label="class")
     with pytest.raises(scumble.PrivacyError, match="neighbors='replace'"):
-        build_by(table, kernel, ["age"], label="town", classes=towns, neighbors="replace", epsilon=1.0)
+        build_by(table, kernel, ["age"], label="class", classes=towns, neighbors="replace", epsilon=1.0)
 
 
 def test_kernels_of_any_make_say_what_they_read() -> None:

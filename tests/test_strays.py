@@ -237,7 +237,7 @@ def test_dates_with_names_of_months_are_among_those_that_the_hint_reads(
 ) -> None:
     for spelling, date in DATES.items():
         assert pd.to_datetime(date, format=spelling) == pd.Timestamp("2009-01-31")
-    assert {"%b %d, %Y", "%d-%b-%y"} < {*DATES}, "months in short"
+    assert {"%b %d, %Y", "%d %b %Y", "%d-%b-%y"} < {*DATES}, "months in short"
     (folder / "people.csv").write_text("seen\n" + '"August 14, 2020"\n' * 200)
     for missing in ("true", "false"):
         dates = f'kind = "date"\nlow = "2015-01-01"\nhigh = "2021-12-31"\nmissing = {missing}\n'

@@ -517,6 +517,8 @@ def test_the_streams_file_holds_each_record_once(session, table: pa.Table, tmp_p
 
 def test_the_command_line(session, table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
+    nowhere = pa.table({"a": [1.5] * 90, "b": [2.0] * 90, "town": ["NA"] * 90})  # no towns, in files
+    table = pa.concat_tables([table, nowhere], promote_options="permissive")
     pq.write_table(table, "people.parquet")
     pacsv.write_csv(table.select(["a", "b", "town"]), "people.csv")
     with open("people.csv", "a") as file:

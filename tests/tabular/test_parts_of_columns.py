@@ -111,7 +111,7 @@ def test_cells_of_two_and_three_numbers_are_no_comb() -> None:
         seen=Date("2024-01-01", "2024-04-10", cells=45),
     )
     axes = TableSketch(schema).update(rows).release(1e6).plot().axes
-    told = ["records per 2 numbers", "records per 2 numbers, 0 by itself", "", "records per 2 days"]
+    told = ["records per 2 units", "records per 2 units, 0 by itself", "", "records per 2 days"]
     assert [one.get_xlabel() for one in axes[:4]] == told
     heights = [[round(bar.get_height()) for bar in one.patches] for one in axes[:4]]
     assert {*heights[0]} == {*heights[1][1:]} == {*heights[3]} == {120}

@@ -68,12 +68,12 @@ def names(text: str) -> list[str]:
     return found
 
 
-def _pairs(text: str, what: str) -> dict[str, str]:
+def _pairs(text: str, what: str, words: str = "") -> dict[str, str]:
     found = {}
     for part in names(text):
         name, mark, value = part.rpartition("=")
         if not mark or not name:
-            plain = "; numbers stand plain, as 100000: commas separate" if re.fullmatch(r"[0-9.]+", part) else ""
+            plain = "; numbers stand plain, as 100000: commas separate" if re.fullmatch(r"[0-9.]+", part) else words
             raise argparse.ArgumentTypeError(f"must look like {what}{plain}")
         if name in found:
             raise argparse.ArgumentTypeError(f"names {name!r} twice, and only one of them can be meant")
@@ -135,7 +135,8 @@ def _number(text: str) -> float:
 def values(text: str) -> dict[str, float | str]:
     """age=40,mode=bus"""
     found: dict[str, float | str] = {}
-    for name, value in _pairs(text, "age=40,mode=bus").items():
+    words = "; commas separate, so a value that has one goes into a table of points, in quotes"
+    for name, value in _pairs(text, "age=40,mode=bus", words).items():
         try:
             found[name] = _number(value)
         except ValueError:
@@ -200,7 +201,12 @@ def kernel(parser: Parser) -> None:
     group.add_argument(
         "--categories", type=names, metavar="C,D", help="columns whose values are equal or not (Hamming)"
     )
-    group.add_argument("--tokens", type=names, metavar="E", help="a column of sets or of words (Jaccard)")
+    group.add_argument(
+        "--tokens",
+        type=names,
+        metavar="E",
+        help="a column of sets, or of text, split at blanks and nowhere else: a,b is one token (Jaccard)",
+    )
 
 
 def kinds(parser: Parser) -> None:

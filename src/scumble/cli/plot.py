@@ -45,16 +45,17 @@ def run(args: argparse.Namespace) -> None:
         say(args, f"Drew {args.out}.")
         return
     release = one_release(found, args.release, args.label)
-    figure = plots.density(
-        release,
-        ranges=args.range,
-        at=args.at,
-        units=args.units,
-        confidence=args.confidence,
-        title=args.title,
-        log=args.log,
-    )
-    plots.save(figure, args.out)
+    with waiting(args.quiet, "Drawing the picture …"):
+        figure = plots.density(
+            release,
+            ranges=args.range,
+            at=args.at,
+            units=args.units,
+            confidence=args.confidence,
+            title=args.title,
+            log=args.log,
+        )
+        plots.save(figure, args.out)
     say(args, f"Drew {args.out}.")
 
 

@@ -18,6 +18,7 @@ from scumble.schema import Schema
 from scumble.schema.declarations import KINDS, Declarations
 from scumble.schema.kinds import roles_by
 from scumble.sources import Build, Source, open_source
+from scumble.sources.settings import Groups
 from scumble.tables.roles import roles_of
 
 
@@ -87,20 +88,20 @@ def _on_spark(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Source
     from scumble.cluster.spark.building import ClusterBuild, columns_of
     from scumble.cluster.spark.reading import read
 
-    others = [name for name in (args.label, args.person_column) if name is not None]
+    others = Groups(label=args.label, person_column=args.person_column).roles
     columns = args.columns
     roles = None
     if args.schema is not None:
         schema = Schema.load(args.schema)
         columns = list(schema)
-        roles = {**schema.roles, **dict.fromkeys(others, "category")}
+        roles = schema.roles | others
     elif args.columns:
         kinds = Declarations(**{name: getattr(args, name, None) for name in KINDS}).kinds
         roles = roles_by(kinds, roles_of(kernel_from(args, args.columns), args.columns))
-        roles |= dict.fromkeys(others, "category")
+        roles |= others
     df, text = read(session(args.master), args.source, roles=roles, **reading)
     wanted = [*columns, *others] if columns else None
-    return open_source(columns_of(df, wanted)), partial(ClusterBuild, df, text=text)
+    return open_source(columns_of(df, wanted)), partial(ClusterBuild, df, file=True, text=text)
 
 
 def count(args: argparse.Namespace, job: Build) -> None:

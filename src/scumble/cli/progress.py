@@ -24,7 +24,7 @@ def waiting(quiet: bool, what: str = REHEARSING) -> Iterator[None]:
         yield
         return
     told = threading.Event()
-    groups = GroupLine(told)
+    groups = GroupLine(told, what)
 
     def tell() -> None:
         told.set()
@@ -53,16 +53,21 @@ def _write(line: str = "") -> None:
 class GroupLine:
     """How many groups are answered, and the time left, a few times a second, once patience is over.
 
-    The first answer may be a long rehearsal, so time is taken from the second on.
+    The first answer may be a long rehearsal, so time is taken from the second on. After the last, other work may
+    follow: then it says again `what` is being done.
     """
 
-    def __init__(self, told: threading.Event) -> None:
-        self._told = told
+    def __init__(self, told: threading.Event, what: str) -> None:
+        self._told, self._what = told, what
         self._start = self._last = 0.0
 
     def __call__(self, done: int, of: int) -> None:
         now = time.monotonic()
-        if done <= 1:
+        if done == of:
+            if self._last:
+                _write(self._what)
+            self._last = 0.0
+        elif done <= 1:
             self._start = now
         elif self._told.is_set() and now - self._last >= 0.2:
             self._last = now

@@ -98,7 +98,7 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
     from scumble.errors import DataError, many
     from scumble.machine.later import pa
     from scumble.sources import open_source
-    from scumble.tables.roles import converted, roles_of
+    from scumble.tables.roles import converted, roles_of, without_words
 
     given = args.points if args.at is None else pa.table(_one_point(args.at, release))
     reading = {name: getattr(args, name) for name in ("table", "format", "delimiter", "decimal", "encoding")}
@@ -113,7 +113,7 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
         points = _numbers(piece.batch.select(columns), release)
         if isinstance(points, dict):
             points = pa.RecordBatch.from_pydict({name: pa.array(column) for name, column in points.items()})
-        points = converted(points, roles)
+        points = without_words(converted(points, roles), roles)
         _check(points, release, columns, partial(source.place, piece.position, points.num_rows), source.decimal)
         yield piece.batch, points
 
@@ -128,7 +128,7 @@ def _numbers(table: Any, release: Any) -> Any:
     return points(table, kinds, release.columns)
 
 
-def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float | str]]:
+def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float | str | None]]:
     """The point of --at, as a table of one row; it needs NumPy alone."""
     from scumble.errors import DataError, ParameterError, did_you_mean
     from scumble.tables.roles import roles_of
@@ -160,10 +160,13 @@ def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float
     return {name: [cell] for name, cell in found.items()}
 
 
-def _cell(value: float | str, role: str) -> float | str:
-    """A number for a column of numbers, if that is what the text says."""
+def _cell(value: float | str, role: str) -> float | str | None:
+    """A number for a column of numbers, if that is what the text says; nothing for a word that says so, as in files."""
     from scumble.tables.cells import number_in
+    from scumble.tables.roles import says_nothing
 
+    if says_nothing(value, role):
+        return None
     return number_in(value.encode()) if isinstance(value, str) and role == "number" else value
 
 
@@ -188,12 +191,11 @@ def _check(points: Any, release: Any, columns: list[str], place: Callable[[int],
 
             row, column = np.argwhere(bad)[0]
             name = columns[which[column]]
-            kind = release.kinds.get(name)
+            kind = release.kinds.get(name, None if factor.reads == "number" else factor.reads)
             where = place(int(row))
-            read = [read_as(kind, decimal)] if kind is not None or factor.reads == "number" else []
             rest = [] if where == "--at" else ["a point without a value has no answer: take such rows out"]
-            hint = f" Hint: {'; '.join([*read, *rest])}." if read or rest else ""
-            raise DataError(f"{where}: column {name!r} is {unread([kind])}.{hint}")
+            hint = "; ".join([read_as(kind, decimal), *rest])
+            raise DataError(f"{where}: column {name!r} is {unread([kind])}. Hint: {hint}.")
 
 
 def _remarks(points: Any, release: Any) -> list[list[str]]:

@@ -20,8 +20,8 @@ class JaccardKernel(Kernel):
     """Near means many tokens in common: the kernel for sets, baskets, words.
 
     The hash puts all tokens in a random order and reads the set's first one (MinHash, Broder 1997), so
-    k = |A ∩ B| / |A ∪ B|. A record is one column of lists, or of text split at white space, or several columns of
-    zeros and ones.
+    k = |A ∩ B| / |A ∪ B|. A record is one column of lists, or of text split at white space (and not at commas), or
+    several columns of zeros and ones.
 
     >>> JaccardKernel()([[1, 1, 1, 0]], [[1, 1, 0, 0], [0, 0, 0, 1]]).round(3)
     array([[0.667, 0.   ]])

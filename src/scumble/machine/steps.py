@@ -7,6 +7,7 @@
 0 of 3
 1 of 3
 2 of 3
+3 of 3
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TypeVar
 
 Step = TypeVar("Step")
 Tell = Callable[[int, int], None]
-"""Is called before each step, with how many are done, and of how many."""
+"""Is called before each step and after the last, with how many are done, and of how many."""
 _watcher: ContextVar[Tell | None] = ContextVar("watcher", default=None)
 
 
@@ -39,3 +40,5 @@ def steps(each: Sequence[Step]) -> Iterator[Step]:
         if tell is not None:
             tell(done, len(each))
         yield step
+    if tell is not None:
+        tell(len(each), len(each))

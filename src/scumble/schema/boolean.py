@@ -38,7 +38,7 @@ class Boolean(Column):
     """
 
     kind: ClassVar[str] = "boolean"
-    role: ClassVar[str] = "category"
+    role: ClassVar[str] = "word"
     refuses: ClassVar[str] = (
         "neither yes nor no (true, yes, y, t, on, 1 and their opposites are read; a column of other words is a "
         "category)"

@@ -61,7 +61,7 @@ class Category(Column):
     """
 
     kind: ClassVar[str] = "category"
-    role: ClassVar[str] = "category"
+    role: ClassVar[str] = "word"
     refuses: ClassVar[str] = "no word (text, numbers, booleans, dates and times are; a list or a dictionary is not)"
     ordered: ClassVar[bool] = False
 

@@ -77,7 +77,7 @@ class Date(Column):
     """
 
     kind: ClassVar[str] = "date"
-    role: ClassVar[str] = "category"  # text files give text, which each cell is read from
+    role: ClassVar[str] = "word"  # text files give text, which each cell is read from
     refuses: ClassVar[str] = "not a date (ISO 8601, such as 2009-01-31, is read; a dash does not mean missing)"
     ordered: ClassVar[bool] = True
 

@@ -28,7 +28,7 @@ from scumble.schema.boolean import Boolean
 from scumble.schema.spelling import OTHER_DATES, numbers_read
 from scumble.tables import Table, cells
 
-ROLES = {"whole": "number", "date": "category", "time": "category", "boolean": "category"}
+ROLES = {"whole": "number", "date": "word", "time": "word", "boolean": "word"}
 """What a source reads each kind as: text stays text until it is read here."""
 ON_WHOLE_NUMBERS = frozenset(("whole", "date", "boolean"))
 """Kinds whose numbers are whole."""
@@ -44,12 +44,13 @@ UNREAD = {
     "tokens": "no set of words",
 }
 """What a bad cell is that is not merely no number."""
+_MISSING = f"; in files {', '.join(filter(None, cells.NO_VALUE))} are missing cells"
 _READ_AS = {
     "date": f"dates are read as ISO 8601 has them, 2009-01-31: write them so ({OTHER_DATES})",
     "time": "times are read as ISO 8601 has them, 2009-01-31T14:30: write them so",
     "boolean": "true and false, yes and no, 1 and 0 are read; columns of other words stand in --categories",
-    "category": "text, numbers, booleans, dates and times are words; a list or a dictionary is not",
-    "tokens": "text is split into words, and lists are taken as they are; a dictionary is no set of words",
+    "category": f"text, numbers, booleans, dates and times are words; a list or a dictionary is not{_MISSING}",
+    "tokens": f"text is split into words at blanks, and lists are taken as they are; a dictionary is no set{_MISSING}",
 }
 """How cells are written of declared columns and of those that a kernel does not read as numbers."""
 

@@ -9,6 +9,7 @@ DATES = {
     "%d.%m.%Y": "31.01.2009",
     "%B %d, %Y": "January 31, 2009",
     "%b %d, %Y": "Jan 31, 2009",
+    "%d %b %Y": "31 Jan 2009",
     "%d-%b-%y": "31-Jan-09",
 }
 """Dates of other spellings, by the formats that read them."""

@@ -187,7 +187,7 @@ def _uneven(column: Any, found: Any, labels: Sequence[str]) -> tuple[np.ndarray,
     own = int(getattr(column, "zero_apart", False))
     usual = statistics.mode(units[own:].tolist())
     units[:own] = usual
-    unit = many(usual, "day" if column.kind == "date" else "number", "g")
+    unit = many(usual, "day" if column.kind == "date" else "unit", "g")
     alike = np.allclose(units, usual, rtol=ALIKE)
     return None if alike else (units / usual, f"records per {unit}{', 0 by itself' * own}")
 

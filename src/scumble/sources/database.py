@@ -20,7 +20,7 @@ from scumble.machine.later import pa, pc
 from scumble.sources.paths import cannot_open
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, changed, cut, did_you_mean
 from scumble.tables.cells import number_or_none
-from scumble.tables.roles import Roles
+from scumble.tables.roles import Roles, without_words
 
 SCHEMES = ("sqlite", "postgresql", "postgres")
 MOST_RESULTS = 2000
@@ -145,7 +145,9 @@ class DatabaseSource(Source):
             for batch in cut(iter(reader), skip):
                 row += batch.num_rows
                 columns = _by_cell(batch.columns, roles) if self._sqlite and apart else batch.columns
-                yield Piece(pa.RecordBatch.from_arrays(columns, names=list(roles)), (0, row), None)
+                yield Piece(
+                    without_words(pa.RecordBatch.from_arrays(columns, names=list(roles)), roles), (0, row), None
+                )
 
     def _expression(self, name: str, role: str, apart: bool) -> str:
         column = quoted(name)

@@ -14,7 +14,7 @@ from scumble.errors import DataError, ParameterError
 from scumble.machine.later import pa
 from scumble.sources.database import database_file, quoted, table_or_query
 from scumble.sources.source import Piece, Position, Source, changed, cut
-from scumble.tables.roles import Roles
+from scumble.tables.roles import Roles, without_words
 
 OF_THE_QUERY = ("Catalog Error", "Parser Error", "Binder Error")  # DuckDB's words that speak of the query, not of cells
 
@@ -88,7 +88,9 @@ class DuckSource(Source):
         try:
             for batch in cut(iter(reader), start[1]):
                 row += batch.num_rows
-                yield Piece(pa.RecordBatch.from_arrays(batch.columns, names=list(roles)), (0, row), None)
+                yield Piece(
+                    without_words(pa.RecordBatch.from_arrays(batch.columns, names=list(roles)), roles), (0, row), None
+                )
         except (duckdb.Error, pa.ArrowException) as problem:  # their words may quote cells
             raise self._problem(str(problem)) from None
 

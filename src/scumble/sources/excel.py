@@ -19,7 +19,7 @@ from scumble.sources.formats import Format, Read, empty, is_empty
 from scumble.sources.memory import as_arrow
 from scumble.sources.paths import File, cannot_open
 from scumble.sources.source import BATCH_ROWS, did_you_mean
-from scumble.tables.roles import Roles
+from scumble.tables.roles import Roles, says_nothing
 
 
 class Excel(Format):
@@ -127,6 +127,6 @@ def _batch(rows: list[list[Any]], roles: Roles) -> pa.RecordBatch:
     columns = []
     for k, (name, role) in enumerate(roles.items()):
         cells = np.empty(len(rows), object)
-        cells[:] = [row[k] for row in rows]
+        cells[:] = [None if says_nothing(row[k], role) else row[k] for row in rows]
         columns.append(as_arrow(cells, role, name))
     return pa.RecordBatch.from_arrays(columns, names=list(roles))

@@ -19,7 +19,7 @@ from scumble.sources.parquet import Parquet
 from scumble.sources.paths import File, cannot_open, find_files
 from scumble.sources.source import Piece, Position, Source, changed, no_column
 from scumble.sources.text import require_encoding
-from scumble.tables.roles import Roles, converted
+from scumble.tables.roles import Roles, converted, without_words
 
 READERS: dict[str, type[Format]] = {
     "csv": Delimited,
@@ -118,7 +118,7 @@ class FileSource(Source):
                 row += batch.num_rows
                 self.skipped[index] = reader.ragged
                 done = (self._before[index] + file.size * share) / self._total if self._total and share else None
-                yield Piece(self._with_others(batch, file, roles), (index, row), done)
+                yield Piece(without_words(self._with_others(batch, file, roles), roles), (index, row), done)
             self.skipped[index] = reader.ragged
             skip = 0
 

@@ -93,9 +93,10 @@ class Build:
             self.source.require(others)  # by themselves: one that is counted may be what was meant
             self.source.require([*names, *others])
             self.groups.require_beside(names)
+            self.size.require_counted(names, [name for name in self.source.names if name not in others])
             roles = schema.roles if schema is not None else roles_of(kernel, names)  # type: ignore[arg-type]
             require_numbers(self.declared.kinds, roles)
-            self.roles = {**roles_by(self.declared.kinds, roles), **dict.fromkeys(others, "category")}
+            self.roles = {**roles_by(self.declared.kinds, roles), **self.groups.roles}
             spec: Spec | TableSpec
             planned = 0
             if schema is not None:

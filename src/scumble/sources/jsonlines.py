@@ -25,13 +25,19 @@ from scumble.sources.paths import File
 from scumble.sources.source import cut
 from scumble.tables.cells import number_or_none
 from scumble.tables.hashing import UNTOLD, text_of
-from scumble.tables.roles import Roles, numbers_from_text
+from scumble.tables.roles import Roles, numbers_from_text, says_nothing
 
 BLOCK = 4 << 20
 DEEP = 200
 """Brackets in a line that Python's parser follows without fail."""
 
-_TYPES = {"number": pa.float64(), "category": pa.string(), "any": pa.string(), "tokens": pa.list_(pa.string())}
+_TYPES = {
+    "number": pa.float64(),
+    "category": pa.string(),
+    "word": pa.string(),
+    "any": pa.string(),
+    "tokens": pa.list_(pa.string()),
+}
 _ODD_LINE = re.compile(rb"^(?![ \t\r]*\{.*\}[ \t\r]*$)", re.MULTILINE)
 """A line that does not begin with a brace and end with one."""
 _HALF = re.compile("[\ud800-\udfff]")
@@ -247,7 +253,7 @@ def _column(values: list[Any], role: str) -> pa.Array:
         offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
         flat = _text_array([token for one in sets if one is not None for token in one])
         return pa.ListArray.from_arrays(offsets, flat, mask=pa.array([one is None for one in sets], pa.bool_()))
-    untold = UNTOLD if role == "category" else None
+    untold = UNTOLD if role in ("category", "word") else None
     return _text_array([_text(value, untold) for value in values])
 
 
@@ -277,7 +283,7 @@ def _text(value: object, untold: bytes | None = None) -> bytes | None:
 
 def _tokens(value: object) -> list[bytes | None] | None:
     if isinstance(value, str):
-        return [text_of(token) for token in value.split()]
+        return None if says_nothing(value, "tokens") else [text_of(token) for token in value.split()]
     if isinstance(value, list):
         return [_text(token) for token in value]
     return None

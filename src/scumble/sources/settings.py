@@ -51,6 +51,15 @@ class Size:
             checks.whole("n", self.n)
         rows_to_plan(self.design, self.rows)
 
+    def require_counted(self, columns: Sequence[str], known: Sequence[str]) -> None:
+        """Refuse bounds of a column that the source has and nobody counts: no misspelt name of one that is counted."""
+        for name in self.bounds if isinstance(self.bounds, Mapping) else ():
+            if name in known and name not in columns:
+                raise ParameterError(
+                    f"`bounds` names {name!r}, which is not among the columns that are counted, {', '.join(columns)}. "
+                    "Hint: add it to --columns (columns=), or leave out its bounds."
+                )
+
     def spec(
         self,
         kernel: Kernel,
@@ -132,6 +141,12 @@ class Groups:
     def columns(self) -> list[str]:
         """The columns that say who, beside those that are counted."""
         return [name for name in (self.label, self.person_column) if name is not None]
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """What they are read as: of a label, the classes say which words are values."""
+        found = {self.label: "word", self.person_column: "category"}
+        return {name: found[name] for name in self.columns}
 
     def require_hidden(self, budget: Budget) -> None:
         """Where the number of records is public, refuse what makes it depend on whose they are."""

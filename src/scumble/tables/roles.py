@@ -1,7 +1,8 @@
 """What each column is read as. Files say too little (CSV) or too much (types that differ by file); the kernel knows.
 
 A column that a kernel reads as numbers is "number", one whose values are only compared is "category", one of sets
-is "tokens". A column that is merely passed on is "any".
+is "tokens". One that a schema, a calendar or a list of classes reads is "word": these know best which words are
+values. A column that is merely passed on is "any".
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 from scumble.checks import by_column
 from scumble.errors import ParameterError
 from scumble.machine.later import pa, pc, pt
-from scumble.tables.cells import DRESS, DRESSED_NUMBER, NO_VALUE, SIGNS
+from scumble.tables.cells import DRESS, DRESSED_NUMBER, NO_VALUE, SIGNS, chunks, is_text, plain_type
 
 if TYPE_CHECKING:
     from scumble.kernels import Kernel
 
 Roles = Mapping[str, str]
 
+NO_WORDS = {"category": NO_VALUE, "tokens": tuple(word for word in NO_VALUE if word)}
+"""What text files write where there is no value, by role: empty text is an empty set of tokens."""
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
@@ -97,6 +100,29 @@ def converted(batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
+def without_words(batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
+    """The batch of a file with those categories and sets missing whose cells say so in words.
+
+    >>> batch = pa.record_batch({"town": ["Ulm", "NA", ""], "words": ["red NA", "NA", ""], "seen": ["NA", "", "2024"]})
+    >>> without_words(batch, {"town": "category", "words": "tokens", "seen": "word"}).to_pydict()
+    {'town': ['Ulm', None, None], 'words': ['red NA', None, ''], 'seen': ['NA', '', '2024']}
+    """
+    columns = [
+        _without(column, NO_WORDS[roles[name]]) if roles.get(name) in NO_WORDS else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def says_nothing(cell: object, role: str) -> bool:
+    """Whether text stands for a missing cell of a column that is read as this.
+
+    >>> [says_nothing(cell, "tokens") for cell in ("NA", "", "NA DE", ["NA"])], says_nothing("NA", "word")
+    ([True, False, False, False], False)
+    """
+    return isinstance(cell, str) and cell in NO_WORDS.get(role, ())
+
+
 def _numbers(column: pa.Array) -> pa.Array:
     found = numbers_from_text(column)
     if found.null_count == column.null_count:
@@ -105,3 +131,16 @@ def _numbers(column: pa.Array) -> pa.Array:
     empty = pc.is_in(pc.utf8_trim_whitespace(column), value_set=words, skip_nulls=False)
     gone = pc.or_(empty, pc.is_null(column))
     return pc.if_else(pc.and_(pc.is_null(found), pc.invert(gone)), pa.scalar(math.nan, pa.float64()), found)
+
+
+def _without(column: pa.Array, words: Sequence[str]) -> pa.Array:
+    """Text with those cells missing that say one of the words."""
+    kind = plain_type(column)
+    if not (is_text(kind) or pt.is_binary(kind) or pt.is_large_binary(kind)):
+        return column
+    (column,) = chunks(column)
+    if pt.is_string_view(kind):  # which Arrow cannot look up
+        kind = pa.large_string()
+        column = pc.cast(column, kind)
+    gone = pc.is_in(column, value_set=pa.array(words, pa.string()).cast(kind))
+    return pc.if_else(gone, pa.scalar(None, column.type), column) if pc.any(gone).as_py() else column

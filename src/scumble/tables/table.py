@@ -161,9 +161,9 @@ def _select(parts: containers.Parts, wanted: list[str]) -> containers.Parts:
     names = parts.names
     if names is None:
         if len(parts.columns) != len(wanted):
-            held = "1 column" if len(parts.columns) == 1 else f"{len(parts.columns)} columns"
+            asked = "1 was" if len(wanted) == 1 else f"{len(wanted)} were"
             raise DataError(
-                f"`X` has no column names and {held}, but {len(wanted)} were asked for. "
+                f"`X` has no column names and {many(len(parts.columns), 'column')}, but {asked} asked for. "
                 "Hint: pass exactly these columns, in order, or a table with names."
             )
         return parts._replace(names=tuple(wanted))

@@ -115,7 +115,7 @@ def build_by(
 class ClusterBuild(Build):
     """A pass over a DataFrame, ready to run: everything that can be refused has been looked at.
 
-    `text` has columns of text read as numbers where the kernel needs numbers, as files of text are.
+    `file` has cells read as those of files: NA is a missing one. `text` says that all of them are text, also numbers.
     """
 
     def __init__(
@@ -124,6 +124,7 @@ class ClusterBuild(Build):
         kernel: Kernel | None = None,
         columns: Sequence[str] | None = None,
         *,
+        file: bool = False,
         text: bool = False,
         **options: Any,
     ) -> None:
@@ -139,7 +140,7 @@ class ClusterBuild(Build):
         wanted = columns if schema is None else list(schema)
         empty = columns_of(df, None if wanted is None else [*wanted, *others])
         super().__init__(empty, kernel, columns, **options)
-        self._df, self._text = df, text
+        self._df, self._file = df, file
         if not text:
             sketch_of(self.tally.sketches[0].spec).update(empty)  # a column of a wrong type shows here
 
@@ -149,7 +150,7 @@ class ClusterBuild(Build):
             self.tally,
             person=self.groups.person_column,
             records_per_person=self.budget.records_per_person,
-            roles=self.roles if self._text else None,
+            roles=self.roles if self._file else None,
             progress=progress,
         )
 

@@ -151,10 +151,11 @@ def whole_lines(reader: Any, paths: list[str]) -> Any:
 _ARROW_TYPES = {
     "number": pa.float64(),
     "category": pa.binary(),
+    "word": pa.binary(),
     "any": pa.binary(),
     "tokens": pa.list_(pa.binary()),
 }
-_SPARK_TYPES = {"number": "double", "category": "binary", "any": "binary", "tokens": "array<binary>"}
+_SPARK_TYPES = {"number": "double", "category": "binary", "word": "binary", "any": "binary", "tokens": "array<binary>"}
 
 
 def json_lines(spark: Any, paths: list[str], roles: Mapping[str, str]) -> Any:

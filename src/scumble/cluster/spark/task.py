@@ -27,7 +27,7 @@ from scumble.sources.source import BATCH_ROWS
 from scumble.sources.strays import beyond_grid
 from scumble.spec import Spec
 from scumble.tables import Table
-from scumble.tables.roles import converted
+from scumble.tables.roles import converted, without_words
 from scumble.tabular.sketch import TableSketch
 from scumble.tabular.spec import TableSpec
 
@@ -51,7 +51,7 @@ class Order:
     """The classes' stable hashes, in order."""
     person: str | None = None
     roles: Mapping[str, str] | None = None
-    """Where text is to be read as numbers (files of text): what each column is read as."""
+    """Of files: what each column is read as."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A partition's batches to the rows of its partial sketches."""
@@ -93,9 +93,9 @@ class _Counting:
     def update(self, table: pa.Table) -> Iterator[tuple[int, np.ndarray]]:
         """Count the rows of a table; gives the sketches that had to make room."""
         self._rows += table.num_rows
-        if self._order.roles is not None:
+        if (roles := self._order.roles) is not None:
             batch = table.combine_chunks().to_batches()[0]
-            table = pa.Table.from_batches([converted(batch, self._order.roles)])
+            table = pa.Table.from_batches([without_words(converted(batch, roles), roles)])
         if self._order.person is not None:
             table = self._owned(table, self._order.person)
         if self._order.label is None:

@@ -1,0 +1,150 @@
+"""NA and its like are missing cells of a file, whatever a kernel reads them as; of a table in memory they are words."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+
+import scumble
+from scumble import EuclideanKernel, HammingKernel, JaccardKernel
+from scumble.cli import main
+from scumble.sources import Build
+from scumble.tables.cells import NO_VALUE
+
+TOWNS = ["Ulm", *NO_VALUE, "Bonn", "n/a", " NA", "NA DE", "-"]
+KINDS = {"category": HammingKernel(columns=["town"]), "tokens": JaccardKernel(columns=["town"])}
+SIZE = {"rows": 24, "buckets": 64, "seed": 5, "design": "iid"}
+
+
+def write_csv(path: Path, cells: list[str]) -> None:
+    sink = io.BytesIO()
+    pacsv.write_csv(pa.table({"town": cells, "x": [1.0] * len(cells)}), sink)
+    path.write_bytes(sink.getvalue())
+
+
+def write_json(path: Path, cells: list[str]) -> None:
+    path.write_text("".join(json.dumps({"town": cell, "x": 1}) + "\n" for cell in cells))
+
+
+def write_excel(path: Path, cells: list[str]) -> None:
+    book = openpyxl.Workbook()
+    for row in [["town", "x"], *([cell, 1] for cell in cells)]:
+        book.active.append(row)
+    book.save(path)
+
+
+def write_sqlite(path: Path, cells: list[str]) -> str:
+    with sqlite3.connect(path) as connection:
+        connection.execute("create table t (town text, x real)")
+        connection.executemany("insert into t values (?, 1)", [(cell,) for cell in cells])
+    connection.close()
+    return f"sqlite:///{path}"
+
+
+def write_duckdb(path: Path, cells: list[str]) -> str:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create table t (town text)")
+        connection.executemany("insert into t values (?)", [(cell,) for cell in cells])
+    return f"duckdb:///{path}"
+
+
+def write_parquet(kind: pa.DataType) -> Callable[[Path, list[str]], None]:
+    def write(path: Path, cells: list[str]) -> None:
+        column = pa.array(cells)
+        column = column.dictionary_encode() if pa.types.is_dictionary(kind) else column.cast(kind)
+        pq.write_table(pa.table({"town": column, "x": np.ones(len(cells))}), path)
+
+    return write
+
+
+def write_arrow(path: Path, cells: list[str]) -> None:
+    table = pa.table({"town": pa.array(cells, pa.string_view()), "x": np.ones(len(cells))})
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+
+
+WRITERS: dict[str, Callable[[Path, list[str]], Any]] = {
+    "t.csv": write_csv,
+    "t.jsonl": write_json,
+    "t.xlsx": write_excel,
+    "t.db": write_sqlite,
+    "t.duckdb": write_duckdb,
+    "text.parquet": write_parquet(pa.string()),
+    "large.parquet": write_parquet(pa.large_string()),
+    "bytes.parquet": write_parquet(pa.binary()),
+    "coded.parquet": write_parquet(pa.dictionary(pa.int32(), pa.string())),
+    "views.arrow": write_arrow,
+}
+
+
+@pytest.mark.parametrize("role", KINDS)
+@pytest.mark.parametrize("name", WRITERS)
+def test_they_are_missing_cells_of_files(name: str, role: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    source = WRITERS[name](path, TOWNS) or path
+    options: dict[str, Any] = {**SIZE, **({"table": "t"} if isinstance(source, str) else {})}
+    job = Build(source, KINDS[role], ["town"], invalid="drop", **options)
+    sketch = job.count().sketches[0]
+    nothing = NO_VALUE if role == "category" or name == "t.xlsx" else NO_VALUE[1:]  # a sheet has no empty text
+    kept = [town for town in TOWNS if town not in nothing]
+    assert np.array_equal(
+        sketch._counts, scumble.Sketch(KINDS[role], columns=["town"], **SIZE).update({"town": kept})._counts
+    )
+    gone = len(TOWNS) - len(kept)
+    assert job.left_out() == [f"{gone} with a missing cell in 'town'"]
+    words = {"category": "missing or no word", "tokens": "missing or no set of words"}
+    with pytest.raises(scumble.DataError, match=words[role]):
+        Build(source, KINDS[role], ["town"], **options).count()
+
+
+@pytest.mark.parametrize("role", KINDS)
+@pytest.mark.parametrize("make", [pa.table, pd.DataFrame])
+def test_in_memory_they_are_words(make: Callable[..., Any], role: str) -> None:
+    job = Build(make({"town": TOWNS}), KINDS[role], ["town"], **SIZE)
+    assert job.count().sketches[0].count == len(TOWNS)
+
+
+def test_a_class_that_is_listed_is_one(tmp_path: Path) -> None:
+    write_csv(tmp_path / "t.csv", ["NA", "DE", "null"])
+    options = {"label": "town", "classes": ["NA", "DE"], "invalid": "drop", **SIZE}
+    job = Build(tmp_path / "t.csv", EuclideanKernel(1.0), ["x"], **options)
+    assert [sketch.count for sketch in job.count().sketches] == [1, 1] and job.tally.dropped == 1
+
+
+def test_they_name_no_person(tmp_path: Path) -> None:
+    write_csv(tmp_path / "t.csv", ["NA", "ann", "NA", "bob"])
+    job = Build(tmp_path / "t.csv", EuclideanKernel(1.0), ["x"], person_column="town", invalid="drop", **SIZE)
+    assert job.count().sketches[0].count == 2
+    assert job.left_out() == ["2 that do not say whose they are in 'town'"]
+
+
+@pytest.mark.parametrize("kernel", [["--categories", "town"], ["--tokens", "town"]])
+@pytest.mark.parametrize("word", ["NA", ""])
+def test_nobody_asks_for_them(
+    kernel: list[str], word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path / "t.csv", ["Ulm", "Bonn"])
+    assert main(["build", "t.csv", "--columns", "town", *kernel, "--out", "t.scumble", "--epsilon", "1"]) == 0
+    (tmp_path / "points.csv").write_text(f"town,x\nUlm,1\n{word},1\n")
+    what = "no word" if "--categories" in kernel else "no set of words"
+    asked = {"points.csv, line 3": ["points.csv"]}
+    if word or "--categories" in kernel:  # an empty set may be asked for
+        asked["--at"] = ["--at", f"town={word}"]
+    for place, words in asked.items():
+        capsys.readouterr()
+        assert main(["query", "t.scumble", *words]) == 4
+        assert f"{place}: column 'town' is missing or {what}. Hint: text" in capsys.readouterr().err
