@@ -107,6 +107,8 @@ def without_words(batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
     >>> without_words(batch, {"town": "category", "words": "tokens", "seen": "word"}).to_pydict()
     {'town': ['Ulm', None, None], 'words': ['red NA', None, ''], 'seen': ['NA', '', '2024']}
     """
+    if NO_WORDS.keys().isdisjoint(roles.values()):  # numbers, as in most tables: every batch comes this way
+        return batch
     columns = [
         _without(column, NO_WORDS[roles[name]]) if roles.get(name) in NO_WORDS else column
         for name, column in zip(batch.schema.names, batch.columns, strict=True)
