@@ -44,8 +44,10 @@ SOME = 64
 """Records of those that are looked at for repeats, at the least that a thread takes."""
 SHARES, WORTH_A_SHARE = 4, 4
 """Most shares of the rows for each thread, as who is quick takes more of them; and what a further one must be worth."""
-WORTH_A_COUNTER = 32
-"""Hashes that take far longer than clearing a counter of one's own and adding it up in the end."""
+WORTH_A_COUNTER = 8
+"""Hashes that take longer than clearing a counter of one's own and adding it up in the end."""
+AS_ONE = 32
+"""Columns up to which a hash takes as long as one of a single column; of more, about as much longer as they are more."""
 MOST_OWN = 1 << 21
 """Counters, 16 MiB of them, that each thread may have for itself."""
 PART, FEWEST = 1 << 21, 1 << 13
@@ -104,7 +106,7 @@ def _count(
         batch, times = _without_repeats(batch, threads, pool)
     n = len(records[0] if batch is None else batch.values)
     size = counts.size if batch is None else quick.own_size(batch, counts.shape[1])
-    crew = _with_their_own(n, n * hasher.multipliers.size, size, threads)
+    crew = _with_their_own(n, _hashes(hasher, n), size, threads)
     if crew >= min(threads, -(-hasher.rows // quick.TOGETHER)):
         _by_records(hasher, records, batch, times, counts, crew, pool)
         return room
@@ -154,7 +156,7 @@ def _by_rows(
     threads: int, pool: Pool, room: np.ndarray | None,
 ) -> np.ndarray | None:  # fmt: skip
     """Threads take shares of the rows, and all records through them. Returns the room for columns."""
-    many = _rounds(len(records[0]) * hasher.multipliers.size, threads) * threads
+    many = _rounds(_hashes(hasher, len(records[0])), threads) * threads
     columns = None if batch is None else _in_single(batch, threads, pool, room)
 
     def work(mine: slice) -> None:
@@ -233,8 +235,7 @@ def _prepared(
     shared = min(threads, early.WORTH)  # the threads would all wait for the compiler
     if early.exact_first.lasts(early.work_of(hasher, len(records[0])) // shared, quick.ready):
         return None
-    columns = sum(len(which) for which in hasher.which)
-    return prepare(hasher, records, _spread(columns, threads, pool), known)
+    return prepare(hasher, records, _spread(_columns(hasher), threads, pool), known)
 
 
 def _without_repeats(batch: Batch, threads: int, pool: Pool) -> tuple[Batch, np.ndarray]:
@@ -258,17 +259,27 @@ def _in_single(batch: Batch, threads: int, pool: Pool, room: np.ndarray | None) 
 
 
 def _parts(hasher: Hasher, records: Sequence[Records], threads: int) -> Iterator[Sequence[Records]]:
-    """The records in parts that are prepared and freed one at a time, 16 MiB for each thread."""
-    size = max(FEWEST, PART * threads // sum(len(which) for which in hasher.which))
-    for first in range(0, len(records[0]), size):
+    """The records in equal parts that are prepared and freed one at a time, 16 MiB for each thread at the most."""
+    n, most = len(records[0]), max(FEWEST, PART * threads // _columns(hasher))
+    size = -(-n // max(1, -(-n // most))) or 1
+    for first in range(0, n, size):
         yield [part[first : first + size] for part in records]
 
 
 def _busy(hasher: Hasher, n: int, threads: int | None) -> int:
     """Threads that n records keep busy."""
-    hashes = n * hasher.multipliers.size
+    hashes = _hashes(hasher, n)
     worth = min(1 + hashes // WORTH_A_THREAD, max(MANY, hashes // WORTH_MANY))
     return 1 if worth == 1 else min(threads or available_threads(), worth)
+
+
+def _hashes(hasher: Hasher, n: int) -> int:
+    """Hashes of n records of few columns that take as long as those of n of the hasher's."""
+    return n * hasher.multipliers.size * max(1, _columns(hasher) // AS_ONE)
+
+
+def _columns(hasher: Hasher) -> int:
+    return sum(len(which) for which in hasher.which)
 
 
 def _shares(size: int, group: int, threads: int) -> list[slice]:
