@@ -257,6 +257,24 @@ def test_rows_are_dealt_out_in_equal_numbers_of_shares(threads: int, monkeypatch
     assert dealt[0] == threads and dealt[-1] in (1, cpu.SHARES * threads)
 
 
+def test_hashes_of_wide_records_keep_more_threads_busy() -> None:
+    """A hash of 384 columns takes about ten times as long as one of 8: a thousand of them are worth a thread earlier."""
+    busy = {}
+    for columns in (8, 384):
+        hasher = Hasher(scumble.AngularKernel(), Design("iid", 5, 100), buckets=2, width=columns)
+        busy[columns] = cpu._busy(hasher, 100_000, 16), cpu._busy(hasher, 100, 16)
+    assert busy == {8: (8, 1), 384: (14, 1)}
+
+
+@pytest.mark.parametrize("n", [0, 1, 8_192, 8_193, 100_000])
+def test_parts_of_the_records_are_equal_and_none_too_large(n: int) -> None:
+    hasher = Hasher(scumble.AngularKernel(), Design("iid", 5, 10), buckets=2, width=384)
+    sizes = [len(part) for (part,) in cpu._parts(hasher, [Records(np.zeros((n, 384)))], 2)]
+    most = max(cpu.FEWEST, cpu.PART * 2 // 384)
+    assert sum(sizes) == n and len(sizes) == -(-n // most)
+    assert not sizes or (max(sizes) <= most and max(sizes) - min(sizes) < len(sizes))
+
+
 def test_what_no_record_changes_is_prepared_once() -> None:
     """Sides of hyperplanes: as for the first batch, with the records of this one, and none of them is kept."""
     X, Y = np.random.default_rng(5).normal(size=(2, N, 6))
