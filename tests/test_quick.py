@@ -258,7 +258,7 @@ def test_rows_are_dealt_out_in_equal_numbers_of_shares(threads: int, monkeypatch
 
 
 def test_hashes_of_wide_records_keep_more_threads_busy() -> None:
-    """A hash of 384 columns takes about ten times as long as one of 8: a thousand of them are worth a thread earlier."""
+    """A hash of 384 columns takes about ten times as long as one of 8: fewer of them are worth a thread."""
     busy = {}
     for columns in (8, 384):
         hasher = Hasher(scumble.AngularKernel(), Design("iid", 5, 100), buckets=2, width=columns)
