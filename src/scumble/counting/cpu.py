@@ -47,7 +47,7 @@ SHARES, WORTH_A_SHARE = 4, 4
 WORTH_A_COUNTER = 8
 """Hashes that take longer than clearing a counter of one's own and adding it up in the end."""
 AS_ONE = 32
-"""Columns up to which a hash takes as long as one of a single column; of more, as many times as long as they are more."""
+"""Columns up to which a hash takes as long as one of a single column; of more it takes as many times as long."""
 MOST_OWN = 1 << 21
 """Counters, 16 MiB of them, that each thread may have for itself."""
 PART, FEWEST = 1 << 21, 1 << 13
