@@ -304,7 +304,7 @@ def test_the_curator_is_told_why_rows_were_left_out_and_nobody_else(
     told = next(line for line in err.splitlines() if "left out:" in line)
     assert told == (
         "5 rows were left out: 1 of none of the classes in 'mode', 1 with a missing cell in 'age', 1 with a cell "
-        "unreadable or not finite in 'age', 1 with a missing cell in 'income', 1 lines that are not rows; "
+        "unreadable or not finite in 'age', 1 with a missing cell in 'income', 1 line that is not a row; "
         "each row is counted once, at its first such column (do not publish this)."
     )
     assert (

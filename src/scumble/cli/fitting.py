@@ -14,7 +14,7 @@ from scumble.machine.later import pa
 from scumble.schema import Boolean, Category, Number, Schema
 from scumble.schema.column import Column
 from scumble.schema.spelling import numbers_read
-from scumble.schema.told import NO_CLASS, left_out, many_unread, private, repeated, undecoded
+from scumble.schema.told import NO_CLASS, left_out, many_unread, more_lines, private, repeated, undecoded
 
 
 def features(args: argparse.Namespace, schema: Schema) -> Schema:
@@ -130,7 +130,7 @@ def tell_left_out(args: argparse.Namespace, found: Records, classes: Any, schema
         say(args, left_out(rows, list(found.causes.words(0, found.skipped))))
     of_cells = found.causes.columns(least=many_unread(len(found.y) + for_cells))
     why = [private(f"In {name!r}, {_written(name, schema, args.decimal)}") for name in of_cells]
-    for line in (*why, *undecoded(found.undecoded), *repeated(found.repeated)):
+    for line in (*why, *undecoded(found.undecoded), *repeated(found.repeated), *more_lines(found.more_lines)):
         say(args, line)
 
 

@@ -42,6 +42,8 @@ class Records(NamedTuple):
     """Cells, by column, that are no text in the encoding and count as missing: for the curator only."""
     repeated: int
     """Rows that are the column names once more: for the curator only."""
+    more_lines: int
+    """Lines that are no rows of their own: for the curator only."""
 
     def __repr__(self) -> str:
         return "Records(secret)"
@@ -175,7 +177,8 @@ def read(
         y = _floats(table[target]) if number else table[target]
     except pa.ArrowException:  # whose words may quote cells
         raise DataError("A column is not numeric. Hint: --columns names those to learn from.") from None
-    return Records(X, y, causes, sum(source.skipped.values()), dict(source.undecoded), source.repeated)
+    skipped = sum(source.skipped.values())
+    return Records(X, y, causes, skipped, dict(source.undecoded), source.repeated, source.more_lines)
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:

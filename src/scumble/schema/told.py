@@ -60,6 +60,16 @@ def repeated(rows: int) -> Iterator[str]:
         yield private(f"{what} once more, as where files were joined. Hint: take such lines out")
 
 
+def more_lines(lines: int) -> Iterator[str]:
+    """A line on lines of text that are no rows of their own, if they are some: a quote may be left open, and all that
+    follows, up to the next one, is a single cell."""
+    if lines >= MANY:
+        yield private(
+            f"{lines:,} lines are no rows of their own: they are blank, or cells in quotes go on over them. "
+            "Hint: if neither should be, a quote is left open, and rows are lost in one cell"
+        )
+
+
 def private(line: str) -> str:
     """A line for the curator alone, marked as such."""
     return f"{line} {UNPUBLISHED}."

@@ -26,7 +26,7 @@ BAD_CELL = "with a cell unreadable or not finite in"
 NO_WORD = "with a word that the schema does not have in"
 BEYOND = "outside the bounds of"
 NO_PERSON = "that do not say whose they are in"
-RAGGED = "lines that are not rows"
+RAGGED, ONE_RAGGED = "lines that are not rows", "line that is not a row"
 ELSEWHERE = "before the build was resumed, or on another machine"
 
 Found = dict[tuple[str, str], np.ndarray]
@@ -132,4 +132,4 @@ class Causes:
         if dropped > self.total:
             yield f"{dropped - self.total:,} {ELSEWHERE}"
         if skipped:
-            yield f"{skipped:,} {RAGGED}"
+            yield f"{skipped:,} {ONE_RAGGED if skipped == 1 else RAGGED}"

@@ -19,7 +19,7 @@ from scumble.machine.later import pa, pacsv, pc
 from scumble.sources.formats import HEAD, Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
 from scumble.sources.source import BELOW_A_TITLE, changed, cut
-from scumble.sources.text import Transcoded, no_wide_characters, not_text, spelt, without_marks
+from scumble.sources.text import Lined, Transcoded, no_wide_characters, not_text, spelt, without_marks
 from scumble.tables.cells import NO_VALUE
 from scumble.tables.roles import Roles, converted, money
 
@@ -103,7 +103,7 @@ class Delimited(Format):
     # ---- rows ----
 
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
-        self.ragged = self.repeated = 0
+        self.ragged = self.repeated = self.more_lines = 0
         self.undecoded.clear()
         self.money.clear()
         if file.path != "-":  # standard input cannot be read twice: there, with care from the beginning
@@ -156,7 +156,8 @@ class Delimited(Format):
         """The file by pyarrow. `careful` says what to do with lines that are no rows; without it, all is `_Unreadable`
         that is not clean."""
         stream = Stream(file)
-        broken: list[int] = []
+        text = Lined(Transcoded(stream.bytes, self._encoding) if careful else stream.bytes)
+        broken, rows = list[int](), skip
 
         def ragged(row: Any) -> str:
             if careful == "drop":
@@ -168,7 +169,7 @@ class Delimited(Format):
         encoding = "utf8" if careful else self.options.encoding
         try:
             reader = pacsv.open_csv(
-                pa.PythonFile(Transcoded(stream.bytes, self._encoding), mode="r") if careful else stream.bytes,
+                pa.PythonFile(text, mode="r"),
                 read_options=pacsv.ReadOptions(block_size=BLOCK, encoding=encoding),
                 parse_options=pacsv.ParseOptions(
                     delimiter=self._delimiter(file),
@@ -187,7 +188,9 @@ class Delimited(Format):
                 ),
             )
             for batch in cut(reader, skip):
+                rows += batch.num_rows
                 yield Read(batch, stream.share())
+            self.more_lines = text.lines - 1 - rows - self.ragged
             stream.close()
         except pa.ArrowKeyError:  # the header, read a moment ago, had all of these columns
             raise changed(file.name) from None
@@ -210,11 +213,11 @@ class Delimited(Format):
     def place(self, file: File, row: int) -> str:
         if file.path == "-":
             return f"{file.name}, row {row + 1:,}"
-        line = self._line(file, lambda index, cells, width: index == row)
+        line, _ = self._lines(file, lambda index, cells, width: index == row)
         return f"{file.name}, line {line:,}" if line else f"{file.name}, row {row + 1:,}"
 
     def _ragged(self, file: File, cells: int, invalid: str) -> DataError:
-        line = None if file.path == "-" else self._line(file, lambda index, found, width: found != width)
+        line, more = (0, 0) if file.path == "-" else self._lines(file, lambda index, found, width: found != width)
         where = f", line {line:,}," if line else ""
         what = (
             f"{file.name}{where} has {cells} cell{'s' * (cells != 1)} where the header has {len(self._header(file))}."
@@ -222,11 +225,15 @@ class Delimited(Format):
         if self.titled:
             return DataError(f"{what} {BELOW_A_TITLE}")
         drop = ", or leave such lines out with --invalid drop (invalid='drop')" if invalid == "error" else ""
-        return DataError(f"{what} Hint: correct the line{drop}.")
+        ends = (
+            f"is a quote left open there? The row goes on to line {line + more:,}. Else correct" if more else "correct"
+        )
+        return DataError(f"{what} Hint: {ends} the line{drop}.")
 
-    def _line(self, file: File, found: Any) -> int | None:
-        """Where the first row that is sought begins: slow, and only asked for after an error."""
-        stream = Stream(file)
+    def _lines(self, file: File, found: Any) -> tuple[int, int]:
+        """Where the first row that is sought begins, counted from 1, or 0 if nobody knows; and how many more lines it
+        takes. Slow, and only asked for after an error."""
+        stream, limit = Stream(file), csv.field_size_limit(BLOCK)
         try:
             text = io.TextIOWrapper(stream.bytes, encoding=self._encoding, errors="replace", newline="")
             rows = csv.reader(text, delimiter=self._delimiter(file))
@@ -238,13 +245,14 @@ class Delimited(Format):
                 if not cells:
                     continue
                 if found(index, len(cells), width):
-                    return begins
+                    return begins, before - begins
                 index += 1 if len(cells) == width else 0
         except (csv.Error, OSError, StopIteration, ValueError):
             pass  # then the row's number must do
         finally:
+            csv.field_size_limit(limit)
             stream.close()
-        return None
+        return 0, 0
 
 
 def _is_wider(names: list[str], below: Iterable[str], delimiter: str) -> bool:

@@ -80,6 +80,10 @@ class FileSource(Source):
         return sum(reader.repeated for reader in self._readers)
 
     @property
+    def more_lines(self) -> int:
+        return sum(reader.more_lines for reader in self._readers)
+
+    @property
     def late(self) -> list[str]:
         return [name for reader in self._readers for name in reader.late]
 

@@ -62,6 +62,8 @@ class Format(ABC):
         """Cells, by column and sign of money, that were read as numbers since the file was opened last."""
         self.repeated = 0
         """Rows that are the column names once more, as where files were joined: since the file was opened last."""
+        self.more_lines = 0
+        """Lines that its rows take beyond one for each, in quotes or left blank: known when the file was read."""
         self.late: dict[str, None] = {}
         """Keys of public rows that came too late to be columns: those of a stream that is read once."""
         self.titled = False

@@ -136,6 +136,11 @@ class Source(ABC):
         return 0
 
     @property
+    def more_lines(self) -> int:
+        """Lines of text that rows take beyond one for each: in quotes, or left blank."""
+        return 0
+
+    @property
     def late(self) -> Sequence[str]:
         """Keys of public rows that came too late to be columns, of a stream that is read once; known at its end."""
         return ()

@@ -19,7 +19,17 @@ from scumble.releasing.gate import begin_with_noise
 from scumble.schema.column import Strays as OfBatch
 from scumble.schema.kinds import read_as, undeclared
 from scumble.schema.strays import Strays
-from scumble.schema.told import NO_CLASS, currencies, left_out, many_unread, misnamed, private, repeated, undecoded
+from scumble.schema.told import (
+    NO_CLASS,
+    currencies,
+    left_out,
+    many_unread,
+    misnamed,
+    more_lines,
+    private,
+    repeated,
+    undecoded,
+)  # fmt: skip
 from scumble.sketch import Readings, Sketch
 from scumble.sources.causes import NO_CELL, NO_PERSON, Causes, bad_cells, kinds_of
 from scumble.sources.causes import Found as Bad
@@ -123,6 +133,7 @@ class Tally:
         lines += undecoded(source.undecoded, since)
         lines += currencies(source.money, since)
         lines += repeated(source.repeated)
+        lines += more_lines(source.more_lines)
         if self.dropped:
             lines[:0] = [left_out(self.dropped, self.left_out()), *self._unread(source.decimal)]
         lines += self._misnamed()

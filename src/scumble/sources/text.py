@@ -10,6 +10,8 @@ import codecs
 import io
 from typing import Any
 
+import numpy as np
+
 from scumble.errors import DataError
 from scumble.machine.later import pa, pc, pt
 
@@ -82,6 +84,22 @@ class Transcoded(io.RawIOBase):
         whole = b"".join(parts)
         self._ready = whole[size:]
         return whole[:size]
+
+
+class Lined(io.RawIOBase):
+    """A stream of bytes of which the line ends are counted."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self.lines = stream, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, as they are."""
+        data: bytes = self._stream.read(size)
+        self.lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
+        return data
 
 
 def without_marks(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, list[int]]]:

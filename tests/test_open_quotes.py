@@ -1,0 +1,77 @@
+"""A quote that is left open makes one cell of all that follows, up to the next one: rows must not be lost unsaid."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import scumble
+from scumble.cli import main
+from scumble.schema.told import MANY
+
+ROWS, QUOTE = 20_000, '"'
+COUNTED = "--columns", "age", "--bounds", "age=0:100", "--bandwidth", "5", "--epsilon", "1"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def people(quotes: Sequence[int] = (), blank: int = 0, end: str = "\n") -> None:
+    """A table with quotes before the names of some people, and blank lines at its end."""
+    lines = [f"{QUOTE * (k in quotes)}Anne {k},{k % 90},Ulm" for k in range(ROWS)]
+    Path("people.csv").write_bytes(end.join(["name,age,town", *lines, *[""] * (blank + 1)]).encode())
+
+
+def told(capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    assert main(["build", "people.csv", "--out", "people.scumble", *COUNTED, *options]) == 0
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize("options", [(), ("--encoding", "latin-1")], ids=["read straight", "read in another encoding"])
+def test_rows_within_one_cell_are_told(capsys: pytest.CaptureFixture[str], options: tuple[str, ...], end: str) -> None:
+    people(quotes=(10, 1_000), end=end)
+    err = told(capsys, *options)
+    assert "990 lines are no rows of their own" in err and "a quote is left open" in err
+
+
+def test_a_line_that_swallows_the_rest_is_told_when_it_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    people(quotes=(10,))
+    err = told(capsys, "--invalid", "drop")
+    assert "1 row was left out: 1 line that is not a row (do not publish this)." in err
+    assert f"{ROWS - 11:,} lines are no rows of their own" in err
+
+
+def test_a_row_that_goes_on_is_said_to() -> None:
+    """Also where it is longer than the cells that Python's own reader takes."""
+    before = csv.field_size_limit()
+    people(quotes=(10,))
+    with pytest.raises(
+        scumble.DataError, match=r"people.csv, line 12, has 1 cell where the header has 3. Hint: "
+    ) as found:
+        scumble.build("people.csv", scumble.EuclideanKernel(5.0), columns=["age"], epsilon=1.0)
+    assert f"is a quote left open there? The row goes on to line {ROWS + 1:,}. Else correct the line" in str(
+        found.value
+    )
+    assert csv.field_size_limit() == before
+
+
+@pytest.mark.parametrize("blank", [0, 1, MANY - 1, MANY])
+def test_a_few_blank_lines_are_not_worth_a_word(capsys: pytest.CaptureFixture[str], blank: int) -> None:
+    people(blank=blank)
+    assert ("no rows of their own" in told(capsys)) == (blank == MANY)
+
+
+def test_lines_of_rows_that_were_read_before_a_break_are_not_counted_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    """A word among the numbers: the file is read again, with care, from that row on."""
+    people()
+    text = Path("people.csv").read_text().replace("Anne 15000,60,", "Anne 15000,sixty,")
+    Path("people.csv").write_text(text)
+    err = told(capsys, "--invalid", "drop")
+    assert "1 row was left out: 1 with a cell unreadable" in err and "no rows of their own" not in err
