@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import scumble
-from scumble.cli import main
+from scumble.cli import BAD_DATA, main
 from scumble.schema.told import MANY
 
 ROWS, QUOTE = 20_000, '"'
@@ -60,6 +60,19 @@ def test_a_row_that_goes_on_is_said_to() -> None:
         found.value
     )
     assert csv.field_size_limit() == before
+
+
+def test_an_unreadable_cell_that_goes_on_says_to_which_line(capsys: pytest.CaptureFixture[str]) -> None:
+    people()
+    text = (
+        Path("people.csv")
+        .read_text()
+        .replace("Anne 10,10,Ulm", 'Anne 10,"10,Ulm')
+        .replace("Anne 60,60,", 'Anne 60,60",')
+    )
+    Path("people.csv").write_text(text)
+    assert main(["build", "people.csv", "--out", "people.scumble", *COUNTED]) == BAD_DATA
+    assert "people.csv, lines 12 to 62: 1 cell" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("blank", [0, 1, MANY - 1, MANY])

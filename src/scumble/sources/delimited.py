@@ -213,8 +213,10 @@ class Delimited(Format):
     def place(self, file: File, row: int) -> str:
         if file.path == "-":
             return f"{file.name}, row {row + 1:,}"
-        line, _ = self._lines(file, lambda index, cells, width: index == row)
-        return f"{file.name}, line {line:,}" if line else f"{file.name}, row {row + 1:,}"
+        line, more = self._lines(file, lambda index, cells, width: index == row)
+        if not line:
+            return f"{file.name}, row {row + 1:,}"
+        return f"{file.name}, line {line:,}" if not more else f"{file.name}, lines {line:,} to {line + more:,}"
 
     def _ragged(self, file: File, cells: int, invalid: str) -> DataError:
         line, more = (0, 0) if file.path == "-" else self._lines(file, lambda index, found, width: found != width)
