@@ -13,8 +13,9 @@ a block with a title
 ``py``, ``sh``
     ``pip install`` and ``make``, or what needs more than this test has (a cluster, a server) and is tested elsewhere.
 
-Printed words must agree, numbers may differ (the noise is fresh each time) but for those of plans. ``...`` stands for
-anything.
+Printed words must agree, numbers may differ (the noise is fresh each time) but for those of plans. Costs must be
+right and sizes of files nearly so, and what is printed with commas between thousands is shown with them. ``...`` stands
+for anything.
 """
 
 from __future__ import annotations
@@ -172,10 +173,44 @@ def words(text: str) -> str:
     return " ".join(re.sub(r"\s*([][])\s*", r" \1 ", text).split())
 
 
+UNITS = {"bytes": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+
+
+def sizes(text: str) -> list[float]:
+    """Those of files, in bytes, but for those that noisy facts decide."""
+    text = re.sub(r"^.*noisy facts.*$", "", text, flags=re.MULTILINE)
+    return [float(size) * UNITS[unit] for size, unit in re.findall(r"([\d.]+) (bytes|kB|MB|GB)\b", text)]
+
+
+def costs(text: str) -> list[float]:
+    return [float(rho) for rho in re.findall(r"ρ = (\d+\.?\d*)", text)]
+
+
+def no_noise_between(expected: str, seen: str) -> bool:
+    """Whether costs agree, and sizes but for a quarter, which noise may do to what is compressed; if all are shown."""
+    return all(
+        len(here) != len(there) or all(1 / most <= one / other <= most for one, other in zip(here, there, strict=True))
+        for found, most in ((costs, 1.0), (sizes, 1.25))
+        for here, there in [(found(expected), found(seen))]
+    )
+
+
+def grouped_alike(expected: str, seen: str) -> bool:
+    """Whether no number of five digits or more is in both, here with commas and there without."""
+    here, there = ({*re.findall(r"(?<![\w.,])\d+(?:,\d{3})*(?![,.]?\d|\w)", text)} for text in (expected, seen))
+    both = {number.replace(",", "") for number in here} & {number.replace(",", "") for number in there}
+    return all({number, f"{int(number):,}"} & here & there for number in both if len(number) >= 5)
+
+
 def agree(expected: str, *seen: str) -> bool:
     check = doctest.OutputChecker().check_output
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    return any(check(words(expected) + "\n", words(one) + "\n", flags) for one in seen)
+    return any(
+        check(words(expected) + "\n", words(one) + "\n", flags)
+        and no_noise_between(expected, one)
+        and grouped_alike(expected, one)
+        for one in seen
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*it stays as:UserWarning")  # the folder has releases that other pages speak of
@@ -211,7 +246,12 @@ def test_the_pages_examples_run(page: str, folder: Path) -> None:
 
 
 def test_the_harness_tells_right_from_wrong(folder: Path) -> None:
-    assert agree("Wrote a.scumble (1.2 MB): ε = 1", "Wrote a.scumble (7.9 MB): ε = 3\n")
+    assert agree("Wrote a.scumble (1.2 MB): ε = 1", "Wrote a.scumble (1.3 MB): ε = 3\n")
+    assert not agree("Wrote a.scumble (1.2 MB)", "Wrote a.scumble (7.9 MB)\n")
+    assert agree("0 to 20,000; 5", "0 to 20,000; 6\n") and agree("about 20134", "about 21,456\n")
+    assert not agree("ε = 1, ρ = 0.09 (", "ε = 1, ρ = 0.4901 (\n")
+    assert not agree("0 to 200000, missing", "0 to 200,000, missing\n")
+    assert not agree("0 to 200,000.", "0 to 200000.\n")
     assert agree("a\n...\nz", "a\nb\nc\nz\n")
     assert not agree("Wrote a.scumble", "Wrote b.scumble")
     assert commands("$ one \\\n   two\nsaid\n$ three\n") == [("one two", "said"), ("three", "")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,10 +19,11 @@ import scumble
 from scumble import TableRelease, TableSketch
 from scumble.cli import main, output
 from scumble.tabular import drawing
-from scumble.tabular.faithfulness import Faithfulness
+from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.views.agreement import Modelled, misfits
 from scumble.views.evidence import Evidence, View
 from scumble.views.grouping import Column
+from scumble.views.intervals import Reading
 from scumble.views.mixture import Mixture
 from scumble.views.rehearsal import rehearse
 
@@ -243,7 +245,35 @@ def test_variations_are_those_of_the_rehearsals(small: TableRelease) -> None:
                 off.append(folded - true)
             most += np.abs(off if small.spec.place in (i, j) else np.sum(off, axis=0)).sum()
             total += sum(reading.evidence.count for reading in readings)
-        assert row.variation == pytest.approx(most / total / 2)
+        assert row.hidden == 0, "there are no pools"
+        assert row.variation == pytest.approx(most / total / 2 + row.beyond * row.misfit)
+
+
+def test_what_pools_hide_is_expected_too() -> None:
+    """Next to no noise; each town lies in one region; of eight of the twelve, which are one pool, nobody knows that."""
+    home, records = np.arange(12) % 4, np.array([*[100.0] * 4, *[20.0] * 8])
+    true = np.eye(4)[home] * records[:, None]
+    group = np.minimum(np.arange(12), 4)
+    views = (
+        View((0,), records, 1e-6),
+        View((1,), true.sum(axis=0), 1e-6),
+        View((0, 1), np.eye(5)[:, group] @ true, 1e-6),
+    )
+    evidence = Evidence((Column(12), Column(4)), (group, np.arange(4)), views)
+    reading = Reading(evidence, "laplace", 0)
+    words = {"other": False, "missing": False}
+    schema = scumble.Schema(
+        town=scumble.Category(list("abcdefghijkl"), **words), region=scumble.Category(list("nesw"), **words)
+    )
+    report = faithfulness(SimpleNamespace(readings=[reading], law="laplace", place=None), schema)  # type: ignore[arg-type]
+    (row,) = report.pairs.itertuples()
+    far = np.abs(reading.model.table((0, 1)) - true / true.sum()).sum() / 2
+    assert far == pytest.approx(160 * 3 / 4 / 560, rel=0.05), "three of four pooled records are elsewhere"
+    assert row.variation == pytest.approx(far, rel=0.1) and row.hidden > 0.9 * far
+    assert (
+        f"goes with what, and by how much is reckoned from the other words: town × region ({row.hidden:.3f})."
+        in str(report)
+    )
 
 
 def test_what_was_not_measured_is_said() -> None:
@@ -255,7 +285,15 @@ def test_what_was_not_measured_is_said() -> None:
 
 def test_columns_that_rows_do_not_follow_are_told_with_what_to_do() -> None:
     alone = pd.DataFrame({"column": ["pay", "unit"], "variation": 0.1, "levels": 2, "groups": 2})
-    pair = {"first": ["pay"], "second": ["unit"], "measured": True, "variation": 0.1, "beyond": 0.125, "chi2": 9.0}
+    pair = {
+        "first": ["pay"],
+        "second": ["unit"],
+        "measured": True,
+        "variation": 0.1,
+        "hidden": 0.0,
+        "beyond": 0.125,
+        "chi2": 9.0,
+    }
     told = {
         misfit: str(Faithfulness(alone, pd.DataFrame({**pair, "misfit": misfit}), 9.0, 0, {1000: 0.1}))
         for misfit in (True, False)

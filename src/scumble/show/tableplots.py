@@ -27,6 +27,8 @@ MANY = 80
 """Bars that have room for a line each; the intervals of more are a band."""
 LONGEST = 34
 """Letters of a label."""
+GAP = 0.1
+"""Inches on every side of a picture and its labels: the next one's labels do not read on from its bars."""
 ALIKE = 0.05
 """By which share cells may differ in width and still pass for equal ones."""
 
@@ -39,6 +41,7 @@ def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
     lines = [pictures[first : first + across] for first in range(0, len(names), across)]
     high = [max(one.height for one in line) for line in lines]
     figure = new_figure(max(5.0, (4.4 if any(one.lying for one in pictures) else 3.4) * across), sum(high))
+    figure.get_layout_engine().set(w_pad=GAP, h_pad=GAP)
     all_axes = figure.subplots(len(lines), across, squeeze=False, height_ratios=high).ravel()
     for place, (picture, axes) in enumerate(zip(pictures, all_axes, strict=False)):
         picture.draw(axes)

@@ -5,8 +5,12 @@ which are releases of synthetic tables like this one: the total variation to exp
 published table: χ² per cell, and the total variation between the two beyond what noise makes. And what was never
 measured, of which nothing can be said: columns that were not paired, and three columns at once.
 
-Tables are compared in the cells that were published: all levels of a column alone, groups of levels in pairs. Where
-classes have views of their own, their tables are added up; beside the target, each is compared for itself.
+A column alone is compared in all its levels; in pairs, numbers and dates in the runs of cells that were published, and
+words one by one. Rehearsals tell of a table that the model can follow, in the pools that pairs make of rare words. Two
+things come on top: where the model does not follow the published counts, by how much it does not, beyond noise; and
+what pools hide (`views.pools`). Sums of differences are at least the difference, so this is rather too much than too
+little. Where classes have views of their own, their tables are added up; beside the target, each is compared for
+itself.
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ from scumble.tabular.rows import library
 from scumble.views import agreement
 from scumble.views.agreement import Modelled, Rehearsed, misfits
 from scumble.views.evidence import View
+from scumble.views.pools import misplaced
+from scumble.views.ties import tie
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -49,6 +55,8 @@ class Faithfulness:
         and whether it is a `misfit`, beyond what noise can be; `levels`, and the `groups` of these that pairs have.
     pairs : DataFrame
         The same for each pair of columns, and whether it was `measured`; if not, how they hang together is inferred.
+        `hidden` is the part of the `variation` that comes of rare words, which pairs count as one: in their pool they
+        are taken to lie alike.
     chi2 : float
         χ² per cell of all published tables together.
     triples : int
@@ -80,7 +88,7 @@ def faithfulness(answers: Answers, schema: Schema) -> Faithfulness:
         {"first": names[i], "second": names[j], "measured": found.measured((i, j)), **found.compared((i, j))}
         for i, j in itertools.combinations(range(len(names)), 2)
     ]
-    columns = ["first", "second", "measured", "variation", "beyond", "chi2", "misfit"]
+    columns = ["first", "second", "measured", "variation", "hidden", "beyond", "chi2", "misfit"]
     d = len(names)
     return Faithfulness(
         pd.DataFrame(alone),
@@ -103,6 +111,7 @@ class _Tables:
         self._views = [{view.columns: view for view in evidence.views if view.columns} for evidence in self._evidence]
         self._models = [Modelled(reading.model, reading.evidence) for reading in readings]
         self._rehearsed = list(zip(*(map(Rehearsed, reading.rehearsals) for reading in readings), strict=True))
+        self._sizes: dict[int, Floats] = {}
         self._records = max(sum(evidence.count for evidence in self._evidence), 1.0)
 
     def _own(self, columns: tuple[int, ...]) -> tuple[int, ...]:
@@ -124,17 +133,19 @@ class _Tables:
         if not own:  # how many records each class has: all views tell it, and the model takes their word
             return {"variation": self._of_classes(), "beyond": 0.0, "chi2": math.nan, "misfit": False}
         if not self.measured(columns):
-            return {"variation": math.nan, "beyond": math.nan, "chi2": math.nan, "misfit": False}
+            unknown = dict.fromkeys(("variation", "hidden", "beyond", "chi2"), math.nan)
+            return {**unknown, "misfit": False}
         views = [views[own] for views in self._views]
         beyond = sum(model.beyond_noise(view, self._law) for model, view in zip(self._models, views, strict=True))
         chi = self._chi([(c, view) for c, view in enumerate(views)])
         cells = sum(view.counts.size for view in views)
-        return {
-            "variation": self._half(float(np.mean([self._off(own, columns, each) for each in self._rehearsed]))),
-            "beyond": self._half(beyond),
-            "chi2": chi,
-            "misfit": misfits(chi, cells, self._law),
-        }
+        misfit = misfits(chi, cells, self._law)
+        off = float(np.mean([self._off(own, columns, each) for each in self._rehearsed])) + beyond * misfit
+        found = {"beyond": self._half(beyond), "chi2": chi, "misfit": misfit}
+        if len(columns) == 1:
+            return {"variation": self._half(off), **found}
+        hidden = self._hidden(own) if len(own) == 2 else 0.0
+        return {"variation": self._half(off + hidden), "hidden": self._half(hidden), **found}
 
     def chi2(self) -> float:
         """That of all tables together."""
@@ -166,6 +177,49 @@ class _Tables:
         each = [one.off(own) for one in rehearsed]
         return float(np.abs(each if self._place in columns else np.sum(each, axis=0)).sum())
 
+    def _hidden(self, own: tuple[int, ...]) -> float:
+        """Summed absolute differences within pools, at most.
+
+        A triangle of tables: from pools beside pools to the words of one column beside the pools of the other, and from
+        there to words beside words, on the shorter of both ways.
+        """
+        ways = (own, own[::-1])
+        return 2.0 * min(self._pools(one, two, apart=False) + self._pools(two, one, apart=True) for one, two in ways)
+
+    def _pools(self, column: int, beside: int, *, apart: bool) -> float:
+        """How many records of pooled words are elsewhere beside another column, whose words are told `apart` or not."""
+        evidence = self._evidence[0]
+        group = evidence.groups[column]
+        if evidence.columns[column].ordered or evidence.sizes[column] == len(group):
+            return 0.0
+        apart = apart and not evidence.columns[beside].ordered
+        words, places = self._expected((column,)), self._expected((column, beside), apart=apart)
+        pair = (min(column, beside), max(column, beside))
+        views = [views[pair] for views in self._views]
+        whole = View(pair, np.sum([view.counts for view in views], axis=0), sum(view.variance for view in views))
+        tied = tie(whole, pair.index(column), group)
+        total = 0.0
+        for pool in np.flatnonzero(np.bincount(group) > 1):
+            inside = group == pool
+            elsewhere = float(misplaced(words[inside], places[pool], tied).sum()) + self._sized(column)[pool] / 2
+            total += min(elsewhere, float(words[inside].sum()))  # no more than all of them
+        return total
+
+    def _sized(self, column: int) -> Floats:
+        """Summed absolute differences of levels alone that the sums of their groups do not have."""
+        if column not in self._sizes:
+            group, found = self._evidence[0].groups[column], []
+            for each in self._rehearsed:
+                off = np.sum([one.off((column,)) for one in each], axis=0)
+                found.append(np.bincount(group, np.abs(off)) - np.abs(np.bincount(group, off)))
+            self._sizes[column] = np.mean(found, axis=0)
+        return self._sizes[column]
+
+    def _expected(self, columns: tuple[int, ...], *, apart: bool = False) -> Floats:
+        """The model's records in cells, classes put together."""
+        each = zip(self._evidence, self._models, strict=True)
+        return np.asarray(sum(evidence.count * model.shares(columns, apart=apart) for evidence, model in each))
+
     def _chi(self, views: list[tuple[int, View]]) -> float:
         each = [self._models[c].chi(view) for c, view in views]
         return float(np.average(each, weights=[view.counts.size for _, view in views]))
@@ -193,6 +247,7 @@ def _words(report: Faithfulness) -> list[str]:
         listed = "; ".join(f"{row.first} × {row.second} ({row.variation:.3f})" for row in worst.itertuples())
         most = "; most for" if len(pairs) > WORST else ":"
         told.append(f"- Pairs of columns that were measured: {pairs.variation.mean():.3f} on average{most} {listed}.")
+        told += _hidden(pairs)
     chance = ", ".join(f"{share:.3f} in {rows:,} rows" for rows, share in report.chance.items())
     told.append(f"- By chance a sample differs from its own law as well: by {chance}.")
     told.append(
@@ -202,18 +257,33 @@ def _words(report: Faithfulness) -> list[str]:
     return [*told, *_misfits(report), *_unknown(report)]
 
 
-def _misfits(report: Faithfulness) -> list[str]:
-    worst = report.pairs[report.pairs.misfit].sort_values("beyond", ascending=False)
-    if not len(worst):
+def _hidden(pairs: DataFrame) -> list[str]:
+    pooled = pairs[pairs.hidden > 0]
+    if not len(pooled):
         return []
-    listed = "; ".join(f"{row.first} × {row.second} ({row.beyond:.3f})" for row in worst.head(WORST).itertuples())
-    more = f"; and {len(worst) - WORST:,} more" if len(worst) > WORST else ""
+    return [
+        "- Of this, so much is what rare words may hide: pairs count these as one, so rows mix up which of them goes "
+        f"with what, and by how much is reckoned from the other words: {_listed(pooled, 'hidden')}."
+    ]
+
+
+def _misfits(report: Faithfulness) -> list[str]:
+    astray = report.pairs[report.pairs.misfit]
+    if not len(astray):
+        return []
     return [
         "- Rows connect these columns otherwise than the published counts do, by more than noise explains (the "
-        f"share of rows in other cells): {listed}{more}. For questions about two such columns together, ask the "
-        "release (`scumble count`, `release.count`) and not the rows: its answers weigh the pair's own counts, and "
-        "their intervals allow for the difference."
+        f"share of rows in other cells): {_listed(astray, 'beyond')}. For questions about two such columns together, "
+        "ask the release (`scumble count`, `release.count`) and not the rows: its answers weigh the pair's own counts, "
+        "and their intervals allow for the difference."
     ]
+
+
+def _listed(pairs: DataFrame, by: str) -> str:
+    """The worst pairs by a column of theirs, and how many there are besides."""
+    worst = pairs.sort_values(by, ascending=False).head(WORST)
+    told = "; ".join(f"{row['first']} × {row['second']} ({row[by]:.3f})" for row in worst.to_dict("records"))
+    return told + (f"; and {len(pairs) - WORST:,} more" if len(pairs) > WORST else "")
 
 
 def _unknown(report: Faithfulness) -> list[str]:

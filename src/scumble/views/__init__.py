@@ -23,6 +23,7 @@ The files::
     unseen.py       what no view shows of pairs
     alike.py        columns and words that may be one thing, given twice
     ties.py         words that have most of their records in one place
+    pools.py        what pools of words hide, beside another column
     allowed.py      between what a count lies in any table with the same views
     intervals.py    answers with intervals
     agreement.py    how far tables of the model are from measured and true ones

@@ -45,11 +45,12 @@ class Modelled:
         groups = self.evidence.groups
         return [table @ np.eye(int(g.max()) + 1)[g] for table, g in zip(self.model.columns, groups, strict=True)]
 
-    def shares(self, columns: tuple[int, ...]) -> Floats:
-        """The model's shares of the records in the cells of one column, or of two."""
+    def shares(self, columns: tuple[int, ...], *, apart: bool = False) -> Floats:
+        """The model's shares of the records in the cells of one column, or of two; levels of the second one `apart`."""
         if len(columns) == 1:
             return self.model.weights @ self.model.columns[columns[0]]
-        first, second = (self._grouped[j] for j in columns)
+        one, two = columns
+        first, second = self._grouped[one], (self.model.columns if apart else self._grouped)[two]
         return (first * self.model.weights[:, None]).T @ second
 
     def off(self, view: View) -> Floats:
