@@ -275,3 +275,78 @@ def test_tables_without_names(source: object, told: str) -> None:
 def test_wrong_types_and_names(call: Callable[[], object], told: str) -> None:
     with pytest.raises((TypeError, AttributeError, scumble.ParameterError), match=told):
         call()
+
+
+ROWS = "a,b,town\n" + "1,2,Ulm\n3,4,Bonn\n" * 50
+BUILD = ["build", "people.csv", "--epsilon", "1", "--out", "o.scumble"]
+NUMBERS = [*BUILD, "--columns", "a,b", "--bandwidth", "1"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            [*BUILD, "--columns", "town", "--categories", "town", "--bandwidth", "1"],
+            "there are none. Hint: leave them out, or name a column of numbers in --columns, too.",
+        ),
+        ([*NUMBERS, "--rho", "1"], "not in --epsilon and --rho. Hint: --epsilon (with --delta), --rho"),
+        (
+            [*NUMBERS, "--scale", "a=-1"],
+            "--scale of 'a' must be a positive, finite number. Hint: numbers of the column",
+        ),
+        (
+            [*NUMBERS, "--scale", "zz=1"],
+            "the kernel's columns ['a', 'b'], got 'zz'. Hint: leave out 'zz', or name it among the columns, --columns",
+        ),
+        ([*BUILD, "--schema", "whole.toml"], "got 0.5. Hint: round it; or, without whole = true (whole=True), numbers"),
+        (
+            [*BUILD, "--schema", "words.toml"],
+            "Hint: in 'town' cells hold none of its words (capitals and blanks at the ends count): correct them, "
+            "declare 'town' with other = true (other=True) in the schema file, or leave such rows out",
+        ),
+        (
+            ["fit", *BUILD[1:], "--task", "classify", "--schema", "words.toml", "--target", "b", "--classes", "2,4"],
+            "with --invalid drop; or declare 'town' with other = true (other=True) in the schema.",
+        ),
+        (["query", "there.scumble", "other.csv"], "needs its own, write there those that are asked for or, where you"),
+        (["explore", "there.scumble", "--range", "zz=0:1"], "--range names 'zz'; the release has a, b."),
+        (
+            ["explore", "there.scumble", "--range", "a=5:1"],
+            "--range of 'a' must be finite, with the low end below the high end, got 5 to 1. Hint: a=LOW:HIGH",
+        ),
+    ],
+)
+def test_refusals_say_what_to_do_in_words_of_the_verb(
+    words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text(ROWS)
+    Path("other.csv").write_text("c,d\n5,x\n")
+    Path("whole.toml").write_text('[columns.a]\nkind = "number"\nwhole = true\nlow = 0.5\nhigh = 10\n')
+    Path("words.toml").write_text('[columns.town]\nkind = "category"\nvalues = ["Ulm", "Jena"]\nother = false\n')
+    table = pd.DataFrame({"a": [1.0, 3.0], "b": [2.0, 4.0]})
+    scumble.build(table, scumble.EuclideanKernel(1.0), epsilon=1.0, rows=2, buckets=4).save("there.scumble")
+    assert main(words) != 0
+    error = capsys.readouterr().err
+    assert told in error and "missing = true" not in error
+
+
+def test_of_words_that_a_release_does_not_list_a_point_without_records_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernel = scumble.EuclideanKernel(1.0, columns=["a"]) * scumble.HammingKernel(columns=["town"])
+    table = pd.DataFrame({"a": [1.0] * 900, "town": ["Ulm"] * 900})
+    scumble.build(table, kernel, epsilon=50.0, rows=50, buckets=64).save(tmp_path / "o.scumble")
+    for word, says in (("Ulm", False), ("Umm", True)):
+        assert main(["query", str(tmp_path / "o.scumble"), "--at", f"a=1,town={word}"]) == 0
+        assert ("does not list the words of 'town': nobody is near a misspelt one" in capsys.readouterr().err) == says
+
+
+def test_a_part_that_was_released_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "people.csv").write_text(ROWS)
+    secret, first, second = (str(tmp_path / name) for name in ("p.secret", "first.scumble", "second.scumble"))
+    assert main(["sketch", str(tmp_path / "people.csv"), "--columns", "a", "--bandwidth", "1", "--out", secret]) == 0
+    assert main(["release", secret, "--epsilon", "1", "--out", first]) == 0
+    capsys.readouterr()
+    assert main(["release", secret, "--epsilon", "1", "--out", second]) == 3
+    assert f"The part was released before, as {first!r} ({scumble.load(first).identity})" in capsys.readouterr().err

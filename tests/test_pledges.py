@@ -9,7 +9,7 @@ import pytest
 
 import scumble
 from scumble import files
-from scumble.releasing.pledges import identity_of, left_release, pledge, require_free
+from scumble.releasing.pledges import became, identity_of, left_release, pledge, require_free
 
 NAME = ".scumble-0123456789ab-0123456789ab.ready"
 
@@ -21,7 +21,7 @@ def release() -> scumble.Release:
 def test_to_the_release_where_it_was_or_beside_the_secret(tmp_path: Path) -> None:
     for folder in ("out", "secrets"):
         (tmp_path / folder).mkdir()
-    said = pledge(str(tmp_path / "out" / NAME), {"epsilon": 1.0})
+    said = pledge(str(tmp_path / "out" / NAME), {"epsilon": 1.0}, "people.scumble")
     secret = str(tmp_path / "secrets" / "d.secret")
     assert left_release(said) is None and left_release(said, secret) is None, "nothing was given out"
     require_free(said)
@@ -40,8 +40,19 @@ def test_to_the_release_where_it_was_or_beside_the_secret(tmp_path: Path) -> Non
     assert left_release(said) is None
 
 
+def test_a_note_names_the_file_of_its_release_while_it_is_there(tmp_path: Path) -> None:
+    made, out = release(), tmp_path / "people.scumble"
+    note = {"released": made.identity, **pledge(str(tmp_path / NAME), {}, str(out))}
+    assert became(note) == repr(made.identity), "not yet written, or gone"
+    made.save(out)
+    assert became(note) == f"{str(out)!r} ({made.identity})"
+    assert became({"released": "abc", "pledge": note["pledge"]}) == "'abc'", "another release has that name now"
+    for odd in ({}, {"pledge": None}, {"pledge": {"out": 5}}, {"pledge": {"out": str(tmp_path)}}):
+        assert became({"released": "abc", **odd}) == "'abc'"
+
+
 def test_a_folder_that_is_not_there_may_hold_the_release(tmp_path: Path) -> None:
-    said = pledge(str(tmp_path / "unmounted" / NAME), {})
+    said = pledge(str(tmp_path / "unmounted" / NAME), {}, "people.scumble")
     for ask in (left_release, require_free):
         with pytest.raises(scumble.BudgetError, match=r"'.*unmounted', which is not there now"):
             ask(said)

@@ -467,9 +467,9 @@ def test_an_unreadable_cell_of_a_table_has_a_line_and_a_hint_for_the_schema_file
         "scumble: people.csv, line 3: 1,234 cells are missing, unreadable, not finite or none of the schema's words: "
         "1,234 in column 'age', in a batch of 1,235 rows (do not publish this). Hint: in 'age' "
         "cells are missing or not a number (1234.5, $1,234.50 and 12 % are read; 12 kg and USD 12 are not, and a "
-        "dash does not mean missing): correct them, declare the column with missing = true in the schema file "
-        "(missing=True; a category also with other = true), or leave such rows out with --invalid drop "
-        "(invalid='drop'); --decimal , (decimal=',') reads 1.234,50 in a CSV file."
+        "dash does not mean missing): correct them, declare 'age' with missing = true (missing=True) in the schema "
+        "file, or leave such rows out with --invalid drop (invalid='drop'); --decimal , (decimal=',') reads 1.234,50 "
+        "in a CSV file."
     )
     (folder / "people.csv").write_text("seen,age\n1.5.2009,41\n2.5.2009,41\n")
     assert build() == BAD_DATA

@@ -413,6 +413,21 @@ def test_a_mean_beyond_what_is_possible_is_drawn_to_the_models_and_not_below_wha
         assert mean["value"] == pytest.approx(min(max(model, cut.low), cut.high) if told == "model" else implied)
 
 
+def test_of_a_group_that_is_told_as_none_no_mean_and_no_share_is_known(visit: Callable[..., Any], whole: Shown) -> None:
+    """As in Python; here the number of records is made to be one that is."""
+    found = whole.open(visit).evaluate(
+        """() => [0.49, 0.5].map((value) => {
+          const { table } = scumble;
+          table.answers.counted = () => ({ value, low: 0, high: 9, error: 3, unseen: 0 });
+          const bins = (j) => [[j, table.columns[j].bins(3, { grouped: true })]];
+          const shares = table.cross(...bins(3), ...bins(4), new Map(), true).flat();
+          const means = [0, 1].map((j) => table.mean(j, new Map()));
+          return [...means, ...shares].map(({ value }) => Number.isNaN(value));
+        })"""
+    )
+    assert len(found[0]) > 4 and all(found[0]) and not any(found[1])
+
+
 def test_two_columns_together(visit: Callable[..., Any], whole: Shown) -> None:
     page = whole.open(visit)
     page.get_by_role("combobox", name="Rows").select_option(label="town")

@@ -370,10 +370,11 @@ def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered() -> None:
             "seen": scumble.Date(edges=["2024-01-15", *edges[1:]]),
             "one": scumble.Number(0, 1, cells=1, zeros=True, missing=True),
             "tiny": scumble.Number(edges=[0, 1e-310, 1e300]),
+            "year": scumble.Number(edges=[1867, 1905, 1944, 2020], whole=True),
             "vast": scumble.Number(edges=[-1e300, 1e16, 1e300]),
         }
     )
-    row = [5.0, 0.5, 99, 500, 3.0, "2015-05-05", "2024-02-29", None, 1.0, 2.0]
+    row = [5.0, 0.5, 99, 500, 3.0, "2015-05-05", "2024-02-29", None, 1.0, 1910, 2.0]
     release = exactly(pd.DataFrame([dict(zip(schema, row, strict=True))] * 3), schema)
     hints = {}
     for name in schema:
@@ -388,6 +389,11 @@ def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered() -> None:
     assert hints["Card Number"] == 'floor("Card Number" / 156250000000000) * 156250000000000'
     assert hints["case"] == 'floor("case" / 0.03125) * 0.03125'
     assert hints["gain"].startswith("CASE WHEN gain < 31.6227766")
+    assert "THEN '31.62 to below 1000'" in hints["gain"], "each group is called by both of its ends"
+    assert hints["year"] == (
+        "CASE WHEN year < 1905 THEN 'below 1905' WHEN year < 1944 THEN '1905 to 1943' "
+        "WHEN year >= 1944 THEN '1944 and above' END"
+    )
     assert hints["vast"] == "vast < 1e+16"
     assert hints["one"] == "one > 0"
     single = exactly(pd.DataFrame({"x": [0.5]}), scumble.Schema(x=scumble.Number(1, 2, cells=1)))

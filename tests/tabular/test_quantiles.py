@@ -29,6 +29,9 @@ class Told:
         self.total, self.shares = Estimate(100.0, 0.0), shares
         self.model = SimpleNamespace(table=lambda columns, asked: shares)
 
+    def nobody(self, asked: Any, place: int, known: np.ndarray, confidence: float) -> bool:
+        return bool(self._counts @ known < 0.5)
+
     def sum(self, asked: Any, place: int, weights: np.ndarray) -> Weighed:
         value = float(weights @ self._counts)
         return Weighed(value, self._error**2, Estimate(value, self._own**2))
@@ -65,6 +68,7 @@ def test_whoever_may_be_meant_beside_those_who_surely_are_widens_it() -> None:
 
 def test_where_nobody_seems_to_be_there_is_no_quantile() -> None:
     told = Told(np.zeros(10), 1.0)
-    told.model = SimpleNamespace(table=lambda columns, asked: np.zeros(10))
-    value, low, high = found(told, 0.5)
-    assert math.isnan(value) and (low, high) == (0.0, 10.0)
+    for shares in (np.zeros(10), np.eye(10)[9]):  # by the model, or by the counts alone
+        told.model = SimpleNamespace(table=lambda columns, asked, shares=shares: shares)
+        value, low, high = found(told, 0.5)
+        assert math.isnan(value) and (low, high) == (0.0, 10.0)

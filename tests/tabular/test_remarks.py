@@ -140,7 +140,9 @@ def minutes() -> Any:
         ("minutes between 90 and 99", None),
         ("minutes < 95", None),
         ("seasons == 3", None),
-        ("price > 0", None),
+        ("price > 15", None),
+        ("price >= 20", None),
+        ("price < 100", None),
     ],
 )
 def test_a_question_for_a_single_number_of_a_cell_is_remarked_on(minutes: Any, where: str, cell: str | None) -> None:
@@ -148,9 +150,16 @@ def test_a_question_for_a_single_number_of_a_cell_is_remarked_on(minutes: Any, w
     assert told == ([] if cell is None else [CELL.format(cell)])
 
 
-def test_a_price_of_nothing_is_one_of_a_cell_of_prices(minutes: Any) -> None:
-    (told,) = minutes.count("price == 0").remarks
-    assert told.startswith("The question cuts cells of 'price', such as [0, 10): ")
+@pytest.mark.parametrize(
+    ("where", "cell"),
+    [("== 0", "[0, 10)"), ("> 0", "[0, 10)"), ("!= 0", "[0, 10)"), ("<= 20", "[20, 30)"), ("> 80", "[80, 90)")],
+)
+def test_a_range_that_cuts_a_single_price_off_a_cell_is_remarked_on(minutes: Any, where: str, cell: str) -> None:
+    """All of the cell is meant, or nothing, by evenness; and in truth many may have the very price."""
+    found = minutes.count(f"price {where}")
+    (told,) = found.remarks
+    assert told.startswith(f"The question cuts cells of 'price', such as {cell}: ")
+    assert found.high - found.low > 100
 
 
 @pytest.mark.parametrize("where", ["seasons == 2.5", "seasons in (2.5, 3)", "minutes > 10 and seasons != 2.5"])

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import scumble
-from scumble.schema import Category, Number, Schema
+from scumble.schema import Boolean, Category, Date, Number, Schema
 from scumble.tabular.answers import Answers, Weighed
 from scumble.tabular.questions import mean_by_median
 from scumble.views.estimates import Estimate
@@ -83,3 +83,68 @@ def test_a_mean_beyond_what_is_possible_is_drawn_to_the_models(
     _, implied = mean_by_median(table, np.arange(1997.0, 2017.0))
     assert (1997 + model) / 2 + 1 < implied, "nor is it below what the median implies"
     assert told(1997.0).value == pytest.approx(implied, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "where", "ends"),
+    [
+        (1910, 2000, "town == 'Ulm'", (0.0, np.inf)),
+        (-2000, -1910, "town == 'Ulm'", (-np.inf, 0.0)),
+        (-2000, 2000, "x >= 5", (0.0, np.inf)),
+        (-2000, 2000, "town == 'Ulm'", (-np.inf, np.inf)),
+    ],
+)
+def test_the_ends_of_a_sum_are_possible(
+    low: int, high: int, where: str, ends: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mean of less than 1910 for each of 39 records, and perhaps none: 39 times 1910 less would be below nought."""
+    schema = Schema(x=Number(low, high, whole=True, cells=10), town=Category(["Ulm"], other=False, missing=False))
+    table = {"x": np.linspace(low, high, 500).astype(int), "town": ["Ulm"] * 500}
+    release = scumble.TableSketch(schema).update(table).release(epsilon=9.0)
+    value, variance = 55_000.0 if high > 0 else -55_000.0, 1e10 if low * high < 0 else 1e8
+    monkeypatch.setattr(Answers, "counted", lambda *_: scumble.Estimate(39.0, 0.0, 300.0, 30.0))
+    monkeypatch.setattr(Answers, "sum", lambda *_: Weighed(value, variance, Estimate(value, variance)))
+    found = release.sum("x", where)
+    assert ends[0] <= found.low <= found.value <= found.high <= ends[1]
+    assert (found.low == 0.0) == (ends[0] == 0.0) and (found.high == 0.0) == (ends[1] == 0.0)
+    assert found.high - found.low > 1e5
+
+
+def test_of_groups_that_are_told_as_none_nothing_else_is_known() -> None:
+    """Means, medians and shares, in Python and in SQL; of those without a value, too."""
+    words = [f"nobody's {k}" for k in range(40)]
+    schema = Schema(
+        town=Category(["Ulm", "Bonn", *words], other=False, missing=False),
+        x=Number(0, 100, missing=True),
+        seen=Date("2024-01-01", "2024-12-31", cells="month"),
+        smoker=Boolean(),
+    )
+    n = 3000
+    town = np.array(["Ulm", "Bonn"])[np.arange(n) % 2]
+    table = {
+        "town": town,
+        "x": np.where(town == "Ulm", np.arange(n) % 100, np.nan),
+        "seen": np.datetime64("2024-01-01") + np.arange(n) % 366,
+        "smoker": np.arange(n) % 3 == 0,
+    }
+    release = scumble.TableSketch(schema).update(table).release(epsilon=3.0)
+    none = (release.count(by="town")["value"] < 0.5).to_numpy()
+    assert none.sum() >= 1 and not none[:2].any()  # none of 40 words below one half: once in 10⁹ times or less
+    valued = release.count("x is not missing", by="town")["value"].to_numpy() >= 0.5
+    known = {
+        "x": ~none & valued,
+        "seen": ~none,
+        "smoker": ~none,
+    }
+    for name in ("x", "smoker"):
+        assert (known[name] | release.mean(name, by="town")["value"].isna()).all()
+    for name in ("x", "seen"):
+        assert (known[name] == release.quantile(name, 0.5, by="town")["value"].notna()).all()
+    asked = "avg(x) as m, median(x) as q, median(seen) as d, avg(case when smoker then 1 else 0 end) as s"
+    told = (
+        scumble.sql(f"select town, {asked} from t group by town", t=release)
+        .set_index("town")
+        .loc[list(schema["town"].levels)]
+    )
+    for name, of in (("m", "x"), ("q", "x"), ("d", "seen"), ("s", "smoker")):
+        assert told[name].isna()[~known[of]].all() and told[name].notna()[:1].all()

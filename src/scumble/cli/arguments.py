@@ -345,7 +345,10 @@ def promised(args: argparse.Namespace, why: str) -> dict[str, Any]:
     if not given:
         raise ParameterError(f"Give --epsilon: {why}.")
     if len(given) > 1:
-        raise ParameterError(f"Give the budget in one currency, not in --{' and --'.join(given)}.")
+        raise ParameterError(
+            f"Give the budget in one currency, not in --{' and --'.join(given)}. Hint: --epsilon (with --delta), --rho "
+            "(zero-concentrated) or --mu (Gaussian differential privacy); leave out the others."
+        )
     money = {given[0]: currencies[given[0]], "delta": args.delta}
     return {**money, "neighbors": args.neighbors, "records_per_person": per_person(args)}
 

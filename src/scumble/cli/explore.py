@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-browser", action="store_true", help="serve the page, and open no browser")
     parser.add_argument("--api", action="store_true", help="serve programs: open no browser; /openapi.json says how")
     group = parser.add_argument_group("what to draw (left out: bounds, or where a search finds the records)")
-    group.add_argument("--range", type=shared.ranges, metavar="A=0:100", help="of numbers")
+    group.add_argument("--range", dest="ranges", type=shared.ranges, metavar="A=0:100", help="of numbers")
     group.add_argument("--values", type=shared.choices, metavar="B=bus|car", help="of categories, to choose from")
     group.add_argument("--units", type=shared.values, metavar="A=years", help="for the axes")
     group.add_argument("--title", help="above the page (default: the file's name)")
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
         opened(args.release) if args.other is None else side_by_side(args.release, args.other),
         args.title
         or " and ".join(os.path.basename(os.path.normpath(one)) for one in (args.release, args.other) if one),
-        ranges=args.range,
+        ranges=args.ranges,
         values=args.values,
         units=units,
     )

@@ -102,7 +102,7 @@ class Handover:
     @property
     def pledge(self) -> dict[str, Any]:
         """What the secret file says from now on."""
-        return {} if self._release is None else pledge(self._release.draft, self._asked)
+        return {} if self._release is None else pledge(self._release.draft, self._asked, self.out)
 
     def make(
         self,

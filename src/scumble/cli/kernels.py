@@ -28,7 +28,10 @@ def kernel_from(args: argparse.Namespace, columns: list[str]) -> Kernel:
     if rest:
         factors.append(_one(args, rest if categories or tokens else None))
     elif args.bandwidth is not None or args.scale is not None:
-        raise ParameterError("--bandwidth and --scale are for columns of numbers, and there are none.")
+        raise ParameterError(
+            "--bandwidth and --scale are for columns of numbers, and there are none. Hint: leave them out, or name a "
+            "column of numbers in --columns, too."
+        )
     if categories:
         factors.append(HammingKernel(columns=categories if rest or tokens else None))
     if tokens:

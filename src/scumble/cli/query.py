@@ -65,6 +65,8 @@ def _run(args: argparse.Namespace) -> None:
         if args.out == "-" and not args.json:
             for name, release in releases:
                 print(_sentence(point, name, release, args.confidence))
+            if told := _perhaps_misspelt(point, [release for _, release in releases], args.confidence):
+                say(args, told)
             return
     from scumble.cli.records import with_columns  # one point, above, needs nothing of this
 
@@ -220,6 +222,19 @@ def _remarks(points: Any, release: Any) -> list[list[str]]:
                 f"{shown(high, kind, 12)}. Records from there were counted at the edge: the interval allows for it."
             )
     return found
+
+
+def _perhaps_misspelt(point: Any, releases: list[Any], confidence: float) -> str:
+    """What to know where perhaps nobody is near a point that has words: a release of densities does not list them."""
+    from scumble.tables.roles import roles_of
+
+    roles = roles_of(releases[0].kernel, releases[0].columns)
+    names = [repr(name) for name, role in roles.items() if role in ("category", "tokens")]
+    if not names or any(release.interval(point, confidence)[0][0] > 0 for release in releases):
+        return ""
+    return (
+        f"A release of densities does not list the words of {', '.join(names)}: nobody is near a misspelt one, either."
+    )
 
 
 def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:

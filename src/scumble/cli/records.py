@@ -19,7 +19,7 @@ from scumble.errors import UNPUBLISHED, DataError
 from scumble.machine.later import pa, pc
 from scumble.schema import Schema
 from scumble.sources import Source, open_source
-from scumble.sources.causes import BEYOND, Causes, Found, without_level, without_value
+from scumble.sources.causes import BEYOND, Causes, Found, declared_otherwise, without_level, without_value
 from scumble.sources.source import Piece
 from scumble.sources.text import not_text, spelt, usual_beside, with_questions, without_marks
 from scumble.tables.cells import chosen
@@ -197,11 +197,13 @@ class _Stopped:
 
     def __init__(self, source: Source) -> None:
         self._source, self._cells, self._place = source, dict[str, int](), ""
+        self._causes: dict[tuple[str, str], None] = {}
 
     def look_at(self, found: Found, position: Any, rows: int) -> None:
         bad = {key: mask for key, mask in found.items() if key[0] != BEYOND}  # what a schema leaves out is no error
         if bad and not self._place:
             self._place = self._source.place(position, rows, min(int(np.argmax(mask)) for mask in bad.values()))
+        self._causes |= dict.fromkeys(bad)
         for (_, name), mask in bad.items():
             self._cells[name] = self._cells.get(name, 0) + int(np.count_nonzero(mask))
 
@@ -215,8 +217,8 @@ class _Stopped:
         hint = "correct them, or leave such rows out with --invalid drop"
         if schema is None:
             hint += "; or say what columns hold by --schema, where missing = true counts them"
-        elif self._cells.keys() - {target}:
-            hint += "; or declare the column with missing = true in the schema, a category also with other = true"
+        elif causes := [cause for cause in self._causes if cause[1] != target]:
+            hint += f"; or {declared_otherwise(causes)} in the schema"
         raise DataError(
             f"{self._place}: {'a cell is' if total == 1 else 'cells are'} {what}: {told} {UNPUBLISHED}. Hint: {hint}."
         )

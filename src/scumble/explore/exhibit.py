@@ -74,7 +74,10 @@ class Exhibit:
         self._given = ranges_by(kinds, self._given[0]), *self._given[1:]
         for name, (low, high) in self._given[0].items():
             if not (np.isfinite([low, high]).all() and low < high):
-                raise parameter(f"ranges[{name!r}]", "finite, with its low end below its high end", f"{low} to {high}")
+                raise ParameterError(
+                    f"`ranges` of {name!r} must be finite, with the low end below the high end, got {low:.12g} to "
+                    f"{high:.12g}. Hint: {name}=LOW:HIGH ({{{name!r}: (low, high)}}), what to draw of it."
+                )
 
     @property
     def _one(self) -> Release:

@@ -252,7 +252,8 @@ class Kernel(ABC):
         mine = [names[i] for i in which]
         unknown = [name for name in scale if name not in mine]
         if unknown:
-            raise parameter("scale", f"given for the kernel's columns {mine}", ", ".join(unknown))
+            hint = f"leave out {unknown[0]!r}, or name it among the columns, --columns (columns=), too."
+            raise parameter("scale", f"given for the kernel's columns {mine}", ", ".join(unknown), hint)
         return np.array([scale.get(name, 1.0) for name in mine])
 
     def _inverse_scale(self, names: Sequence[str] | None, which: Sequence[int]) -> np.ndarray:
@@ -300,6 +301,10 @@ class Kernel(ABC):
         return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in values.items())})"
 
 
+SCALE = "numbers of the column are divided by it, so that 10 makes 10 years as far apart as 1 of another column."
+"""What a scale is."""
+
+
 def bandwidth_of(value: Any) -> float:
     """A bandwidth, or an error that says what it is."""
     return positive("bandwidth", value, "the distance at which two records are no longer near, such as 1.")
@@ -325,7 +330,9 @@ def _checked_scale(scale: Scale) -> float | tuple[float, ...] | dict[str, float]
             try:
                 found[str(name)] = positive("scale", value)
             except ParameterError:  # its value may be a record's
-                raise ParameterError(f"`scale` of {str(name)[:100]!r} must be a positive, finite number.") from None
+                raise ParameterError(
+                    f"`scale` of {str(name)[:100]!r} must be a positive, finite number. Hint: {SCALE}"
+                ) from None
         return found
     try:
         if isinstance(scale, (Sequence, np.ndarray)) and not isinstance(scale, str):

@@ -18,6 +18,7 @@ from scumble.relational.aggregates import Aggregate, Share, aggregate_of, is_agg
 from scumble.relational.literals import is_value, number
 from scumble.relational.scope import Scope
 from scumble.relational.syntax import bare, exp, refused, shown
+from scumble.tabular.answers import NONE
 
 _SIGNS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 
@@ -139,6 +140,11 @@ def _quotient(_: int, a: Interval, b: Interval) -> Interval:
     return Interval(value, *_quotients(a, b))
 
 
+def _share(_: int, a: Interval, b: Interval) -> Interval:
+    value, *ends = (min(max(x, 0.0), 1.0) if x == x else x for x in _quotient(0, a, b))
+    return Interval(value if b.value >= NONE else math.nan, *ends)
+
+
 def _quotients(a: Interval, b: Interval) -> tuple[float, float]:
     """The least and the most of x / y; y is never zero itself."""
     if b.high <= 0 and b.low < 0:
@@ -186,7 +192,7 @@ _OPERATIONS: dict[str, Callable[..., Interval]] = {
     "-": lambda _, a, b: _sum(0, a, _negative(0, b)),
     "*": _product,
     "/": _quotient,
-    "share": lambda _, a, b: Interval(*(min(max(x, 0.0), 1.0) if x == x else x for x in _quotient(0, a, b))),
+    "share": _share,
     "negative": _negative,
     "abs": _abs,
     "nullif": _nullif,

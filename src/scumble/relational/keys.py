@@ -319,8 +319,20 @@ def _bearable(name: str, column: Number | Date) -> str:
     if len(edges) == 1:
         return f"{written} < {_plainly(edges[0])}"
     ends = edges if len(edges) < _FEW else [edges[len(edges) * k // _FEW] for k in range(1, _FEW)]
-    cases = " ".join(f"WHEN {written} < {_plainly(end)} THEN 'below {plain_number(end, 4)}'" for end in ends)
-    return f"CASE {cases} WHEN {written} >= {_plainly(ends[-1])} THEN '{plain_number(ends[-1], 4)} and above' END"
+    names = [f"below {_named(ends[0], column)}", *(_range(*two, column) for two in pairwise(ends))]
+    cases = " ".join(f"WHEN {written} < {_plainly(end)} THEN '{name}'" for end, name in zip(ends, names, strict=True))
+    return f"CASE {cases} WHEN {written} >= {_plainly(ends[-1])} THEN '{_named(ends[-1], column)} and above' END"
+
+
+def _range(low: float, high: float, column: Number) -> str:
+    """What a group of numbers from one edge to before another is called: 1905 to 1943."""
+    upto = _named(high - 1, column) if column.whole else f"below {_named(high, column)}"
+    return _named(low, column) if upto == _named(low, column) else f"{_named(low, column)} to {upto}"
+
+
+def _named(number: float, column: Number) -> str:
+    """A number in the name of a group: no commas, which years have none of, and no more digits than people read."""
+    return _plainly(number) if column.whole else plain_number(number, 4).replace(",", "")
 
 
 def _least_step(column: Number, edges: list[float]) -> str | None:

@@ -4,7 +4,7 @@ A secret part (or a build's checkpoint) goes through three states, each of them 
 
     counters              may be released
     counters + pledge     a run has claimed it, and will put the release into the draft that the pledge names
-    released              a note: which release it was, and where its draft was; the counters are gone
+    released              a note: which release it was, its draft and its file; the counters are gone
 
 A pledge whose draft is not a whole release is void: nothing was given out, and the counters are there. A pledge (or a
 note) whose draft is whole leads to the release. ``pledges.proof.md`` has the states one by one.
@@ -17,14 +17,25 @@ import re
 from typing import Any
 
 from scumble import files
-from scumble.errors import BudgetError, FileError
+from scumble.errors import BudgetError, FileError, ScumbleError
 
 _DRAFT = re.compile(r"\.scumble-[0-9a-f]{12}-[0-9a-f]{12}\.ready")
 
 
-def pledge(draft: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """Where the release will be whole before it takes its name, and what was asked for."""
-    return {"pledge": {"ready": os.path.abspath(draft), "asked": asked}}
+def pledge(draft: str, asked: dict[str, Any], out: str) -> dict[str, Any]:
+    """Where the release will be whole before it takes its name, that name, and what was asked for."""
+    return {"pledge": {"ready": os.path.abspath(draft), "out": os.path.abspath(out), "asked": asked}}
+
+
+def became(metadata: dict[str, Any]) -> str:
+    """Which release a note says that counters became, and the file that holds it, if it is still where it was."""
+    identity = metadata["released"]
+    try:
+        path = metadata["pledge"]["out"]
+        there = identity_of(files.read(path, expect=files.RELEASES)) == identity
+    except (KeyError, TypeError, ScumbleError):
+        there = False
+    return f"{path!r} ({identity})" if there else repr(identity)
 
 
 def left_release(metadata: dict[str, Any], secret: str | None = None) -> tuple[str, files.Container] | None:

@@ -22,7 +22,7 @@ from scumble.errors import BudgetError, CorruptFileError, MergeError, PrivacyErr
 from scumble.files import Container
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.sensitivity import Reach
-from scumble.releasing.pledges import require_free
+from scumble.releasing.pledges import became, require_free
 from scumble.releasing.spending import may_lack_records
 
 WORTH_A_THREAD = 1 << 17
@@ -321,7 +321,7 @@ def require_unreleased(container: Container) -> None:
     """Refuse a part that was released before, or is promised to a release."""
     if "released" in container.metadata:
         raise BudgetError(
-            f"The part was released before, as {container.metadata['released']!r}, and its counters are gone. "
+            f"The part was released before, as {became(container.metadata)}, and its counters are gone. "
             "A sketch can be released only once. Hint: query the release you have; that is free."
         )
     require_free(container.metadata)

@@ -65,7 +65,8 @@ class Category(Column):
     refuses: ClassVar[str] = "no word (text, numbers, booleans, dates and times are; a list or a dictionary is not)"
     ordered: ClassVar[bool] = False
 
-    values: tuple[str | int | float | bool, ...] = field(compare=False)  # 1 == True, and they are two words
+    values: tuple[str | int | float | bool, ...] = field(default=BLANK, compare=False)  # type: ignore[arg-type]
+    # Not compared: 1 == True, and they are two words.
     _: KW_ONLY
     other: bool = True
     missing: bool = True

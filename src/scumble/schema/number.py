@@ -159,7 +159,7 @@ class Number(Column):
         if not self.whole:
             return float(found)
         if found != int(found) or abs(found) > MOST_WHOLE:
-            hint = "round it, or leave out `whole`: numbers of this column may then have fractions."
+            hint = "round it; or, without whole = true (whole=True), numbers of this column may have fractions."
             raise parameter(name, "a whole number below 2^53", given, hint)
         return int(found)
 

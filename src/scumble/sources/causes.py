@@ -7,7 +7,7 @@ cannot be counted. The numbers go to the curator's terminal, and into nothing th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,17 @@ def without_level(batch: pa.RecordBatch, schema: Schema) -> Found:
         found |= {(cause, name): mask for cause, mask in ((BEYOND, beyond), (NO_WORD, no_word)) if mask.any()}
         found |= without_value(batch, name, (codes < 0) & ~beyond & ~no_word)
     return found
+
+
+def declared_otherwise(found: Iterable[tuple[str, str]]) -> str:
+    """What a schema can say of columns, so that cells of these causes count.
+
+    >>> declared_otherwise([(NO_CELL, "age"), (NO_WORD, "town")])
+    "declare 'age' with missing = true (missing=True), 'town' with other = true (other=True)"
+    """
+    settings = ((name, "other" if cause == NO_WORD else "missing") for cause, name in found)
+    told = [f"{name!r} with {setting} = true ({setting}=True)" for name, setting in dict.fromkeys(settings)]
+    return f"declare {', '.join(told[:10])}"
 
 
 class Causes:

@@ -24,7 +24,7 @@ from scumble.errors import BudgetError, CorruptFileError, DataError, ParameterEr
 from scumble.loading import sketch_in
 from scumble.machine import places
 from scumble.machine.owned import Owned
-from scumble.releasing.pledges import require_free
+from scumble.releasing.pledges import became, require_free
 from scumble.sources.source import Position
 from scumble.sources.tally import Tally
 
@@ -89,7 +89,7 @@ class Checkpoint:
             require_free(data)
             if "released" in data:
                 raise BudgetError(
-                    f"The counters of {self.path!r} were released before, as {data['released']!r}, and are gone. "
+                    f"The counters of {self.path!r} were released before, as {became(data)}, and are gone. "
                     "Hint: delete the file to start anew."
                 )
             sketches = []

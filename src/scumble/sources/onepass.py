@@ -14,7 +14,7 @@ from scumble.machine.interrupts import PatientInterrupts
 from scumble.machine.later import pa
 from scumble.schema.kinds import read_as, undeclared, unread
 from scumble.schema.spelling import numbers_read, others
-from scumble.sources.causes import BAD_CELL, BEYOND, bad_cells, kinds_of, too_large
+from scumble.sources.causes import BAD_CELL, BEYOND, NO_WORD, bad_cells, declared_otherwise, kinds_of, too_large
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.crew import Crew
 from scumble.sources.source import Piece, Source, row_bits
@@ -172,10 +172,12 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
         batch = batch.drop_columns([tally.label])
     spec = tally.sketches[0].spec
     bad: dict[str, np.ndarray] = {}
+    causes: list[tuple[str, str]] = []
     said: dict[str, np.ndarray] = {}  # those that hold something
     with contextlib.suppress(ScumbleError):
         for (cause, name), mask in bad_cells(batch, spec).items():
             if cause != BEYOND:  # what a schema leaves out by itself is no error
+                causes.append((cause, name))
                 bad[name] = bad.get(name, False) | mask
                 said |= {name: mask} if cause == BAD_CELL else {}
     if not bad:
@@ -189,15 +191,14 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     whole = [name for name, mask in bad.items() if name in said and mask.all() and len(mask) > 1]
     if isinstance(spec, TableSpec):
         what = "missing, unreadable, not finite or none of the schema's words"
-        hint = (
-            "correct them, declare the column with missing = true in the schema file (missing=True; a category also "
-            f"with other = true), or {drop}"
-        )
+        hint = f"correct them, {declared_otherwise(causes)} in the schema file, or {drop}"
         refused = [name for name in (*whole, *said) if spec.schema[name].refused()]
         if refused:
             column, each = spec.schema[refused[0]], "each cell is" if refused[0] in whole else "cells are"
             why, reads = column.refused(source.decimal), others(column.kind, source.decimal)
             hint = f"in {refused[0]!r} {each} missing or {why}: {hint}{reads}"
+        elif strange := [name for cause, name in causes if cause == NO_WORD]:
+            hint = f"in {strange[0]!r} cells hold none of its words (capitals and blanks at the ends count): {hint}"
     elif large := too_large(batch, spec, said):
         what = f"missing, not a number or beyond {min(large.values()):.3g} in size"
         beside = f"with this bandwidth and scale: give larger ones, or {hint}" if min(large.values()) < 1e100 else hint

@@ -23,9 +23,9 @@ BELOW_A_TITLE = (
 """What is said of text whose header may be none."""
 
 NO_HEADER = (
-    "so it is not shown. Hint: if it is the names, of which each column needs its own, ask for them as they stand "
-    "there, by --columns (columns=) or in the schema. If it is a record, write the names above it: a file must begin "
-    "with a line of column names, such as name,age,town."
+    "so it is not shown. Hint: if it is the names, of which each column needs its own, write there those that are "
+    "asked for or, where you choose them, ask for them as they stand there. If it is a record, write the names above "
+    "it: a file must begin with a line of column names, such as name,age,town."
 )
 """What is said of text that may have no header, after the reason."""
 

@@ -33,8 +33,8 @@ def no_pairs_below(records: int) -> str:
     digits = max(0, len(str(records)) - 2)
     about = -(-records // 10**digits) * 10**digits
     return (
-        f"The number of records is a guess: below about {about:,} no pair would be measured. Hint: give --n (n=), if "
-        "it is public."
+        f"With fewer than about {about:,} records no pair would be measured. Hint: if they may be so few, a larger ε "
+        "or fewer columns."
     )
 
 

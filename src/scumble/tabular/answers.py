@@ -36,6 +36,8 @@ SOME = 64
 """Levels that stand for all of a column."""
 BEYOND = 0.25
 """The part of an interval's error that bounds on counts may have."""
+NONE = 0.5
+"""A number of records below it is told as 0."""
 FAR = 1.5
 """How far the model's mean of a line may be from the exact law's, in its standard deviations."""
 
@@ -169,6 +171,12 @@ class Answers:
         usual = deviations(confidence) * math.sqrt(found.variance)
         above = max(self.above(asked, error / 2, found.value) - usual, 0.0)
         return interval(found.value, found.variance, confidence, least, most, above=above)
+
+    def nobody(self, asked: Condition, column: int, known: npt.NDArray[np.bool_], confidence: float) -> bool:
+        """Whether the number of records that meet a condition is told as 0, or of those at the levels of a column that
+        are `known`: then nothing of their values is."""
+        some = [asked] if known.all() else [asked, narrowed(asked, column, known.astype(float))]
+        return any(self.counted(one, confidence).value < NONE for one in some)
 
     def above(self, asked: Condition, chance: float, answer: float) -> float:
         """How far above its answer a count may be, but for a chance, as words may have their own places."""

@@ -19,7 +19,17 @@ from scumble.tabular import rows
 from scumble.tabular.answers import Answers, over
 from scumble.tabular.apart import not_counted_together
 from scumble.tabular.drawing import batches, perhaps_nobody
-from scumble.tabular.estimate import Estimate, at_least, drawn, interval, of_records, part_of, reaching, widened
+from scumble.tabular.estimate import (
+    Estimate,
+    at_least,
+    drawn,
+    interval,
+    of_records,
+    part_of,
+    possible,
+    reaching,
+    widened,
+)
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.frames import Framing, frame
 from scumble.tabular.heaps import heaps, remark, shares_at_bounds
@@ -108,6 +118,7 @@ class Asking(Framing):
         below the noise: it reaches over what the column's own cells tell, too. The parameters are those of `count`.
         """
         place, values = self._valued(column, "sum")
+        ends_of_cells = extremes_of(self.schema[column])
         numbers = isinstance(self.schema[column], Number)
 
         def total(asked: Question) -> Estimate:
@@ -116,7 +127,8 @@ class Asking(Framing):
             least, most = sums_between(few, many, lowest, highest)
             middle = float(table @ np.nan_to_num(values))
             cells = {"below": records * (middle - least), "above": records * (most - middle)}
-            sign = {"least": 0.0 if lowest.min() >= 0 else -math.inf, "most": 0.0 if highest.max() <= 0 else math.inf}
+            smallest, largest = asked.ends(place, *ends_of_cells)
+            sign = {"least": 0.0 if smallest >= 0 else -math.inf, "most": 0.0 if largest <= 0 else math.inf}
             sides = [self._answers.sum(side, place, values) for side in (asked.sure, asked.maybe) if asked.cuts]
             found = found.least_sure(sides)
             answer = drawn(over(found, confidence, **sign, **cells), found.impossible(**sign), records * middle)
@@ -125,6 +137,7 @@ class Asking(Framing):
             answer = of_records(
                 answer, self._answers.counted(asked.even, confidence), float(lowest.min()), float(highest.max())
             )
+            answer = possible(answer, **sign)
             if not (numbers and table.sum() > 0):
                 return answer
             all_of = records * table.sum()
@@ -141,8 +154,9 @@ class Asking(Framing):
         Values are taken to lie evenly within their cells, and the interval allows for all of them lying elsewhere:
         it is as wide as cells are, and no wider where each number has a cell of its own. A few large values may hide
         below the noise: it reaches over what the column's own cells tell, too. The parameters are those of `count`.
-        Where nobody seems to meet the condition the mean is NaN, and the interval all that is possible. As far as noise
-        takes the mean beyond that, the model's mean is told in its place.
+        Where the number of records that meet the condition, or of those with a value, is told as 0, the mean is NaN,
+        and the interval all that is possible. As far as noise takes the mean beyond that, the model's mean is told in
+        its place.
         """
         place, values = self._valued(column, "mean")
         ends_of_cells = extremes_of(self.schema[column])
@@ -151,7 +165,7 @@ class Asking(Framing):
         def mean(asked: Question) -> Estimate:
             least, most = asked.ends(place, *ends_of_cells)
             found = self._answers.mean(asked.even, place, values)
-            if math.isnan(found.value):
+            if math.isnan(found.value) or self._answers.nobody(asked.even, place, np.isfinite(values), confidence):
                 return Estimate(math.nan, least, most, math.inf)
             table, few, many, lowest, highest = self._bounds(asked, place, column)
             low, high = means_between(few, many, lowest, highest)
@@ -175,7 +189,8 @@ class Asking(Framing):
     ) -> Any:
         """The value below which a share `q` of the records lies: of numbers as they are, of dates in their own terms.
 
-        Where in its cell a value lies is not known, so that intervals are made of whole cells.
+        Where in its cell a value lies is not known, so that intervals are made of whole cells. Where the number of
+        records is told as 0 there is none, NaN or, of dates, NaT, as of means.
 
         Parameters
         ----------

@@ -119,6 +119,16 @@ def part_of(found: Estimate, all_of: Estimate) -> Estimate:
     return Estimate(share, max(share - below, 0.0), min(share + above, 1.0), error)
 
 
+def possible(found: Estimate, least: float, most: float) -> Estimate:
+    """An estimate, all of it cut to what is possible.
+
+    >>> print(possible(Estimate(55.0, -19.0, 165.0, 45.0), 0.0, math.inf))
+    55 (0 to 165)
+    """
+    value, low, high = (min(max(one, least), most) for one in (found.value, found.low, found.high))
+    return replace(found, value=value, low=low, high=high)
+
+
 def of_records(found: Estimate, records: Estimate, least: float, most: float) -> Estimate:
     """A sum's estimate, no surer than the number of the records that have it, each with so much between two bounds.
 

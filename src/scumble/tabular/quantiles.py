@@ -34,12 +34,13 @@ def quantile(
 ) -> Estimate:
     """The value below which a share `q` of the records that meet a condition lies, of an ordered column.
 
-    Where none is expected there is no value, NaN or, of dates, NaT, and the interval is the whole line. `between`: for
-    each level the shares of the records that surely meet the condition, and that may.
+    Where the number of records is told as 0 there is no value, NaN or, of dates, NaT, and the interval is the whole
+    line. `between`: for each level the shares of the records that surely meet the condition, and that may.
     """
     cuts = column.cuts
     shares = np.maximum(answers.model.table([place], asked.even)[: cuts.size], 0.0)
-    if not shares.sum() > 0:
+    known = np.arange(column.size) < cuts.size
+    if not shares.sum() > 0 or answers.nobody(asked.even, place, known, confidence):
         low, high = _at(column, [0, cuts.size - 1], [0.0, 1.0])
         return Estimate(NO_DATE if column.kind == "date" else math.nan, low, high, math.inf)
     few, many = (side[: cuts.size] for side in between)

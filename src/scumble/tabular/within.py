@@ -8,6 +8,8 @@ import numpy as np
 
 from scumble.schema import Condition, Date, Number, line
 
+NOTHING = 1e-9
+"""A share of a cell that is a single value's, but for rounding."""
 EVENLY = "within a cell records are taken to lie evenly, and the interval allows for all or none of them being meant."
 
 
@@ -15,7 +17,9 @@ def cut(asked: Condition) -> tuple[str, ...]:
     """A remark on each column whose cells a condition cuts so that it must be known.
 
     Of dates that is any cut: days of a week, weeks of a month. Of numbers it is one that asks for a single value, or
-    for all but one: ranges of numbers cut cells as a rule, and their intervals tell.
+    for all but one: ranges of numbers cut cells as a rule, and their intervals tell. But of fractions a range may cut
+    a single value off a cell, as ``x > 0`` does where a cell begins at zero: all or none of it would be meant by
+    evenness, and many records may have that very value.
 
     >>> from scumble.schema import Schema, condition
     >>> schema = Schema(seen=Date("2024-01-01", "2024-12-31", cells="week"), age=Number(0, 99, whole=True, cells=10))
@@ -25,6 +29,9 @@ def cut(asked: Condition) -> tuple[str, ...]:
     ()
     >>> cut(condition(schema, "age == 42"))[0][:65], cut(condition(schema, "age < 42"))
     ("The question cuts cells of 'age', such as 40 to 49: within a cell", ())
+    >>> priced = Schema(price=Number(edges=[0, 1, 10]))
+    >>> [[told[:51] for told in cut(condition(priced, f"price {asked}"))] for asked in ("> 0", ">= 1", "> 5")]
+    [["The question cuts cells of 'price', such as [0, 1):"], [], []]
     """
     found = []
     for name in asked.partly:
@@ -37,13 +44,18 @@ def cut(asked: Condition) -> tuple[str, ...]:
 
 
 def _of_single_values(asked: Condition, name: str, column: Number) -> Iterator[int]:
-    """The cells of several values of which a condition asks for one, or for all but one."""
+    """The cells of several values of which a condition asks for one, or for all but one; of fractions, in each cell."""
     edges = column.cuts.edges
     for product in asked.parts:
         if name not in product:
             continue
-        spans = product[name].spans
-        but_one = () if column.cuts.real else line.without(spans, column.line)  # of reals, a range up to the bound
-        for first, end in (*spans, *but_one):
+        spans = line.common(product[name].spans, (column.line,))
+        if column.cuts.real:
+            last = edges[-1]
+            spans = tuple((first, last if end == last - 1 else end) for first, end in spans)  # up to the bound
+            share, partly = column.cuts.shares(spans)
+            yield from np.flatnonzero(partly & ((share < NOTHING) | (share > 1 - NOTHING))).tolist()
+            continue
+        for first, end in (*spans, *line.without(spans, column.line)):
             if end == first + 1 and not (first in edges and end in edges):
                 yield int(column.cuts.find(np.array([first]))[0])

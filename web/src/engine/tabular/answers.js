@@ -9,6 +9,7 @@ import { Column, Mixture, sum } from "../views/mixture.js";
 const DEVIATIONS = 1.959963984540054; // of a 95 % interval
 const ERROR = 0.05;
 const BEYOND = 0.25 * ERROR; // the part of it that bounds on counts may have
+const NONE = 0.5; // a number of records below it is told as 0
 const FAR = 1.5; // how far the model's mean of a line may be from the exact law's, in its standard deviations
 
 export class Answers {
@@ -47,6 +48,12 @@ export class Answers {
     return interval(found, ...this.allowed(product), [0, above]);
   }
 
+  // Whether the number of records that meet a product is told as 0, or of those at the known levels of a column.
+  nobody(product, j, known) {
+    const some = known.every(Boolean) ? [product] : [product, narrowed(product, j, known)];
+    return some.some((one) => this.counted(one).value < NONE);
+  }
+
   // How far above its answer a count may be, as words may have their own places.
   above(product) {
     const each = this.parts.map(({ reading }, number) => {
@@ -77,7 +84,8 @@ export class Answers {
     const records = this.count(narrowed(product, j, known)).value;
     const table = this.table(j, product).map((share, level) => share * known[level]);
     const all = sum(table);
-    if (!(records > 0 && all > 0)) return { own: null, value: NaN, variance: Infinity, records: Math.max(records, 0), unseen: 0 };
+    if (!(records > 0 && all > 0) || this.nobody(product, j, known))
+      return { own: null, value: NaN, variance: Infinity, records: Math.max(records, 0), unseen: 0 };
     const first = sum(table.map((share, level) => share * kept[level])) / all;
     const scale = kept.reduce((most, value, level) => Math.max(most, known[level] * Math.abs(value - first)), 0) || 1;
     const off = kept.map((value, level) => (known[level] * (value - first)) / scale);
