@@ -34,10 +34,10 @@ width; of Adult's measured cells 3,875 of 3,994, and 3,888, 6 % narrower, with e
 **What cells and model share.** The same noise is in both, and the closer the model follows the cells, the less the mean
 of the two is surer than either. Of errors of deviations s, t and correlation ρ the square of the distance is
 s² + t² − 2ρst. In the interaction all but ρ is known: s exactly, t by rehearsals, the distance by the view (`shared`).
-Where a view has few cells the model nearly is the view, and ρ is 0.9 and more. Answers are weighed as if it were a half;
-their variance is that of ρ, if it is more. Of cells of three made tables of words (four releases of each at ε = 1 and 3)
-2,947 of 3,104 intervals held, where 2,915 had when ρ was a half always, at 1.05 times the width; of counts and means
-within the words of a list that nothing was chosen on (16 releases at ε = 1 and 3) 1,087 of 1,152, and 1,060, at 1.13.
+Where a view has few cells the model nearly is the view, and ρ is 0.9 and more. Answers are weighed as if it were a
+half; their variance is that of ρ, if it is more. Of cells of three made tables of words (four releases of each at ε = 1
+and 3) 2,947 of 3,104 intervals held, where 2,915 had when ρ was a half always, at 1.05 times the width; of counts and
+means within words of the list in which it was found (16 releases at ε = 1 and 3) 1,087 of 1,152, and 1,060, at 1.13.
 
 **What was tried beside it, and left out.** A mixture for each cell, of a model that is off as usual and, in one cell of
 a hundred, by three deviations of the noise more, given the cell's own count. Fitted to each release, its chance was
