@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from tests.views.test_intervals import evidence, table
 
-from scumble.views.estimates import by_groups, cells_of
+from scumble.views.estimates import Estimate, by_groups, cells_of, combined, spread
 from scumble.views.evidence import Evidence, View
 from scumble.views.grouping import Column
 from scumble.views.interaction import interaction
 from scumble.views.intervals import Reading, law_inputs
-from scumble.views.misfit import Misfit, _inputs, misfit_of
+from scumble.views.misfit import Misfit, _inputs, misfit_of, shared
 from scumble.views.mixture import Condition, Mixture
 from scumble.views.smoothing import mean_square, mean_squares
 
@@ -47,7 +48,7 @@ def test_a_variance_is_the_mean_of_the_own_square_and_of_both_laws(reading: Read
     for law in ([-9.0, 0.0, 0.0, 0.0], [9.0, 0.0, 0.0, 0.0]):  # less and more than that of the whole table
         asked, cells = INSIDE[0], np.eye(3)[:1].T @ np.eye(3)[:1]
         known = reading.misfit((0, 1))
-        reading._misfits[0, 1] = Misfit(known.errors, known.noise, np.array(law))
+        reading._misfits[0, 1] = replace(known, law=np.array(law))
         square = mean_square(known.off(cells), reading._between(asked), len(reading.fits))
         own = 25.0**2 * np.exp(law[0])
         usual = np.exp(reading.usual_law @ law_inputs(reading.model.share(asked), 2))
@@ -82,7 +83,7 @@ def test_a_view_farther_from_the_model_than_in_rehearsals_tells_what_they_lost(s
 
 def test_a_law_knows_weights_by_their_ratios_alone() -> None:
     """Of a part of a group, the errors are that part of the group's."""
-    found = Misfit(np.zeros((2, 3, 4)), 100.0, np.array([0.3, 0.7, 0.1, 0.2]))
+    found = Misfit(np.zeros((2, 3, 4)), 100.0, np.array([0.3, 0.7, 0.1, 0.2]), 0.5)
     cells = np.outer([1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.5])
     assert found.smoothed(cells / 5, 8.0) == pytest.approx(found.smoothed(cells, 40.0) / 25)
     assert found.smoothed(-cells, 40.0) == found.smoothed(cells, 40.0)
@@ -153,3 +154,31 @@ def test_no_count_is_surer_than_the_columns_it_is_made_of() -> None:
         assert reading.count(asked).variance >= 0.9 * part**2 * alone.variance > 20
     weighed = reading.count([(1.0, {0: [0, 0, 0, 1], 1: [1, -1]})], alike=1e-9)
     assert weighed.variance < 20, "of what may be negative, the columns' own readings stand beside it (`Weighed`)"
+
+
+def test_the_more_noise_cells_and_model_share_the_less_their_mean_is_surer(reading: Reading) -> None:
+    """The answer stays; its variance is that of errors which are correlated by what the view tells, or by a half."""
+    asked, known = INSIDE[0], reading.misfit((0, 1))
+    own = reading._cells(asked)
+    model = Estimate(reading.modelled(asked), reading._of_cells(asked, reading.model.share(asked)))
+    found = {}
+    for told in (-1.0, 0.5, 0.8, 1.0):
+        reading._misfits[0, 1] = replace(known, shared=told)
+        found[told] = reading._both(model, asked, asked, signed=False)
+    reading._misfits[0, 1] = known
+    value, weight = combined(own, model, 0.5)
+    assert 0.1 < weight < 0.9 and [one.value for one in found.values()] == pytest.approx([value] * len(found))
+    for told, one in found.items():
+        assert one.variance == pytest.approx(spread(own, model, weight, max(told, 0.5)))
+
+
+def test_cells_and_model_share_what_their_distance_shows() -> None:
+    """Errors of a model that keeps a part of the noise, and has errors of its own.
+    Of 2,401 independent directions the estimate's deviation is below 0.03, and 0.2 is seven times as much."""
+    generator = np.random.default_rng(4)
+    noise, own = 10 * generator.normal(size=(50, 50)), 6 * generator.normal(size=(9, 50, 50))
+    view, off = View((0, 1), noise, 100.0), np.array([0.8 * 10 * generator.normal(size=(50, 50)) for _ in range(8)])
+    for part in (0.0, 0.8):
+        errors = part / 0.8 * off + own[1:]
+        told = part * 100 / (10 * math.hypot(10 * part, 6))
+        assert shared(view, (part * noise + own[0])[None], errors) == pytest.approx(told, abs=0.2)

@@ -110,7 +110,8 @@ def _view(view: View, reading: Reading, arrays: Arrays) -> dict[str, Any]:
     misfit = reading.misfit((one, two))
     steps, step = stepped(misfit)
     ties = [reading.tie(one, two), reading.tie(two, one)]
-    return known | {"errors": arrays.add(steps.ravel()), "step": step, "law": misfit.law.tolist(), "ties": ties}
+    told = {"step": step, "law": misfit.law.tolist(), "shared": misfit.shared, "ties": ties}
+    return known | told | {"errors": arrays.add(steps.ravel())}
 
 
 def stepped(misfit: Misfit) -> tuple[npt.NDArray[np.int64], float]:

@@ -85,7 +85,7 @@ SMALL = 0.003
 USUAL = 1.5
 """Standard deviations that noise does not exceed, as a rule."""
 SHARED_NOISE = 0.5
-"""Correlation of a view's error and the model's, as the same noise is in both."""
+"""Correlation of a view's error and the model's, at least, as the same noise is in both (`misfit`)."""
 
 
 class Reading:
@@ -361,7 +361,8 @@ class Reading:
             hidden = max(self.unseen.gaps(condition), self.unseen.hidden(condition, own.variance))
             modelled = replace(modelled, variance=max(modelled.variance, off, hidden))
         value, weight = combined(own, modelled, SHARED_NOISE)
-        variance = spread(own, modelled, weight, SHARED_NOISE)
+        one, two = spoken_of(told)
+        variance = spread(own, modelled, weight, max(self.misfit((one, two)).shared, SHARED_NOISE))
         least = max((1 - weight) ** 2 * off, self.unseen.drowned(condition, own.variance))
         return Estimate(value, max(variance, least))
 

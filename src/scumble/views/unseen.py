@@ -30,6 +30,11 @@ records for none. Cells are often missing because of what a word says (a bird ha
 φ is `MISSING` at least. On two made tables where it was so (ε = 0.3) 134 of 147 intervals of such counts held before,
 and 144 do, at 1.5 times the width.
 
+Of two lines φ was a fifth smaller once. Where no view has counted them together (13 tables, ε = 0.3, 1 and 3; counts,
+and means and quantiles of the one where the other lies in a range) 3,395 of 3,618 intervals hold, and 3,308 did, at
+1.11 times the width; without a table whose columns are all functions of each other 3,029 of 3,140, and 2,970. What is
+missed are lines that all but determine each other: an allowance for usual tables does not reach so far.
+
 Numbers that are mostly zero are like that, too, where zero has a cell of its own: rain and snow, gains and losses, what
 was billed and what was paid. That the one is not zero tells as a rule that the other is not, or that it is. So between
 zeros and other numbers of two columns any dependence is allowed for, and so it is between zeros of the one and missing
@@ -98,9 +103,9 @@ from scumble.views.mixture import Condition, Mixture, Product, at_level
 
 Floats = npt.NDArray[np.float64]
 
-UNKNOWN, UNKNOWN_LINES, MISSING, ANY = 0.18, 0.2, 0.2, 0.6
+UNKNOWN, UNKNOWN_LINES, MISSING, ANY = 0.18, 0.25, 0.2, 0.6
 WITHIN, POOLED = 0.05, 0.13
-LEFT_OUT, POWER, LEAST, LEAST_LINES = 0.075, 0.3, 0.07, 0.12
+LEFT_OUT, POWER, LEAST, LEAST_LINES = 0.075, 0.3, 0.07, 0.15
 CONDITIONS = 24
 """Random pairs of conditions for each measured pair of columns."""
 

@@ -9,9 +9,9 @@ import { seenAbove, unseenAbove } from "./ties.js";
 
 const SMALL = 0.003;
 const USUALLY = 1.5;
-const [UNKNOWN, UNKNOWN_LINES, MISSING, ANY] = [0.18, 0.2, 0.2, 0.6];
+const [UNKNOWN, UNKNOWN_LINES, MISSING, ANY] = [0.18, 0.25, 0.2, 0.6];
 const [WITHIN, POOLED] = [0.05, 0.13];
-const [LEAST, LEAST_LINES] = [0.07, 0.12];
+const [LEAST, LEAST_LINES] = [0.07, 0.15];
 const SHARED_NOISE = 0.5;
 
 export class Reading {
@@ -122,7 +122,8 @@ export class Reading {
     const hidden = () => Math.max(this.#missing(product, coefficient), this.#hidden(product, coefficient, own.variance));
     const model = signed ? { ...modelled, variance: Math.max(modelled.variance, off, hidden()) } : modelled;
     const { value, weight } = combined(own, model, SHARED_NOISE);
-    const both = spread(own, model, weight, SHARED_NOISE);
+    const [i, j] = [...told.keys()].sort((one, other) => one - other);
+    const both = spread(own, model, weight, Math.max(this.views.misfit(i, j).shared, SHARED_NOISE));
     const drowned = this.#drowned(product, coefficient, own.variance);
     return { value, variance: Math.max(both, (1 - weight) ** 2 * off, drowned), weight };
   }

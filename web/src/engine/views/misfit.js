@@ -6,9 +6,10 @@ const NEAR_NONE = 0.3;
 const LEAST = 1e-12;
 
 export class Misfit {
-  // `errors` has the model's counts less the true ones, in steps, for each rehearsal and cell; `law` is the view's own.
-  constructor({ errors, step, variance, law }, cells) {
-    Object.assign(this, { errors, step, law, cells, times: errors.length / cells });
+  // `errors` has the model's counts less the true ones, in steps, for each rehearsal and cell; `law` is the view's own; `shared`
+  // is the correlation of the noise of cells with those errors.
+  constructor({ errors, step, variance, law, shared }, cells) {
+    Object.assign(this, { errors, step, law, shared, cells, times: errors.length / cells });
     this.noise = Math.max(variance, LEAST);
   }
 
