@@ -175,8 +175,8 @@ def test_the_more_noise_cells_and_model_share_the_less_their_mean_is_surer(readi
 def test_cells_and_model_share_what_their_distance_shows() -> None:
     """Errors of a model that keeps a part of the noise, and has errors of its own.
 
-    The seed is fixed. Of 2,401 independent directions the mean square has a deviation of 0.029 of itself, so the estimate
-    has one of about 0.03 (136 · 0.029/120): 0.2 is six of them.
+    The seed is fixed. Of 2,401 independent directions the mean square has a deviation of 0.029 of itself, so the
+    estimate has one of about 0.03 (136 · 0.029/120): 0.2 is six of them.
     """
     generator = np.random.default_rng(4)
     noise, own = 10 * generator.normal(size=(50, 50)), 6 * generator.normal(size=(9, 50, 50))
