@@ -198,7 +198,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "a cell over two lines": (
         build("quoted.csv"),
         4,
-        r"quoted.csv, line 3: 2 cells .*\(do not publish this\)",
+        r"quoted.csv, lines 3 to 4: 2 cells .*\(do not publish this\)",
     ),
     "not UTF-8": (TOWNS, 4, r"latin.csv, line 2, is not UTF-8 text. .*--encoding latin-1"),
     "UTF-16": (build("utf16.csv"), 4, r"is not UTF-8 text. .*--encoding utf-16"),

@@ -148,3 +148,15 @@ def test_of_groups_that_are_told_as_none_nothing_else_is_known() -> None:
     )
     for name, of in (("m", "x"), ("q", "x"), ("d", "seen"), ("s", "smoker")):
         assert told[name].isna()[~known[of]].all() and told[name].notna()[:1].all()
+
+
+def test_a_part_is_told_as_no_more_than_its_whole() -> None:
+    """Words with few records each, beside others: the noise of a cell is larger than that of what it is a part of."""
+    rng = np.random.default_rng(7)
+    words, n = [f"word {k}" for k in range(60)], 2_000
+    table = {"word": np.array(words)[(60 * rng.random(n) ** 3).astype(int)], "half": rng.random(n) < 0.5}
+    schema = Schema(word=Category(words), half=Boolean())
+    release = scumble.build(pa.table(table), schema=schema, epsilon=0.3)
+    parts, wholes = release.count(by=["word", "half"]), release.count(by="word").set_index("word")["value"]
+    assert (parts["value"] <= parts["word"].map(wholes) + 1e-9).all()
+    assert (parts["low"] <= parts["value"]).all() and (parts["value"] <= parts["high"]).all()

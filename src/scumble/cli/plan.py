@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.privacy.exact import show
     from scumble.schema.declarations import KINDS
     from scumble.show import plots
-    from scumble.show.wording import SPREAD, decided_later, human_bytes, sized
+    from scumble.show.wording import AS_USUAL, decided_later, human_bytes, sized
 
     if args.schema is not None:
         size = "" if args.n is None else f" --n {args.n}"
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> None:
         _draw(args.plot, chosen, settings)
         say(args, f"Drew {args.plot}.")
     errors = by_epsilon(lambda epsilon: plan(**settings | {"epsilon": epsilon, "error": None, "rho": None, "mu": None}))
-    spread = SPREAD if args.density is None and args.bounds is not None else ""
+    spread = AS_USUAL if args.density is None and args.bounds is not None else ""
     if args.json:
         told = {"spread": spread, "meaning": chosen.sentence(), "by_epsilon": {f"{e:g}": errors[e] for e in errors}}
         print_json(chosen.to_dict() | told)

@@ -226,10 +226,9 @@ def _remarks(points: Any, release: Any) -> list[list[str]]:
 
 def _perhaps_misspelt(point: Any, releases: list[Any], confidence: float) -> str:
     """What to know where perhaps nobody is near a point that has words: a release of densities does not list them."""
-    from scumble.tables.roles import roles_of
-
-    roles = roles_of(releases[0].kernel, releases[0].columns)
-    names = [repr(name) for name, role in roles.items() if role in ("category", "tokens")]
+    columns, factors = releases[0].columns, releases[0].kernel.factors
+    worded = [factor for factor in factors if factor.reads in ("category", "tokens")]
+    names = [repr(columns[j]) for factor in worded for j in factor.which(len(columns), columns)]
     if not names or any(release.interval(point, confidence)[0][0] > 0 for release in releases):
         return ""
     return (

@@ -303,6 +303,8 @@ class Column(ABC):
                     f"{did_you_mean(key, known_keys)} Hint: it knows {', '.join(known_keys)}."
                 )
         try:
+            if kind == "category" and "values" not in settings:
+                raise TypeError
             return maker(**settings)
         except ParameterError as problem:
             raise ParameterError(f"Column {name!r}: {_cut(str(problem), 400)}") from None

@@ -66,7 +66,13 @@ SPREAD = (
     "near, and noise is a smaller part of them; elsewhere it is a larger one. Where many share one place the error "
     "grows with them: nobody knows where in its cell that is."
 )
-"""What a plan within bounds, and a rehearsal, know of records."""
+"""What a rehearsal within bounds knows of records."""
+AS_USUAL = (
+    "Records are taken to lie as densely as is usual within bounds, about as if they filled the middle third, and to "
+    "crowd within cells as is usual: a rehearsal, whose records lie evenly, may tell of smaller errors. Where more are "
+    "near, noise is a smaller part of them; elsewhere it is a larger one."
+)
+"""What a plan within bounds knows of them."""
 UNKNOWN_SPREAD = (
     "Without bounds nobody can tell how many records are near a place; errors are reckoned for records that are spread "
     "over six bandwidths."

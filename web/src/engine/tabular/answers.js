@@ -42,10 +42,18 @@ export class Answers {
   }
 
   // The same with its interval: as far as words let it reach that may have their own places, cut to what the published counts allow.
+  // No more are told than of each column's own levels that are asked for.
   counted(product) {
     const found = this.count(product);
     const above = Math.max(this.above(product) - DEVIATIONS * Math.sqrt(found.variance), 0);
-    return interval(found, ...this.allowed(product), [0, above]);
+    const answer = interval(found, ...this.allowed(product), [0, above]);
+    const value = Math.min(answer.value, ...this.#wholes(product));
+    return { ...answer, value, low: Math.min(answer.low, value) };
+  }
+
+  #wholes(product) {
+    if (product.size < 2) return [];
+    return [...product].map(([j, weights]) => Math.max(this.count(new Map([[j, weights]])).value, 0));
   }
 
   // Whether the number of records that meet a product is told as 0, or of those at the known levels of a column.
