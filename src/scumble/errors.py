@@ -10,12 +10,15 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Number
 from typing import Any
 
+_HERE = os.path.dirname(__file__) + os.sep
 _CONTEXT: Any = BaseException.__dict__["__context__"]
 
 
@@ -99,6 +102,14 @@ MOST_SHOWN = 200
 """Letters of a text that was given in a wrong place."""
 LONG = 20
 """Characters of a fraction that nobody reads any more."""
+
+
+def warn(told: str | Warning) -> None:
+    """Warn whoever called scumble, at their own line, however deep in it the reason is found."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(told, stacklevel=level)
 
 
 def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterError:

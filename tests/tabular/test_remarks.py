@@ -356,3 +356,12 @@ def test_groups_that_sum_up_to_about_all_need_no_remark(sparse: Any) -> None:
     assert not scumble.sql("select town, count(*) as n from t group by town", t=sparse).attrs
     for found in (sparse.mean("pay", by="town"), sparse.sum("pay", by="town")):
         assert not any("sum up" in one for one in found.attrs.get("remarks", ()))
+
+
+def test_who_asks_beyond_bounds_is_warned_at_their_own_line(sparse: Any, recwarn: pytest.WarningsRecorder) -> None:
+    sparse.count("pay > 500")
+    sparse.histogram("pay", bins=[0, 100, 900])
+    scumble.build(pa.table({"x": [1.0, 2.0]}), scumble.EuclideanKernel(1.0), ["x"], bounds=(0, 9), epsilon=1.0).density(
+        [[99.0]]
+    )
+    assert [one.filename for one in recwarn] == [__file__] * len(recwarn) and len(recwarn) >= 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from scumble import checks
 from scumble.checks import keywords
-from scumble.errors import parameter, told_by_others
+from scumble.errors import parameter, told_by_others, warn
 from scumble.kernels.base import Records
 from scumble.reading.layout import Estimate, Layout, Reader
 from scumble.reading.shrinking import shrunk
@@ -154,7 +153,7 @@ class Answers(ABC):
         layout = self._spec.layout
         outside = 0 if layout.spec.bounds is None else np.count_nonzero(layout.beyond(self._queries(Q))[0])
         if outside:
-            warnings.warn(BeyondBounds(beyond(int(outside))), stacklevel=4)  # who asked, past `keywords`
+            warn(BeyondBounds(beyond(int(outside))))
         return self._estimate(Q, method)
 
     def _estimate(self, Q: object, method: str) -> Estimate:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy as np
 
 from scumble import checks
 from scumble.checks import keywords
+from scumble.errors import warn
 from scumble.schema import Number, Schema, condition
 from scumble.tables.beside import free
 from scumble.tabular import rows
@@ -256,7 +256,7 @@ class Asking(Framing):
         """The records of `sample` as Arrow tables, one after the other: any number of them in little memory."""
         asked, size = condition(self.schema, where), checks.whole("n", n, 0)
         if asked.columns and (told := perhaps_nobody(self._count(self._question(asked), SURE), SURE)):
-            warnings.warn(told, UserWarning, stacklevel=3)
+            warn(told)
         return batches(self._answers.model, asked, size, random_state)
 
     def faithfulness(self) -> Faithfulness:
@@ -344,7 +344,7 @@ class Asking(Framing):
             self._looked_at.add(place)
             name, column = list(self.schema.items())[place]
             if ends := heaps(self._answers, place, column):
-                warnings.warn(remark(name, ends), UserWarning, stacklevel=4)
+                warn(remark(name, ends))
 
 
 def _share(q: object) -> float:

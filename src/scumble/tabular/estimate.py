@@ -10,6 +10,9 @@ from statistics import NormalDist
 from scumble import checks
 from scumble.errors import plain_number
 
+NOTHING = 1e-9
+"""What is next to nothing, beside the width of an interval."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -51,7 +54,7 @@ class Estimate:
 
     def __str__(self) -> str:
         three = self.value, self.low, self.high
-        least = 1e-9 * max((abs(one) for one in three if isinstance(one, Real) and math.isfinite(one)), default=0.0)
+        least = NOTHING * max((abs(one) for one in three if isinstance(one, Real) and math.isfinite(one)), default=0.0)
         value, low, high = (_shown(one, least) for one in three)
         return " ".join([f"{value} ({low} to {high})", *self.remarks])
 
@@ -120,13 +123,15 @@ def part_of(found: Estimate, all_of: Estimate) -> Estimate:
 
 
 def possible(found: Estimate, least: float, most: float) -> Estimate:
-    """An estimate, all of it cut to what is possible.
+    """An estimate, all of it cut to what is possible; next to nothing is 0.
 
     >>> print(possible(Estimate(55.0, -19.0, 165.0, 45.0), 0.0, math.inf))
     55 (0 to 165)
+    >>> possible(Estimate(7e-296, -19.0, 165.0, 45.0), 0.0, math.inf).value
+    0.0
     """
     value, low, high = (min(max(one, least), most) for one in (found.value, found.low, found.high))
-    return replace(found, value=value, low=low, high=high)
+    return replace(found, value=value if abs(value) > NOTHING * (high - low) else 0.0, low=low, high=high)
 
 
 def of_records(found: Estimate, records: Estimate, least: float, most: float) -> Estimate:

@@ -5,7 +5,6 @@ A question is a list of products of weights with coefficients, as the model take
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble import checks
-from scumble.errors import ParameterError, parameter
+from scumble.errors import ParameterError, parameter, warn
 from scumble.schema import Condition, Schema, condition
 from scumble.schema.column import Column
 from scumble.schema.conditions import bounds, heaped
@@ -125,7 +124,7 @@ def question(schema: Schema, where: Where, heaps: Callable[[str], tuple[float, f
     if not found.possible and any(remark.left_out for remark in found.remarks):
         raise ParameterError(f"{' '.join(map(str, found.remarks))} Hint: ask within the bounds.")
     for remark in found.remarks:
-        warnings.warn(remark.text, UserWarning, stacklevel=4)
+        warn(remark.text)
     even = _placed(heaped(found, {name: heaps(name) for name in found.partly}) if heaps and found.partly else found)
     if found.exact and found.beyond is None:
         return Question(even, even, even)
@@ -309,7 +308,7 @@ def _ranges(schema: Schema, name: str, edges: list[Any]) -> Iterator[Part]:
         upto = Atom(name, "<=" if last else "<", (high,))
         asked = condition(schema, Junction(True, (Atom(name, ">=", (low,)), upto)))
         for remark in asked.remarks:
-            warnings.warn(remark.text, UserWarning, stacklevel=6)
+            warn(remark.text)
         even, least, most = (_of_levels(found, name) for found in (asked, *bounds(asked)))
         if isinstance(column, Date):
             days = column.named(column.span(low)[0], column.span(high)[last])

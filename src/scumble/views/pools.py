@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -52,6 +51,8 @@ def misplaced(words: Floats, places: Floats, tied: float) -> Floats:
     >>> misplaced(np.array([1.0, 40.0]), np.array([30.0, 10.0]), 0.0).round(1)
     array([0.4, 3.2])
     """
+    from scipy.special import betaln  # whoever reads cards alone does without it
+
     records, share = np.maximum(words, 0.0), np.maximum(places, 0.0)
     if not share.sum() > 0 or not len(records):
         return np.zeros(len(records))
