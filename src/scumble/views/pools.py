@@ -22,6 +22,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from scumble.machine.functions import gammaln
+
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 NODES = 33
@@ -51,8 +53,6 @@ def misplaced(words: Floats, places: Floats, tied: float) -> Floats:
     >>> misplaced(np.array([1.0, 40.0]), np.array([30.0, 10.0]), 0.0).round(1)
     array([0.4, 3.2])
     """
-    from scipy.special import betaln  # whoever reads cards alone does without it
-
     records, share = np.maximum(words, 0.0), np.maximum(places, 0.0)
     if not share.sum() > 0 or not len(records):
         return np.zeros(len(records))
@@ -62,5 +62,6 @@ def misplaced(words: Floats, places: Floats, tied: float) -> Floats:
     spread = np.clip(tied + (1.0 - tied) / nodes, NEVER, 1.0 - NEVER)
     sure = (1.0 / spread - 1.0)[:, None]
     one, other = sure * share, np.maximum(sure * (1.0 - share), NEVER * sure)
-    part = 2.0 * np.exp(one * np.log(share) + other * np.log(other / sure) - betaln(one, other)) / sure
+    beta = gammaln(one) + gammaln(other) - gammaln(one + other)
+    part = 2.0 * np.exp(one * np.log(share) + other * np.log(other / sure) - beta) / sure
     return np.asarray(records * np.interp(records, nodes, part.sum(axis=1) / 2.0))
