@@ -165,8 +165,8 @@ class Answers:
 
     def counted(self, asked: Condition, confidence: float) -> Interval:
         """The same with its interval: as far as words let it reach that may have their own places (`views.ties`), cut
-        to what the published counts allow at all. No more are told than of each column's own levels that are asked for:
-        these have less noise. The interval stays, and reaches down to that."""
+        to what the published counts allow at all. No more are told than there are records, or than of each column's own
+        levels that are asked for: these have less noise. The interval stays, and reaches down to that."""
         found, error = self.count(asked), 1 - checks.confidence(confidence)
         least, most = self.allowed(asked, BEYOND * error)
         usual = deviations(confidence) * math.sqrt(found.variance)
@@ -176,8 +176,8 @@ class Answers:
         return replace(answer, value=value, low=min(answer.low, value))
 
     def _wholes(self, asked: Condition) -> Iterator[float]:
-        """Of a product of several columns, how many records each condition on one of them has alone."""
-        yield math.inf
+        """How many records there are, and of a product of several columns, how many each of them has alone."""
+        yield max(self.total.value, 0.0)
         if len(asked) == 1 and asked[0][0] == 1.0 and len(asked[0][1]) > 1:
             for column, weights in asked[0][1].items():
                 yield max(self.count([(1.0, {column: weights})]).value, 0.0)

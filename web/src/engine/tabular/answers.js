@@ -42,7 +42,7 @@ export class Answers {
   }
 
   // The same with its interval: as far as words let it reach that may have their own places, cut to what the published counts allow.
-  // No more are told than of each column's own levels that are asked for.
+  // No more are told than there are records, or than of each column's own levels that are asked for.
   counted(product) {
     const found = this.count(product);
     const above = Math.max(this.above(product) - DEVIATIONS * Math.sqrt(found.variance), 0);
@@ -52,8 +52,8 @@ export class Answers {
   }
 
   #wholes(product) {
-    if (product.size < 2) return [];
-    return [...product].map(([j, weights]) => Math.max(this.count(new Map([[j, weights]])).value, 0));
+    const parts = product.size < 2 ? [] : [...product].map((part) => this.count(new Map([part])));
+    return [this.total, ...parts].map(({ value }) => Math.max(value, 0));
   }
 
   // Whether the number of records that meet a product is told as 0, or of those at the known levels of a column.
