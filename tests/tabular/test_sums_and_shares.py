@@ -163,7 +163,7 @@ def test_a_part_is_told_as_no_more_than_its_whole() -> None:
 
 
 def test_no_part_is_told_as_more_than_all_records() -> None:
-    """Columns that all records have one level of: with the noise of each, about half of them come out above the rest."""
+    """Columns that all records have one level of: with the noise of each, some of them come out above the others."""
     names = [f"answer {k}" for k in range(8)]
     table = pa.table(dict.fromkeys(names, [True] * 500))
     release = scumble.build(table, schema=Schema(dict.fromkeys(names, Boolean())), epsilon=0.5)
