@@ -13,7 +13,7 @@ import pytest
 import scumble
 from scumble.cli import main
 from scumble.learn import PrivateKDE
-from scumble.show.wording import UNKNOWN_SPREAD
+from scumble.show.wording import AS_USUAL, SPREAD, UNKNOWN_SPREAD
 from scumble.sources import madeup
 
 N = 20_000
@@ -75,8 +75,8 @@ def test_all_verbs_tell_of_one_release(
     cells = " × ".join(f"{side:,}" for side in usual["shape"] or ())
     made_of = f"A grid of {cells} cells" if cells else f"{usual['rows']:,} rows of"
     assert rehearsed["kind"].startswith(made_of) and rehearsed["bytes"] == usual["bytes"]
-    assert bool(usual["spread"]) == ("bounds" in options)
-    assert rehearsed["spread"] == (usual["spread"] or UNKNOWN_SPREAD)
+    assert usual["spread"] == (AS_USUAL if bounds else "")
+    assert rehearsed["spread"] == (SPREAD if bounds else UNKNOWN_SPREAD)
     assert planned["spread"] == ""
     denser = " × ".join(f"{side:,}" for side in usual["denser"] or ())
     of = "cells" if usual["denser_design"] == "grid" else "rows"
