@@ -81,6 +81,12 @@ def test_a_few_blank_lines_are_not_worth_a_word(capsys: pytest.CaptureFixture[st
     assert ("no rows of their own" in told(capsys)) == (blank == MANY)
 
 
+def test_letters_that_hold_the_byte_of_a_line_end_are_no_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "name,age,town\n" + "\u0a15\u0a16,42,Ulm\n" * 500
+    Path("people.csv").write_bytes(text.encode("utf-16"))
+    assert "no rows of their own" not in told(capsys, "--encoding", "utf-16")
+
+
 def test_lines_of_rows_that_were_read_before_a_break_are_not_counted_twice(capsys: pytest.CaptureFixture[str]) -> None:
     """A word among the numbers: the file is read again, with care, from that row on."""
     people()

@@ -19,7 +19,7 @@ from scumble.machine.later import pa, pacsv, pc
 from scumble.sources.formats import HEAD, Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
 from scumble.sources.source import BELOW_A_TITLE, changed, cut
-from scumble.sources.text import Lined, Transcoded, no_wide_characters, not_text, spelt, without_marks
+from scumble.sources.text import Lined, Transcoded, is_wide, no_wide_characters, not_text, spelt, without_marks
 from scumble.tables.cells import NO_VALUE
 from scumble.tables.roles import Roles, converted, money
 
@@ -190,7 +190,8 @@ class Delimited(Format):
             for batch in cut(reader, skip):
                 rows += batch.num_rows
                 yield Read(batch, stream.share())
-            self.more_lines = text.lines - 1 - rows - self.ragged
+            if careful or not is_wide(encoding):  # in wide characters the byte of a line end is a part of others, too
+                self.more_lines = text.lines - 1 - rows - self.ragged
             stream.close()
         except pa.ArrowKeyError:  # the header, read a moment ago, had all of these columns
             raise changed(file.name) from None

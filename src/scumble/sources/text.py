@@ -159,4 +159,13 @@ def no_wide_characters(head: bytes, encoding: str) -> bool:
     >>> no_wide_characters(b"a,b", "utf-16"), no_wide_characters("a,b".encode("utf-16"), "utf-16")
     (True, False)
     """
-    return len("a".encode(encoding)) > 1 and b"\0" not in head
+    return is_wide(encoding) and b"\0" not in head
+
+
+def is_wide(encoding: str) -> bool:
+    """Whether plain letters have several bytes in this encoding.
+
+    >>> is_wide("utf-16"), is_wide("latin-1")
+    (True, False)
+    """
+    return len("a".encode(encoding)) > 1
