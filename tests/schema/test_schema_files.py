@@ -143,7 +143,7 @@ REFUSED = {
     "[columns.age]\nkind = 'number'\nlow = 1\nhigh = 2\nedges = [[1]]": "`edges` must be",
     "[columns.age]\nkind = 'number'\nlow = 1\nhigh = 2\nwhole = 'true'": "`whole` must be True or False",
     "[columns.age]\nkind = 'number'\nlow = 1\nhigh = 2\ncells = 10000000": "`cells` must be",
-    "[columns.age]\nkind = 'category'": "Column 'age' lacks settings",
+    "[columns.age]\nkind = 'category'": "Column 'age': `values` is still blank",
     "[columns.age]\nkind = 'category'\nvalues = [[]]": "`values` must be text",
     "[columns.age]\nkind = 'category'\nvalues = {a = 1}": "`values` must be a list",
     "[columns.age]\nkind = 'date'\nlow = 12:00:00\nhigh = 2020-01-01": "`low` must be a date",
