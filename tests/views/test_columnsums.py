@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from scumble.views import columnsums
 from scumble.views.columnsums import ColumnSums
 from scumble.views.evidence import Evidence, View
 from scumble.views.grouping import Column, runs
@@ -152,3 +153,16 @@ def test_weights_that_differ_by_rounding_are_alike() -> None:
         evidence.count_variance / 4
     )
     assert rounded.value == pytest.approx(alike.value) and rounded.variance == pytest.approx(alike.variance)
+
+
+def test_what_is_known_is_what_would_be_found_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two columns with as many levels each, asked with the same weights; and more than are kept."""
+    monkeypatch.setattr(columnsums, "MOST_KNOWN", 3)
+    views = (View((0,), np.array([5.0, 7.0, 1.0]), 4.0), View((1,), np.array([2.0, 2.0, 9.0]), 1.0))
+    seen = Evidence((Column(3), Column(3)), (np.arange(3), np.arange(3)), views)
+    kept = ColumnSums(seen)
+    asked = [(column, np.eye(3)[level]) for column in (0, 1) for level in range(3)]
+    for column, weights in asked + asked[::-1] + asked:
+        assert kept.sum(column, weights) == ColumnSums(seen).sum(column, weights)
+        assert kept.sum(column, weights) is kept.sum(column, weights)
+        assert len(kept._known) <= 3

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from scumble.views.mixture import EVERYTHING, Condition, Mixture, labelled, together
+from scumble.views.mixture import EVERYTHING, Condition, Mixture, first_above, labelled, together
 
 SIZES = (3, 2, 4)
 CELLS = list(itertools.product(*(range(size) for size in SIZES)))
@@ -108,6 +108,34 @@ def test_draws_have_the_law(condition: Condition) -> None:
         bound = log / (3 * size) + math.sqrt((log / (3 * size)) ** 2 + 2 * variance * log / size)
         assert abs(seen[cell] / size - share) <= bound
         assert share > 0 or not seen[cell]
+
+
+def test_draws_are_those_of_one_component_after_the_other() -> None:
+    """The same numbers from the same generator, searched for by NumPy, component by component."""
+    model, size = mixture(components=7, sizes=(5, 1, 300)), 500
+    generator = np.random.default_rng(5)
+    counts = generator.multinomial(size, model.weights)
+    slow = np.empty((size, 3), np.int64)
+    for j, table in enumerate(model.columns):
+        place = 0
+        for k in np.flatnonzero(counts):
+            above = np.cumsum(table[k])
+            uniform = generator.random(counts[k]) * above[-1]
+            slow[place : place + counts[k], j] = np.searchsorted(above, uniform, side="right")
+            place += counts[k]
+    assert (model.draw(size, np.random.default_rng(5)) == slow[generator.permutation(size)]).all()
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 8, 9, 100])
+def test_what_is_first_above_is_found_in_every_row(levels: int) -> None:
+    generator = np.random.default_rng(levels)
+    above = np.cumsum(generator.random((6, levels)) * (generator.random((6, levels)) < 0.5), axis=1)
+    above[:, -1] += 1.0
+    row = generator.integers(6, size=400)
+    mark = generator.random(400) * above[row, -1]
+    mark[:200] = np.minimum(above[row[:200], generator.integers(levels, size=200)], above[row[:200], -1] - 1e-9)  # ties
+    expected = [np.searchsorted(above[k], x, side="right") for k, x in zip(row, mark, strict=True)]
+    assert (first_above(above, row, mark) == expected).all()
 
 
 def test_draws_come_in_random_order() -> None:

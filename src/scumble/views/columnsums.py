@@ -36,6 +36,8 @@ from scumble.views.evidence import Evidence
 Floats = npt.NDArray[np.float64]
 LEAST = 1e-12
 """A variance to divide by, where there is none."""
+MOST_KNOWN = 1 << 12
+"""Sums that are kept."""
 ROUNDED = 1e-12
 """Of the largest weight: what differs by less, differs by rounding. (λ grows without bound as b vanishes.)"""
 
@@ -61,11 +63,21 @@ class ColumnSums:
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._margins: dict[int, tuple[Floats, float]] = {}
+        self._known: dict[tuple[int, bytes], Estimate] = {}
 
     def sum(self, column: int, weights: Floats) -> Estimate:
-        """An unbiased linear estimate of Σ weight · records over a column's cells, and its exact variance."""
-        (value,), (variance,) = self.sums(column, weights[None])
-        return Estimate(float(value), float(variance))
+        """An unbiased linear estimate of Σ weight · records over a column's cells, and its exact variance.
+
+        All cells in a row of a cross-table ask for the same: what was asked of late is known.
+        """
+        asked = column, np.asarray(weights, float).tobytes()
+        found = self._known.get(asked)
+        if found is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            (value,), (variance,) = self.sums(column, weights[None])
+            found = self._known[asked] = Estimate(float(value), float(variance))
+        return found
 
     def sums(self, column: int, weights: Floats) -> tuple[Floats, Floats]:
         """The same for each row of a table of weights: all values, and all variances."""

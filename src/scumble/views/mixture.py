@@ -120,7 +120,7 @@ class Mixture:
                 rows = rows[generator.random(len(rows)) * sum(c * _weight(rows, p) for c, p in positive) < above]
             drawn.append(rows[:missing])
             missing -= len(drawn[-1])
-        return np.concatenate(drawn)
+        return drawn[-1] if len(drawn) == 2 else np.concatenate(drawn)
 
     def parts(self, starts: Sequence[int] | Integers) -> list[Mixture]:
         """The mixtures that it is the mean of (`together`), each of which begins with one of these components."""
@@ -172,15 +172,29 @@ def _weight(rows: Integers, product: Product) -> Floats:
 
 def _drawn_from(parts: Sequence[Mixture], shares: Floats, size: int, generator: np.random.Generator) -> Integers:
     """Records from Σ share · part in random order, sorted by component while they are drawn."""
-    rows = np.empty((size, len(parts[0].columns)), np.int64)
-    place = 0
     whole = together(parts, list(shares))
     counts = generator.multinomial(size, whole.weights / whole.weights.sum())
-    for j, table in enumerate(whole.columns):
-        place = 0
-        above = np.cumsum(table, axis=1)
-        for k in np.flatnonzero(counts):
-            uniform = generator.random(counts[k]) * above[k, -1]
-            rows[place : place + counts[k], j] = np.searchsorted(above[k], uniform, side="right")
-            place += counts[k]
-    return rows[generator.permutation(size)]
+    some = np.flatnonzero(counts)
+    component = np.repeat(np.arange(len(some)), counts[some])
+    rows = np.empty((len(whole.columns), size), np.int64)  # a column at a time: each lies in one piece
+    for levels, table in zip(rows, whole.columns, strict=True):
+        above = np.cumsum(table[some], axis=1)
+        levels[:] = first_above(above, component, generator.random(size) * above[component, -1])
+    return rows.take(generator.permutation(size), axis=1).T
+
+
+def first_above(above: Floats, row: Integers, mark: Floats) -> Integers:
+    """Where in its row of a table, which grows along it, each mark is first exceeded: all are halved at once.
+
+    >>> first_above(np.array([[1.0, 1.0, 3.0], [2.0, 4.0, 9.0]]), np.array([0, 0, 1]), np.array([0.5, 1.0, 2.5]))
+    array([0, 2, 1])
+    """
+    width = 1 << (above.shape[1] - 1).bit_length()
+    padded = np.full((len(above), width), np.inf)
+    padded[:, : above.shape[1]] = above
+    start = row * width
+    place, step = start.copy(), width // 2
+    while step:
+        place += step * (padded.take(place + (step - 1)) <= mark)
+        step //= 2
+    return np.asarray(place - start)

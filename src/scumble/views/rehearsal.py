@@ -26,11 +26,11 @@ from scumble.views.budgeting import Law
 from scumble.views.coarsening import coarser
 from scumble.views.evidence import Evidence, View, shape_within
 from scumble.views.fitting import COMPONENTS, MANY, THREADS, WIDE, fitted
-from scumble.views.mixture import Condition, Mixture, Product
+from scumble.views.mixture import Condition, Mixture
+from scumble.views.records import Codes, Records
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.uint8 | np.int32]
 
 WORLDS = 2
 REHEARSALS = 8
@@ -67,7 +67,7 @@ class Rehearsal:
         How many records the world has, where it was the table.
     """
 
-    rows: Integers
+    rows: Codes | Integers
     world: Mixture
     evidence: Evidence
     model: Mixture
@@ -77,6 +77,10 @@ class Rehearsal:
     def told(self) -> Mixture:
         """The world in the groups of levels that pairs tell apart."""
         return grouped(self.world, self.evidence)
+
+    @cached_property
+    def _drawn(self) -> Records:
+        return Records(self.rows)
 
     def cell_errors(self, pair: tuple[int, ...]) -> Floats:
         """By how many records the model is off in each cell of a pair's groups."""
@@ -101,20 +105,7 @@ class Rehearsal:
         """The true share of records that meet a condition."""
         if not len(self.rows):
             return self.world.share(condition)
-        return sum(coefficient * self._mean(product) for coefficient, product in condition)
-
-    def _mean(self, product: Product) -> float:
-        """The mean weight of the records; yes and no are counted as such, which is several times faster."""
-        columns = [(self.rows[:, j], np.asarray(weights, float)) for j, weights in product.items()]
-        if all(((weights == 0) | (weights == 1)).all() for _, weights in columns):
-            holds = np.ones(len(self.rows), bool)
-            for cells, weights in columns:
-                holds &= (weights == 1).take(cells)
-            return float(np.count_nonzero(holds) / len(holds))
-        weight = np.ones(len(self.rows))
-        for cells, weights in columns:
-            weight *= weights.take(cells)
-        return float(weight.mean())
+        return sum(coefficient * self._drawn.mean(product) for coefficient, product in condition)
 
 
 def rehearse(
@@ -220,7 +211,7 @@ def _expected(view: View, world: Mixture, told: Mixture) -> Floats:
     return (told if len(view.columns) > 1 else world).table(view.columns)
 
 
-def _counted(view: View, rows: Integers, groups: Sequence[Codes] | Mapping[int, Codes]) -> Floats:
+def _counted(view: View, rows: Codes | Integers, groups: Sequence[Codes] | Mapping[int, Codes]) -> Floats:
     """The view's cells of the synthetic table."""
     if not view.columns:
         return np.array(float(len(rows)))
@@ -235,7 +226,7 @@ def _counted(view: View, rows: Integers, groups: Sequence[Codes] | Mapping[int, 
     return counts.astype(float)
 
 
-def _codes(evidence: Evidence, rows: Integers, j: int) -> Codes:
+def _codes(evidence: Evidence, rows: Codes | Integers, j: int) -> Codes:
     """The group of each record in a column, in a byte where that holds all: it takes half the time."""
     codes: Codes = evidence.groups[j].astype(np.uint8 if max(evidence.sizes) <= 256 else np.int32)
     return codes[rows[:, j]]

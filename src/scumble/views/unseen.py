@@ -351,8 +351,12 @@ class Unseen:
 
     def is_told(self, column: int, weights: Floats) -> bool:
         """Whether the groups of a column tell a condition."""
-        group = self.seen.groups[column]
-        return bool((weights == weights[np.unique(group, return_index=True)[1]][group]).all())
+        return bool((weights == weights[self._firsts[column]][self.seen.groups[column]]).all())
+
+    @cached_property
+    def _firsts(self) -> list[npt.NDArray[np.int64]]:
+        """The first level of each group of each column."""
+        return [np.unique(group, return_index=True)[1] for group in self.seen.groups]
 
 
 def _inferred(one: _Parts, two: _Parts, rest: float, often: float) -> float:
