@@ -94,13 +94,20 @@ def test_numpy_alone_reads_densities(releases: list[str], tmp_path: Path, capsys
     assert rest == capsys.readouterr().out
 
 
-def test_what_stands_in_for_scipy_is_as_exact() -> None:
+def test_functions_are_as_exact_as_scipys() -> None:
     x = np.concatenate([np.linspace(-20, 20, 801), np.geomspace(1e-9, 1e9, 200)])
-    assert np.allclose(functions.one_by_one(functions.scaled, x), special.erfcx(x), rtol=1e-12)
-    positive = x[x > 0]
-    assert np.allclose(functions.one_by_one(math.lgamma, positive), special.gammaln(positive), rtol=1e-13, atol=1e-13)
-    for valley in (lambda x: (x - 0.3) ** 2 - 7, lambda x: abs(x + 3), math.exp):
-        assert functions.golden(valley, -20, 5) == pytest.approx(functions.lowest(valley, -20, 5), abs=1e-8)
+    assert np.allclose(functions.erfcx(x), special.erfcx(x), rtol=1e-12, atol=0)
+    assert functions.erfcx(0.5) == pytest.approx(special.erfcx(0.5), rel=1e-14)
+    positive = np.concatenate([x[x > 0], np.arange(1, 40), np.geomspace(1e-300, 1e-9, 50)])
+    assert np.allclose(functions.gammaln(positive), special.gammaln(positive), rtol=1e-13, atol=1e-13)
+    for one in (1e-9, 0.5, 3, 15.999, 16, 1e7):
+        assert functions.gammaln(one) == pytest.approx(math.lgamma(one), rel=1e-13, abs=1e-13)
+    for valley, least in ((lambda x: (x - 0.3) ** 2 - 7, -7), (lambda x: abs(x + 3), 0), (math.exp, math.exp(-20))):
+        assert functions.lowest(valley, -20, 5) == pytest.approx(least, abs=2e-9)
+    for power in (1, 3, 5):
+        place = functions.crossing(lambda x, power=power: x**power - 2, 0.0, 7.0)
+        assert place**power <= 2 and place == pytest.approx(2 ** (1 / power), rel=4e-16)
+    assert functions.crossing(lambda x: x, 0.0, 1.0) == 0.0
     assert [fast_length(n) for n in range(1, 500)] == [special_length(n) for n in range(1, 500)]
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scumble.errors import parameter
-from scumble.machine.functions import erfcx, lowest
+from scumble.machine.functions import crossing, erfcx, lowest
 from scumble.privacy.exact import as_fraction, float_down
 
 PADDING = 1 + 1e-9
@@ -111,8 +111,6 @@ def analytic_gaussian_sigma(epsilon: object, delta: object, sensitivity: object 
 
 def _separation(epsilon: float, delta: float) -> float:
     """The greatest μ with δ(ε) <= delta; δ grows with μ, so this is a root of one variable."""
-    from scipy.optimize import brentq  # slow to load, and Laplace noise needs none of it
-
     target = math.log(delta)
 
     def excess(log_mu: float) -> float:
@@ -123,7 +121,7 @@ def _separation(epsilon: float, delta: float) -> float:
         low -= 1
     while excess(high) < 0:
         high += 1
-    return math.exp(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))
+    return math.exp(crossing(excess, low, high))
 
 
 def zcdp_delta(epsilon: float, rho: float) -> float:
