@@ -63,11 +63,10 @@ def tell_weak(args: argparse.Namespace, budget: Budget) -> None:
 
 def tell_few(args: argparse.Namespace, release: Any) -> None:
     """After it is written: that there are too few records for the budget, if there are."""
-    from scumble.show.cards import facts
-    from scumble.show.usefulness import too_few
+    from scumble.show.cards import few
 
-    if few := too_few(facts(release)):
-        say(args, f"Note: {few}. Hint: next time a larger --epsilon, fewer columns, or more records.")
+    if not args.quiet and (found := few(release)):
+        say(args, f"Note: {found}. Hint: next time a larger --epsilon, fewer columns, or more records.")
 
 
 @contextlib.contextmanager

@@ -109,6 +109,10 @@ class GridRow(Layout):
         error = float(np.median(release.standard_error(low + steps * (high - low))))
         return error, error
 
+    def most_noise(self, noise_variance: float) -> float:
+        """As if all cells had their whole part in a sum."""
+        return float(np.sqrt(noise_variance * self.grid.cells))
+
     def densest(self, release: Released) -> np.ndarray:
         """The centre of the heaviest cell, and half of the kernel away from it to either side along each axis.
 

@@ -109,10 +109,14 @@ class HashedRows(Layout):
     def expected_error(self, release: Released, records: int) -> tuple[float, float]:
         """That of a query of typical density, as the plan expects it, with the release's own noise."""
         spec = self.spec
-        noise = float(np.sqrt(release.counter_variance / spec.rows))
+        noise = self.most_noise(release.counter_variance)
         f = typical_density(spec.kernel) * records
         hashing = row_spread(spec.kernel, spec.design, spec.buckets, records, f) + f
         return noise, float(np.sqrt(hashing / spec.rows + noise**2))
+
+    def most_noise(self, noise_variance: float) -> float:
+        """A counter of each row has a part in every sum."""
+        return float(np.sqrt(noise_variance / self.spec.rows))
 
     def source(self, release: Released, bounds: Sides, rng: np.random.Generator) -> Source:
         from scumble.reading.particles import Particles

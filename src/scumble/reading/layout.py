@@ -242,6 +242,10 @@ class Layout(ABC):
     def expected_error(self, release: Released, records: int) -> tuple[float, float]:
         """The standard error to expect of a kernel sum among so many records: the noise's share, and all of it."""
 
+    @abstractmethod
+    def most_noise(self, noise_variance: float) -> float:
+        """What the noise in a kernel sum does not exceed, as a standard deviation: known at once."""
+
     # ---- what some can do ----
 
     def densest(self, release: Released) -> np.ndarray | None:

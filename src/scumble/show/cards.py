@@ -17,7 +17,7 @@ from scumble.privacy.exact import show
 from scumble.schema.kinds import shown
 from scumble.show import momentcards
 from scumble.show.shown import Shown, ShownByClass, ShownMoments, ShownTable
-from scumble.show.usefulness import too_few, words
+from scumble.show.usefulness import records_for, too_few, words
 from scumble.show.wording import noise_of_law, promise, promised, protected
 
 WIDTH = 100
@@ -81,6 +81,22 @@ def _shared(release: Shown) -> dict[str, Any]:
     if (summed := getattr(release, "_summed", 1)) > 1:
         out["summed"] = summed
     return {**out, "expected_error": expected_error(release)}
+
+
+def few(found: Shown | ShownByClass | ShownTable | ShownMoments) -> str | None:
+    """What the card says of a table that is too small for its noise, found without the rest of the card."""
+    if _is_table(found):
+        from scumble.show import tablecards
+
+        return too_few(tablecards.facts(found))
+    if isinstance(found, ShownMoments | ShownByClass):
+        return None
+    release: Any = found
+    layout, count = release.spec.layout, release.count
+    if count >= records_for(layout.most_noise(release.counter_variance)):
+        return None
+    noise, _ = layout.expected_error(release, max(1, round(count)))
+    return too_few({"kind": "release", "count": count, "expected_error": {"noise": noise}})
 
 
 def expected_error(release: Shown) -> dict[str, float | None]:

@@ -95,6 +95,11 @@ def sample_worth(error: float, records: float) -> float | None:
     return size if size < records else None
 
 
+def records_for(noise: float) -> float:
+    """How many records it takes for a tenth of them to stand out of this noise."""
+    return noise * SEEN / SHARE
+
+
 def too_few(facts: dict[str, Any]) -> str | None:
     """What to say of a table that is too small for its noise: not even a tenth of it stands out.
 
@@ -106,7 +111,7 @@ def too_few(facts: dict[str, Any]) -> str | None:
     """
     if facts["kind"] not in ("release", "table") or not (known := noises(facts)):
         return None
-    least, records = max(known.values()) * SEEN / SHARE, max(facts["count"], 0.0)
+    least, records = records_for(max(known.values())), max(facts["count"], 0.0)
     if records >= least:
         return None
     of, which = many(round(records), "record"), "all answers" if records < SHARE * least else "answers about less"
