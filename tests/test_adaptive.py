@@ -146,6 +146,26 @@ def test_a_contest_names_the_row_that_is_farthest_from_what_was_expected() -> No
     assert [row.row for row in found.rows] == [1]
 
 
+def test_groups_that_are_named_again_are_those_that_were_looked_at() -> None:
+    """Who changes an array that a contest was given changes nothing; another array is looked at anew.
+
+    As it was first named, row 0 is as expected, and row 1 is off by 7, less 6; as it is changed, row 0 is off by 2.
+    """
+    given, told = np.array([0, 0, 1]), list[tuple[int, ...]]()
+    expected = {0: np.array([5, 2]), 1: np.zeros(5, int)}
+
+    def ask(found: PublishedRows, winners: tuple[int, ...]) -> Step:
+        told.append(winners)
+        if winners:
+            given[:] = [0, 1, 1]
+        named = given if len(winners) < 2 else given.copy() if len(winners) < 3 else np.array([0, 1, 3])
+        return Contest(LITTLE, {0: named, 1: np.arange(5)}, expected, {1: 6})
+
+    with pytest.raises(scumble.ParameterError, match="the groups of row 0"):
+        publish_as_planned(secret(RECORDS), Budget(2.0**30), most=2, plan=ask)
+    assert told == [(), (1,), (1, 1), (1, 1, 0)]
+
+
 @pytest.mark.parametrize(
     "step",
     [

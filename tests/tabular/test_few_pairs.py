@@ -23,9 +23,13 @@ from scumble.show.cards import card, facts
 from scumble.show.usefulness import group, noises
 from scumble.sources.rehearsal import Rehearsal
 from scumble.sources.tableadvice import between_wholes, between_years, few_cells, from_zero, more_than_groups
+from scumble.tabular.evidence import Grouped
+from scumble.tabular.evidence import _column as column_of
 from scumble.tabular.planner import Planner
 from scumble.tabular.publishing import COUNT_SHARE
 from scumble.views.budgeting import CHOOSING
+from scumble.views.evidence import Evidence, View
+from scumble.views.mixture import Mixture
 
 N, COLUMNS = 700, 12
 SCHEMA = scumble.Schema({f"c{k}": scumble.Boolean() for k in range(COLUMNS)})
@@ -309,3 +313,38 @@ def test_one_remark_names_a_few_pairs_and_counts_the_others(
 def test_the_card_does_not_vouch_for_pairs_that_were_not_measured(release: scumble.TableRelease) -> None:
     told = dict(tablecards.lines(release))["Worth"]
     assert "intervals allow for what is usual among tables, and fail where it is more" in told
+
+
+@pytest.mark.parametrize("target", [None, "kind"])
+def test_what_is_expected_of_a_pair_is_the_models_count_of_its_cells(target: str | None) -> None:
+    """Pair by pair, cell by cell, by the definition of a mixture."""
+    schema = scumble.Schema(
+        a=scumble.Number(0, 20, cells=20), b=scumble.Category(list("xyz")), kind=scumble.Boolean(), d=scumble.Boolean()
+    )
+    spec = scumble.TableSketch(schema, target=target).spec
+    planner = Planner(spec, Budget(1.0))
+    groups = tuple(np.arange(int(axis.max()) + 1) // 2 for axis in spec.axes)
+    planner.grouped = Grouped(spec, groups, ())
+    generator, counts = np.random.default_rng(0), [700.0, 301.5][: spec.classes]
+    evidence, models = [], []
+    for count in counts:
+        columns = tuple(column_of(spec, j) for j in spec.counted)
+        of = tuple(groups[j][spec.axes[j]] for j in spec.counted)
+        views = tuple(View((k,), np.full(c.levels, count / c.levels), 1.0) for k, c in enumerate(columns))
+        evidence.append(Evidence(columns, of, views))
+        tables = tuple(generator.dirichlet(np.ones(c.levels), 3) for c in columns)
+        models.append(Mixture(generator.dirichlet(np.ones(3)), tables))
+    rows = list(range(spec.singles, spec.rows))[::-1]
+    found = planner._expected(rows, models, evidence)
+    assert set(found) == set(rows)
+    for row in rows:
+        one, two = (spec.counted.index(j) for j in planner._pair(row))
+        slow = []
+        for count, model, of in zip(counts, models, (each.groups for each in evidence), strict=True):
+            cells = np.zeros((int(of[one].max()) + 1, int(of[two].max()) + 1))
+            for (i, j), share in np.ndenumerate(model.table([one, two])):
+                cells[of[one][i], of[two][j]] += count * share
+            slow += np.rint(cells).ravel().tolist()
+        assert found[row].tolist() == slow and found[row].dtype == np.int64
+        assert planner._cells_of(row) is planner._cells_of(row)
+        assert len(found[row]) == int(planner._cells_of(row).max()) + 1

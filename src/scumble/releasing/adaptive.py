@@ -114,11 +114,22 @@ def publish_as_planned(
         return found
 
 
+class _Candidate(NamedTuple):
+    """A row of a contest."""
+
+    given: np.ndarray | None
+    """What the plan named."""
+    groups: np.ndarray
+    size: int
+    """How many groups there are."""
+
+
 class _Way:
     """One secret on its way out."""
 
     def __init__(self, secret: Secret, calibration: Calibration, purse: Purse, name: str) -> None:
         self.secret, self.calibration, self.purse, self.name = secret, calibration, purse, name
+        self._candidates: dict[int, _Candidate] = {}
 
     def begin(self) -> PublishedRows:
         """The count, alone: it goes out with a row of no counters."""
@@ -163,12 +174,10 @@ class _Way:
         if not self.calibration.law.pure:
             raise PrivacyError("A contest is paid for in ε: it goes with noise that has one, which is Laplace's.")
         rows = sorted(contest.groups)
-        spec = self.secret.spec
-        cells = checked(contest.groups, set(range(spec.rows)), spec.lengths)
-        groups = {row: np.arange(spec.lengths[row]) if of is None else of for row, of in cells.items()}
+        candidates = self._looked_at(contest.groups)
         expected = {row: np.array(contest.expected[row]) for row in rows}
         for row in rows:
-            if expected[row].shape != (int(groups[row].max()) + 1,) or expected[row].dtype.kind != "i":
+            if expected[row].shape != (candidates[row].size,) or expected[row].dtype.kind != "i":
                 found = expected[row].shape
                 raise parameter(f"what is expected of row {row}", "one whole number for each group", found)
         sides = sides_of(claim.neighbors)
@@ -177,11 +186,21 @@ class _Way:
         distances = []
         for row in rows:
             off = -expected[row].astype(np.int64)
-            np.add.at(off, groups[row], self.secret.row(row))
+            np.add.at(off, candidates[row].groups, self.secret.row(row))
             distances.append(int(np.abs(off).sum()))
             off.fill(0)
         handicaps = [int(contest.handicaps.get(row, 0)) for row in rows]
         return rows[noisy_best(distances, epsilon, sensitivity=moved, handicaps=handicaps)]
+
+    def _looked_at(self, groups: Mapping[int, np.ndarray]) -> dict[int, _Candidate]:
+        """The candidates' groups, as arrays of our own. A plan that names the same array again means what it held when
+        it was first named: that has been looked at, and copied."""
+        spec, known = self.secret.spec, self._candidates
+        new = {row: of for row, of in groups.items() if row not in known or known[row].given is not of}
+        for row, of in checked(new, set(range(spec.rows)), spec.lengths).items():
+            mine = np.arange(spec.lengths[row]) if of is None else of
+            known[row] = _Candidate(groups[row], mine, int(mine.max()) + 1)
+        return {row: known[row] for row in groups}
 
 
 def _with_scale(claim: PrivacyClaim, scale: Fraction) -> PrivacyClaim:

@@ -9,6 +9,7 @@ pair should look like, and the pair that is farthest from it is asked for next (
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,7 @@ from scumble.views.grouping import Column, groups
 from scumble.views.mixture import Mixture
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 DEFAULT_RECORDS = 100_000
 """What a plan reckons with, if no count is published and nobody says how many there are."""
@@ -74,6 +76,7 @@ class Planner:
         """No view gets more than one part in so many."""
         self._plan: Plan | None = None
         self.grouped = Grouped(spec, tuple(np.arange(int(axis.max()) + 1) for axis in spec.axes), ())
+        self._known: dict[int, Integers] = {}
 
     def foretold(self, n: float) -> Foretold:
         """What would come of so many records."""
@@ -182,33 +185,48 @@ class Planner:
         done = {row.row for row in found.rows}
         share = self._round(plan)
         if winners and winners[-1] not in done:
-            pair = spec.pairs[winners[-1] - spec.singles]
+            pair = self._pair(winners[-1])
             self.grouped = replace(self.grouped, pairs=tuple(sorted((*self.grouped.pairs, pair))))
-            return {winners[-1]: Wanted(share * (1 - CHOOSING), self.grouped.cells(pair))}
+            return {winners[-1]: Wanted(share * (1 - CHOOSING), self._cells_of(winners[-1]))}
         if len(winners) >= plan.rounds or len(done) == spec.rows:
             return {}
         left = [row for row in range(spec.singles, spec.rows) if row not in done]
         evidence = evidence_of(self.grouped, found)
         with one_thread():
             models = [fitted(one, len(winners), fits=1) for one in evidence]
+            expected = self._expected(left, models, evidence)
         deviation = self.noise.deviation_at(float(share * (1 - CHOOSING)))
-        cells, expected, handicaps = {}, {}, {}
-        for row in left:
-            pair = spec.pairs[row - spec.singles]
-            cells[row] = self.grouped.cells(pair)
-            expected[row] = self._expected(pair, models, evidence)
-            handicaps[row] = round(math.sqrt(2 / math.pi) * deviation * len(expected[row]))
+        cells = {row: self._cells_of(row) for row in left}
+        handicaps = {row: round(math.sqrt(2 / math.pi) * deviation * len(expected[row])) for row in left}
         return Contest(share * CHOOSING, cells, expected, handicaps)
 
-    def _expected(self, pair: tuple[int, int], models: Sequence[Mixture], evidence: Sequence[Evidence]) -> np.ndarray:
-        """The cells of a pair, by the model: whole numbers, class by class."""
-        number = {j: k for k, j in enumerate(self.spec.counted)}
-        places = [number[j] for j in pair]
-        found = []
+    def _cells_of(self, row: int) -> Integers:
+        """The groups of a pair's cells: the same in all rounds."""
+        if row not in self._known:
+            self._known[row] = self.grouped.cells(self._pair(row))
+        return self._known[row]
+
+    def _expected(
+        self, rows: Sequence[int], models: Sequence[Mixture], evidence: Sequence[Evidence]
+    ) -> dict[int, Integers]:
+        """The cells of some pairs, by the model: whole numbers, class by class.
+
+        All pairs that a column comes first in are one product: its groups beside all others'.
+        """
+        number, each = {j: k for k, j in enumerate(self.spec.counted)}, dict[int, list[Integers]]()
+        places = {row: tuple(number[j] for j in self._pair(row)) for row in rows}
         for model, one in zip(models, evidence, strict=True):
-            axes = [model.columns[k] @ np.eye(one.sizes[k])[one.groups[k]] for k in places]
-            found.append(one.count * (axes[0].T @ (model.weights[:, None] * axes[1])).ravel())
-        return np.rint(np.concatenate(found)).astype(np.int64)
+            groups = [
+                table @ np.eye(size)[of] for table, size, of in zip(model.columns, one.sizes, one.groups, strict=True)
+            ]
+            ends = np.cumsum([0, *one.sizes])
+            beside = np.hstack(groups) * (one.count * model.weights)[:, None]
+            for first, those in itertools.groupby(sorted(rows, key=places.__getitem__), lambda row: places[row][0]):
+                together = np.rint(groups[first].T @ beside).astype(np.int64)
+                for row in those:
+                    second = places[row][1]
+                    each.setdefault(row, []).append(together[:, ends[second] : ends[second + 1]].ravel())
+        return {row: np.concatenate(parts) for row, parts in each.items()}
 
     # ---- shares ----
 

@@ -143,8 +143,8 @@ def shape_within(counts: Floats, variance: float, group: Integers) -> Floats:
     square. The excess of the scatter over that is structure. So the deviations from the mean are kept by the factor
     1 − (m − 1)·variance/scatter, or not at all (James & Stein 1961; positive part), and then made a distribution.
     """
-    share = np.empty(len(counts))
-    for g in range(int(group.max()) + 1):
+    share = np.ones(len(counts))
+    for g in np.flatnonzero(np.bincount(group) > 1):
         within = np.flatnonzero(group == g)
         part = counts[within]
         mean = part.mean()
