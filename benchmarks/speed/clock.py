@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 from collections.abc import Callable
@@ -31,6 +32,11 @@ def together(works: list[Callable[[], object]], repeats: int = 3) -> float:
     """Seconds until all are done, each in a thread of its own."""
     with ThreadPoolExecutor(len(works)) as pool:
         return seconds(lambda: [done.result() for done in [pool.submit(work) for work in works]], repeats)
+
+
+def with_bytecode(folder: str) -> dict[str, str]:
+    """Variables of a process that keeps Python's bytecode there: installers leave it, and a first run would make it."""
+    return {"PYTHONPYCACHEPREFIX": os.path.join(folder, "bytecode"), "PYTHONDONTWRITEBYTECODE": ""}
 
 
 def machine() -> dict[str, Any]:

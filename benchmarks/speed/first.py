@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 import scumble
+from benchmarks.speed import tables
+from benchmarks.speed.clock import with_bytecode
 
 ASK = """
 import contextlib, io, json, re, sys, time
@@ -63,7 +65,7 @@ def measure(quick: bool, beside: str | None = None) -> Found:
 
 def _best(question: str, path: str, at: str, source: str, times: int = 3) -> list[float]:
     """The least of some runs: what else the machine does can only slow it. Bytecode is kept, as installers keep it."""
-    bytecode = {"PYTHONPYCACHEPREFIX": os.path.join(os.path.dirname(path), "bytecode"), "PYTHONDONTWRITEBYTECODE": ""}
+    bytecode = with_bytecode(os.path.dirname(path))
     environment = {**os.environ, **bytecode, "PYTHONPATH": source, "OPENBLAS_NUM_THREADS": "1"}
     words = [sys.executable, "-c", ASK.replace("QUESTION", question), path, at]
     runs = [subprocess.run(words, check=True, capture_output=True, text=True, env=environment) for _ in range(times)]
@@ -119,16 +121,9 @@ def _rows(rows: int) -> tuple[Any, str]:
 
 
 def _table() -> tuple[Any, str]:
-    """Of Adult's size: some numbers, some categories, all of them dependent."""
-    rng = np.random.default_rng(0)
-    common = rng.normal(size=48_842)
-    columns: dict[str, Any] = {f"n{j}": np.clip(50 + 12 * (common + rng.normal(size=48_842)), 0, 99) for j in range(6)}
-    schema: dict[str, Any] = {name: scumble.Number(0, 100) for name in columns}
-    for j in range(9):
-        levels = np.clip(np.rint(common + rng.normal(size=48_842) + j), 0, 2 * j + 2).astype(int)
-        columns[f"c{j}"] = np.array([f"v{level}" for level in levels])
-        schema[f"c{j}"] = scumble.Category([f"v{level}" for level in range(2 * j + 3)])
-    release = scumble.TableSketch(scumble.Schema(**schema)).update(columns).release(epsilon=1.0)
+    """Of Adult's size."""
+    columns, schema = tables.made(48_842, 6, 9)
+    release = scumble.TableSketch(schema).update(columns).release(epsilon=1.0)
     return release, "n0 > 60 and c3 = 'v3'"
 
 
