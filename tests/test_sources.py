@@ -541,6 +541,33 @@ def test_large_pieces_are_counted_together(monkeypatch: pytest.MonkeyPatch, numb
     assert [next(live) for _ in pieces] == pieces  # each as it comes: nobody waits for the next one
 
 
+def test_pieces_for_many_threads_are_smaller_towards_the_end() -> None:
+    """The same rows in the same order, wherever a build goes on from; where nobody knows the end, all are large."""
+    from scumble.sources import onepass
+    from scumble.sources.source import Piece
+
+    sizes, total = [3000, 0, 4000, 2500, 500], 20_000  # of which the first half was read before
+    ends = np.cumsum(sizes) + 10_000
+    batches = [pa.record_batch({"x": np.arange(end - size, end)}) for size, end in zip(sizes, ends, strict=True)]
+    known = [Piece(batch, (7, int(end)), end / total) for batch, end in zip(batches, ends, strict=True)]
+
+    def cut(pieces: list[Piece], rows: int, threads: int) -> list[int]:
+        found = list(onepass.shared_out(iter(pieces), rows, threads))
+        assert [x for one in found for x in one.batch["x"].to_pylist()] == list(range(10_000, 20_000))
+        assert [one.position for one in found] == [
+            (7, int(end)) for end in np.cumsum([len(one.batch) for one in found]) + 10_000
+        ]
+        return [len(one.batch) for one in found]
+
+    assert cut(known, 1000, 1) == [1000] * 3 + [0] + [1000] * 6 + [500, 500]
+    assert cut([piece._replace(done=None) for piece in known], 1000, 8) == cut(known, 1000, 1)
+    tapered = cut(known, 1000, 8)
+    assert tapered[:7] == [1000] * 3 + [0] + [1000] * 3 and tapered[7] == 1000  # 4,000 rows left for 8 threads
+    assert tapered[8:14] == pytest.approx([750, 563, 422, 317, 237, 178], abs=1) and sum(tapered[8:15]) == 2500
+    assert tapered[15:] == [125] * 4
+    assert cut(known, 3, 10_000)[-1] == 1  # however small
+
+
 def test_parquet_is_read_some_batches_at_a_time() -> None:
     """Where it is known what they take, and that is little: else one by one."""
     from scumble.sources import parquet

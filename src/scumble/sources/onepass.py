@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -36,6 +37,8 @@ class Progress(NamedTuple):
 
 Report = Callable[[Progress], None]
 
+SMALLER = 8
+"""The part of a usual piece that the last ones have."""
 LARGE, MOST_BYTES = 1 << 15, 1 << 25
 """Rows of a piece that is joined with others, and the bytes of all of them."""
 
@@ -61,7 +64,8 @@ def one_pass(
     numbers = set(roles.values()) == {"number"}
     read = source.pieces(roles, start=start, invalid=invalid)
     most = MOST_BYTES // 2 if tally.aside else MOST_BYTES
-    pieces = gathered(shared_out(read, tally.at_most), 0 if source.live else tally.at_once, numbers, most)
+    joined = gathered(read, 0 if source.live else tally.at_once, numbers, most)
+    pieces = shared_out(joined, tally.at_most, tally.threads if tally.aside else 1)
     with PatientInterrupts() as interrupted, Crew(tally) as crew:
         for piece, found in crew.pieces(pieces, stopped=interrupted, wake=source.wake):
             try:
@@ -114,16 +118,27 @@ def gathered(
         yield _joined(waiting, numbers)
 
 
-def shared_out(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
-    """The same rows in the same order, none of the pieces with more than so many `rows`."""
+def shared_out(pieces: Iterator[Piece], rows: int, threads: int = 1) -> Iterator[Piece]:
+    """The same rows in the same order, none of the pieces with more than so many `rows`.
+
+    Where each of several threads counts pieces of its own, those towards the end are smaller, as far as it is known
+    where that is: a slow core takes twice as long for one as a quick core, and all wait for the last.
+    """
+    before = None
     for piece in pieces:
-        (file, end), n = piece.position, piece.batch.num_rows
-        if n <= rows:
-            yield piece
-            continue
-        for first in range(0, n, rows):
-            last = min(first + rows, n)
-            yield piece._replace(batch=piece.batch.slice(first, last - first), position=(file, end - n + last))
+        (file, end), n, done, later = piece.position, piece.batch.num_rows, piece.done, math.inf
+        if threads > 1 and done is not None and before is not None and done > before:
+            later = n * (1.0 - done) / (done - before)
+        before, first = done, 0
+        while n - first > (size := _size(n - first + later, rows, threads)):
+            yield piece._replace(batch=piece.batch.slice(first, size), position=(file, end - n + first + size))
+            first += size
+        yield piece._replace(batch=piece.batch.slice(first)) if first else piece
+
+
+def _size(left: float, rows: int, threads: int) -> int:
+    """Of the next piece, where so many rows are left for so many threads: twice what is left for each."""
+    return rows if threads == 1 else min(rows, max(rows // SMALLER, math.ceil(min(2 * left / threads, rows)), 1))
 
 
 def _together(waiting: list[Piece], piece: Piece, rows: int, most_bytes: int) -> bool:
