@@ -14,5 +14,5 @@ The files::
     patience.py     when compiled loops are worth the wait
     steps.py        steps of long work that somebody may watch
     later.py        packages that are loaded when first used
-    functions.py    functions of SciPy, and what stands in for them
+    functions.py    gamma, erfcx, minima and roots, by NumPy alone
 """

@@ -18,6 +18,7 @@ The files::
     columnsums.py   sums of a column by its views alone: an exact law
     interaction.py  sums over a pair's cells by views alone: an exact law
     rehearsal.py    how far answers are off, in worlds like this one
+    records.py      synthetic records that are asked again and again
     smoothing.py    squared errors of a few rehearsals, and laws that smooth them
     misfit.py       how far the model is off in the cells of a measured pair
     unseen.py       what no view shows of pairs
