@@ -16,6 +16,8 @@ from scumble import Category, Date, Number, Schema, learn
 from scumble.cli import main
 from scumble.schema.column import Strays as OfBatch
 from scumble.schema.strays import Strays
+from scumble.show import cards
+from scumble.show.usefulness import too_few
 from scumble.sources.tableadvice import between_years
 from scumble.tabular.estimate import Estimate
 
@@ -140,6 +142,25 @@ def test_a_table_too_small_for_its_noise_is_told_so_by_its_noisy_count(
             assert main(["sketch", "town.csv", *how, "--out", "town.secret"]) == 0
             assert main(["release", "town.secret", "--epsilon", "1", "--out", "later.scumble"]) == 0
             assert ("mostly noise. Hint: next time" in capsys.readouterr().err) == few
+
+
+def test_too_few_records_are_found_without_the_rest_of_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of coarse cells, fine ones and rows alike; of many counters it is known at once, unless it is near."""
+    kernel, rng = scumble.EuclideanKernel(10.0), np.random.default_rng(0)
+    sizes = {"coarse": (2, 2), "fine": (300, 300), "rows": None}
+    for name, size in sizes.items():
+        for records in (3, 300, 30_000):
+            how: dict[str, Any] = {"rows": 64, "buckets": 64} if size is None else {"design": "grid", "buckets": size}
+            sketch = scumble.Sketch(kernel, columns=["a", "b"], bounds=(0, 60), **how)
+            release = sketch.update(rng.uniform(0, 60, (records, 2))).release(1.0)
+            assert cards.few(release) == too_few(cards.facts(release))
+            with monkeypatch.context() as patched:
+                patched.setattr(type(release.spec.layout), "expected_error", None)
+                if name == "fine" and records == 30_000:
+                    assert cards.few(release) is None
+                else:
+                    with pytest.raises(TypeError):
+                        cards.few(release)
 
 
 def test_a_secret_under_the_name_of_a_release_and_a_folder_that_is_none_are_told(

@@ -229,3 +229,23 @@ def test_a_first_answer_loads_no_more_than_it_needs(tmp_path: Path) -> None:
         sketch.update(X).release(epsilon=1.0).save(path)
     done = subprocess.run([sys.executable, "-c", FIRST, *paths], capture_output=True, text=True, check=True)
     assert not NEEDLESS & set(done.stdout.splitlines()[-1].split())
+
+
+BUILT = """
+import sys
+from scumble.cli import main
+table, out = sys.argv[1:]
+rows = ["--rows", "8", "--buckets", "32"]
+for number, more in enumerate((rows, [*rows, "--delta", "1e-6"], ["--bounds", "age=0:100"])):
+    assert main(["build", table, "--bandwidth", "5", "--epsilon", "1", *more, "--out", f"{out}{number}.scumble"]) == 0
+    assert main(["info", f"{out}{number}.scumble"]) == 0
+print(*sys.modules)
+"""
+
+
+def test_a_build_and_its_card_load_no_scipy(tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text("age\n" + "41\n52\n" * 500)
+    words = [sys.executable, "-c", BUILT, str(table), str(tmp_path / "out")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert not {"scipy", "numba", "matplotlib", "pandas", "sklearn"} & set(done.stdout.splitlines()[-1].split())

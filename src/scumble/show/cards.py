@@ -21,6 +21,8 @@ from scumble.show.usefulness import records_for, too_few, words
 from scumble.show.wording import noise_of_law, promise, promised, protected
 
 WIDTH = 100
+MANY = 1 << 16
+"""Counters whose error takes a while to work out; it is noise, where it may be other things in a few large cells."""
 LISTED = 6
 """Numbers of a kernel's parameter, one for each column, that a card lists."""
 
@@ -93,7 +95,7 @@ def few(found: Shown | ShownByClass | ShownTable | ShownMoments) -> str | None:
         return None
     release: Any = found
     layout, count = release.spec.layout, release.count
-    if count >= records_for(layout.most_noise(release.counter_variance)):
+    if release.counts.size > MANY and count >= records_for(layout.most_noise(release.counter_variance)):
         return None
     noise, _ = layout.expected_error(release, max(1, round(count)))
     return too_few({"kind": "release", "count": count, "expected_error": {"noise": noise}})
