@@ -35,9 +35,9 @@ def exact(model: Mixture, count: float = 1000.0, variance: float = 1.0) -> Evide
     return Evidence(tuple(Column(size) for size in sizes), itself, (View((), np.array(count), variance), *views))
 
 
-def slow_chi(evidence: Evidence, model: Mixture) -> float:
-    """χ² per cell by its definition."""
-    views = [view for view in evidence.views if view.columns]
+def slow_chi(evidence: Evidence, model: Mixture, besides: tuple[int, ...] = ()) -> float:
+    """χ² per cell by its definition, of all views but one."""
+    views = [view for view in evidence.views if view.columns not in ((), besides)]
     total = sum(
         float(((evidence.count * model.table(view.columns) - view.counts) ** 2 / view.variance).sum()) for view in views
     )
@@ -52,7 +52,7 @@ def doubled(targets: Targets) -> Targets:
 @pytest.mark.parametrize("rows", [200, 4])
 def test_chi_is_what_it_says_and_its_gradient_is_its_slope(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All rows at once, and four at a time: the last ones are fewer."""
-    monkeypatch.setattr("scumble.views.descent.BLOCK", rows)
+    monkeypatch.setattr("scumble.views.targets.BLOCK", rows)
     evidence = exact(world(), variance=7.0)
     targets = doubled(Targets.of(evidence))
     logs = begun(targets, 4, np.random.default_rng(1)).astype(np.float64)
@@ -69,6 +69,34 @@ def test_chi_is_what_it_says_and_its_gradient_is_its_slope(rows: int, monkeypatc
             ends.append(slope())
             logs[place] -= sign * step
         assert gradient[place] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("rows", [48, 5])
+def test_what_was_not_measured_is_left_out_of_a_slope(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of columns, and one by itself: the same by all cells of the matrix, and by those that were measured."""
+    generator = np.random.default_rng(3)
+    model = Mixture(np.full(2, 0.5), tuple(generator.dirichlet(np.ones(4), 2) for _ in range(9)))
+    every = exact(model, variance=7.0)
+    chain = {(j, j + 1) for j in range(5)} | {(6, 7)}
+    views = tuple(view for view in every.views if len(view.columns) < 2 or view.columns in chain)
+    evidence = replace(every, views=views)
+    found = []
+    for dense, size in ((0.0, 200), (1.0, rows)):
+        monkeypatch.setattr("scumble.views.targets.DENSE", dense)
+        monkeypatch.setattr("scumble.views.targets.SPARSE_BLOCK", size)
+        targets = doubled(Targets.of(evidence))
+        assert len(targets.shares) == 8 * 4 + 1  # the ninth column has no pair
+        logs = begun(targets, 4, np.random.default_rng(1)).astype(np.float64)
+        slope = Slope(targets, logs)
+        found.append((slope(), slope.gradient, sum(block.shares.size for block in targets.blocks)))
+    (chi, gradient, all_cells), (same, also, fewer) = found
+    assert same == pytest.approx(chi, rel=1e-12)
+    np.testing.assert_allclose(also, gradient, atol=1e-12 * np.abs(gradient).max())
+    assert fewer < all_cells / 2 or rows == 48
+    weights, stack = distribution(targets, logs)
+    tables = dict(zip(sorted(evidence.tied), np.split(stack.T, 8, axis=1), strict=True))
+    fit = Mixture(weights, tuple(tables.get(j, np.full((4, 4), 0.25)) for j in range(9)))
+    assert chi == pytest.approx(slow_chi(evidence, fit, besides=(8,)), rel=1e-5)
 
 
 def test_single_precision_is_enough_for_a_slope() -> None:

@@ -110,11 +110,12 @@ def test_a_fit_has_no_more_in_the_tail_than_the_column_shows() -> None:
 
 def test_raking_meets_what_is_known_and_keeps_the_rest() -> None:
     """Two columns that hang together keep their odds ratio."""
-    weights, stacks = np.array([0.5, 0.5]), [np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([[0.9, 0.1], [0.2, 0.8]])]
+    weights = np.array([0.5, 0.5])
+    stacks = {0: np.array([[0.8, 0.2], [0.3, 0.7]]), 1: np.array([[0.9, 0.1], [0.2, 0.8]])}
     share, found = raked(weights, stacks, {0: np.array([0.2, 0.8]), 1: np.array([0.7, 0.3])})
     assert share @ found[0] == pytest.approx([0.2, 0.8], abs=1e-3) and share @ found[1] == pytest.approx([0.7, 0.3])
 
-    def odds(w: np.ndarray, tables: list[np.ndarray]) -> float:
+    def odds(w: np.ndarray, tables: dict[int, np.ndarray]) -> float:
         table = tables[0].T @ (w[:, None] * tables[1])
         return float(table[0, 0] * table[1, 1] / (table[0, 1] * table[1, 0]))
 

@@ -175,7 +175,7 @@ class _Way:
             raise PrivacyError("A contest is paid for in ε: it goes with noise that has one, which is Laplace's.")
         rows = sorted(contest.groups)
         candidates = self._looked_at(contest.groups)
-        expected = {row: np.array(contest.expected[row]) for row in rows}
+        expected = {row: np.asarray(contest.expected[row]) for row in rows}
         for row in rows:
             if expected[row].shape != (candidates[row].size,) or expected[row].dtype.kind != "i":
                 found = expected[row].shape
@@ -185,7 +185,7 @@ class _Way:
         epsilon = moved / self.purse.pay(contest.share, least=sides)
         distances = []
         for row in rows:
-            off = -expected[row].astype(np.int64)
+            off = np.negative(expected[row], dtype=np.int64)
             np.add.at(off, candidates[row].groups, self.secret.row(row))
             distances.append(int(np.abs(off).sum()))
             off.fill(0)

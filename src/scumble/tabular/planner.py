@@ -226,7 +226,7 @@ class Planner:
                 for row in those:
                     second = places[row][1]
                     each.setdefault(row, []).append(together[:, ends[second] : ends[second + 1]].ravel())
-        return {row: np.concatenate(parts) for row, parts in each.items()}
+        return {row: parts[0] if len(parts) == 1 else np.concatenate(parts) for row, parts in each.items()}
 
     # ---- shares ----
 

@@ -13,7 +13,8 @@ cells. Its slope in s is P ∘ (M − Y) s. From there to logarithms, with D = s
 
 where b goes over the groups of a's column: they sum to one, as w does.
 
-M is symmetric: of a block of its rows only what is right of the diagonal is computed, used twice, and forgotten.
+M is symmetric: of a block of its rows only what is right of the diagonal is computed, used twice, and forgotten; where
+little was measured, only that (`Targets.blocks`).
 
 (A compiled loop is no faster: most of the time goes into the products. And it takes seven seconds to compile.)
 """
@@ -22,15 +23,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from scumble.views.targets import Numbers, Targets
+from scumble.views.targets import Block, Numbers, Targets
 
 KEPT, TINY, FARTHEST = 0.9, np.float32(1e-12), 30.0
 """How much of the slope, and of its square, is kept for the next step; what is added to the root; and log's limit.
 
 Adam's usual .99 or .999 of squares is for slopes that chance has made. These are exact, and fall by thousands on the
 way down: whoever remembers the first squares for long goes too slowly ever after."""
-BLOCK = 200
-"""Rows of M at a time."""
 
 
 def distribution(targets: Targets, logs: Numbers) -> tuple[Numbers, Numbers]:
@@ -62,15 +61,15 @@ class Slope:
     def __init__(self, targets: Targets, logs: Numbers) -> None:
         self.targets, self.logs, self.gradient = targets, logs, np.empty_like(logs)
         self._s, self._room = np.empty_like(logs), np.empty_like(logs)
-        rows = min(BLOCK, len(logs))
-        self._off, self._pull = (np.empty(rows * len(logs), logs.dtype) for _ in range(2))
+        size = max(block.shares.size for block in targets.blocks)
+        self._off, self._pull = (np.empty(size, logs.dtype) for _ in range(2))
 
     def __call__(self) -> float:
         """χ² per cell; its gradient is then in `gradient`."""
         t, slope = self.targets, self.gradient
         weights, s = _roots(t, self.logs, self._s, self._room)
         slope[:] = 0
-        chi = sum(self._block(s, first) for first in range(0, len(s), BLOCK))
+        chi = sum(self._block(s, block) for block in t.blocks)
         slope *= s
         sums = t.columns @ slope
         by_weight = sums.sum(axis=0) / 2
@@ -80,19 +79,20 @@ class Slope:
         slope[-1] = by_weight - weights * by_weight.sum()
         return chi
 
-    def _block(self, s: Numbers, first: int) -> float:
+    def _block(self, s: Numbers, block: Block) -> float:
         """What some rows of M and, by symmetry, their columns add to χ² and to the slope in s."""
-        last = min(first + BLOCK, len(s))
-        shape, size = (last - first, len(s) - first), (last - first) * (len(s) - first)
+        shape, size = block.shares.shape, block.shares.size
         off, pull = self._off[:size].reshape(shape), self._pull[:size].reshape(shape)
-        np.matmul(s[first:last], s[first:].T, out=off)
-        off -= self.targets.shares[first:last, first:]
-        np.multiply(off, self.targets.precision[first:last, first:], out=pull)
-        self.gradient[first:last] += np.matmul(pull, s[first:], out=self._room[first:last])
+        mine, beside = s[block.rows], s[block.beside]
+        np.matmul(mine, beside.T, out=off)
+        off -= block.shares
+        np.multiply(off, block.precision, out=pull)
+        self.gradient[block.rows] += np.matmul(pull, beside, out=self._room[block.rows])
         chi = float(np.vdot(pull, off)) / 2
-        if last < len(s):
-            self.gradient[last:] += np.matmul(pull[:, last - first :].T, s[first:last], out=self._room[last:])
-        square = slice(last - first)
+        if shape[1] > shape[0]:
+            room = self._room[: shape[1] - shape[0]]
+            self.gradient[block.others] += np.matmul(pull[:, shape[0] :].T, mine, out=room)
+        square = slice(shape[0])
         return chi - float(np.einsum("ab,ab->", pull[:, square], off[:, square])) / 4
 
 

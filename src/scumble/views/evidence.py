@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -143,6 +143,13 @@ def shape_within(counts: Floats, variance: float, group: Integers) -> Floats:
     square. The excess of the scatter over that is structure. So the deviations from the mean are kept by the factor
     1 − (m − 1)·variance/scatter, or not at all (James & Stein 1961; positive part), and then made a distribution.
     """
+    return _shape_within(np.asarray(counts, float).tobytes(), float(variance), np.asarray(group, np.int64).tobytes())
+
+
+@lru_cache(maxsize=1 << 10)
+def _shape_within(noisy: bytes, variance: float, groups: bytes) -> Floats:
+    """The same for as many columns as wide tables have: they are asked for at each step of a plan."""
+    counts, group = np.frombuffer(noisy), np.frombuffer(groups, np.int64)
     share = np.ones(len(counts))
     for g in np.flatnonzero(np.bincount(group) > 1):
         within = np.flatnonzero(group == g)
@@ -152,6 +159,7 @@ def shape_within(counts: Floats, variance: float, group: Integers) -> Floats:
         kept = max(0.0, 1.0 - (len(within) - 1) * variance / scatter) if scatter > 0 else 0.0
         total = part.sum()
         share[within] = simplex((mean + kept * (part - mean)) / total) if total > 0 else 1.0 / len(within)
+    share.flags.writeable = False
     return share
 
 

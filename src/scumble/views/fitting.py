@@ -22,7 +22,7 @@ Starts are derived from a seed: the same evidence and seed give the same mixture
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -104,8 +104,7 @@ def several(
     """
     evidence = coarser(evidence)
     if not evidence.paired:
-        nothing = [np.zeros((1, size), np.float32) for size in evidence.sizes]
-        return [_refined(np.ones(1, np.float32), nothing, evidence, lines_of(evidence))]
+        return [_refined(np.ones(1, np.float32), {}, evidence, lines_of(evidence))]
     targets = Targets.of(evidence)
     lines = lines_of(evidence)
     told = apart(targets)
@@ -119,13 +118,14 @@ def several(
     while components is None and max(goal, NEARLY) < chi <= NEAR * NEARLY and size < MOST_COMPONENTS:
         size *= 2
         first, chi = fit(0)
-    number = fits_for(len(targets.singles), size) if fits is None else fits
+    number = fits_for(sum(evidence.sizes), size) if fits is None else fits
     with ThreadPoolExecutor(THREADS) as pool:
         found = [first, *(logs for logs, _ in pool.map(fit, range(1, number)))]
     mixtures = []
     for logs in found:
         weights, stack = distribution(targets, logs)
-        mixtures.append(_refined(weights, np.split(stack.T, np.cumsum(evidence.sizes)[:-1], axis=1), evidence, lines))
+        tables = np.split(stack.T, np.cumsum(targets.sizes)[:-2], axis=1)
+        mixtures.append(_refined(weights, dict(zip(sorted(evidence.tied), tables, strict=True)), evidence, lines))
     return mixtures
 
 
@@ -156,20 +156,20 @@ def lines_of(evidence: Evidence) -> dict[int, Line]:
     return {j: line_of(evidence, j) for j, column in enumerate(evidence.columns) if column.ordered}
 
 
-def _refined(weights: Numbers, tables: Sequence[Numbers], evidence: Evidence, lines: Mapping[int, Line]) -> Mixture:
+def _refined(weights: Numbers, tables: Mapping[int, Numbers], evidence: Evidence, lines: Mapping[int, Line]) -> Mixture:
     """Groups divided into their levels, by the shares that the single columns show.
 
     They are the same in all components. (Lines drawn from run to run instead of steps were tried, and were no better.)
     A column that nothing ties to another is what it shows alone. A fit has too many records in cells that are empty, so
     lines are brought to what they show alone, half the way (`halving`).
     """
-    share, stacks = weights.astype(float), [table.astype(float) for table in tables]
-    known = {j: line.with_fit(share @ stacks[j]) for j, line in lines.items() if j in evidence.tied}
+    share, stacks = weights.astype(float), {j: table.astype(float) for j, table in tables.items()}
+    known = {j: line.with_fit(share @ stacks[j]) for j, line in lines.items() if j in stacks}
     share, stacks = raked(share, stacks, known)
     columns = []
-    for j, (table, group, shape) in enumerate(zip(stacks, evidence.groups, evidence.shapes, strict=True)):
-        if j in evidence.tied:
-            columns.append(table[:, group] * (lines[j].within(group, shape) if j in lines else shape))
+    for j, (group, shape) in enumerate(zip(evidence.groups, evidence.shapes, strict=True)):
+        if j in stacks:
+            columns.append(stacks[j][:, group] * (lines[j].within(group, shape) if j in lines else shape))
         else:
             alone = lines[j].shares if j in lines else simplex(evidence.single(j).counts / evidence.count)
             columns.append(np.tile(alone, (len(weights), 1)))

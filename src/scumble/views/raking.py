@@ -7,7 +7,7 @@ it leads to the nearest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -22,15 +22,17 @@ LEAST = 1e-300
 """A share to divide by, where there is none."""
 
 
-def raked(weights: Floats, stacks: Sequence[Floats], known: Mapping[int, Floats]) -> tuple[Floats, list[Floats]]:
+def raked(
+    weights: Floats, stacks: Mapping[int, Floats], known: Mapping[int, Floats]
+) -> tuple[Floats, dict[int, Floats]]:
     """The weights and the columns of a mixture, some of which have the shares that are known of them.
 
-    >>> stacks = [np.array([[0.5, 0.5], [1.0, 0.0]]), np.eye(2)]
-    >>> weights, (one, _) = raked(np.full(2, 0.5), stacks, {0: np.full(2, 0.5)})
-    >>> (weights @ one).round(3).tolist(), weights.round(3).tolist()
+    >>> stacks = {0: np.array([[0.5, 0.5], [1.0, 0.0]]), 1: np.eye(2)}
+    >>> weights, found = raked(np.full(2, 0.5), stacks, {0: np.full(2, 0.5)})
+    >>> (weights @ found[0]).round(3).tolist(), weights.round(3).tolist()
     ([0.5, 0.5], [0.667, 0.333])
     """
-    found = list(stacks)
+    found = dict(stacks)
     for _ in range(SWEEPS):
         for j, shares in known.items():
             table = found[j] * np.minimum(shares / np.maximum(weights @ found[j], LEAST), MOST)
