@@ -1,7 +1,7 @@
 """Packages that are loaded when first used: who only reads releases needs NumPy alone.
 
-pyarrow reads tables and writes them, SciPy has functions that plans, calibrations and models need. Opening a release
-and asking it needs neither. What stands here is imported as any module would be, ``from scumble.machine.later import
+pyarrow reads tables and writes them, SciPy has functions that samples and models need. Opening a release and asking it
+needs neither. What stands here is imported as any module would be, ``from scumble.machine.later import
 pa``, and is loaded with the first thing that is asked of it.
 """
 
@@ -51,7 +51,7 @@ def loaded(name: str) -> ModuleType:
 
 def lacking(package: str) -> str:
     """What to say where a package is not installed."""
-    return f"This needs {package}, and only reading densities does without it. Hint: pip install {package}."
+    return f"This needs {package}, which is not installed. Hint: pip install {package}."
 
 
 if not TYPE_CHECKING:

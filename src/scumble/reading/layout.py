@@ -11,6 +11,7 @@ divides the budget unevenly knows each row's share of it).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -242,11 +243,11 @@ class Layout(ABC):
     def expected_error(self, release: Released, records: int) -> tuple[float, float]:
         """The standard error to expect of a kernel sum among so many records: the noise's share, and all of it."""
 
-    @abstractmethod
-    def most_noise(self, noise_variance: float) -> float:
-        """What the noise in a kernel sum does not exceed, as a standard deviation: known at once."""
-
     # ---- what some can do ----
+
+    def most_noise(self, noise_variance: float) -> float:
+        """What the noise in a kernel sum does not exceed, as a standard deviation, if that is known at once."""
+        return math.inf
 
     def densest(self, release: Released) -> np.ndarray | None:
         """Queries where the counters are heaviest, and around it; None if they have no place."""
