@@ -94,16 +94,14 @@ class Targets:
         found = []
         for first in range(0, size, rows):
             last = min(first + rows, size)
-            others = last + np.flatnonzero(measured[first:last, last:].any(axis=0))
+            others: Groups = last + np.flatnonzero(measured[first:last, last:].any(axis=0))
+            beside: Groups = np.concatenate([np.arange(first, last), others])
             if dense:
-                beside: Groups = slice(first, size)
-                others_too: Groups = slice(last, size)
-            else:
-                beside, others_too = np.concatenate([np.arange(first, last), others]), others
+                beside, others = slice(first, size), slice(last, size)
             shares, precision = (
                 np.ascontiguousarray(part[first:last, beside]) for part in (self.shares, self.precision)
             )
-            found.append(Block(slice(first, last), beside, others_too, shares, precision))
+            found.append(Block(slice(first, last), beside, others, shares, precision))
         return found
 
     @property
