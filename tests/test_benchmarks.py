@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.plans import tables
 from benchmarks.speed import first, scaling
+from benchmarks.speed import tables as waits
 from benchmarks.speed.apart import apart
 
 import scumble
@@ -25,6 +26,12 @@ def test_first_answers_have_releases_to_ask() -> None:
     for make in first._small().values():
         release, at = make()
         assert isinstance(release, scumble.Release) and at.startswith("[")
+
+
+def test_what_people_wait_for_of_a_table_is_timed() -> None:
+    found = waits.measure(quick=True)
+    assert len(found) == 5 and all(name.startswith("table, 500 × 5: ") for name in found)
+    assert all(seconds > 0.0 for seconds in found.values())
 
 
 def test_processes_that_share_nothing_are_timed() -> None:

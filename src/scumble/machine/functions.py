@@ -15,7 +15,7 @@ FROM = 16
 """Where Stirling's series, cut off after five terms, is exact."""
 HALF_LOG_OF_CIRCLE = 0.5 * math.log(2 * math.pi)
 CLOSE = 1e-9
-"""To how much a place is found; a value differs there by the square of that."""
+"""To how much a place is found; where a function is flat, its value differs by the square of that."""
 
 
 def gammaln(x: Any) -> Any:
