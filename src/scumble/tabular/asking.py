@@ -13,50 +13,40 @@ import numpy as np
 from scumble import checks
 from scumble.checks import keywords
 from scumble.errors import warn
-from scumble.schema import Number, Schema, condition
+from scumble.schema import Schema, condition
 from scumble.tables.beside import free
 from scumble.tabular import rows
-from scumble.tabular.answers import Answers, over
+from scumble.tabular.answers import NONE, Answers
 from scumble.tabular.apart import not_counted_together
 from scumble.tabular.drawing import batches, perhaps_nobody
-from scumble.tabular.estimate import (
-    Estimate,
-    at_least,
-    drawn,
-    interval,
-    of_records,
-    part_of,
-    possible,
-    reaching,
-    widened,
-)
+from scumble.tabular.estimate import Estimate
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.frames import Framing, frame
 from scumble.tabular.heaps import heaps, remark, shares_at_bounds
 from scumble.tabular.pooled import counted_as_one
-from scumble.tabular.quantiles import quantile as reached
 from scumble.tabular.questions import (
     Floats,
     Part,
     Question,
     Where,
     extremes_of,
-    mean_by_median,
-    means_between,
     names_of,
     place_of,
     question,
-    sums_between,
     values_of,
     with_order,
+    zero_if_tiny,
 )
 from scumble.tabular.rows import Format
+from scumble.tabular.statistic import Statistic, estimated, sampled
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 By = str | Iterable[str] | None
-ALL = Estimate(1.0, 1.0, 1.0, 0.0)
-"""The share of all records."""
 SURE = 0.95
-"""With such a confidence a group has records, or whoever draws some of it is told."""
+"""With such a confidence a group has records, or a warning says that it may have none."""
+NO_DATE: Any = np.datetime64("NaT", "s")
 
 
 class Asking(Framing):
@@ -92,20 +82,18 @@ class Asking(Framing):
         Estimate or DataFrame
             The number; with `by`, a row for each level that the condition allows, missing cells under ``(missing)``. A
             column keeps its name: beside one that is called `value`, the number is called `scumble_value`.
-            Where a range cuts a cell, values are taken to lie evenly in it, and the interval allows for all of them
-            lying on either side.
+            Where a range cuts a cell, values are taken to lie evenly in it, and the interval allows for their lying
+            elsewhere in it.
         """
         return self._each(where, by, lambda asked: self._count(asked, confidence))
 
     @keywords
     def share(self, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
-        """Which share of all records meets a condition; as `count`, divided by the number of records, of which the
-        interval allows for the noise, too."""
-        total = self._answers.total
-        all_of = interval(total.value, total.variance, checks.confidence(confidence), 0.0)
+        """Which share of all records meets a condition. The parameters are those of `count`."""
 
         def share(asked: Question) -> Estimate:
-            return ALL if asked.everybody else part_of(self._count(asked, confidence), all_of)
+            totals = np.maximum(self._answers.posterior.totals, 1e-300)
+            return self._answers.told(self._answers.counts(asked) / totals, confidence, 0.0, 1.0)
 
         return self._each(where, by, share)
 
@@ -113,36 +101,16 @@ class Asking(Framing):
     def sum(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
         """The sum of a column of numbers; missing cells count nothing.
 
-        Values are taken to lie evenly within their cells, and the interval allows for all of them lying elsewhere:
-        it is as wide as cells are, and no wider where each number has a cell of its own. A few large values may hide
-        below the noise: it reaches over what the column's own cells tell, too. The parameters are those of `count`.
+        Values are taken to lie evenly within their cells, and the interval allows for their lying elsewhere: it is no
+        wider where each number has a cell of its own. The parameters are those of `count`.
         """
-        place, values = self._valued(column, "sum")
-        ends_of_cells = extremes_of(self.schema[column])
-        numbers = isinstance(self.schema[column], Number)
+        place, values, extremes = self._valued(column, "sum")
 
         def total(asked: Question) -> Estimate:
-            found, records = self._answers.sum(asked.even, place, values), self._answers.total.value
-            table, few, many, lowest, highest = self._bounds(asked, place, column)
-            least, most = sums_between(few, many, lowest, highest)
-            middle = float(table @ np.nan_to_num(values))
-            cells = {"below": records * (middle - least), "above": records * (most - middle)}
-            smallest, largest = asked.ends(place, *ends_of_cells)
-            sign = {"least": 0.0 if smallest >= 0 else -math.inf, "most": 0.0 if largest <= 0 else math.inf}
-            sides = [self._answers.sum(side, place, values) for side in (asked.sure, asked.maybe) if asked.cuts]
-            found = found.least_sure(sides)
-            answer = drawn(over(found, confidence, **sign, **cells), found.impossible(**sign), records * middle)
-            for side in sides:
-                answer = reaching(answer, over(side, confidence, **sign))
-            answer = of_records(
-                answer, self._answers.counted(asked.even, confidence), float(lowest.min()), float(highest.max())
-            )
-            answer = possible(answer, **sign)
-            if not (numbers and table.sum() > 0):
-                return answer
-            all_of = records * table.sum()
-            median, mean = mean_by_median(table, lowest)
-            return at_least(answer, all_of * median, all_of * mean, all_of * lowest[table > 0].min())
+            smallest, largest = asked.ends(place, *extremes)
+            least, most = 0.0 if smallest >= 0 else -math.inf, 0.0 if largest <= 0 else math.inf
+            _, sums = self._summed(asked, place, values, extremes)
+            return self._answers.told(sums, confidence, least, most)
 
         self._tell_heaps([place])
         return self._each(where, by, total, place)
@@ -151,28 +119,19 @@ class Asking(Framing):
     def mean(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
         """The mean of a column of numbers, missing cells left out; of booleans, the share of the true ones.
 
-        Values are taken to lie evenly within their cells, and the interval allows for all of them lying elsewhere:
-        it is as wide as cells are, and no wider where each number has a cell of its own. A few large values may hide
-        below the noise: it reaches over what the column's own cells tell, too. The parameters are those of `count`.
-        Where the number of records that meet the condition, or of those with a value, is told as 0, the mean is NaN,
-        and the interval all that is possible. As far as noise takes the mean beyond that, the model's mean is told in
-        its place.
+        Values are taken to lie evenly within their cells, and the interval allows for their lying elsewhere: it is no
+        wider where each number has a cell of its own. Where the release shows no record, the mean is NaN and its
+        interval all that is possible. The parameters are those of `count`.
         """
-        place, values = self._valued(column, "mean")
-        ends_of_cells = extremes_of(self.schema[column])
-        numbers = isinstance(self.schema[column], Number)
+        place, values, extremes = self._valued(column, "mean")
 
         def mean(asked: Question) -> Estimate:
-            least, most = asked.ends(place, *ends_of_cells)
-            found = self._answers.mean(asked.even, place, values)
-            if math.isnan(found.value) or self._answers.nobody(asked.even, place, np.isfinite(values), confidence):
+            least, most = asked.ends(place, *extremes)
+            records, sums = self._summed(asked, place, values, extremes)
+            if records.mean() < NONE:
                 return Estimate(math.nan, least, most, math.inf)
-            table, few, many, lowest, highest = self._bounds(asked, place, column)
-            low, high = means_between(few, many, lowest, highest)
-            middle = float(table @ np.nan_to_num(values) / table.sum())
-            ends = {"least": least, "most": most, "below": middle - low, "above": high - middle}
-            answer = drawn(over(found, confidence, **ends), found.impossible(least, most), middle)
-            return at_least(answer, *mean_by_median(table, lowest), least) if numbers else answer
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return self._answers.told(sums / records, confidence, least, most)
 
         self._tell_heaps([place])
         return self._each(where, by, mean, place)
@@ -189,8 +148,8 @@ class Asking(Framing):
     ) -> Any:
         """The value below which a share `q` of the records lies: of numbers as they are, of dates in their own terms.
 
-        Where in its cell a value lies is not known, so that intervals are made of whole cells. Where the number of
-        records is told as 0 there is none, NaN or, of dates, NaT, as of means.
+        Where in its cell a value lies is not known, so intervals are made of whole cells. Where the release shows no
+        record there is no value: NaN or, of dates, NaT.
 
         Parameters
         ----------
@@ -206,9 +165,7 @@ class Asking(Framing):
         self._tell_heaps([place])
 
         def at(share: float) -> Callable[[Question], Estimate]:
-            return lambda asked: reached(
-                self._answers, line, place, asked, self._between(asked, place), share, confidence
-            )
+            return lambda asked: self._reached(line, place, asked, share, confidence)
 
         if isinstance(q, str) or not isinstance(q, Iterable):
             return self._each(where, by, at(_share(q)), place)
@@ -221,6 +178,62 @@ class Asking(Framing):
             remarks |= dict.fromkeys(found.remarks if by is None else found.attrs.get("remarks", ()))
             rows += [{which: share, **row} for row in listed]
         return frame(rows, tuple(remarks))
+
+    # ---- any statistic ----
+
+    @keywords
+    def estimate(self, statistic: Statistic, *, rows: int = 100_000, confidence: float = 0.95) -> Any:
+        """Any statistic of the table, with an interval.
+
+        The statistic is computed on synthetic tables, two for each draw from the posterior: the spread between draws is
+        its error, and the spread within them, which is the chance of drawing rows, is taken out. The interval is about
+        the table that was released, not about a population behind it, and as right as the model is: see
+        ``docs/limitations.md``.
+
+        Parameters
+        ----------
+        statistic : callable
+            Takes a pandas frame with the table's columns; returns a number, or a Series or a dict of numbers.
+        rows : int
+            The most rows of a frame; there are no more than the release has records.
+        confidence : float
+            Of the interval.
+
+        Returns
+        -------
+        Estimate or DataFrame
+            The number; or, of several, a frame with `value`, `low`, `high` and `standard_error`.
+
+        Examples
+        --------
+        >>> import scumble
+        >>> schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), smoker=scumble.Boolean())
+        >>> sketch = scumble.TableSketch(schema).update({"age": [20, 40] * 5000, "smoker": [True, False] * 5000})
+        >>> release = sketch.release(epsilon=1.0)
+        >>> bool(abs(release.estimate(lambda t: t["age"].std(), rows=5000).value - 10) < 5)
+        True
+        """
+        return estimated(self._answers, self.schema, statistic, checks.whole("rows", rows), confidence)
+
+    @keywords
+    def draws(self, m: int, random_state: Any = 0, *, rows: int | None = None) -> Iterator[DataFrame]:
+        """Synthetic tables, each of another draw from the posterior, as pandas frames.
+
+        Where `sample` mixes all draws, each of these is one: what differs between them is what the release leaves open.
+        After all draws of the release, further tables have new rows of the same draws.
+
+        Parameters
+        ----------
+        m : int
+            How many tables.
+        random_state : int or Generator, optional
+            For the same rows again.
+        rows : int, optional
+            Of each table; as many as the draw has records if left out.
+        """
+        number = checks.whole("m", m, 0)
+        size = None if rows is None else checks.whole("rows", rows, 0)
+        return sampled(self._answers, self.schema, number, random_state, size)
 
     # ---- rows ----
 
@@ -273,32 +286,40 @@ class Asking(Framing):
     # ---- how ----
 
     def _count(self, asked: Question, confidence: float) -> Estimate:
-        sides = (asked.even, asked.sure, asked.maybe) if asked.cuts else (asked.even,)
-        found, *bounds = (self._answers.counted(side, confidence) for side in sides)
-        if not bounds:
-            return found
-        few, many = bounds
-        most = interval(self._answers.total.value, self._answers.total.variance, confidence).high
-        return widened(found, few, replace(many, high=min(many.high, max(most, found.high))))  # unions may count twice
+        return self._answers.told(self._answers.counts(asked), confidence, 0.0)
 
-    def _valued(self, column: str, what: str) -> tuple[int, Floats]:
+    def _valued(self, column: str, what: str) -> tuple[int, Floats, tuple[Floats, Floats]]:
+        """Where a column stands, and the value of each of its levels: the usual one, the least and the largest."""
         place = place_of(self.schema, column)
-        return place, values_of(self.schema[column], column, what)
+        return place, values_of(self.schema[column], column, what), extremes_of(self.schema[column])
 
-    def _bounds(self, asked: Question, place: int, name: str) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """At the levels of a column that have a value: shares of the records that meet a condition, those that surely
-        do, those that may, and the least and the largest value."""
-        known = np.isfinite(self.schema[name].representative)
-        lowest, highest = (np.where(known, side, 0.0) for side in extremes_of(self.schema[name]))
-        table = np.maximum(self._answers.model.table([place], asked.even), 0.0)
-        less, more = self._between(asked, place)
-        return table * known, less * known, more * known, lowest, highest
+    def _summed(
+        self, asked: Question, place: int, values: Floats, extremes: tuple[Floats, Floats]
+    ) -> tuple[Floats, Floats]:
+        """On each draw: how many records that are meant have a value, and the sum of their values."""
+        known = np.isfinite(values)
+        table = self._answers.levels(asked, place)[:, known]
+        middle, low, high = (np.broadcast_to(side[known], table.shape) for side in (values, *extremes))
+        return table.sum(axis=1), (table * self._answers.leaning(middle, low, high)).sum(axis=1)
 
-    def _between(self, asked: Question, place: int) -> tuple[Floats, Floats]:
-        """For each level of a column the shares of the records that surely meet a condition, and that may."""
-        model = self._answers.model
-        few, many = (np.maximum(model.table([place], side), 0.0) for side in (asked.sure, asked.maybe))
-        return few, np.minimum(many, np.maximum(model.table([place]), 0.0))  # of a large union, some are counted twice
+    def _reached(self, column: Any, place: int, asked: Question, q: float, confidence: float) -> Estimate:
+        """The value of an ordered column up to which a share `q` of the records lies; places are counted in cells."""
+        cuts = column.cuts
+        table = self._answers.levels(asked, place)[:, : cuts.size]
+        if table.sum(axis=1).mean() < NONE:
+            low, high = _at(column, [0, cuts.size - 1], [0.0, 1.0])
+            return Estimate(NO_DATE if column.kind == "date" else math.nan, low, high, math.inf)
+        upto = np.cumsum(table, axis=1)
+        mark = q * upto[:, -1:]
+        cell = np.minimum((upto < mark).sum(axis=1), cuts.size - 1)
+        at, here = np.arange(len(cell)), table[np.arange(len(cell)), cell]
+        before = upto[at, cell] - here
+        part = np.divide(mark[:, 0] - before, here, out=np.full(len(cell), 0.5), where=here > 0)
+        found = self._answers.told(cell + np.clip(part, 0.0, 1.0), confidence, 0.0, float(cuts.size))
+        cells = [min(int(end), cuts.size - 1) for end in (found.value, found.low, found.high)]
+        value, low, high = _at(column, cells, [found.value - cells[0], 0.0, 1.0])
+        spread = found.standard_error * (high - low) / max(found.high - found.low, 1e-9) if column.kind == "number" else math.nan
+        return Estimate(value, low, high, spread)
 
     def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int) -> Any:
         """The answer, or one for each level; `of` is the place of the column whose values are asked for."""
@@ -349,3 +370,9 @@ class Asking(Framing):
 
 def _share(q: object) -> float:
     return checks.number("q", q, "between 0 and 1", lambda share: 0 <= share <= 1, "0.5 is the median.")
+
+
+def _at(column: Any, cells: list[int], shares: list[float]) -> list[Any]:
+    """Values of a column, each so far into a cell."""
+    found = column.cuts.at(np.array(cells), np.array(shares))
+    return [column.moment(int(tick)) for tick in found] if column.kind == "date" else [zero_if_tiny(x) for x in found]

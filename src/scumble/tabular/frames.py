@@ -18,7 +18,6 @@ from scumble.tables.beside import free
 from scumble.tabular.estimate import Estimate
 from scumble.tabular.questions import Part, Question, Where, parts, place_of
 from scumble.tabular.rows import library
-from scumble.tabular.toomuch import too_much
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -76,16 +75,15 @@ class Framing:
                 f"`bins` are for numbers and dates, and {column!r} is a {self.schema[column].kind}: each of its words "
                 "is one. Hint: leave them out."
             )
-        rows, counts = [], []
+        rows = []
         levels = parts(self.schema[column], column, bins)
         for part in steps(levels):
             ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
             found = self._count(asked.narrowed(place, part), confidence)
-            counts.append(found.value)
             rows.append(_row({column: part.name}, ends | found.numbers()))
         joined = _joined(self.schema, {column: levels}) if bins is None else ()
         told = self._remarks(asked, place, parts=((place, part) for part in levels))
-        return frame(rows, (*told, *joined, *too_much(counts, self._count(asked, confidence))))
+        return frame(rows, (*told, *joined))
 
     @keywords
     def crosstab(
@@ -103,7 +101,6 @@ class Framing:
         -------
         DataFrame
             A row for each combination, with `value`, `low`, `high` and `standard_error`; ``pivot`` makes it a table.
-            No cell is below 0, so many of them sum up to too much: `count` has the totals, with `by` those of a column.
         """
         if second is None or first == second:
             raise parameter("second", "another column than the first", second, "histogram counts one.")
@@ -144,7 +141,7 @@ class Framing:
             hint = f"`count` by={names}, with a where= that leaves fewer of their levels"
             hint = "a smaller `bins`" if 2 * math.prod(with_one_bin) <= MOST_GROUPS else hint
         require_few(map(len, levels), hint, together=bool(joined))
-        rows, values = [], []
+        rows = []
         for combination in steps([*itertools.product(*levels)]):
             mine = asked
             for place, part in zip(places, combination, strict=True):
@@ -152,11 +149,9 @@ class Framing:
             if asked.possible and not (all_levels or mine.possible):
                 continue
             found = answer(mine)
-            values.append(found.value)
             rows.append(_row(dict(_named(names, combination)), found.numbers()))
-        summed = () if of else too_much(values, answer(asked))
         each = ((place, part) for place, those in zip(places, levels, strict=True) for part in those)
-        return frame(rows, (*self._remarks(asked, *places, *of, parts=each), *joined, *summed))
+        return frame(rows, (*self._remarks(asked, *places, *of, parts=each), *joined))
 
 
 def _joined(schema: Schema, levels: Mapping[str, Sequence[Part]]) -> Iterator[str]:

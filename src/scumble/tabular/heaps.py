@@ -19,7 +19,6 @@ from typing import Any
 from scumble.schema.column import Column
 from scumble.schema.number import Number
 from scumble.tabular.answers import Answers
-from scumble.views.mixture import at_level
 
 TIMES = 3.0
 """A heap has more records than so many times those beside it ..."""
@@ -44,7 +43,7 @@ def heaps(answers: Answers, place: int, column: Column) -> list[str]:
     return [
         end if isinstance(end, str) else f"{end:.12g}"
         for end, at, beside in ends
-        if _is_heap(answers, place, column.size, at, beside)
+        if _is_heap(answers, place, at, beside)
     ]
 
 
@@ -57,9 +56,9 @@ def shares_at_bounds(answers: Answers, place: int, column: Column) -> tuple[floa
     if getattr(column, "outside", "drop") != "clip" or getattr(column, "edges", None) is not None or line < 3:
         return 0.0, 0.0
     log = getattr(column, "scale", "linear") == "log"
-    low = 0.0 if log or _holds_zero(column, 0) else _at_bound(answers, place, column.size, (0, 1, 2))
+    low = 0.0 if log or _holds_zero(column, 0) else _at_bound(answers, place, (0, 1, 2))
     cells = (line - 1, line - 2, line - 3)
-    return low, 0.0 if _holds_zero(column, line - 1) else _at_bound(answers, place, column.size, cells)
+    return low, 0.0 if _holds_zero(column, line - 1) else _at_bound(answers, place, cells)
 
 
 def _holds_zero(column: Column, cell: int) -> bool:
@@ -70,12 +69,13 @@ def _holds_zero(column: Column, cell: int) -> bool:
     return least <= 0 <= most
 
 
-def _at_bound(answers: Answers, place: int, size: int, cells: tuple[int, int, int]) -> float:
-    here, there, next_ = (answers.count([(1.0, {place: at_level(cell, size)})]) for cell in cells)
-    error = math.sqrt(max(here.variance + there.variance, 1e-12))
-    beside = max(there.value, 0.0)
-    usual = max(beside, beside**2 / max(next_.value, error))
-    return (here.value - usual) / here.value if here.value - usual > SURE * error else 0.0
+def _at_bound(answers: Answers, place: int, cells: tuple[int, int, int]) -> float:
+    counts, variance = answers.singles(place)
+    here, there, next_ = (float(counts[cell]) for cell in cells)
+    error = math.sqrt(2 * variance)
+    beside = max(there, 0.0)
+    usual = max(beside, beside**2 / max(next_, error))
+    return (here - usual) / here if here - usual > SURE * error else 0.0
 
 
 def remark(name: str, ends: list[str]) -> str:
@@ -91,7 +91,8 @@ def remark(name: str, ends: list[str]) -> str:
     )
 
 
-def _is_heap(answers: Answers, place: int, size: int, at: int, beside: int) -> bool:
-    here, there = (answers.count([(1.0, {place: at_level(level, size)})]) for level in (at, beside))
-    error = math.sqrt(here.variance + TIMES**2 * there.variance)
-    return here.value > SHARE * answers.total.value and here.value > TIMES * max(there.value, 0.0) + SURE * error
+def _is_heap(answers: Answers, place: int, at: int, beside: int) -> bool:
+    counts, variance = answers.singles(place)
+    here, there = float(counts[at]), float(counts[beside])
+    error = math.sqrt(variance * (1 + TIMES**2))
+    return here > SHARE * answers.total.value and here > TIMES * max(there, 0.0) + SURE * error

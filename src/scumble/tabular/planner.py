@@ -193,7 +193,7 @@ class Planner:
         left = [row for row in range(spec.singles, spec.rows) if row not in done]
         evidence = evidence_of(self.grouped, found)
         with one_thread():
-            models = [fitted(one, len(winners), fits=1) for one in evidence]
+            models = [fitted(one, len(winners)) for one in evidence]
             expected = self._expected(left, models, evidence)
         deviation = self.noise.deviation_at(float(share * (1 - CHOOSING)))
         cells = {row: self._cells_of(row) for row in left}

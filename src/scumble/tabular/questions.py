@@ -145,47 +145,6 @@ def narrowed(asked: mixture.Condition, column: int, weights: Floats) -> mixture.
     ]
 
 
-def sums_between(few: Floats, many: Floats, lowest: Floats, highest: Floats) -> tuple[float, float]:
-    """The least and the largest sum of values, of at least `few` and at most `many` records at each level.
-
-    >>> sums_between(np.array([1.0, 2.0]), np.array([1.0, 4.0]), np.array([0.0, 1.0]), np.array([0.5, 2.0]))
-    (2.0, 8.5)
-    """
-    least = np.minimum(few * lowest, many * lowest).sum()
-    return float(least), float(np.maximum(few * highest, many * highest).sum())
-
-
-def means_between(few: Floats, many: Floats, lowest: Floats, highest: Floats) -> tuple[float, float]:
-    """The least and the largest mean of values, of at least `few` and at most `many` records at each level.
-
-    The mean is least if, up to some value, there are as many records as can be, and above it as few.
-
-    >>> means_between(np.array([1.0, 2.0]), np.array([1.0, 4.0]), np.array([0.0, 1.0]), np.array([0.0, 1.0]))
-    (0.6666666666666666, 0.8)
-    """
-    return _least_mean(few, many, lowest), -_least_mean(few, many, -highest)
-
-
-def _least_mean(few: Floats, many: Floats, values: Floats) -> float:
-    order = np.argsort(values, kind="stable")
-    more, values = (many - few)[order], values[order]
-    records = few.sum() + np.append(0.0, np.cumsum(more))
-    sums = few[order] @ values + np.append(0.0, np.cumsum(more * values))
-    some = records > 0
-    return float((sums[some] / records[some]).min())
-
-
-def mean_by_median(shares: Floats, lowest: Floats) -> tuple[float, float]:
-    """The median of values by shares of rising levels, and their mean if none were above it: no mean is below that.
-
-    >>> mean_by_median(np.array([0.5, 1.0, 0.5]), np.array([1.0, 5.0, 1e9]))
-    (5.0, 4.0)
-    """
-    upto = np.cumsum(shares)
-    median = lowest[int(np.searchsorted(upto, upto[-1] / 2))]
-    return float(median), float(shares @ np.minimum(lowest, median) / upto[-1])
-
-
 def place_of(schema: Schema, name: Any) -> int:
     """Where a column stands."""
     return schema.names.index(known(name, schema.columns))

@@ -80,7 +80,7 @@ class Weighing:
         if found.dropped.any():
             raise DataError("Rows that `sample` has drawn can be weighed, and some do not fit the schema.")
         asked = question(self.schema, where).even
-        total = max(self._answers.count(asked).value, 0.0)
+        total = max(float(self._answers.posterior.counts(asked).mean()), 0.0)
         if not len(found.codes):
             return np.zeros(0)
         model = self._answers.model

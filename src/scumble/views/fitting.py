@@ -1,176 +1,190 @@
-"""A mixture of products that agrees with all noisy views.
+"""A mixture of products that agrees with noisy views: the fit behind every draw of a table.
 
-**What is least.** χ² = Σ over cells of (n p(cell) − noisy count)² / variance. The stack A of all columns' tables (all
-groups × K) gives every pair at once: their tables are the blocks of A diag(w) Aᵀ, one matrix product, and the gradient
-is another. Adam (Kingma & Ba 2015) goes downhill in the logarithms of w and A (`descent`).
+The stack A of all columns' tables (all groups × K) gives every pair at once: with s = √w A, the tables of all pairs are
+the blocks of M = s sᵀ. One more row, which all records are in, makes the single columns a block as well. A fit brings
+M near a target Y: it minimizes Σ P (M − Y)², with P the inverse variances of the target, both for the cells and for
+coarse cells, which are sums of neighbouring ones (`prior.COARSE`). The slope in s is Q s with
 
-**Where to stop.** At the truth χ² is one per cell on average. A fit that is closer than that has begun to learn the
-noise, so where there is nothing else to learn it ends when χ² per cell reaches one (`NEARLY`): where columns that are
-taken for independent are as near to the views as that, or nearly (`PLAIN`). Else it goes on (`GOAL`), as one is the
-mean of all cells. Those that are simple are soon closer than their noise, and pay for a few that are far off yet: a
-measure that was taken in some years alone makes those years unlike all others in every column it hangs on. Of years and
-energy used (4 columns, ten releases each) 99 and 95 of 120 intervals in such years held at ε = 1 and 3 when all fits
-ended at one, and 114 and 117 do, with errors of 15 and 11 records instead of 22 and 15. On twelve tables (ε = 0.3, 1
-and 3) counts of measured pairs err as before, and counts of three columns whose pairs all were by 8 % less.
+    Q = P ∘ (M − Y) + Bᵀ (P_B ∘ B (M − Y) Bᵀ) B,    B M Bᵀ = (B s) (B s)ᵀ,
 
-If it comes near one and no further, K is too small and is doubled. Where noise is small beside what there is to tell, a
-fit takes all its steps and does not come near. Fits from different starts err differently: the mean of several is
-better than each.
+where B adds up neighbours. From there to the logarithms of A and w, with D = s ∘ slope,
 
-Starts are derived from a seed: the same evidence and seed give the same mixture, on the same machine to the last bit.
+    ∂/∂log A_ak = D_ak − A_ak Σ_b D_bk,    ∂/∂log w_k = T_k − w_k Σ_l T_l,    T_k = ½ Σ_a D_ak,
+
+where b goes over the groups of a's column. Adam (Kingma & Ba 2015) takes the steps, on NumPy alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
+import numpy.typing as npt
 
-from scumble.views.coarsening import coarser
-from scumble.views.descent import Slope, descent, distribution
+from scumble.views import prior
 from scumble.views.evidence import Evidence, simplex
-from scumble.views.halving import Line, line_of
-from scumble.views.mixture import Mixture, together
-from scumble.views.raking import raked
-from scumble.views.targets import Numbers, Targets
+from scumble.views.mixture import Mixture
 
-COMPONENTS, MANY, MOST_COMPONENTS = 50, 200, 400
-"""The fewest; how many a fit begins with at most, half of the fits then being as good as all are of fewer; the most."""
-NEAR = 2.0
-"""Who comes this near to one, and misses it, has too few components. Who is farther off has too few steps, and more
-components would not help it."""
-FITS = 8
-WIDE = 400
-"""Groups of all columns together: from there on, a step takes a time that grows with their square."""
-THREADS = 2
-STEPS = 250
-NEARLY, GOAL = 0.94, 0.7
-"""χ² per cell to stop at, where there is nothing to tell, and where there is."""
-PLAIN = 2.0
-"""χ² per cell of independent columns: below, all is told by them."""
-RATE = 0.2
-RAREST = 1e-4
-"""The least share that a fit starts from."""
-SPREAD = 0.5
-"""Standard deviation of the starting logarithms."""
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+
+KEPT = np.float32(0.9)
+"""How much of the slope and of its square Adam keeps: slopes are exact, so a short memory is best."""
+RAREST, TINY, FARTHEST = 1e-4, np.float32(1e-12), 30.0
+"""The least share to start from; what keeps a quotient finite; the limit of logarithms."""
 
 
-def begun(targets: Targets, components: int, generator: np.random.Generator) -> Numbers:
-    """Logarithms of A and, last, of w to start from."""
-    usual = np.log(np.maximum(targets.singles, RAREST))
-    logs = np.zeros((len(usual) + 1, components), np.float32)
-    logs[:-1] = usual[:, None] + SPREAD * generator.standard_normal((len(usual), components))
-    return logs
-
-
-def descend(targets: Targets, components: int, generator: np.random.Generator, *, goal: float) -> tuple[Numbers, float]:
-    """One fit, as logarithms: step until χ² per cell reaches the goal, or the steps are used up; and the χ² reached."""
-    logs = begun(targets, components, generator)
-    return logs, descent(targets, logs, goal=goal, steps=STEPS, rate=RATE)
-
-
-def fitted(
-    evidence: Evidence, seed: int, *, fits: int | None = None, components: int | None = None, goal: float = GOAL
-) -> Mixture:
-    """The mean of several fits, over all levels of all columns; see `several`."""
-    return together(several(evidence, seed, fits=fits, components=components, goal=goal))
-
-
-def several(
-    evidence: Evidence, seed: int, *, fits: int | None = None, components: int | None = None, goal: float = GOAL
-) -> list[Mixture]:
-    """Fits from different starts, the first by itself and the others on all cores.
-
-    Small products are not worth a second thread: call this within `one_thread`, where BLAS has several.
+class Problem:
+    """What all fits to one set of views share: the layout of the groups, and how sure each cell is.
 
     Parameters
     ----------
     evidence : Evidence
         The noisy views.
-    seed : int
-        Where starts are derived from: a number that the release fixes.
-    fits : int, optional
-        How many; by default as `fits_for` says.
-    components : int, optional
-        Components of each; by default as `components_for` says.
-    goal : float
-        The χ² per cell to stop at, where there is something to tell; else it is farther by NEARLY / GOAL.
-
-    Returns
-    -------
-    list of Mixture
-        Their columns have all levels: those of a group have the shares that the single column shows.
     """
-    evidence = coarser(evidence)
-    if not evidence.paired:
-        return [_refined(np.ones(1, np.float32), {}, evidence, lines_of(evidence))]
-    targets = Targets.of(evidence)
-    lines = lines_of(evidence)
-    told = apart(targets)
-    size = components_for(told) if components is None else components
-    goal *= 1.0 if told > PLAIN else NEARLY / GOAL
 
-    def fit(number: int) -> tuple[Numbers, float]:
-        return descend(targets, size, np.random.default_rng([seed, number]), goal=goal)
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence, records = evidence, evidence.count
+        self.sizes = np.array([*evidence.sizes, 1])
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+        self.column_of = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        size = len(self.column_of)
+        self.order = np.arange(size)  # groups of words by size: neighbours in a coarse level are alike in that at least
+        self.margin, spread = np.zeros((2, size - 1))
+        for j, column in enumerate(evidence.columns):
+            single, group, here = evidence.single(j), evidence.groups[j], self.groups(j)
+            found = np.bincount(group, single.counts) / records
+            order = np.arange(len(found)) if column.ordered else np.argsort(-found, kind="stable")
+            self.order[here] = here.start + order
+            self.margin[here] = simplex(found)[order]
+            spread[here] = np.sqrt(single.variance * np.bincount(group)[order]) / records
+        self.place = np.argsort(self.order)
+        possible = np.maximum(self.margin, np.maximum(spread, 1.0 / records))
+        self.likelihood, belief = np.zeros((2, size, size))
+        for view in evidence.views:
+            if len(view.columns) == 1:
+                here = self.groups(view.columns[0])
+                levels = np.bincount(evidence.groups[view.columns[0]])[self.order[here] - here.start]
+                self.likelihood[here, -1] = records**2 / (view.variance * levels)
+            elif len(view.columns) == 2:
+                self.likelihood[self.block(view.columns)] = records**2 / view.variance
+        pairs = self.column_of[:-1, None] < self.column_of[None, :-1]
+        belief[:-1, :-1][pairs] = 1.0 / (prior.DEPENDENCE**2 * np.outer(possible, possible)[pairs])
+        self.total = self.likelihood + belief
+        self.share_of_prior = np.divide(belief, self.total, out=np.zeros_like(belief), where=self.total > 0)
+        self._pairs = np.flatnonzero(belief)
+        self._shape = np.maximum(np.outer(self.margin, self.margin)[pairs], 1e-9) / prior.DEPENDENCE**2
+        self._precisions()
 
-    first, chi = fit(0)
-    while components is None and max(goal, NEARLY) < chi <= NEAR * NEARLY and size < MOST_COMPONENTS:
-        size *= 2
-        first, chi = fit(0)
-    number = fits_for(sum(evidence.sizes), size) if fits is None else fits
-    with ThreadPoolExecutor(THREADS) as pool:
-        found = [first, *(logs for logs, _ in pool.map(fit, range(1, number)))]
-    mixtures = []
-    for logs in found:
-        weights, stack = distribution(targets, logs)
-        tables = np.split(stack.T, np.cumsum(targets.sizes)[:-2], axis=1)
-        mixtures.append(_refined(weights, dict(zip(sorted(evidence.tied), tables, strict=True)), evidence, lines))
-    return mixtures
+    def groups(self, column: int) -> slice:
+        """Where a column's groups stand."""
+        return slice(int(self.starts[column]), int(self.starts[column] + self.sizes[column]))
+
+    def block(self, columns: tuple[int, ...]) -> tuple[slice, slice]:
+        """Where the cells of a pair stand."""
+        one, two = columns
+        return self.groups(one), self.groups(two)
+
+    def _precisions(self) -> None:
+        """P for cells and for coarse cells, symmetric, both in units of the mean cell."""
+        sizes = self.sizes
+        cuts = [
+            np.arange(size) if size < 2 * prior.COARSE else np.linspace(0, size, size // prior.COARSE + 1)[:-1]
+            for size in sizes
+        ]
+        self.cuts = np.concatenate([start + np.rint(cut).astype(int) for start, cut in zip(self.starts, cuts, strict=True)])
+        self.coarse_of = np.searchsorted(self.cuts, np.arange(len(self.column_of)), side="right") - 1
+        variance = np.divide(1.0, self.total, out=np.zeros_like(self.total), where=self.total > 0)
+        held = np.bincount(self.coarse_of)
+        summed = self._coarse(variance)
+        coarse = np.divide(prior.WEIGHT, summed, out=np.zeros_like(summed), where=(summed > 0) & (np.outer(held, held) > 1))
+        unit = np.count_nonzero(self.total)
+        self.precision = ((self.total + self.total.T) / unit).astype(np.float32)
+        self.coarse_precision = ((coarse + coarse.T) / unit).astype(np.float32)
+
+    def _coarse(self, table: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+        return np.add.reduceat(np.add.reduceat(table, self.cuts, axis=0), self.cuts, axis=1)
+
+    def target(self, noise: list[Floats] | None, generator: np.random.Generator | None) -> Numbers:
+        """Y: the views, each with this much added, and tables drawn from the prior, weighed by how sure each is.
+
+        Without a generator the prior is what it expects: independent columns.
+        """
+        found, records = np.zeros_like(self.total), self.evidence.count
+        for number, view in enumerate(self.evidence.views):
+            counts = view.counts if noise is None else view.counts + noise[number]
+            if len(view.columns) == 1:
+                here = self.groups(view.columns[0])
+                summed = np.bincount(self.evidence.groups[view.columns[0]], counts)
+                found[here, -1] = summed[self.order[here] - here.start] / records
+            elif len(view.columns) == 2:
+                one, two = self.block(view.columns)
+                found[one, two] = counts[np.ix_(self.order[one] - one.start, self.order[two] - two.start)] / records
+        drawn = self._shape if generator is None else generator.standard_gamma(self._shape)
+        found *= 1.0 - self.share_of_prior
+        found.flat[self._pairs] += self.share_of_prior.flat[self._pairs] * drawn * prior.DEPENDENCE**2
+        return np.asarray(found + found.T, np.float32)
+
+    def begun(self, generator: np.random.Generator) -> Numbers:
+        """Logarithms of A and, last, of w to start from."""
+        logs = np.zeros((len(self.column_of), prior.COMPONENTS), np.float32)
+        logs[:-1] = np.log(np.maximum(self.margin, RAREST))[:, None]
+        logs[:-1] += prior.START * generator.standard_normal(logs[:-1].shape, np.float32)
+        return logs
+
+    def roots(self, logs: Numbers) -> tuple[Numbers, Numbers]:
+        """w and s = √w A."""
+        s = np.exp(logs)
+        weights = s[-1] / s[-1].sum()
+        s *= (np.sqrt(weights) / np.add.reduceat(s, self.starts, axis=0))[self.column_of]
+        return weights, s
+
+    def slope(self, logs: Numbers, target: Numbers, coarse: Numbers) -> Numbers:
+        """The gradient in the logarithms; `coarse` is the target summed over coarse cells."""
+        weights, s = self.roots(logs)
+        off = s @ s.T
+        off -= target
+        off *= self.precision
+        slope = off @ s
+        few = np.add.reduceat(s, self.cuts, axis=0)
+        off = few @ few.T
+        off -= coarse
+        off *= self.coarse_precision
+        slope += (off @ few)[self.coarse_of]
+        slope *= s
+        sums = np.add.reduceat(slope, self.starts, axis=0)
+        by_weight = sums.sum(axis=0) / 2
+        s *= (sums / s[-1])[self.column_of]
+        slope -= s
+        slope[-1] = by_weight - weights * by_weight.sum()
+        return slope
+
+    def fit(self, target: Numbers, generator: np.random.Generator) -> tuple[Numbers, list[Numbers]]:
+        """The weights of the components, and for each column the shares of its groups in each, (K, groups)."""
+        logs, coarse = self.begun(generator), self._coarse(target)
+        first, second = np.zeros_like(logs), np.zeros_like(logs)
+        for step in range(prior.STEPS):
+            slope = self.slope(logs, target, coarse)
+            first *= KEPT
+            first += slope
+            second *= KEPT
+            slope *= slope
+            second += slope
+            falling = min(1.0, 2.0 * (1.0 - step / prior.STEPS))  # large steps circle the minimum, small ones reach it
+            mean = float((1 - KEPT) / (1 - KEPT ** (step + 1))) ** 0.5
+            np.sqrt(second, out=slope)
+            slope += TINY
+            np.divide(first, slope, out=slope)
+            slope *= np.float32(prior.RATE * falling * mean)
+            logs -= slope
+            np.clip(logs, -FARTHEST, FARTHEST, out=logs)
+        weights, s = self.roots(logs)
+        shares = (s[:-1] / s[-1])[self.place[:-1]]
+        return weights, [shares[self.groups(j)].T for j in range(len(self.evidence.columns))]
 
 
-def apart(targets: Targets) -> float:
-    """What there is to tell: the χ² per cell of independent columns."""
-    alone = np.zeros((len(targets.shares), 1), np.float32)
-    alone[:-1, 0] = np.log(np.maximum(targets.singles, RAREST))
-    return Slope(targets, alone)()
-
-
-def components_for(told: float) -> int:
-    """How many components to begin with: 50, or 100 where there is much to tell (from 10 on), or 200 (from √1000 on).
-
-    >>> [components_for(told) for told in (0.5, 9.0, 10.0, 32.0, 1e6)]
-    [50, 50, 100, 200, 200]
-    """
-    return min(COMPONENTS << int(2 * np.log10(max(told, 10**0.5)) - 1), MANY)
-
-
-def fits_for(groups: int, components: int = COMPONENTS) -> int:
-    """How many fits a table gets: of many components half are as good, and all together should not take minutes."""
-    most = FITS if components < MANY else FITS // 2
-    return min(most, FITS if groups <= WIDE else max(2, FITS * WIDE // groups))
-
-
-def lines_of(evidence: Evidence) -> dict[int, Line]:
-    """Each column of numbers or dates, as its own views tell it."""
-    return {j: line_of(evidence, j) for j, column in enumerate(evidence.columns) if column.ordered}
-
-
-def _refined(weights: Numbers, tables: Mapping[int, Numbers], evidence: Evidence, lines: Mapping[int, Line]) -> Mixture:
-    """Groups divided into their levels, by the shares that the single columns show.
-
-    They are the same in all components. (Lines drawn from run to run instead of steps were tried, and were no better.)
-    A column that nothing ties to another is what it shows alone. A fit has too many records in cells that are empty, so
-    lines are brought to what they show alone, half the way (`halving`).
-    """
-    share, stacks = weights.astype(float), {j: table.astype(float) for j, table in tables.items()}
-    known = {j: line.with_fit(share @ stacks[j]) for j, line in lines.items() if j in stacks}
-    share, stacks = raked(share, stacks, known)
-    columns = []
-    for j, (group, shape) in enumerate(zip(evidence.groups, evidence.shapes, strict=True)):
-        if j in stacks:
-            columns.append(stacks[j][:, group] * (lines[j].within(group, shape) if j in lines else shape))
-        else:
-            alone = lines[j].shares if j in lines else simplex(evidence.single(j).counts / evidence.count)
-            columns.append(np.tile(alone, (len(weights), 1)))
-    return Mixture(share, tuple(columns))
+def fitted(evidence: Evidence, seed: int) -> Mixture:
+    """The one mixture nearest to views and prior, over all levels: what a plan compares further views with."""
+    problem = Problem(evidence)
+    weights, tables = problem.fit(problem.target(None, None), np.random.default_rng(seed))
+    each = zip(tables, evidence.groups, evidence.shapes, strict=True)
+    return Mixture(weights.astype(float), tuple(table.astype(float)[:, group] * shape for table, group, shape in each))
