@@ -1,22 +1,22 @@
 """A release that answers exactly: what SQL means can be told from noise.
 
-Its model is the table itself, one component for each record, and its errors are none. All between the statement and
-the model is as ever.
+Each of its draws is the table itself, one component for each record. All between the statement and the draws is as
+ever.
 """
 
 from __future__ import annotations
 
 import datetime
-import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import scumble
-from scumble.tabular.answers import Answers
-from scumble.views.estimates import Estimate
-from scumble.views.mixture import Condition, Mixture
+from scumble.tabular.answers import Answers, Noisy
+from scumble.views.mixture import Condition
+from scumble.views.posterior import Draws
 
 SCHEMA = scumble.Schema(
     age=scumble.Number(0, 49, whole=True, missing=True),
@@ -48,44 +48,37 @@ def table(n: int = 400, seed: int = 0) -> pd.DataFrame:
     )
 
 
-class _Exact:
-    """As `views.intervals.Reading`, without error."""
-
-    def __init__(self, model: Mixture, variance: float) -> None:
-        self.model, self.variance = model, variance
-
-    def exact(self, condition: Condition) -> None:
-        """Everything is counted."""
-
-    def count(self, condition: Condition, alike: float | None = None) -> Estimate:
-        return Estimate(round(self.model.share(condition) * len(self.model.weights), 9), self.variance)
-
-    def allowed(self, condition: Condition, chance: float) -> tuple[float, float]:
-        return 0.0, math.inf
-
-    def above(self, condition: Condition, chance: float, answer: float | None = None) -> float:
-        return 0.0
-
-    def column_sums(self, condition: Condition, column: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return values @ self.model.table([column], condition) * len(self.model.weights), np.zeros(len(values))
-
-
-class _ExactAnswers(Answers):
+class _Exact(Answers):
     @property
-    def total(self) -> Estimate:
-        return self.readings[0].count([(1.0, {})])
+    def total(self) -> Noisy:
+        return Noisy(float(self.posterior.totals.mean()), 0.0)
+
+    def not_measured(self, asked: Condition, besides: Iterable[int] = ()) -> Iterator[tuple[int, int]]:
+        """Everything is counted."""
+        yield from ()
 
     def group_of(self, column: int) -> Any:
-        """Everything is told apart."""
-        return np.arange(len(self.readings[0].model.columns[column][0]))
+        """Everything is distinguished."""
+        return self.posterior.classes[0].groups[column]
+
+    def singles(self, column: int) -> tuple[Any, float]:
+        return self.posterior.cells([column]).mean(axis=0), 0.0
 
 
-def exactly(frame: pd.DataFrame, schema: scumble.Schema = SCHEMA, *, variance: float = 0.0) -> scumble.TableRelease:
-    """A release whose answers are those of the table, and say that they may be off by so much."""
+def exactly(frame: pd.DataFrame, schema: scumble.Schema = SCHEMA, *, error: float = 0.0) -> scumble.TableRelease:
+    """A release whose answers are those of the table; all draws are it, but for a relative error of the counts."""
     release = scumble.TableSketch(schema).update(frame).release(epsilon=1.0)
     codes = schema.encode(frame).codes
-    columns = tuple(np.eye(size)[codes[:, j]] for j, size in enumerate(schema.sizes))
-    answers = _ExactAnswers(release.spec, (), "laplace", release.identity)
-    answers._readings = [_Exact(Mixture(np.full(len(codes), 1 / len(codes)), columns), variance)]
+    off = np.array([-1.0, 1.0, -1.0, 1.0])
+    draws = Draws(
+        len(codes) * (1 + error * off),
+        np.full((len(off), len(codes)), 1 / len(codes)),
+        tuple(np.stack([np.eye(size)[codes[:, j]]] * len(off)) for j, size in enumerate(schema.sizes)),
+        tuple(np.ones((len(off), size)) for size in schema.sizes),
+        tuple(np.arange(size) for size in schema.sizes),
+    )
+    answers = _Exact(release.spec, (), "laplace", release.identity)
+    answers.hold([draws])
+    answers.__dict__["_lean"] = np.zeros(len(off))
     release.__dict__["_prepared"] = answers
     return release

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from scumble import checks
 from scumble.errors import parameter
 from scumble.machine.steps import steps
 from scumble.relational.aggregates import Aggregate
-from scumble.relational.formulas import Formula, Interval, aggregates_in, worked_out
+from scumble.relational.formulas import Formula, worked_out
 from scumble.relational.keys import COARSER
 from scumble.relational.scope import Scope, scope_of
 from scumble.relational.statement import Order, Statement, columns_of, understood
@@ -18,10 +19,9 @@ from scumble.relational.syntax import parse, too_deep
 from scumble.relational.where import both
 from scumble.schema import condition
 from scumble.schema.grammar import Tree
-from scumble.tabular.estimate import deviations
+from scumble.tabular.estimate import Estimate
 from scumble.tabular.frames import MOST_GROUPS, require_few
 from scumble.tabular.questions import question
-from scumble.tabular.toomuch import too_much
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -79,7 +79,7 @@ def sql(
     >>> list(found.columns), bool(found.smoker[0])
     (['smoker', 'n', 'n_low', 'n_high'], True)
     """
-    deviations(confidence)  # refuses what is no confidence
+    checks.confidence(confidence)
     if releases is not None and not isinstance(releases, Mapping):
         raise parameter("releases", "a mapping of names to releases", releases, "write people=release, by its name.")
     every = {**(releases or {}), **named}
@@ -96,7 +96,7 @@ def _answered(statement: Statement, confidence: float) -> DataFrame:
     for order in reversed(statement.order):
         rows = _sorted(rows, order)
     end = None if statement.most is None else statement.skipped + statement.most
-    return _frame(statement, rows[statement.skipped : end], confidence)
+    return _frame(statement, rows[statement.skipped : end])
 
 
 class _Group:
@@ -105,25 +105,24 @@ class _Group:
     def __init__(self, scope: Scope, names: tuple[Any, ...], tree: Tree, confidence: float) -> None:
         self.names = names
         self._scope, self._tree, self._confidence = scope, tree, confidence
-        self._asked: dict[tuple[Aggregate, float], Interval] = {}
+        self._asked: dict[Aggregate, Estimate] = {}
         self.remarks: dict[str, None] = {}
         """What must be known of the answers."""
 
-    def interval(self, formula: Formula) -> Interval:
+    def interval(self, formula: Formula) -> tuple[Any, Any, Any]:
         """The formula's value with an interval."""
-        confidence = 1 - (1 - self._confidence) / max(len(aggregates_in(formula)), 1)
-        return worked_out(formula, lambda aggregate: self._answer(aggregate, confidence))
+        found = worked_out(formula, self._answer, self._confidence)
+        return found.value, found.low, found.high
 
     def value(self, formula: Formula) -> Any:
         """The formula's value."""
-        return self.interval(formula).value
+        return self.interval(formula)[0]
 
-    def _answer(self, aggregate: Aggregate, confidence: float) -> Interval:
-        if (aggregate, confidence) not in self._asked:
-            found = aggregate.ask(self._scope, self._tree, confidence)
+    def _answer(self, aggregate: Aggregate) -> Estimate:
+        if aggregate not in self._asked:
+            found = self._asked[aggregate] = aggregate.ask(self._scope, self._tree, self._confidence)
             self.remarks |= dict.fromkeys(found.remarks)
-            self._asked[aggregate, confidence] = Interval(found.value, found.low, found.high)
-        return self._asked[aggregate, confidence]
+        return self._asked[aggregate]
 
 
 def _groups(statement: Statement, confidence: float) -> list[_Group]:
@@ -160,7 +159,7 @@ def _is_null(value: Any) -> bool:
     return value is None or bool(value != value)  # NaN and NaT alone differ from themselves
 
 
-def _frame(statement: Statement, rows: list[_Group], confidence: float) -> DataFrame:
+def _frame(statement: Statement, rows: list[_Group]) -> DataFrame:
     import pandas as pd
 
     columns: dict[str, Any] = {}
@@ -173,19 +172,9 @@ def _frame(statement: Statement, rows: list[_Group], confidence: float) -> DataF
                 columns[name] = list(values) if found else pd.Series([], dtype=float)
     frame = pd.DataFrame(columns)
     remarks = dict.fromkeys(remark for row in rows for remark in row.remarks)
-    remarks |= dict.fromkeys(_too_much(statement, rows, confidence))
     if remarks:
         frame.attrs["remarks"] = list(remarks)
     return frame
-
-
-def _too_much(statement: Statement, rows: list[_Group], confidence: float) -> Iterator[str]:
-    """Remarks on counts that sum up to more than all groups have."""
-    counts = [output.what for output in statement.outputs if isinstance(output.what, Aggregate)]
-    for count in counts if statement.keys else ():
-        if count.kind == "count":
-            all_of = count.ask(statement.scope, statement.where, confidence)
-            yield from too_much((row.value(count) for row in rows), all_of)
 
 
 def _series(names: list[Any]) -> Any:

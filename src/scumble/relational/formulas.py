@@ -1,17 +1,13 @@
-"""What is computed of aggregates, with intervals that hold.
-
-A formula of k aggregates is known as far as they are: where all their intervals hold, it lies between the least and the
-most that it can be within these. So that all hold with the confidence that was asked for, each of k is taken with
-1 − (1 − confidence) / k (Bonferroni), whatever their errors have to do with each other. Then the formula is worked out
-on intervals, operation by operation. Both steps err on the side of wide.
-"""
+"""What is computed of aggregates: draw by draw, so that intervals know how the aggregates' errors are related."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from scumble.errors import ParameterError
 from scumble.relational.aggregates import Aggregate, Share, aggregate_of, is_aggregate
@@ -19,16 +15,9 @@ from scumble.relational.literals import is_value, number
 from scumble.relational.scope import Scope
 from scumble.relational.syntax import bare, exp, refused, shown
 from scumble.tabular.answers import NONE
+from scumble.tabular.estimate import Estimate, around
 
 _SIGNS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
-
-
-class Interval(NamedTuple):
-    """A number, or a date, and the ends of its interval."""
-
-    value: Any
-    low: Any
-    high: Any
 
 
 @dataclass(frozen=True)
@@ -98,108 +87,59 @@ def _operation(node: Any) -> tuple[str, list[Any], int]:
     )
 
 
-def aggregates_in(formula: Formula) -> set[Aggregate]:
-    """The different aggregates of a formula."""
-    if isinstance(formula, Operation):
-        return set().union(*(aggregates_in(part) for part in formula.parts))
-    return {formula} if isinstance(formula, Aggregate) else set()
-
-
-def worked_out(formula: Formula, answer: Callable[[Aggregate], Interval]) -> Interval:
+def worked_out(formula: Formula, answer: Callable[[Aggregate], Estimate], confidence: float) -> Estimate:
     """The formula's value and interval, given those of its aggregates."""
     if isinstance(formula, Aggregate):
         return answer(formula)
-    if isinstance(formula, Constant):
-        return Interval(formula.number, formula.number, formula.number)
-    parts = [worked_out(part, answer) for part in formula.parts]
-    return _OPERATIONS[formula.name](formula.digits, *parts)
+    found: list[Estimate] = []
+
+    def on(formula: Formula) -> tuple[Any, Any]:
+        """The value of a formula, and its values on all draws."""
+        if isinstance(formula, Constant):
+            return np.float64(formula.number), np.float64(formula.number)
+        if isinstance(formula, Aggregate):
+            found.append(answer(formula))
+            value = np.float64(found[-1].value)
+            return value, value if found[-1].draws is None else found[-1].draws
+        values, draws = zip(*(on(part) for part in formula.parts), strict=True)
+        operation = _OPERATIONS[formula.name]
+        return operation(formula.digits, *values), operation(formula.digits, *draws)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value, each = on(formula)
+    least, most = (0.0, 1.0) if isinstance(formula, Operation) and formula.name == "share" else (-math.inf, math.inf)
+    remarks = tuple(dict.fromkeys(remark for one in found for remark in one.remarks))
+    if np.ndim(each) == 0:
+        return Estimate(float(value), float(value), float(value), 0.0, remarks)
+    return around(float(value), np.asarray(each, float), confidence, remarks, "", least, most)
 
 
-# ---- arithmetic of intervals ----
+# ---- arithmetic of numbers and of draws ----
 
 
-def _sum(_: int, a: Interval, b: Interval) -> Interval:
-    return Interval(a.value + b.value, a.low + b.low, a.high + b.high)
+def _share(_: int, a: Any, b: Any) -> Any:
+    return np.where(np.asarray(b) >= NONE, np.clip(a / b, 0.0, 1.0), np.nan)
 
 
-def _negative(_: int, a: Interval) -> Interval:
-    return Interval(-a.value, -a.high, -a.low)
-
-
-def _product(_: int, a: Interval, b: Interval) -> Interval:
-    ends = [_times(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-    return Interval(a.value * b.value, min(ends), max(ends))
-
-
-def _times(x: float, y: float) -> float:
-    return 0.0 if x == 0 or y == 0 else x * y  # an infinite end is never reached
-
-
-def _quotient(_: int, a: Interval, b: Interval) -> Interval:
-    value = a.value / b.value if b.value != 0 else math.nan
-    return Interval(value, *_quotients(a, b))
-
-
-def _share(_: int, a: Interval, b: Interval) -> Interval:
-    value, *ends = (min(max(x, 0.0), 1.0) if x == x else x for x in _quotient(0, a, b))
-    return Interval(value if b.value >= NONE else math.nan, *ends)
-
-
-def _quotients(a: Interval, b: Interval) -> tuple[float, float]:
-    """The least and the most of x / y; y is never zero itself."""
-    if b.high <= 0 and b.low < 0:
-        a, b = _negative(0, a), _negative(0, b)
-    if b.low > 0:
-        ends = [x / y if math.isfinite(x) else x for x in (a.low, a.high) for y in (b.low, b.high)]
-        return min(ends), max(ends)
-    if b.low == 0 and b.high > 0 and a.low >= 0:
-        return a.low / b.high, math.inf
-    if b.low == 0 and b.high > 0 and a.high <= 0:
-        return -math.inf, a.high / b.high
-    return -math.inf, math.inf
-
-
-def _abs(_: int, a: Interval) -> Interval:
-    ends = sorted([abs(a.low), abs(a.high)])
-    return Interval(abs(a.value), 0.0 if a.low <= 0 <= a.high else ends[0], ends[1])
-
-
-def _nullif(_: int, a: Interval) -> Interval:
-    return Interval(math.nan if a.value == 0 else a.value, a.low, a.high)
-
-
-def _coalesce(_: int, a: Interval, b: Interval) -> Interval:
-    return Interval(b.value, min(a.low, b.low), max(a.high, b.high)) if math.isnan(a.value) else a
-
-
-def _rising(step: Callable[[float, int], float]) -> Callable[[int, Interval], Interval]:
-    """What never falls maps ends to ends."""
-
-    def stepped(digits: int, a: Interval) -> Interval:
-        return Interval(*(step(x, digits) if math.isfinite(x) else x for x in a))
-
-    return stepped
-
-
-def _rounded(x: float, digits: int) -> float:
+def _rounded(digits: int, a: Any) -> Any:
     """Halves away from zero, as SQL does."""
     unit = 10.0**digits
-    return math.copysign(math.floor(abs(x) * unit + 0.5) / unit, x) if abs(x) * unit < 2**52 else x
+    return np.where(np.abs(a) * unit < 2**52, np.copysign(np.floor(np.abs(a) * unit + 0.5) / unit, a), a)
 
 
-_OPERATIONS: dict[str, Callable[..., Interval]] = {
-    "+": _sum,
-    "-": lambda _, a, b: _sum(0, a, _negative(0, b)),
-    "*": _product,
-    "/": _quotient,
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "+": lambda _, a, b: a + b,
+    "-": lambda _, a, b: a - b,
+    "*": lambda _, a, b: a * b,
+    "/": lambda _, a, b: np.where(np.asarray(b) == 0, np.nan, a / b),
     "share": _share,
-    "negative": _negative,
-    "abs": _abs,
-    "nullif": _nullif,
-    "coalesce": _coalesce,
+    "negative": lambda _, a: -a,
+    "abs": lambda _, a: np.abs(a),
+    "nullif": lambda _, a: np.where(np.asarray(a) == 0, np.nan, a),
+    "coalesce": lambda _, a, b: np.where(np.isnan(a), b, a),
     "same": lambda _, a: a,
-    "round": _rising(_rounded),
-    "whole": _rising(lambda x, _: float(round(x))),
-    "floor": _rising(lambda x, _: float(math.floor(x))),
-    "ceil": _rising(lambda x, _: float(math.ceil(x))),
+    "round": _rounded,
+    "whole": lambda _, a: np.rint(a),
+    "floor": lambda _, a: np.floor(a),
+    "ceil": lambda _, a: np.ceil(a),
 }

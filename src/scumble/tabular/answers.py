@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble import checks
-from scumble.reading.student import reach
-from scumble.tabular.estimate import Estimate
+from scumble.tabular.estimate import Estimate, around
 from scumble.tabular.pooled import is_part
 from scumble.tabular.questions import Question
 from scumble.tabular.spec import TableSpec
@@ -73,7 +72,9 @@ class Answers:
     @property
     def total(self) -> Noisy:
         """The number of records, by the sums of all views: no draw is needed."""
-        return Noisy(*(float(sum(each)) for each in zip(*((e.count, e.count_variance) for e in self.evidence), strict=True)))
+        return Noisy(
+            *(float(sum(each)) for each in zip(*((e.count, e.count_variance) for e in self.evidence), strict=True))
+        )
 
     @property
     def posterior(self) -> Posterior:
@@ -124,22 +125,14 @@ class Answers:
         low, high = (self.posterior.cells([column], side) for side in (asked.sure, asked.maybe))
         return np.maximum(self.leaning(middle, np.minimum(low, middle), np.maximum(high, middle)), 0.0)
 
-    def told(
-        self, each: Floats, confidence: float, least: float = -math.inf, most: float = math.inf
-    ) -> Estimate:
+    def told(self, each: Floats, confidence: float, least: float = -math.inf, most: float = math.inf) -> Estimate:
         """A statistic's value and interval out of its values on all draws, cut to what is possible.
 
-        The truth is one more draw from the same law: mean ± t · s · √(1 + 1/M), with Student's t of M − 1 degrees of
-        freedom. Draws on which the statistic does not exist are left out; without two others there is no value.
+        The value is the mean over the draws on which the statistic exists (`estimate.around`).
         """
-        confidence = checks.confidence(confidence)
         known = each[np.isfinite(each)]
-        if len(known) < 2:
-            return Estimate(math.nan, least, most, math.inf)
-        value, deviation = float(known.mean()), float(known.std(ddof=1)) * math.sqrt(1 + 1 / len(known))
-        half = float(reach(np.array([len(known) - 1.0]), confidence)[0]) * deviation
-        value, low, high = (min(max(end, least), most) for end in (value, value - half, value + half))
-        return Estimate(value, low, high, deviation, draws=each, identity=self.identity)
+        value = float(known.mean()) if len(known) else math.nan
+        return around(value, each, checks.confidence(confidence), (), self.identity, least, most)
 
     # ---- what was measured ----
 

@@ -318,8 +318,10 @@ class Asking(Framing):
         found = self._answers.told(cell + np.clip(part, 0.0, 1.0), confidence, 0.0, float(cuts.size))
         cells = [min(int(end), cuts.size - 1) for end in (found.value, found.low, found.high)]
         value, low, high = _at(column, cells, [found.value - cells[0], 0.0, 1.0])
-        spread = found.standard_error * (high - low) / max(found.high - found.low, 1e-9) if column.kind == "number" else math.nan
-        return Estimate(value, low, high, spread)
+        if column.kind != "number":
+            return Estimate(value, low, high, math.nan)
+        each = np.asarray(cuts.at(cell, np.clip(part, 0.0, 1.0)), float)
+        return Estimate(value, low, high, float(each.std(ddof=1)), (), each, self._answers.identity)
 
     def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int) -> Any:
         """The answer, or one for each level; `of` is the place of the column whose values are asked for."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.errors import plain_number
+from scumble.reading.student import reach
 
 NOTHING = 1e-9
 """What is negligible relative to the width of an interval."""
@@ -116,24 +117,23 @@ class Estimate:
         return 0.0 - self
 
 
-def _combined(one: Estimate, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+def _combined(one: Estimate, other: object, operation: Callable[[Any, Any], Any]) -> Estimate:
     """Something computed of two numbers: draw by draw if one release gave both, else by their slopes."""
-    if isinstance(other, bool) or not isinstance(other, Estimate | Real | np.number):
-        return NotImplemented
     plain = not isinstance(other, Estimate)
-    two = Estimate(float(other), float(other), float(other), 0.0) if plain else other
+    if isinstance(other, Estimate):
+        two = other
+    elif isinstance(other, Real | np.number) and not isinstance(other, bool):
+        number = float(other)
+        two = Estimate(number, number, number, 0.0)
+    else:
+        raise TypeError(f"An estimate and {type(other).__name__} cannot be combined. Hint: estimates and numbers can.")
     remarks = tuple(dict.fromkeys((*one.remarks, *two.remarks)))
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(operation(np.float64(one.value), np.float64(two.value)))
         related = two.draws is not None and one.identity == two.identity
         if one.draws is not None and (plain or related):
-            each = np.asarray(operation(one.draws, two.value if plain else two.draws), float)
-            known = each[np.isfinite(each)]
-            if len(known) < 2 or not math.isfinite(value):
-                return Estimate(value, -math.inf, math.inf, math.inf, remarks, each, one.identity)
-            error = float(known.std(ddof=1)) * math.sqrt(1 + 1 / len(known))
-            half = _student(len(known) - 1) * error
-            return Estimate(value, value - half, value + half, error, remarks, each, one.identity)
+            each = np.asarray(operation(one.draws, two.value if plain else two.draws), np.float64)
+            return around(value, each, USUAL, remarks, one.identity)
         return _independent(one, two, value, operation, remarks)
 
 
@@ -154,10 +154,30 @@ def _independent(
     return Estimate(value, value - half, value + half, error, remarks)
 
 
-def _student(degrees: int) -> float:
-    from scumble.reading.student import reach
+def around(
+    value: float,
+    each: npt.NDArray[np.float64],
+    confidence: float,
+    remarks: tuple[str, ...] = (),
+    identity: str = "",
+    least: float = -math.inf,
+    most: float = math.inf,
+) -> Estimate:
+    """A number and its interval, given the number on every draw from a posterior; all of it cut to what is possible.
 
-    return float(reach(np.array([float(degrees)]), USUAL)[0])
+    The truth is one more draw from the same law: value ± t · s · √(1 + 1/M), with Student's t of M − 1 degrees of
+    freedom. Draws on which the number does not exist are left out; without two others nothing is known.
+
+    >>> print(around(3.0, np.array([2.0, 4.0, 3.0, 3.0]), 0.95))
+    3 (0.09481 to 5.90519)
+    """
+    known = each[np.isfinite(each)]
+    if len(known) < 2 or not math.isfinite(value):
+        return Estimate(math.nan, least, most, math.inf, remarks)
+    error = float(known.std(ddof=1)) * math.sqrt(1 + 1 / len(known))
+    half = float(reach(np.array([len(known) - 1.0]), confidence)[0]) * error
+    value, low, high = (min(max(end, least), most) for end in (value, value - half, value + half))
+    return Estimate(value, low, high, error, remarks, each, identity)
 
 
 def _shown(answer: object, least: float) -> str:

@@ -118,7 +118,8 @@ def _words(report: Faithfulness) -> list[str]:
     told = [
         "How faithful synthetic rows are, by the release's own knowledge (total variation: the share of rows that "
         "would have to be in another cell):",
-        f"- Single columns: expect {columns.variation.mean():.3f} on average, most for {one.column!r} ({one.variation:.3f})."
+        f"- Single columns: expect {columns.variation.mean():.3f} on average, most for {one.column!r} "
+        f"({one.variation:.3f})."
         if len(columns) > 1
         else f"- The column alone: expect {one.variation:.3f}.",
     ]

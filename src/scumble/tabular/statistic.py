@@ -30,9 +30,7 @@ Floats = npt.NDArray[np.float64]
 Statistic = Callable[[Any], Any]
 
 
-def sampled(
-    answers: Answers, schema: Schema, number: int, random_state: Any, size: int | None
-) -> Iterator[DataFrame]:
+def sampled(answers: Answers, schema: Schema, number: int, random_state: Any, size: int | None) -> Iterator[DataFrame]:
     """Frames of synthetic rows, each of one draw."""
     generator, posterior, everybody = generator_of(random_state), answers.posterior, condition(schema, None)
     for table in range(number):
@@ -45,7 +43,9 @@ def sampled(
 def estimated(answers: Answers, schema: Schema, statistic: Statistic, most: int, confidence: float) -> Any:
     """The statistic with its interval: an Estimate, or a frame of several."""
     if not callable(statistic):
-        raise ParameterError("`statistic` must be a function of a pandas frame. Hint: release.estimate(lambda t: t['age'].std()).")
+        raise ParameterError(
+            "`statistic` must be a function of a pandas frame. Hint: release.estimate(lambda t: t['age'].std())."
+        )
     posterior = answers.posterior
     size = max(1, min(round(answers.total.value), most))
     names: list[Any] | None = None
@@ -68,7 +68,7 @@ def estimated(answers: Answers, schema: Schema, statistic: Statistic, most: int,
 
 
 def _told(answers: Answers, one: Floats, two: Floats, confidence: float) -> Estimate:
-    """The answer out of two values for each draw: deviations from the mean are reduced by the chance of drawing rows."""
+    """The answer out of two values for each draw: their spread is reduced by the chance of drawing rows."""
     each = (one + two) / 2
     known = np.isfinite(each)
     if known.sum() < 2:
@@ -89,5 +89,5 @@ def _numbers(found: Any) -> tuple[list[Any], list[float]]:
         return [None], [float(found)]
     except (TypeError, ValueError):
         raise ParameterError(
-            "The statistic must be a number, a Series or a dict of numbers. Hint: return such, for example t['age'].std()."
+            "A statistic must return a number, a Series or a dict of numbers. Hint: for example t['age'].std()."
         ) from None

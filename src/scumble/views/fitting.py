@@ -16,6 +16,8 @@ where b goes over the groups of a's column. Adam (Kingma & Ba 2015) takes the st
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -91,12 +93,16 @@ class Problem:
             np.arange(size) if size < 2 * prior.COARSE else np.linspace(0, size, size // prior.COARSE + 1)[:-1]
             for size in sizes
         ]
-        self.cuts = np.concatenate([start + np.rint(cut).astype(int) for start, cut in zip(self.starts, cuts, strict=True)])
+        self.cuts = np.concatenate(
+            [start + np.rint(cut).astype(int) for start, cut in zip(self.starts, cuts, strict=True)]
+        )
         self.coarse_of = np.searchsorted(self.cuts, np.arange(len(self.column_of)), side="right") - 1
         variance = np.divide(1.0, self.total, out=np.zeros_like(self.total), where=self.total > 0)
         held = np.bincount(self.coarse_of)
         summed = self._coarse(variance)
-        coarse = np.divide(prior.WEIGHT, summed, out=np.zeros_like(summed), where=(summed > 0) & (np.outer(held, held) > 1))
+        coarse = np.divide(
+            prior.WEIGHT, summed, out=np.zeros_like(summed), where=(summed > 0) & (np.outer(held, held) > 1)
+        )
         unit = np.count_nonzero(self.total)
         self.precision = ((self.total + self.total.T) / unit).astype(np.float32)
         self.coarse_precision = ((coarse + coarse.T) / unit).astype(np.float32)
@@ -124,43 +130,50 @@ class Problem:
         found.flat[self._pairs] += self.share_of_prior.flat[self._pairs] * drawn * prior.DEPENDENCE**2
         return np.asarray(found + found.T, np.float32)
 
+    @property
+    def components(self) -> int:
+        """How many products a mixture has: no more than there are groups, which can follow any pair."""
+        return min(prior.COMPONENTS, len(self.column_of) - 1)
+
     def begun(self, generator: np.random.Generator) -> Numbers:
         """Logarithms of A and, last, of w to start from."""
-        logs = np.zeros((len(self.column_of), prior.COMPONENTS), np.float32)
+        logs = np.zeros((len(self.column_of), self.components), np.float32)
         logs[:-1] = np.log(np.maximum(self.margin, RAREST))[:, None]
         logs[:-1] += prior.START * generator.standard_normal(logs[:-1].shape, np.float32)
         return logs
 
     def roots(self, logs: Numbers) -> tuple[Numbers, Numbers]:
-        """w and s = √w A."""
+        """w and s = √w A, of each fit."""
         s = np.exp(logs)
-        weights = s[-1] / s[-1].sum()
-        s *= (np.sqrt(weights) / np.add.reduceat(s, self.starts, axis=0))[self.column_of]
-        return weights, s
+        weights = s[:, -1] / s[:, -1].sum(axis=1, keepdims=True)
+        s *= (np.sqrt(weights)[:, None] / np.add.reduceat(s, self.starts, axis=1))[:, self.column_of]
+        return np.asarray(weights, np.float32), np.asarray(s, np.float32)
 
     def slope(self, logs: Numbers, target: Numbers, coarse: Numbers) -> Numbers:
         """The gradient in the logarithms; `coarse` is the target summed over coarse cells."""
         weights, s = self.roots(logs)
-        off = s @ s.T
+        off = s @ s.transpose(0, 2, 1)
         off -= target
         off *= self.precision
         slope = off @ s
-        few = np.add.reduceat(s, self.cuts, axis=0)
-        off = few @ few.T
+        few = np.add.reduceat(s, self.cuts, axis=1)
+        off = few @ few.transpose(0, 2, 1)
         off -= coarse
         off *= self.coarse_precision
-        slope += (off @ few)[self.coarse_of]
+        slope += (off @ few)[:, self.coarse_of]
         slope *= s
-        sums = np.add.reduceat(slope, self.starts, axis=0)
-        by_weight = sums.sum(axis=0) / 2
-        s *= (sums / s[-1])[self.column_of]
+        sums = np.add.reduceat(slope, self.starts, axis=1)
+        by_weight = sums.sum(axis=1) / 2
+        s *= (sums / s[:, -1:])[:, self.column_of]
         slope -= s
-        slope[-1] = by_weight - weights * by_weight.sum()
-        return slope
+        slope[:, -1] = by_weight - weights * by_weight.sum(axis=1, keepdims=True)
+        return np.asarray(slope, np.float32)
 
-    def fit(self, target: Numbers, generator: np.random.Generator) -> tuple[Numbers, list[Numbers]]:
-        """The weights of the components, and for each column the shares of its groups in each, (K, groups)."""
-        logs, coarse = self.begun(generator), self._coarse(target)
+    def fit(self, targets: Sequence[Numbers], starts: Sequence[Numbers]) -> tuple[Numbers, list[Numbers]]:
+        """Fits to some targets at once: the weights of their components, (fits, K), and for each column the shares of
+        its groups, (fits, K, groups)."""
+        target, logs = np.stack(targets), np.stack(starts)
+        coarse = np.stack([self._coarse(one) for one in targets])
         first, second = np.zeros_like(logs), np.zeros_like(logs)
         for step in range(prior.STEPS):
             slope = self.slope(logs, target, coarse)
@@ -178,13 +191,15 @@ class Problem:
             logs -= slope
             np.clip(logs, -FARTHEST, FARTHEST, out=logs)
         weights, s = self.roots(logs)
-        shares = (s[:-1] / s[-1])[self.place[:-1]]
-        return weights, [shares[self.groups(j)].T for j in range(len(self.evidence.columns))]
+        shares = (s[:, :-1] / s[:, -1:])[:, self.place[:-1]].transpose(0, 2, 1)
+        return weights, [shares[..., self.groups(j)] for j in range(len(self.evidence.columns))]
 
 
 def fitted(evidence: Evidence, seed: int) -> Mixture:
     """The one mixture nearest to views and prior, over all levels: what a plan compares further views with."""
     problem = Problem(evidence)
-    weights, tables = problem.fit(problem.target(None, None), np.random.default_rng(seed))
+    weights, tables = problem.fit([problem.target(None, None)], [problem.begun(np.random.default_rng(seed))])
     each = zip(tables, evidence.groups, evidence.shapes, strict=True)
-    return Mixture(weights.astype(float), tuple(table.astype(float)[:, group] * shape for table, group, shape in each))
+    return Mixture(
+        weights[0].astype(float), tuple(one[0].astype(float)[:, group] * shape for one, group, shape in each)
+    )

@@ -3,8 +3,8 @@
 A column's levels are halved, and the halves again, down to single levels: a tree (Lavine 1992 calls it a Pólya tree).
 Of each node's records n, some part x lies in its left half. What was counted tells the contrast between the halves with
 normal noise of known variance. The prior of x is a Beta law, or nothing at all in either half (`prior.EMPTY`). Their
-product is the posterior, evaluated on a grid and drawn from by inversion. So no level is negative, sums over wide ranges
-follow the counts, and cells whose counts are noise are empty or alike.
+product is the posterior, evaluated on a grid and drawn from by inversion. So no level is negative, sums over wide
+ranges follow the counts, and cells whose counts are noise are empty or alike.
 
 **What was counted.** A contrast Σ r_c n_c, with weights that sum to zero, is known twice: cell by cell from the column
 alone (variance σ²), and group by group from the margins of its pairs (variance τ²). With b_g the mean weight of group

@@ -9,13 +9,13 @@ The noisy counts and the prior (`views.prior`) define a posterior over tables. A
 4. draw each column's levels from their own posterior (`views.margins`), and bring the mixture to these.
 
 Any statistic of a table is answered by computing it on every draw: the mean over draws is the answer, their spread its
-error. A draw is a mixture of K products, p(x) = Σ_k w_k Π_j A_j[k, g_j(x_j)] b_j(x_j), where g_j is the group of a level
-and b_j its share in the group: sums over all cells factor, and most statistics have a closed form.
+error. A draw is a mixture of K products, p(x) = Σ_k w_k Π_j A_j[k, g_j(x_j)] b_j(x_j), where g_j is the group of a
+level and b_j its share in the group: sums over all cells factor, and most statistics have a closed form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,6 +40,8 @@ SWEEPS = 4
 """Of all columns, when a mixture is brought to margins (Deming & Stephan 1940): what is left is far below the noise."""
 MOST = 1e3
 """Times that a share may grow in one of them."""
+AT_ONCE = 1 << 14
+"""Shares of small tables that are fitted at once: large ones gain nothing from company."""
 
 
 @dataclass(frozen=True)
@@ -116,20 +118,24 @@ def drawn(evidence: Evidence, law: Law, seed: int) -> Draws:
 
 def _drawn(evidence: Evidence, law: Law, seed: int) -> Draws:
     problem, number = Problem(evidence), prior.DRAWS
+    together = max(1, min(number, AT_ONCE // (len(problem.column_of) * problem.components)))
 
-    def fit(draw: int) -> tuple[Numbers, list[Numbers]]:
-        noise = perturbation(evidence, law, np.random.default_rng([seed, 0, draw // 2]))
-        sign = 1 - 2 * (draw % 2)
-        own = np.random.default_rng([seed, 1, draw])
-        return problem.fit(problem.target([sign * one for one in noise], own), own)
+    def fit(first: int) -> tuple[Numbers, list[Numbers]]:
+        targets, starts = [], []
+        for draw in range(first, min(first + together, number)):
+            noise = perturbation(evidence, law, np.random.default_rng([seed, 0, draw // 2]))
+            sign, own = 1 - 2 * (draw % 2), np.random.default_rng([seed, 1, draw])
+            targets.append(problem.target([sign * one for one in noise], own))
+            starts.append(problem.begun(own))
+        return problem.fit(targets, starts)
 
     with ThreadPoolExecutor(available_threads()) as pool:
-        fits = [*pool.map(fit, range(number))]
+        fits = [*pool.map(fit, range(0, number, together))]
     generator = np.random.default_rng([seed, 2])
     off = np.sqrt(evidence.count_variance) * _normal(spread_evenly(generator, number, 1)[:, 0])
     totals = np.maximum(evidence.total + off, 0.0)
-    weights = np.array([found for found, _ in fits])
-    tables = [np.array([columns[j] for _, columns in fits]) for j in range(len(evidence.columns))]
+    weights = np.concatenate([found for found, _ in fits])
+    tables = [np.concatenate([columns[j] for _, columns in fits]) for j in range(len(evidence.columns))]
     margins, within = [], []
     for j, column in enumerate(evidence.columns):
         levels = Tree(evidence, j).draw(totals, spread_evenly(generator, number, column.levels))
@@ -205,7 +211,7 @@ class Posterior:
     @cached_property
     def totals(self) -> Floats:
         """(draws,): how many records."""
-        return np.sum([one.totals for one in self.classes], axis=0)
+        return np.asarray(np.sum([one.totals for one in self.classes], axis=0))
 
     def counts(self, asked: Condition) -> Floats:
         """(draws,): how many records meet a condition."""
@@ -217,22 +223,23 @@ class Posterior:
 
     def cells(self, columns: Sequence[int], asked: Condition = EVERYTHING) -> Floats:
         """(draws, levels, …): the records that meet a condition in each cell of some columns' cross-table."""
-        total: Floats | float = 0.0
-        inner = [self._inner(j) for j in columns if j != self.place]
+        inner, total = [self._inner(j) for j in columns if j != self.place], np.zeros(1)
         for coefficient, product in asked:
             parts = [
                 coefficient * factor * own.cells(inner, mine) for factor, own, mine in self._each(product, keep=True)
             ]
-            if self.place in columns:
-                total = total + np.stack(parts, axis=1 + list(columns).index(self.place))
-            else:
-                total = total + sum(parts)
-        return np.asarray(total)
+            at = [axis for axis, j in enumerate(columns) if j == self.place]
+            total = total + (np.stack(parts, axis=1 + at[0]) if at else np.sum(parts, axis=0))
+        return total
 
     def mixture(self, draw: int) -> Mixture:
         """One draw as a distribution over all columns."""
         models = [one.mixture(draw) for one in self.classes]
-        return models[0] if self.place is None else labelled(models, [one.totals[draw] for one in self.classes], self.place)
+        return (
+            models[0]
+            if self.place is None
+            else labelled(models, [one.totals[draw] for one in self.classes], self.place)
+        )
 
     def mean(self, draws: int | None = None) -> Mixture:
         """The mean of all draws, or of the first few."""
@@ -241,9 +248,9 @@ class Posterior:
     def _inner(self, column: int) -> int:
         return column - (self.place is not None and column > self.place)
 
-    def _each(self, product: Product, *, keep: bool = False) -> list[tuple[float, Draws, Mapping[int, npt.ArrayLike]]]:
+    def _each(self, product: Product, *, keep: bool = False) -> list[tuple[float, Draws, Product]]:
         """Each class with its own part of a product; those with no part are left out unless `keep`."""
-        found = []
+        found: list[tuple[float, Draws, Product]] = []
         for number, one in enumerate(self.classes):
             factor = 1.0
             if self.place is not None and self.place in product:
