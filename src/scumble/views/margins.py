@@ -60,7 +60,7 @@ class Tree:
         self.column, self.group = evidence.columns[column], evidence.groups[column]
         self.single, self.noise = evidence.single(column).counts, max(evidence.single(column).variance, LEAST)
         self.told, self.sure = pair_margins(evidence, column)
-        self.order, self.apart = _ordered(self.column, self.single)
+        self.order = _ordered(self.column, self.single)
         groups = np.zeros((len(self.order) + 1, len(self.told)))
         groups[np.arange(1, len(groups)), self.group[self.order]] = 1.0
         self._groups, self._sums = np.cumsum(groups, axis=0), np.append(0.0, np.cumsum(self.single[self.order]))
@@ -77,10 +77,7 @@ class Tree:
             found[:, self.order[first[leaf]]] = records[:, leaf]
             first, end, records = first[~leaf], end[~leaf], records[:, ~leaf]
             middle = (first + end + 1) // 2
-            cut = (first < self.apart) & (self.apart < end)
-            middle[cut] = self.apart
-            smooth = (first >= self.apart) & ~cut
-            left = self._left(first, middle, end, smooth, records, uniforms[:, used : used + len(first)])
+            left = self._left(first, middle, end, records, uniforms[:, used : used + len(first)])
             used += len(first)
             first, end = np.concatenate([first, middle]), np.concatenate([middle, end])
             records = np.concatenate([left, records - left], axis=1)
@@ -101,9 +98,7 @@ class Tree:
         variance = self.noise * np.maximum(own, 0.0) + self.sure * gain**2 * squares
         return value + shared @ self._off, np.maximum(variance, LEAST)
 
-    def _left(
-        self, first: Integers, middle: Integers, end: Integers, smooth: Floats, records: Floats, uniforms: Floats
-    ) -> Floats:
+    def _left(self, first: Integers, middle: Integers, end: Integers, records: Floats, uniforms: Floats) -> Floats:
         """Draws of how many records of each node lie in its left half."""
         share = (middle - first) / (end - first)
         contrast, variance = self._contrast(first, middle, end, share)
@@ -114,8 +109,7 @@ class Tree:
         steps = np.arange(GRID) + 0.5
         x = low[..., None] + width[..., None] * steps
         part = np.clip(x / np.maximum(records, LEAST)[..., None], 1e-6, 1 - 1e-6)
-        weight = 2 * np.where(smooth, prior.EVEN, prior.UNLIKE)
-        a, b = weight * share, weight * (1 - share)
+        a, b = 2 * prior.EVEN * share, 2 * prior.EVEN * (1 - share)
         beta = np.array([math.lgamma(p + q) - math.lgamma(p) - math.lgamma(q) for p, q in zip(a, b, strict=True)])
         logs = np.empty((*centre.shape, GRID + 2))
         logs[..., 1:-1] = (
@@ -138,13 +132,13 @@ class Tree:
         return np.clip(np.where(cell == 0, 0.0, np.where(cell == GRID + 1, records, inside)), 0.0, records)
 
 
-def _ordered(column: Column, counts: Floats) -> tuple[Integers, int]:
-    """Levels as the tree halves them, and how many of them, from the first on, have no neighbours.
+def _ordered(column: Column, counts: Floats) -> Integers:
+    """Levels as the tree halves them: those without neighbours first, the most frequent before others; then the line.
 
     >>> _ordered(Column(5, ordered=4, missing=True, lone=0), np.array([9.0, 1.0, 2.0, 3.0, 4.0]))
-    (array([0, 4, 1, 2, 3]), 2)
+    array([0, 4, 1, 2, 3])
     """
     levels = np.arange(column.levels)
     line = (levels < column.ordered) & (levels != column.lone)
     apart = levels[~line]
-    return np.concatenate([apart[np.argsort(-counts[apart], kind="stable")], levels[line]]), len(apart)
+    return np.concatenate([apart[np.argsort(-counts[apart], kind="stable")], levels[line]])

@@ -40,6 +40,8 @@ SWEEPS = 4
 """Of all columns, when a mixture is brought to margins (Deming & Stephan 1940): what is left is far below the noise."""
 MOST = 1e3
 """Times that a share may grow in one of them."""
+WIDE, FEWEST = 300, 12
+"""Groups of all columns together from which on there are fewer draws, and the fewest. Intervals allow for their number."""
 AT_ONCE = 1 << 14
 """Shares of small tables that are fitted at once: large ones gain nothing from company."""
 
@@ -63,7 +65,7 @@ class Draws:
     """
 
     totals: Floats
-    weights: Numbers
+    weights: Floats
     tables: tuple[Numbers, ...]
     within: tuple[Numbers, ...]
     groups: tuple[Integers, ...]
@@ -117,7 +119,8 @@ def drawn(evidence: Evidence, law: Law, seed: int) -> Draws:
 
 
 def _drawn(evidence: Evidence, law: Law, seed: int) -> Draws:
-    problem, number = Problem(evidence), prior.DRAWS
+    problem = Problem(evidence)
+    number = draws_for(len(problem.column_of))
     together = max(1, min(number, AT_ONCE // (len(problem.column_of) * problem.components)))
 
     def fit(first: int) -> tuple[Numbers, list[Numbers]]:
@@ -147,7 +150,17 @@ def _drawn(evidence: Evidence, law: Law, seed: int) -> Draws:
         whole = sums.sum(axis=1, keepdims=True)
         margins.append(np.where(whole > 0, sums / np.maximum(whole, 1e-300), 1.0 / evidence.sizes[j]))
     weights, tables = raked(weights, tables, margins)
+    weights = weights / weights.sum(axis=1, keepdims=True, dtype=float)
     return Draws(totals, weights, tuple(tables), tuple(one.astype(np.float32) for one in within), evidence.groups)
+
+
+def draws_for(groups: int) -> int:
+    """How many draws there are: a step of a fit takes a time that grows with the square of all groups together.
+
+    >>> [draws_for(groups) for groups in (20, 300, 400, 2000)]
+    [32, 32, 18, 12]
+    """
+    return max(FEWEST, min(prior.DRAWS, 2 * round(prior.DRAWS / 2 * (WIDE / groups) ** 2)))
 
 
 def perturbation(evidence: Evidence, law: Law, generator: np.random.Generator) -> list[Floats]:

@@ -14,16 +14,15 @@ EMPTY = 0.1
 """Probability that one half of a column's levels holds no record at all, at each split of the column's tree."""
 
 EVEN = 1.0
-"""Concentration of the Beta law by which neighbouring cells of a number or date share their records: 1 is uniform."""
-
-UNLIKE = 0.5
-"""The same for the words of a category, which need not resemble each other: 0.5 favors unequal shares (Jeffreys)."""
+"""Concentration of the Beta law by which two halves of a column's levels share their records: 1 is uniform for equal
+halves, so nothing is assumed. Doubling it, which favors even shares, moves the score by 1 %."""
 
 COMPONENTS = 80
-"""Products in each mixture. Fewer cannot follow strong dependence; more cost time and change the score by 1 %."""
+"""Products in each mixture, or as many as there are groups if those are fewer. Twice as many move the score by 1 %."""
 
 DRAWS = 32
-"""Tables drawn from the posterior. Even: they come in antithetic pairs. An interval's own error is 1/√(2·DRAWS)."""
+"""Tables drawn from the posterior; even, as they come in antithetic pairs. The relative error of an interval's width is
+1/√(2·DRAWS)."""
 
 STEPS, RATE = 150, 0.2
 """Steps of each fit, and how far a logarithm moves in the first of them."""
