@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import scumble
+from scumble.audit import greybox
 from scumble.audit.greybox import all_paths, audit_path, building, clusters, coverage, estimators, forms
 from scumble.audit.greybox.neighbors import Pair, base
 from scumble.audit.greybox.paths import Path
@@ -403,6 +404,23 @@ def test_a_machines_paths_do_not_count_as_differences(tmp_path: Folder):
 
     pair = Pair("one record", base(), base(9))
     assert audit_path(Path("p", path, forbidden=True), [pair]).findings == []
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_each_path_is_shown_as_it_finishes(capfd, options):
+    """In a terminal on standard output, and beside a JSON document on standard error."""
+    shown, audited = [], greybox.audit_path
+
+    def watched(path):
+        shown.append("".join(capfd.readouterr()))
+        return audited(path)
+
+    with mock.patch.object(greybox, "audit_path", watched):
+        assert main(["audit", "--grey-box", "--path", "Sketch.release, *ure", *options]) == 0
+    names = [name for name in PATHS if re.fullmatch(r"Sketch\.release, .*ure", name)]
+    assert [name in text for name, text in zip(names, shown[1:], strict=False)] == [True] * (len(names) - 1)
+    last = capfd.readouterr()
+    assert names[-1] in (last.err if options else last.out) and (not options or json.loads(last.out)["passed"])
 
 
 def test_scumble_audit_grey_box(capsys):

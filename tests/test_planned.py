@@ -118,6 +118,16 @@ def test_the_claim_covers_every_choice(budget: Budget) -> None:
     assert again == whole
 
 
+@pytest.mark.parametrize("numbers", [1, 2])
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_facts_and_rows_divide_the_budget(budget: Budget, numbers: int) -> None:
+    """Each currency adds up to the whole, exactly; δ is the rows' alone, but where ρ is stated at it."""
+    parts = divided(budget, numbers)
+    for name in ("epsilon", "delta", "rho") if budget.rho is None else ("delta", "rho"):
+        whole, first, rest = (Fraction(getattr(one, name) or 0) for one in (budget, *parts))
+        assert first + rest == whole and (first > 0) == (whole > 0 and (name != "delta" or budget.rho is not None))
+
+
 def test_whole_budgets_are_claimed_to_the_last_digit() -> None:
     for epsilon in (0.1, 1.0, 10.0):
         assert price(Budget(epsilon), [8, 4096]).epsilon == epsilon
