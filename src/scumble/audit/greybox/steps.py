@@ -40,7 +40,7 @@ def _planned(found: PublishedRows, winners: tuple[int, ...]) -> Mapping[int, Wan
 
 
 def _contest(cells: int) -> Contest:
-    """Of four rows, each cell by itself. Where much is expected a record brings a row nearer, and elsewhere farther off:
+    """Of four rows, each cell by itself. A record brings a row nearer where much is expected, and farther off elsewhere:
     so one record, or one that is replaced, moves distances as far apart as it ever can."""
     rows, place = range(2, 6), np.arange(cells)
     expected = {row: 1000 * (place >> row - 2 & 1) for row in rows}
