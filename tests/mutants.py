@@ -276,6 +276,8 @@ class Session:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         began = time.monotonic()
+        if session.testsfailed or not session.items:
+            raise pytest.UsageError(f"The tests of {self._path} cannot be collected.")
         target = importlib.import_module(self._name)  # a test may load it only as it runs
         source = self._path.read_bytes()
         with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
@@ -384,6 +386,7 @@ def _forked(work: Any, limit: float) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    sys.path.append(str(ROOT))  # test files import each other as `tests.…`
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return _main(_options(arguments))

@@ -105,12 +105,15 @@ def test_a_purse_pays_all_of_the_budget_and_no_more() -> None:
 def test_scales_from_a_file_are_held_to_the_claim() -> None:
     claim = planned_claim(Budget(1.0, count_share=0), 3, 2)
     least = claim.scales.counters
+    assert read_back(written([Fraction(3)] * 3), 3, Budget(1.0, count_share=0).claim(3)) == (3, 3, 3)
     good = written([2 * least, 2 * least, 4 * least])
     assert read_back(good, 3, claim) == (2 * least, 2 * least, 4 * least)
     for wrong in ([[3, str(least)]], [[1, str(least / 2)]], [[-1, "9"], [4, "9"]], [], [[2, "9"]], [[3, "1e9"]], [3]):
         rows = 1 if len(wrong) == 1 and wrong[0] == [1, str(least / 2)] else 3
         with pytest.raises(scumble.ParameterError):
             read_back(wrong, rows, claim)
+    with pytest.raises(scumble.ParameterError):  # no more in all, but one of them
+        read_back(written([least * 2 / 3, 99 * least, 99 * least]), 3, claim)
 
 
 # ---- what leaves ----
@@ -254,7 +257,7 @@ def not_paid_for(patch: pytest.MonkeyPatch) -> None:
     choose = adaptive._Way.choose
 
     def free(way: Any, contest: Contest) -> int:
-        left, way.purse._left = way.purse._left, way.purse._whole
+        left, way.purse._left = way.purse._left, Fraction(9)
         winner = choose(way, contest)
         way.purse._left = left
         return winner

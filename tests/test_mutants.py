@@ -112,11 +112,12 @@ def test_what_alters_nothing_is_listed_and_the_list_is_kept_true(tiny: Path) -> 
     assert code == 2 and "fit no line any more" in text and "if points < 0:" in text
 
 
-def test_a_test_that_fails_anyway_kills_nothing(tiny: Path) -> None:
-    (tiny / "test_grading.py").write_text(TESTS + "    assert False\n")
+@pytest.mark.parametrize("tests", [TESTS + "    assert False\n", TESTS + "import no_such_module\n", ""])
+def test_tests_that_fail_anyway_or_are_none_kill_nothing(tiny: Path, tests: str) -> None:
+    (tiny / "test_grading.py").write_text(tests)
     code, text = run(tiny)
     assert code not in (0, 1, 2) or "could not be run" in text
-    assert "killed" not in text
+    assert "killed" not in text and "survived" not in text
 
 
 LOOP = """
