@@ -185,6 +185,8 @@ def test_methods_come_back_from_their_words_and_from_no_others() -> None:
         {**good, "modes": [[0.5, 0.5]]},
         {**good, "modes": [["1e-400", "0.5"]]},
         {**good, "modes": [["0.000001", "0.5"]]},
+        {**good, "modes": [["0.5000000001", "0.5"]]},
+        {**good, "modes": [["0.99999999", "0.5"]]},
         {**good, "modes": [["0.5", "0.3"]] * 3},
     ]
     for words in bad:
@@ -226,8 +228,31 @@ def test_a_stream_has_at_most_so_many_periods() -> None:
 
 
 def test_huge_triangles_are_refused() -> None:
-    with pytest.raises(ParameterError, match="2\\*\\*24"):
-        _ = Toeplitz(3000, (("0.9999999", "0.9999999"),)).column
+    long = (("0.9999", "0.995"), ("0.9998", "0.995"))
+    assert Toeplitz(60, long).own[-1] > 15 << 20 and Toeplitz(60, long).column.touched == 60
+    for periods in (70, 3000):
+        with pytest.raises(ParameterError, match="2\\*\\*24"):
+            _ = Toeplitz(periods, long).column
+    assert [Toeplitz(1000, ((theta, "0.5"),)).memories[0].epoch for theta in ("0.99", "0.01")] == [436, 1]
+
+
+def test_what_is_expected_is_told_beside_a_single_release() -> None:
+    """Of daily releases it is plain: the total of k periods has the variance of k."""
+    daily, short = chosen("daily", 8, 10, Budget.of(1.0)), chosen("daily", 6, 10, Budget.of(1.0))
+    assert daily.week is not None and short.week is None and "window" not in str(short)
+    assert close([daily.total, daily.week, daily.period], np.sqrt([4.5, 7, 1]) * daily.single)
+    assert close(daily.single**2, daily.calibration.counter_variance)
+    assert str(daily).endswith("the running total 2.12, a window of 7 2.65, one period 1.00")
+    year = compare(365, 1000, 1.0, 1e-6)[0]
+    told = "the running total 2.69, a window of 7 2.51, one period 1.79; if each period were released by itself, "
+    assert str(year).endswith(f"{told}the running total 13.53, a window of 7 2.65, one period 1.00")
+    for money in ({"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}, {"rho": 0.1}):
+        best = chosen("auto", 30, 100, Budget.of(**money))
+        assert best == compare(30, 100, **money)[0] and best.calibration.claim.records_per_person == 1
+    assert chosen("bridge", 30, 1000, Budget.of(1.0, 1e-6)).calibration.law.pure
+    assert chosen("daily", 30, 100_000, Budget.of(1e-7)).calibration.counter_scale < 2**40
+    with pytest.raises(ParameterError, match="64 bits"):
+        chosen("daily", 30, 150_000, Budget.of(1e-7))
 
 
 @pytest.mark.parametrize("name", METHODS)
