@@ -37,7 +37,7 @@ import tomllib
 import types
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -244,12 +244,14 @@ def install(module: types.ModuleType, source: bytes) -> None:
 
 
 def _bind_anew(old: type, new: type) -> None:
-    """The plain values in the body of a class, and the defaults of a named tuple."""
+    """The plain values in the body of a class, and the defaults of a named tuple or a dataclass."""
     for attribute, value in vars(new).items():
         if isinstance(value, (bool, int, float, str)) and not attribute.startswith("__"):
             setattr(old, attribute, value)
     if hasattr(old, "_field_defaults"):
         old.__new__.__defaults__ = new.__new__.__defaults__
+    if is_dataclass(old):
+        old.__init__.__defaults__ = new.__init__.__defaults__  # type: ignore[misc]
 
 
 def _codes(code: types.CodeType) -> Iterator[tuple[tuple[str, int], types.CodeType]]:

@@ -129,6 +129,33 @@ def test_facts_and_rows_divide_the_budget(budget: Budget, numbers: int) -> None:
         assert (first > 0) == (whole > 0 and (name != "delta" or budget.rho is not None))
 
 
+@pytest.mark.parametrize(
+    ("budget", "one", "two"),
+    [
+        (Budget(1.0), "1/16", "3/32"),
+        (Budget("0.1"), "1/16", "3/32"),
+        (Budget(1.0, count_share=0), "1/32", "1/16"),
+        (Budget(1.0, neighbors="replace"), "1/32", "1/16"),
+        (Budget(1.0, count_share=Fraction(1, 2)), "209/400", "443/800"),
+        (Budget(10.0), "29/640", "33/640"),
+        (Budget(10.0, records_per_person=3), "37/640", "49/640"),
+        (Budget.of(rho=10), "1/16", "3/32"),
+    ],
+    ids=str,
+)
+def test_facts_get_a_few_percent_and_of_a_large_epsilon_no_more_than_changes_a_choice(
+    budget: Budget, one: str, two: str
+) -> None:
+    for numbers, share in ((1, one), (2, two)):
+        facts, rows = divided(budget, numbers)
+        name = "epsilon" if budget.rho is None else "rho"
+        assert Fraction(getattr(facts, name)) == Fraction(share) * Fraction(getattr(budget, name))
+        count = 0 if budget.neighbors == "replace" else Fraction(budget.count_share)
+        assert Fraction(facts.count_share) * Fraction(share) == count == Fraction(rows.count_share)
+    with pytest.raises(scumble.ParameterError, match="count_share"):
+        divided(replace(budget, neighbors="add-remove", count_share=Fraction(501, 1000)))
+
+
 def test_whole_budgets_are_claimed_to_the_last_digit() -> None:
     for epsilon in (0.1, 1.0, 10.0):
         assert price(Budget(epsilon), [8, 4096]).epsilon == epsilon
