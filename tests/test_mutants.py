@@ -91,6 +91,28 @@ def test_a_missing_test_is_named_and_a_new_one_kills(tiny: Path) -> None:
     assert code == 0 and "7 mutants    7 killed    0 survived" in text
 
 
+KEPT = """
+from dataclasses import dataclass
+from typing import NamedTuple
+
+@dataclass(frozen=True)
+class Wage:
+    hours: int = 7
+    least = 3
+
+class Place(NamedTuple):
+    row: int = 5
+"""
+
+
+@pytest.mark.parametrize("tests", ["", "    assert (Wage(), Wage.least, Place()) == (Wage(7), 3, (5,))\n"])
+def test_what_the_body_of_a_class_says_is_changed_where_the_class_is_used(tiny: Path, tests: str) -> None:
+    (tiny / "tiny" / "grading.py").write_text(KEPT)
+    (tiny / "test_grading.py").write_text(f"from tiny.grading import Place, Wage\n\ndef test_it():\n    pass\n{tests}")
+    code, text = run(tiny)
+    assert code == (0 if tests else 1) and f"3 mutants    {3 if tests else 0} killed" in text, text
+
+
 def test_a_module_may_be_loaded_as_late_as_by_a_test(tiny: Path) -> None:
     late = TESTS.replace("from tiny.grading import grade\n", "").replace(
         "():", "():\n    from tiny.grading import grade"

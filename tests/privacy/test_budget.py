@@ -39,6 +39,7 @@ def test_a_budget_in_rho_says_the_epsilon_that_it_implies_and_shares_rho() -> No
     whole = Budget.of(rho=Fraction(1, 50))
     assert whole.delta == 1e-6 and zcdp_delta(whole.epsilon, 0.02) <= 1e-6 < zcdp_delta(whole.epsilon * 0.999, 0.02)
     assert Budget.of(rho=Fraction(1, 50), delta=1e-4).delta == 1e-4
+    assert Budget.of(mu=Fraction(1, 5)) == whole
     part = whole.share(QUARTER, 0)
     assert part.rho == Fraction(1, 200) and part.delta == QUARTER * Fraction(1e-6)
     assert zcdp_delta(part.epsilon, 0.005) <= float(part.delta)
@@ -53,10 +54,15 @@ def test_budgets_are_positive_and_finite(name: str) -> None:
     for wrong in (0, -1, LARGEST, 2 * LARGEST):
         with pytest.raises(ParameterError, match=name):
             Budget.of(**{name: wrong})
+    for other in {"epsilon", "rho", "mu"} - {name}:
+        with pytest.raises(ParameterError, match="one currency"):
+            Budget.of(**{name: 1, other: 1})
+    with pytest.raises(ParameterError, match="Give `epsilon`"):
+        Budget.of()
 
 
 def test_only_what_is_weak_is_said_to_be() -> None:
-    assert weakness(10, "1e-4") == "" == Budget(10, "1e-4").weakness and "one record in 1,000 " in weakness(1, 1e-3)
+    assert weakness(10, "1e-4") == "" == Budget(10, "1e-4").weakness and "one record in 6,667 " in weakness(1, "1.5e-4")
     assert "e^11 " in weakness(11, 0) and "whole" not in weakness(11, 0) and "e^" not in weakness(1, 1e-3)
     assert "; and " in weakness(11, 1e-3) and "one record in 1 " in weakness(1, 1)
     assert unenforced(1) == "" and "to 2 records" in unenforced(2)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scumble.continual.bridge import Bridge
+from scumble.continual.bridge import Bridge, _totals
 from scumble.continual.choosing import METHODS, chosen, compare, method_of
 from scumble.continual.daily import Daily
 from scumble.continual.method import Method
@@ -198,6 +198,7 @@ def test_a_block_is_the_quietest_there_is() -> None:
     for periods in (1, 2, 3, 4, 7, 30, 52):
         sums = {n: float(Bridge(periods, n).variances(0).sum()) for n in range(1, periods + 6)}
         assert sums[Bridge(periods).block] == pytest.approx(min(sums.values()))
+        assert all(close(_totals(periods, n), Bridge(periods, n).variances(0)) for n in sums)
         for block in (0, periods + 6, 2.0):
             with pytest.raises(ParameterError, match="block"):
                 Bridge(periods, block)  # type: ignore[arg-type]
