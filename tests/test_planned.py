@@ -25,7 +25,7 @@ from scumble.planning.plausible import DENSITIES, plausible, records
 from scumble.planning.start import DESIGN, MOST_COUNTERS, MOST_ROWS
 from scumble.privacy import seam
 from scumble.privacy.budget import Budget
-from scumble.privacy.facts import AGAIN, Facts, calibrated, divided, price, second_counts
+from scumble.privacy.facts import AGAIN, Facts, calibrated, divided, price, second_counts, together
 from scumble.releasing import gate, planned, secret
 from scumble.releasing.planned import occupied, publish_planned, typical_norm
 from scumble.sketch import release_disjoint
@@ -127,6 +127,20 @@ def test_facts_and_rows_divide_the_budget(budget: Budget, numbers: int) -> None:
         whole, first, rest = (Fraction(getattr(one, name) or 0) for one in (budget, *parts))
         assert 0 <= whole - first - rest <= whole / 2**50
         assert (first > 0) == (whole > 0 and (name != "delta" or budget.rho is not None))
+
+
+def test_two_counts_are_weighed_by_their_variances_and_one_stands_alone() -> None:
+    first = Facts(1000, 300.0, 0, 0.0)
+    assert together(first, 1100, 100.0) == (1075, 75.0 + 1 / 12)
+    for facts, again, variance in (
+        (first, None, None),
+        (first, None, 100.0),
+        (first, 1100, None),
+        (first, 1100, 0.0),
+        (replace(first, count_variance=0.0), 1100, 100.0),
+        (replace(first, count=None), 1100, 100.0),
+    ):
+        assert together(facts, again, variance) == (facts.count, facts.count_variance)
 
 
 @pytest.mark.parametrize(
