@@ -121,7 +121,7 @@ def test_the_claim_covers_every_choice(budget: Budget) -> None:
 @pytest.mark.parametrize("numbers", [1, 2])
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_facts_and_rows_divide_the_budget(budget: Budget, numbers: int) -> None:
-    """Each currency adds up to the whole, but for floats that are rounded down; δ is the rows' alone, but where ρ is stated at it."""
+    """Each currency adds up to the whole, floats rounded down. δ is the rows' alone, but where ρ is stated at it."""
     parts = divided(budget, numbers)
     for name in ("epsilon", "delta", "rho") if budget.rho is None else ("delta", "rho"):
         whole, first, rest = (Fraction(getattr(one, name) or 0) for one in (budget, *parts))

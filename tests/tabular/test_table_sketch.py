@@ -42,7 +42,7 @@ def test_threads_and_blocks_and_numpy_count_alike(
     if block is not None:
         monkeypatch.setattr(counting, "WORTH_A_THREAD", 1)
         monkeypatch.setattr(counting, "BLOCK", block)
-    spec = TableSpec.of(SCHEMA, target="sex")
+    spec = TableSpec.of(SCHEMA, target="sex", levels=5)
     codes = SCHEMA.encode(people(200)).codes
     counts = np.zeros(spec.counters, np.int64)
     counting.count(spec, codes, counts, threads)

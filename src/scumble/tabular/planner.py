@@ -28,7 +28,7 @@ from scumble.releasing.steps import PublishedRow, PublishedRows
 from scumble.tabular.evidence import Grouped
 from scumble.tabular.spec import TableSpec
 from scumble.views import budgeting
-from scumble.views.budgeting import CHOOSING, Noise, Plan
+from scumble.views.budgeting import CHOOSING, Choice, Noise, Plan
 from scumble.views.evidence import Evidence
 from scumble.views.fitting import fitted
 from scumble.views.grouping import Column, groups
@@ -167,7 +167,7 @@ class Planner:
             return plan
         again = self._planned(records_of(self.spec, found))
         if again.choice == "singles":  # no pair tells anything, but they are paid for: the fewest that noise allows
-            few = "adaptive" if self.noise.law == "laplace" else "all pairs"
+            few: Choice = "adaptive" if self.noise.law == "laplace" else "all pairs"
             again = replace(again, choice=few, rounds=min(plan.rounds, len(self.spec.counted)), levels=2)
         rounds = min(max(again.rounds, budgeting.spending(plan.pairs, self.most)), len(self.spec.pairs))
         return replace(again, singles=plan.singles, pairs=plan.pairs, rounds=rounds)

@@ -40,8 +40,8 @@ def _planned(found: PublishedRows, winners: tuple[int, ...]) -> Mapping[int, Wan
 
 
 def _contest(cells: int) -> Contest:
-    """Of four rows, each cell by itself. A record brings a row nearer where much is expected, and farther off elsewhere:
-    so one record, or one that is replaced, moves distances as far apart as it ever can."""
+    """Four rows, each cell by itself. A record brings a row nearer where much is expected, and farther off elsewhere.
+    So one record, or one that is replaced, moves distances as far apart as it ever can."""
     rows, place = range(2, 6), np.arange(cells)
     expected = {row: 1000 * (place >> row - 2 & 1) for row in rows}
     return Contest(Fraction(1, 10), dict.fromkeys(rows, place), expected, {4: 1})
