@@ -81,6 +81,7 @@ def test_a_folded_grid_moves_by_nought_or_one_too(rng: np.random.Generator) -> N
 def test_beyond_64_bits_norms_are_still_exact() -> None:
     huge = np.array([[3 * 2**40, 4 * 2**40], [0, 7 * 2**40]], np.int64)
     assert typical_norm(huge) == 6 * 2**40
+    assert typical_norm(np.array([[3_200_000_000]])) == 3_200_000_000
 
 
 def test_a_folded_grid_tells_the_density_that_hashed_rows_tell(rng: np.random.Generator) -> None:
@@ -228,6 +229,30 @@ def test_only_the_chosen_rows_get_noise_and_leave(rng: np.random.Generator, monk
     assert not sketch.secret.counts.size and sketch.secret.closed
     with pytest.raises(scumble.BudgetError):
         sketch.release(1.0)
+
+
+@pytest.mark.parametrize("clumping", [None, "norm", "occupied"])
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_what_leaves_less_its_noise_is_what_was_counted(
+    budget: Budget, clumping: Any, rng: np.random.Generator
+) -> None:
+    sketch = opened().update(rng.normal(0.0, 1.0, (300, 2)))
+    exact, session, seen = sketch.secret.counts.copy(), Session(), list[Any]()
+
+    def choose(facts: Sequence[Facts]) -> Choice:
+        seen.extend(facts)
+        return Choice(8)
+
+    with seam.watching(session):
+        publish_planned([sketch.secret], budget, rows=[8, 32], choose=choose, clumping=clumping)
+    facts = [typical_norm(exact), *([planned.CLUMPINGS[clumping](exact)] if clumping else [])]
+    wanted = [np.array(facts)[:, None], exact[:8]]
+    numbers = [call.exact for call in session.calls]
+    assert session.problems == [] and [n.tolist() for n in numbers if n.ndim == 2] == [n.tolist() for n in wanted]
+    assert all(n.tolist() == [300] for n in numbers if n.ndim == 1)
+    assert (seen[0].clumping is None) == (clumping is None)
+    assert (seen[0].count is None) == (budget.neighbors == "add-remove" and not budget.count_share)
+    assert budget.neighbors == "add-remove" or seen[0].count == 300
 
 
 def test_beside_gaussian_rows_the_count_is_published_once_more(rng: np.random.Generator) -> None:
