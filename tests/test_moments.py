@@ -149,7 +149,7 @@ def test_roots_are_rounded_up() -> None:
     for square, root in zip(squares.tolist(), root_above(squares).tolist(), strict=True):
         assert (root - 1) ** 2 < square <= root**2
     assert root_above(np.array([0, 1])).tolist() == [0, 1]
-    assert longer(np.array([[0.0, 3.0], [2.4, 3.2], [2.5, 3.2], [1e308, 1e308]]), 4.0) == 2
+    assert longer(np.array([[0.0, 0.0], [0.0, 3.0], [2.4, 3.2], [2.5, 3.2], [1e308, 1e308]]), 4.0) == 2
     assert within_length(np.array([[0.0, 0.25]]), 1.0).tolist() == [[0, 262_144]], "the unit of every file"
 
 
