@@ -255,6 +255,18 @@ def test_what_leaves_less_its_noise_is_what_was_counted(
     assert budget.neighbors == "add-remove" or seen[0].count == 300
 
 
+def test_groups_of_cells_are_added_up_and_no_cell_of_a_row_is_negative(rng: np.random.Generator) -> None:
+    sketch, session, groups = opened(1).update(rng.normal(0.0, 1.0, (300, 2))), Session(), np.arange(16) // 4
+    wanted = sketch.secret.counts.reshape(4, 4).sum(axis=1)
+    with seam.watching(session):
+        publish_planned([sketch.secret], Budget(1.0), rows=[1], choose=lambda _: Choice(1, groups=groups))
+    assert session.problems == [] and session.calls[-1].exact.tolist() == [wanted.tolist()]
+    again = opened(1).update([[0.0, 0.0]])
+    with pytest.raises(scumble.ParameterError, match="whole numbers"):
+        made = Choice(1, rehashed=lambda _: np.array([[2, -1]]))
+        publish_planned([again.secret], Budget(1.0), rows=[1], choose=lambda _: made)
+
+
 def test_beside_gaussian_rows_the_count_is_published_once_more(rng: np.random.Generator) -> None:
     """By inverse variance with the first one; with Laplace noise, and where N is public, there is no second one."""
     X = rng.normal(0.0, 1.0, (500, 2))
