@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int | None:
         sketches = job.tally.sketches
         needs = room(sketches[0].spec, len(sketches))
         note = None if kept is None else kept.note
-        with Handover(args.out, needs, secret=args.checkpoint, note=note) as handover, set_apart(args, "build"):
+        with Handover(args.out, needs, secret=None if kept is None else kept.path, note=note) as handover, set_apart(args, "build"):
             tell_weak(args, job.budget)
             if sys.stderr.isatty():  # a script wants one line, and it is of what went wrong
                 for line in beforehand(job):

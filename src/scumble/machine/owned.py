@@ -8,17 +8,19 @@ from collections.abc import Callable
 from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import Place, lock
 
+_OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
 
 class Owned:
     """A file that this process alone goes on from: its lock passes from each version of it to the next.
 
     Of a file that is the `only` one no version may live on under another name: two of them would go on with one noise.
     So one that has a second name (a hard link), or is not where it was, is not written; and the version before is
-    emptied, whatever else leads to it.
+    emptied, whatever else leads to it. Symbolic links are followed once, at the beginning: `path` is the file itself.
     """
 
-    def __init__(self, path: str, *, only: bool = False) -> None:
-        self.path = path
+    def __init__(self, path: str | os.PathLike[str], *, only: bool = False) -> None:
+        self.path = os.path.realpath(path)
         self._only = only
         self._lock = -1
 
@@ -26,7 +28,7 @@ class Owned:
         """Lock the file, if there is one; False if another has it."""
         while self._lock < 0:
             try:
-                descriptor = os.open(self.path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+                descriptor = os.open(self.path, _OPEN)
             except OSError:
                 return True  # none, or none that could be written to: whoever reads it will say so
             if lock(descriptor) is False:
@@ -60,7 +62,7 @@ class Owned:
 
     def _mine(self) -> bool:
         try:
-            return self._lock >= 0 and os.path.samestat(os.fstat(self._lock), os.stat(self.path))
+            return self._lock >= 0 and os.path.samestat(os.fstat(self._lock), os.lstat(self.path))
         except FileNotFoundError:
             return False
 

@@ -164,12 +164,6 @@ def unfinished() -> set[Place]:
     return {place for place in tuple(_UNFINISHED) if place.thread == threading.get_ident()}
 
 
-def home_of(path: str | os.PathLike[str]) -> str:
-    """Where a file written to `path` will be: links to its folder are followed, a link in its own place is replaced."""
-    folder, name = os.path.split(os.path.abspath(os.fsdecode(path)))
-    return os.path.join(os.path.realpath(folder), name)
-
-
 def write_whole(target: str, data: bytes | Callable[[str], bytes], *, secret: bool = False) -> None:
     """The bytes at the target, or nothing changed: also when signals come at any moment.
 

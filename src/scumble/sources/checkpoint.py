@@ -61,11 +61,11 @@ class Checkpoint:
     ) -> None:
         if not every >= 0:
             raise parameter("checkpoint_seconds", "zero or more seconds", every)
-        self.path = os.fsdecode(path)
         self._source, self._parameters, self._every = source, parameters, every
         self._last = time.monotonic()
         self._position: Position = (0, 0)
-        self._file = Owned(self.path)
+        self._file = Owned(os.fsdecode(path))
+        self.path = self._file.path
         self._shared = shared
 
     def _taken_by_another(self) -> BudgetError:

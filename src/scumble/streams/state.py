@@ -34,12 +34,12 @@ class State:
     Parameters
     ----------
     path : str or path-like
-        Where it is.
+        Where it is; symbolic links are followed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = places.home_of(path)
-        self._file = Owned(self.path, only=True)
+        self._file = Owned(path, only=True)
+        self.path = self._file.path
 
     def begin(self) -> None:
         """Claim a place where no file is yet."""
