@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+import uuid
 from typing import Any
 
 from scumble import files
@@ -67,6 +68,7 @@ class Checkpoint:
         self._file = Owned(os.fsdecode(path))
         self.path = self._file.path
         self._shared = shared
+        self._payment: str | None = None
 
     def _taken_by_another(self) -> BudgetError:
         return BudgetError(
@@ -102,6 +104,7 @@ class Checkpoint:
             if tally.people is not None:
                 tally.people.restore(data["people"], container.arrays)
                 tally.over = int(data["over"])
+            self._payment = container.payment
             tally.restore(sketches, rows=data["rows"], dropped=data["dropped"], skipped=skipped)
         except (KeyError, TypeError, ValueError) as problem:
             if isinstance(problem, (ParameterError, DataError, BudgetError)):
@@ -163,7 +166,8 @@ class Checkpoint:
             **(pledged or {}),
         }
         arrays = {f"counts.{k}": arrays["counts"] for k, (_, arrays) in enumerate(contents)}
-        if tally.sketches[0].noisy:
+        noisy = tally.sketches[0].noisy
+        if noisy:
             metadata |= {"rows": min(tally.rows, 1), "dropped": 0, "skipped": {}}
         if tally.people is not None:
             about, people = tally.people.contents()
@@ -171,13 +175,18 @@ class Checkpoint:
             arrays |= people
         if self._shared:
             files.write(self.path, "checkpoint", metadata, arrays, secret=True)
-        elif not self._file.write(files.bytes_of("checkpoint", metadata, arrays, bound=tally.sketches[0].noisy)):
+        elif not self._file.write(
+            files.bytes_of("checkpoint", metadata, arrays, bound=noisy, payment=None if noisy else self._payment)
+        ):
             raise self._taken_by_another()
         self._last = time.monotonic()
 
-    def pledge(self, tally: Tally, pledged: dict[str, Any]) -> None:
-        """Write the last state, and which release will be made of it."""
+    def pledge(self, tally: Tally, pledged: dict[str, Any] | None = None) -> None:
+        """Before the ledger is charged: write the state, under what it is charged, and which release it becomes."""
+        self._payment = self._payment or str(uuid.uuid4())
         self.keep(tally, self._position, now=True, pledged=pledged)
+        for sketch in tally.sketches:
+            sketch.secret.payment = self._payment
 
     def discard(self) -> None:
         """Remove the file, before what it leads to is given out."""
