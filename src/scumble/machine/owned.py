@@ -23,6 +23,7 @@ class Owned:
         self.path = os.path.realpath(path)
         self._only = only
         self._lock = -1
+        self._next: Place | None = None
 
     def take(self) -> bool:
         """Lock the file, if there is one; False if another has it."""
@@ -39,6 +40,12 @@ class Owned:
                 self.let_go()  # it is another file by now: look again
         return True
 
+    def reserve(self, size: int) -> None:
+        """Prove that a next version of so many bytes can be written, by taking the room now."""
+        with Unbroken():
+            self._next = Place(self.path, secret=True)
+        self._next.reserve(size)
+
     def write(self, data: bytes | Callable[[str], bytes]) -> bool:
         """The next version, for its owner's eyes only; False, and nothing changed, if another process has put a file
         there, or if an `only` one was moved or linked."""
@@ -47,7 +54,7 @@ class Owned:
         if self._only and self._lock >= 0 and (not self._mine() or os.fstat(self._lock).st_nlink != 1):
             return False
         with Unbroken():
-            place = Place(self.path, secret=True)
+            place, self._next = self._next or Place(self.path, secret=True), None
             try:
                 place.fill(data(place.mark) if callable(data) else data)
                 place.take_name()
@@ -68,6 +75,8 @@ class Owned:
 
     def let_go(self) -> None:
         """Others may go on from it."""
+        if self._next is not None:
+            self._next.close()
         descriptor, self._lock = self._lock, -1
         if descriptor >= 0:
             os.close(descriptor)

@@ -94,6 +94,9 @@ class Checkpoint:
                     f"The counters of {self.path!r} were released before, as {became(data)}, and are gone. "
                     "Hint: delete the file to start anew."
                 )
+            self._payment = container.payment
+            if tally.noise_is_due and not any("noise_first" in sketch for sketch in data["sketches"]):
+                return 0, 0  # nothing was counted: its noise was not in yet
             sketches = []
             for k, secret in enumerate(data["sketches"]):
                 part = {"counts": container.arrays[f"counts.{k}"]}
@@ -104,7 +107,6 @@ class Checkpoint:
             if tally.people is not None:
                 tally.people.restore(data["people"], container.arrays)
                 tally.over = int(data["over"])
-            self._payment = container.payment
             tally.restore(sketches, rows=data["rows"], dropped=data["dropped"], skipped=skipped)
         except (KeyError, TypeError, ValueError) as problem:
             if isinstance(problem, (ParameterError, DataError, BudgetError)):
