@@ -55,18 +55,30 @@ class State:
         One that a killed run has left is taken over: what it has charged is not charged again.
         """
         with in_turn(self.path):
-            if os.path.lexists(self.path):
-                with contextlib.suppress(FileError):
-                    if (payment := self._taken_and_read().payment) is not None:
-                        return payment
-                self.let_go()
-                raise PrivacyError(
-                    f"There is a file {self.path!r} already, and a stream begins with one of its own. "
-                    "Hint: choose another name, or go on with scumble stream append (scumble.load_stream)."
-                )
-            payment, self._new = str(uuid.uuid4()), True
-            self._file.write(files.bytes_of("stream", {"note": NOTE}, {}, bound=True, payment=payment))
+            places.clear_leftovers(self.path)
+            if self.begun() is not None:
+                if not self._file.take():
+                    raise self._taken()
+                if (payment := self.begun()) is not None:  # now that it is locked
+                    return payment
+            payment = str(uuid.uuid4())
+            if not self._file.write(files.bytes_of("stream", {"note": NOTE}, {}, bound=True, payment=payment)):
+                raise self._taken()
+            self._new = True
             return payment
+
+    def begun(self) -> str | None:
+        """Under what a start that did not come to its end is charged; None if there is no file, any other is refused."""
+        with contextlib.suppress(FileError):
+            if (payment := files.read(self.path, expect="stream").payment) is not None:
+                return payment
+        if not os.path.lexists(self.path):
+            return None
+        self.let_go()
+        raise PrivacyError(
+            f"There is a file {self.path!r} already, and a stream begins with one of its own. "
+            "Hint: choose another name, or go on with scumble stream append (scumble.load_stream)."
+        )
 
     def reserve(self, metadata: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Prove that a next version of this size can be written."""
@@ -74,21 +86,17 @@ class State:
 
     def read(self) -> files.Container:
         """Take the file, and read it."""
-        found = self._taken_and_read()
-        if found.payment is not None:
-            self.let_go()
-            raise BudgetError(
-                f"The stream in {self.path!r} has not begun: its start was interrupted. Hint: start it again in the "
-                "same way; it is charged once."
-            )
-        return found
-
-    def _taken_and_read(self) -> files.Container:
         if not self._file.take():
             raise self._taken()
         places.clear_leftovers(self.path)
         try:
-            return files.read(self.path, expect="stream")
+            found = files.read(self.path, expect="stream")
+            if found.payment is not None:
+                raise BudgetError(
+                    f"The stream in {self.path!r} has not begun: its start was interrupted. Hint: start it again in "
+                    "the same way; it is charged once."
+                )
+            return found
         except BaseException:
             self.let_go()
             raise

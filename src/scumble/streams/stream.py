@@ -127,6 +127,8 @@ class Stream:
         people = None if person_column is None else PersonLimit(records_per_person, memory=person_memory)
         expected = chosen(method, periods, sketch.rows, budget)
         account = Account.of(ledger, dataset, part)
+        if file is not None:
+            State(file).begun()  # refuses another file
         path = None if folder is None else require_folder(folder)
         if path is not None and any(name.startswith("total-") for name in os.listdir(path)):
             raise parameter(
