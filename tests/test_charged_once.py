@@ -152,7 +152,10 @@ def test_a_copy_of_what_was_killed_is_paid_for_by_itself(verb: str) -> None:
 
 @pytest.mark.parametrize("where", ["missing", "a file", "takes none", "full", "folder takes none", "there"])
 def test_a_stream_that_cannot_be_written_costs_nothing(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    words, places = LINES["stream"], {"missing": "no/o.secret", "a file": "q.csv/o.secret", "takes none": "/proc/o.secret"}
+    words, places = (
+        LINES["stream"],
+        {"missing": "no/o.secret", "a file": "q.csv/o.secret", "takes none": "/proc/o.secret"},
+    )
     line = [places.get(where, word) if word == "o.secret" else word for word in words]
     if where == "folder takes none":
         line = ["/proc/self" if word == "trips" else word for word in words]

@@ -10,9 +10,9 @@ The order, for every verb that draws noise (``pledges.proof.md`` has the argumen
     5  empty       the note takes the secret file's name: the counters are gone
     6  name        the release takes its name
 
-From 2 to 6 signals wait; after 6 they are no failure. What is killed is found by the next run: before 4 the counters are
-whole and the pledge is void, and noise is drawn anew for the charge that there is; after it the release is whole and is
-taken as it is.
+From 2 to 6 signals wait; after 6 they are no failure. What is killed is found by the next run: before 4 the counters
+are whole and the pledge is void, and noise is drawn anew for the charge that there is; after it the release is whole and
+is taken as it is.
 """
 
 from __future__ import annotations

@@ -145,6 +145,6 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
             stacklevel=3,
         )
     match container.metadata.pop(PAYMENT, None):
-        case [str(payment), str(file)] if file == mark:
+        case [str(payment), str(bound_to)] if bound_to == mark:
             return replace(container, payment=payment)
     return container

@@ -12,8 +12,8 @@ Two processes that went on from one file would publish two things with one noise
 file is locked while a stream is open, and bound to its place on the disk: a copy is refused, a second name too, and
 every version is emptied when the next one has taken its name.
 
-The first version is written before the stream is charged: it says under what, and holds no noise. So a place that cannot
-be written costs nothing, and a start that is killed and repeated is charged once.
+The first version is written before the stream is charged: it says under what, and holds no noise. So a place that
+cannot be written costs nothing, and a start that is killed and repeated is charged once.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class State:
             return payment
 
     def begun(self) -> str | None:
-        """Under what a start that did not come to its end is charged; None if there is no file, any other is refused."""
+        """Under what a start that was interrupted is charged; None if there is no file. Any other file is refused."""
         with contextlib.suppress(FileError):
             if (payment := files.read(self.path, expect="stream").payment) is not None:
                 return payment

@@ -148,20 +148,6 @@ class Stream:
                     self._state.let_go(withdraw=isinstance(problem, BudgetError | ParameterError))
                 raise
 
-    def _claim(self, file: str | os.PathLike[str]) -> str:
-        """The secret file, with room for the noise of the first period; gives under what the stream is charged."""
-        self._state = State(file)
-        payment = self._state.claim()
-        try:
-            self._go_on(payment, 0)
-            wide = np.full(self._nodes.size, 1 << 40)  # no noise takes more room
-            self._machine.open(0, lambda _: wide.copy(), lambda *_: wide.copy())
-            self._state.reserve(*contents(self))
-        except BaseException:
-            self._state.let_go(withdraw=True)
-            raise
-        return payment
-
     def _begin(
         self,
         sketch: Sketch,
@@ -189,6 +175,20 @@ class Stream:
         self._identity, self._closed = identity, closed
         self._nodes = Nodes(self._calibration, self._sketch.spec.counters, identity, self._backend)
         self._machine = self._method.machine(self._nodes.size)
+
+    def _claim(self, file: str | os.PathLike[str]) -> str:
+        """The secret file, with room for the noise of the first period; gives under what the stream is charged."""
+        state = State(file)
+        payment, self._state = state.claim(), state
+        try:
+            self._go_on(payment, 0)
+            wide = np.full(self._nodes.size, 1 << 40)  # no noise takes more room
+            self._machine.open(0, lambda _: wide.copy(), lambda *_: wide.copy())
+            state.reserve(*contents(self))
+        except BaseException:
+            state.let_go(withdraw=True)
+            raise
+        return payment
 
     # ---- what it is ----
 
