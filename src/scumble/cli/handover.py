@@ -11,8 +11,8 @@ The order, for every verb that draws noise (``pledges.proof.md`` has the argumen
     6  name        the release takes its name
 
 From 2 to 6 signals wait; after 6 they are no failure. What is killed is found by the next run: before 4 the counters
-are whole and the pledge is void, and noise is drawn anew for the charge that there is; after it the release is whole and
-is taken as it is.
+are whole and the pledge is void, and noise is drawn anew for the charge that there is; after it the release is whole
+and is taken as it is.
 """
 
 from __future__ import annotations
