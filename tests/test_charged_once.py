@@ -9,6 +9,8 @@ import errno
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +140,16 @@ def test_a_stop_from_the_charge_on_is_no_failure(verb: str, step: str, number: i
         signal.signal(number, before)
     assert charges() == 1 and [name for name in os.listdir() if name.startswith("o.")]
     assert not [name for name in os.listdir() if name.startswith(".scumble-")] and not Path("c.secret").exists()
+
+
+def test_a_stop_while_the_program_leaves_is_no_failure() -> None:
+    code = (
+        "import atexit, os, signal, sys\nfrom scumble.cli import main\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGTERM)\nsys.exit(main())"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code, *LINES["release"]], check=False, env=environment)
+    assert done.returncode == 0 and charges() == 1
 
 
 @pytest.mark.parametrize("verb", ["build", "release"])

@@ -121,7 +121,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             for draft in unfinished() - others:  # wherever a signal struck
                 draft.close()
         for number, handler in before.items():  # after the block, which puts back what it found
-            signal.signal(number, handler)
+            # A program of its own has only to leave: how it ended is decided.
+            signal.signal(number, signal.SIG_IGN if argv is None else handler)
 
 
 def _main(words: list[str]) -> int:
