@@ -106,7 +106,9 @@ def _chosen(budget: Budget, n: int, dimensions: int, kernel: Kernel, kinds: Mapp
     first = plan_within(budget, n, dimensions, kernel, **options)
     about: dict[str, Any] = {"dimensions": dimensions, "columns": options["columns"]}
     size = {name: options[name] for name in ("rows", "buckets", "design", "bounds")}
-    fields, planned = choose(kernel, **about, **size, kinds=kinds, budget=budget, n=n, density=options["density"], refined=options["refined"])
+    fields, planned = choose(
+        kernel, **about, **size, kinds=kinds, budget=budget, n=n, density=options["density"], refined=options["refined"]
+    )
     if not planned and fields["shape"] == first.shape:
         return first
     names = None if about["columns"] is None else tuple(about["columns"])

@@ -218,7 +218,9 @@ class Menu:
             for option in self._options(n, densities, rehashed):
                 score = float(np.sum(weights * np.log(option.errors)))
                 scores[option.spec] = scores.get(option.spec, 0.0) + score / len(seen)
-        families = [{spec: score for spec, score in scores.items() if (spec.shape is None) is rows} for rows in (False, True)]
+        families = [
+            {spec: score for spec, score in scores.items() if (spec.shape is None) is rows} for rows in (False, True)
+        ]
         worth = WORTH if self.budget.pure else WORTH_FREE
         chosen = min((worth_it(family, worth) for family in families if family), key=scores.__getitem__)
         return chosen, float(np.exp(scores[chosen]))

@@ -24,7 +24,9 @@ MONTHS = {"year": 12, "quarter": 3, "month": 1}
 """What a calendar is cut into; weeks and days beside."""
 DAYS = {"week": 7, "day": 1}
 CALENDAR = (*MONTHS, *DAYS)
-ROUND_STEPS = [n * unit for unit in (1, 60) for n in (1, 2, 5, 10, 15, 30)] + [n * 3_600 for n in (1, 2, 3, 6, 12, 24, 168)]
+ROUND_STEPS = [n * unit for unit in (1, 60) for n in (1, 2, 5, 10, 15, 30)] + [
+    n * 3_600 for n in (1, 2, 3, 6, 12, 24, 168)
+]
 ROUND_MONTHS = [1, 3, *(12 * n * power for power in (1, 10, 100) for n in (1, 2, 5))]
 """Lengths of round cells: seconds, all parts of a day or a week; and months."""
 SECONDS_OF_400_YEARS = 146_097 * 86_400

@@ -108,7 +108,9 @@ def round_edges(low: float, high: float, *, whole: bool, log: bool) -> list[floa
     """
     inner = _round_ratios(low, high) if log else _round_steps(Fraction(low), Fraction(high), whole)
     edges = (round(edge) for edge in inner) if whole else (float(edge) for edge in inner)
-    return sorted({low, *({1} if whole and log and low == 0 else ()), *(edge for edge in edges if low < edge < high), high})
+    return sorted(
+        {low, *({1} if whole and log and low == 0 else ()), *(edge for edge in edges if low < edge < high), high}
+    )
 
 
 def _round_steps(low: Fraction, high: Fraction, whole: bool) -> list[Fraction]:

@@ -71,6 +71,8 @@ def _holds_zero(column: Column, cell: int) -> bool:
 
 
 def _at_bound(answers: Answers, place: int, column: Any, cells: tuple[int, int, int]) -> float:
+    if getattr(column, "zero_level", None) in cells:  # which is beside the others
+        return 0.0
     here, there, next_ = (answers.count([(1.0, {place: at_level(cell, column.size)})]) for cell in cells)
     longer = float(column.cuts.lengths[cells[0]] / column.cuts.lengths[cells[1]])
     error = math.sqrt(max(here.variance + longer**2 * there.variance, 1e-12))
