@@ -21,8 +21,8 @@ from scumble.audit.replay import Session, compare, used
 from scumble.grid.coarser import _places, coarser, groups
 from scumble.learn import PrivateKDE
 from scumble.planning.later import Choice, Menu, worth_it
-from scumble.planning.plausible import DENSITIES, plausible, records
 from scumble.planning.plans import DESIGN, MOST_COUNTED, MOST_ROWS
+from scumble.planning.plausible import DENSITIES, plausible, records
 from scumble.privacy import seam
 from scumble.privacy.budget import Budget
 from scumble.privacy.facts import AGAIN, Facts, calibrated, divided, price, second_counts

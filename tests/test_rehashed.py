@@ -15,9 +15,9 @@ from scumble import files
 from scumble.audit.replay import Session
 from scumble.grid.finest import rounding
 from scumble.planning.later import Choice, Menu
+from scumble.planning.plans import DESIGN, SIZE
 from scumble.planning.plausible import CLUMPED, CLUMPINGS, DENSITIES, Around, plausible
 from scumble.planning.rehashing import Rehashed
-from scumble.planning.plans import DESIGN, SIZE
 from scumble.privacy import disjoint, overlapping, seam
 from scumble.privacy.budget import Budget
 from scumble.privacy.facts import Facts, divided, price

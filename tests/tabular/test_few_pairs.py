@@ -213,7 +213,7 @@ def test_cells_below_all_that_matters_are_foretold() -> None:
 
 
 def test_single_years_need_cells_of_their_own() -> None:
-    """146 years in about 64 cells: a question about one of them is a guess, and whoever declares them is told beforehand."""
+    """146 years in 74 cells: a question about one of them is a guess, and whoever declares them is told beforehand."""
     (told,) = between_wholes(scumble.Schema(born=scumble.Number(1879, 2024, whole=True), age=scumble.Number(0, 90)))
     assert told.startswith("'born' is counted in 74 cells of up to 2 whole numbers")
     assert "cells = 146 gives each its own" in told

@@ -212,7 +212,7 @@ class Menu:
     def _best(
         self, seen: Sequence[tuple[float, np.ndarray, np.ndarray]], *, rehashed: bool = True
     ) -> tuple[Spec, float]:
-        """The same, by how many records there are, densities, and the weights of these and of clumpings, of each class."""
+        """The same, by how many records each class has, densities, and the weights of these and of clumpings."""
         scores: dict[Spec, float] = {}
         for n, densities, weights in seen:
             for option in self._options(n, densities, rehashed):

@@ -68,7 +68,7 @@ class Plan:
     `relative_error` is the mean of |error|/density to expect of queries like the records, `density` being the assumed
     density of a typical one and `density_from` where it comes from: "given", from the "bounds" (records fill about
     half of these along each axis), or the "default", 0.1 divided by the kernel's power. Where real queries lie less
-    densely, errors are larger. `standard_error` is a typical query's standard error, in counts. `bytes` is the size of the
+    densely, errors are larger. `standard_error` is that of a typical query, in counts. `bytes` is the size of the
     released file, `seconds` the time to count on one core. What is published is decided
     after counting, by noisy numbers: `denser` are the cells along each axis, or the rows, that records ten times as
     dense would get, and `denser_design` says which; None if nothing is left to decide. With `either`, what comes out
