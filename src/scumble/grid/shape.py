@@ -93,7 +93,7 @@ def choose_shape(
     >>> choose_shape(EuclideanKernel(5.0), [0, 0, 0], [255, 255, 255], n=240_000, counter_sd=1.5, width=3)[0]
     (128, 128, 128)
     >>> choose_shape(EuclideanKernel(5.0), [0, 0, 0], [255, 255, 255], n=240_000, counter_sd=15, width=3)[0]
-    (64, 64, 64)
+    (86, 86, 86)
     """
     if max_cells < 1:
         raise parameter("max_cells", "at least 1", max_cells)

@@ -207,7 +207,7 @@ class Menu:
         """(densities, clumpings): weights, where those of densities may be all there is; rows have one clumping."""
         if self.spec.shape is None or weights.shape[1] > 1:
             return weights
-        return weights * usual_clumping(len(self.spec.shape))
+        return np.asarray(weights * usual_clumping(len(self.spec.shape)))
 
     def _best(
         self, seen: Sequence[tuple[float, np.ndarray, np.ndarray]], *, rehashed: bool = True

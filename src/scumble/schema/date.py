@@ -212,7 +212,7 @@ class Date(Column):
         >>> Date("2024-01-01", "2024-12-31", cells="week").told_apart, Date("2024-01-01", "2024-03-31").told_apart
         ('by the week', 'by the day')
         >>> Date("2024-01-01", "2024-12-31").told_apart
-        'in 64 cells of 5 to 6 days'
+        'in 52 cells of 7 to 9 days'
         """
         if isinstance(self.cells, str):
             return f"by the {self.cells}"
