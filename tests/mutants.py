@@ -37,7 +37,7 @@ import tomllib
 import types
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,7 @@ class Mutant:
     end: int
     text: str
     statement: range  # its lines
+    loaded: bool  # whether it is run as the module is loaded, in no function
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -119,7 +120,8 @@ def mutants_of(module: str, source: bytes) -> list[Mutant]:
     def place(line: int, column: int) -> int:
         return starts[line - 1] + column
 
-    found: list[Mutant] = []
+    tree, found = ast.parse(source), list[Mutant]()
+    called = {name for name, kind in _named(tree, "") if kind is ast.FunctionDef}
     seen: Counter[tuple[str, str, str]] = Counter()
 
     def add(function: str, statement: range, start: int, end: int, text: str, change: str) -> None:
@@ -128,9 +130,10 @@ def mutants_of(module: str, source: bytes) -> list[Mutant]:
         seen[function, line, change] += 1
         if seen[function, line, change] > 1:
             change += f", {seen[function, line, change]}"
-        found.append(Mutant(module, function, line, change, number, start, end, text, statement))
+        loaded = function not in called
+        found.append(Mutant(module, function, line, change, number, start, end, text, statement, loaded))
 
-    for node, function, statement in _walk(ast.parse(source), "", range(0)):
+    for node, function, statement in _walk(tree, "", range(0)):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             operators = list(zip(node.ops, sides, sides[1:], strict=False))
@@ -189,6 +192,16 @@ def _walk(node: ast.AST, function: str, statement: range) -> Iterator[tuple[ast.
             yield from _walk(child, function, statement)
 
 
+def _named(node: ast.AST, within: str) -> Iterator[tuple[str, type[ast.AST]]]:
+    """The functions and classes of a module, by the names that `_walk` gives them."""
+    for child in ast.iter_child_nodes(node):
+        name = within
+        if isinstance(child, ast.FunctionDef | ast.ClassDef):
+            name = f"{within}.{child.name}".lstrip(".")
+            yield name, type(child)
+        yield from _named(child, name)
+
+
 def _defaults(node: ast.FunctionDef | ast.ClassDef) -> list[ast.expr]:
     if isinstance(node, ast.ClassDef):
         return []
@@ -244,12 +257,14 @@ def install(module: types.ModuleType, source: bytes) -> None:
 
 
 def _bind_anew(old: type, new: type) -> None:
-    """The plain values in the body of a class, and the defaults of a named tuple."""
+    """The plain values in the body of a class, and the defaults of a named tuple or a dataclass."""
     for attribute, value in vars(new).items():
         if isinstance(value, (bool, int, float, str)) and not attribute.startswith("__"):
             setattr(old, attribute, value)
     if hasattr(old, "_field_defaults"):
         old.__new__.__defaults__ = new.__new__.__defaults__
+    if is_dataclass(old):
+        old.__init__.__defaults__ = new.__init__.__defaults__  # type: ignore[misc]
 
 
 def _codes(code: types.CodeType) -> Iterator[tuple[tuple[str, int], types.CodeType]]:
@@ -276,6 +291,8 @@ class Session:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         began = time.monotonic()
+        if session.testsfailed or not session.items:
+            raise pytest.UsageError(f"The tests of {self._path} cannot be collected.")
         target = importlib.import_module(self._name)  # a test may load it only as it runs
         source = self._path.read_bytes()
         with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
@@ -303,11 +320,12 @@ class Session:
     ) -> list[tuple[pytest.Item, float]]:
         """The tests that run the changed statement, the quickest first, and how long each may take.
 
-        What is compiled is not traced: there, whatever touches the module. A constant may be read from outside: all.
+        What is compiled is not traced: there, whatever touches the module. What is run as the module is loaded, in the
+        body of a class too, may be read from outside: all.
         """
         reached = [k for k, visit in enumerate(visits) if set(visit["lines"]) & set(mutant.statement)]
-        if not reached and (compiles or not mutant.function):
-            reached = [k for k, visit in enumerate(visits) if visit["lines"] or not mutant.function]
+        if not reached and (compiles or mutant.loaded):
+            reached = [k for k, visit in enumerate(visits) if visit["lines"] or mutant.loaded]
         reached.sort(key=lambda k: visits[k]["seconds"])
         return [(items[k], (15.0 if compiles else 2.0) + 3.0 * visits[k]["seconds"]) for k in reached]
 
@@ -384,6 +402,7 @@ def _forked(work: Any, limit: float) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    sys.path.append(str(ROOT))  # test files import each other as `tests.…`
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return _main(_options(arguments))

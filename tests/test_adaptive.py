@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from tests.test_steps import BUDGETS, RECORDS, secret
 
 import scumble
+from scumble.audit.greybox import all_paths, audit_path
 from scumble.audit.replay import Session, compare, used
 from scumble.privacy import seam
 from scumble.privacy.budget import Budget
@@ -20,8 +22,9 @@ from scumble.privacy.gaussian import certified_delta
 from scumble.privacy.laws.discrete_gaussian import shifts
 from scumble.privacy.purse import Purse, dearest, read_back, written
 from scumble.privacy.sensitivity import Scales
-from scumble.releasing import gate
+from scumble.releasing import adaptive, gate
 from scumble.releasing.adaptive import Contest, Wanted, planned_claim, publish_as_planned
+from scumble.releasing.selection import noisy_best
 from scumble.releasing.steps import PublishedRows
 
 HALF, THIRD, LITTLE = Fraction(1, 2), Fraction(1, 3), Fraction(1, 50)
@@ -102,12 +105,15 @@ def test_a_purse_pays_all_of_the_budget_and_no_more() -> None:
 def test_scales_from_a_file_are_held_to_the_claim() -> None:
     claim = planned_claim(Budget(1.0, count_share=0), 3, 2)
     least = claim.scales.counters
+    assert read_back(written([Fraction(3)] * 3), 3, Budget(1.0, count_share=0).claim(3)) == (3, 3, 3)
     good = written([2 * least, 2 * least, 4 * least])
     assert read_back(good, 3, claim) == (2 * least, 2 * least, 4 * least)
     for wrong in ([[3, str(least)]], [[1, str(least / 2)]], [[-1, "9"], [4, "9"]], [], [[2, "9"]], [[3, "1e9"]], [3]):
         rows = 1 if len(wrong) == 1 and wrong[0] == [1, str(least / 2)] else 3
         with pytest.raises(scumble.ParameterError):
             read_back(wrong, rows, claim)
+    with pytest.raises(scumble.ParameterError):  # no more in all, but one of them
+        read_back(written([least * 2 / 3, 99 * least, 99 * least]), 3, claim)
 
 
 # ---- what leaves ----
@@ -191,6 +197,29 @@ def test_a_plan_that_cannot_be_met_spends_the_budget_and_tells_nothing(step: Ste
         publish_as_planned(mine, Budget(1.0), most=2, plan=plan)
 
 
+@pytest.mark.parametrize("budget", [one for one in BUDGETS if one.rho is None], ids=str)
+def test_a_contest_is_paid_for_as_a_row_is_and_hides_all_that_a_person_can_do(budget: Budget) -> None:
+    """Each distance may rise or fall by what a person's records move, twice that under replace."""
+    rows, sides = {0: np.arange(3), 1: np.arange(5)}, 2 if budget.neighbors == "replace" else 1
+    zero = {0: np.zeros(3, int), 1: np.zeros(5, int)}
+    session, purse = Session(), Purse(budget.calibrate(3, dearest(3, 2)), 2)
+    most = Fraction(1, 2 * sides)
+
+    def ask(share: Fraction, found: PublishedRows, winners: tuple[int, ...]) -> Step:
+        if not winners:
+            return Contest(share, rows, zero, {})
+        rest = {0: HALF, 1: HALF - most, 2: LITTLE / 100}
+        return {} if found.rows else {row: Wanted(rest[row]) for row in rest if rest[row]}
+
+    with seam.watching(session), pytest.raises(scumble.PrivacyError):  # what the contest has, no row gets
+        publish_as_planned(secret(RECORDS), budget, most=2, plan=partial(ask, most))
+    (contest,) = [call for call in session.calls if call.apart]
+    assert contest.scale == 2 * purse.pay(most)
+    assert contest.apart == 2 * sides * budget.records_per_person
+    with pytest.raises(scumble.PrivacyError):
+        publish_as_planned(secret(RECORDS), budget, most=2, plan=partial(ask, most + Fraction(1, 2**20)))
+
+
 def test_contests_are_for_noise_that_has_an_epsilon() -> None:
     with pytest.raises(scumble.PrivacyError, match="Laplace"):
         publish_as_planned(secret(RECORDS), Budget.of(rho=0.1), most=2, plan=with_contest)
@@ -222,6 +251,41 @@ def test_the_grey_box_finds_every_plan_within_its_claim(budget: Budget, ask: Any
         found = compare(recorded, played)
         assert not found.problems and first == second
         assert 0.2 < used(claim, found.epsilon, found.rho) <= 1
+
+
+def not_paid_for(patch: pytest.MonkeyPatch) -> None:
+    choose = adaptive._Way.choose
+
+    def free(way: Any, contest: Contest) -> int:
+        left, way.purse._left = way.purse._left, Fraction(9)
+        winner = choose(way, contest)
+        way.purse._left = left
+        return winner
+
+    patch.setattr(adaptive._Way, "choose", free)
+
+
+def half_the_noise(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(adaptive, "noisy_best", partial(noisy_best, monotone=True))
+
+
+def one_side_of_two(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(adaptive, "sides_of", lambda _: 1)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "path"),
+    [
+        *[(not_paid_for, f"rows as planned, more than all, {name}") for name in ("pure", "replace", "persons")],
+        *[(half_the_noise, f"rows as planned, {name}") for name in ("pure", "replace", "persons")],
+        (one_side_of_two, "rows as planned, replace"),
+    ],
+)
+def test_a_contest_with_a_mistake_is_caught(mistake: Any, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    audited = all_paths()[path]
+    assert audit_path(audited).findings == []
+    mistake(monkeypatch)
+    assert audit_path(audited).findings
 
 
 def test_a_plan_that_sees_the_secret_is_caught() -> None:

@@ -436,6 +436,41 @@ def test_links_in_place_of_the_output_lead_nowhere(tmp_path: Path, folder: Path)
     assert not (tmp_path / "no such file").exists()
 
 
+@pytest.mark.parametrize("kind", ["stream", "checkpoint", "noise first", "share"])
+def test_a_link_leads_to_the_file_that_is_gone_on_from(tmp_path: Path, folder: Path, kind: str) -> None:
+    """The link stays a link, and the next version is where the last one was: nowhere do two of them live on."""
+    (tmp_path / "far").mkdir()
+    real, link = tmp_path / "far" / "real", tmp_path / "link"
+    link.symlink_to(real)
+    if kind == "stream":
+        made = scumble.Stream(KERNEL, 1, periods=3, epsilon=1.0, rows=4, buckets=8)
+        made.save(real)
+        made.close()
+        made = scumble.load_stream(link)
+        made.update([[1.0]], batch="monday")
+        made.save(link)
+        made.close()
+        assert scumble.load_stream(real).knows("monday")
+    elif kind == "checkpoint":
+        job = Build(str(folder), KERNEL, ["x"], rows=4, buckets=16, checkpoint=link, checkpoint_seconds=0)
+        job.count()
+        assert real.exists(), "the counters are where the link leads"
+        job.release()
+        job.discard_checkpoint()
+        assert not real.exists()
+    elif kind == "noise first":
+        begun = scumble.Sketch(KERNEL, 1, rows=4, buckets=8).start_with_noise(epsilon=1.0)
+        begun.save(real)
+        begun.update([[1.0]]).save(link)
+        assert scumble.load_secret(real).release().identity == begun.release().identity
+    else:
+        share = small().release_share(1.0, custodians=1)
+        share.save(real)
+        share.save(link)
+        assert scumble.load_share(real).identity == share.identity
+    assert link.is_symlink()
+
+
 def test_clocks_may_jump(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jumps = iter(np.random.default_rng(0).uniform(-(10**9), 10**10, 10**6))
     monkeypatch.setattr(time, "time", lambda: float(next(jumps)))

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import scumble
+from scumble.audit import greybox
 from scumble.audit.greybox import all_paths, audit_path, building, clusters, coverage, estimators, forms
 from scumble.audit.greybox.neighbors import Pair, base
 from scumble.audit.greybox.paths import Path
@@ -27,6 +28,7 @@ from scumble.learn import kde as kde_module
 from scumble.privacy import calibrate, disjoint, seam
 from scumble.privacy.calibration import Calibration
 from scumble.privacy.splitting import calibrate_shares, draw_counters_share
+from scumble.releasing.selection import noisy_best
 
 PATHS = all_paths()
 ALONE = [name for name in PATHS if not name.startswith("spark")]
@@ -342,14 +344,22 @@ def test_too_few_shares_and_undrawn_noise_are_caught():
     assert nameless.problems == ["numbers are published with noise that was never drawn for them"]
 
 
+@pytest.mark.parametrize(("scores", "caught"), [((3, 3), False), ((4, 2), False), ((5, 2), True), ((3, 6), True)])
+def test_scores_that_move_farther_apart_than_was_said_are_caught(scores, caught):
+    """From 3 and 3 on: by one each, in opposite directions, is as far as two scores of sensitivity 1 go."""
+    here = session(lambda: noisy_best([3, 3], 1))
+    found = compare(here, session(lambda: noisy_best([*scores], 1), before=here))
+    assert bool(found.problems) == caught and found.epsilon == 1
+
+
 def test_costs_of_each_kind_of_call():
     one, two = np.array([[3, 4, 5]]), np.array([[3, 6, 4]])
     laplace = [Call("discrete-laplace", Fraction(2), exact, exact) for exact in (one, two)]
     gaussian = [Call("discrete-gaussian", Fraction(2), exact, exact) for exact in (one, two)]
-    best = [Call(BEST, Fraction(2), exact[0], exact[0]) for exact in (one, two)]
+    best = [Call(BEST, Fraction(2), exact[0], exact[0], apart=4) for exact in (one, two)]
     assert laplace[0].cost(laplace[1]) == (Fraction(3, 2), 0)
     assert gaussian[0].cost(gaussian[1]) == (0, Fraction(5, 8))
-    assert best[0].cost(best[1]) == (Fraction(3, 2), 0)  # one rises by two while another falls by one
+    assert best[0].cost(best[1]) == best[0].cost(best[0]) == (2, 0)  # whatever these two tables move
     pure, concentrated = calibrate(1, epsilon=1).claim, calibrate(1, rho=0.02).claim
     assert used(pure, Fraction(1, 2), Fraction(0)) == 0.5
     assert used(pure, Fraction(0), Fraction(1, 100)) == float("inf")
@@ -394,6 +404,23 @@ def test_a_machines_paths_do_not_count_as_differences(tmp_path: Folder):
 
     pair = Pair("one record", base(), base(9))
     assert audit_path(Path("p", path, forbidden=True), [pair]).findings == []
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_each_path_is_shown_as_it_finishes(capfd, options):
+    """In a terminal on standard output, and beside a JSON document on standard error."""
+    shown, audited = [], greybox.audit_path
+
+    def watched(path):
+        shown.append("".join(capfd.readouterr()))
+        return audited(path)
+
+    with mock.patch.object(greybox, "audit_path", watched):
+        assert main(["audit", "--grey-box", "--path", "Sketch.release, *ure", *options]) == 0
+    names = [name for name in PATHS if re.fullmatch(r"Sketch\.release, .*ure", name)]
+    assert [name in text for name, text in zip(names, shown[1:], strict=False)] == [True] * (len(names) - 1)
+    last = capfd.readouterr()
+    assert names[-1] in (last.err if options else last.out) and (not options or json.loads(last.out)["passed"])
 
 
 def test_scumble_audit_grey_box(capsys):

@@ -114,7 +114,7 @@ def test_a_column_of_whole_numbers_leaves_the_cells_of_others_as_they_are() -> N
     for declared in ({"day": "date"}, {"day": "date", "age": "whole"}):
         spec, planned = size.spec(kernel, ["day", "age"], Budget(1.0), kinds=declared, later=True)
         assert planned
-        shapes.append(Menu(spec, Budget(1.0)).expected(8_000, 0.02).shape)
+        shapes.append(Menu(spec, Budget(1.0)).expected(8_000, 0.02)[0].shape)
     (days, ages), (days_beside, whole_ages) = shapes
     assert abs(np.log(days_beside / days)) < 0.3
     assert whole_ages in (101, 51) and abs(np.log(whole_ages / ages)) < np.log(2) / 2, "whole steps: the nearer of two"

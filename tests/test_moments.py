@@ -18,7 +18,7 @@ from scumble.errors import CorruptFileError, DataError, MergeError, ParameterErr
 from scumble.loading import load_secret, merge
 from scumble.moments import sketch as sketch_module
 from scumble.moments.engines import CPU, HASHES, Device, engine
-from scumble.moments.fixed import UNIT, root_above, steps, within_length
+from scumble.moments.fixed import UNIT, longer, root_above, steps, within_length
 from scumble.moments.hats import PARTS, HatMoments
 from scumble.moments.products import LENGTH, ClassMoments, LinearMoments, UnitMoments
 from scumble.moments.release import MomentRelease
@@ -148,6 +148,9 @@ def test_roots_are_rounded_up() -> None:
     squares = np.array([k * k + e for k in (2, 7, 2**20, 2**25 + 1, 2**26 - 1) for e in (-1, 0, 1)])
     for square, root in zip(squares.tolist(), root_above(squares).tolist(), strict=True):
         assert (root - 1) ** 2 < square <= root**2
+    assert root_above(np.array([0, 1])).tolist() == [0, 1]
+    assert longer(np.array([[0.0, 0.0], [0.0, 3.0], [2.4, 3.2], [2.5, 3.2], [1e308, 1e308]]), 4.0) == 2
+    assert within_length(np.array([[0.0, 0.25]]), 1.0).tolist() == [[0, 262_144]], "the unit of every file"
 
 
 def test_a_replaced_signed_number_moves_twice_as_far() -> None:
@@ -205,6 +208,28 @@ def test_secrets_merge_and_are_kept(tmp_path: Any) -> None:
     with pytest.raises(MergeError):
         one.merge(MomentSketch(replace(spec, knots=5)))
 
+    with pytest.raises(MergeError, match="same kind"):
+        one.merge(MomentSketch(SPECS["linear, pure"]))
+
+
+@EACH
+def test_rows_are_split_as_long_as_they_are(spec: Any) -> None:
+    rows = spec.split(np.arange(sum(spec.lengths)))
+    assert [row.size for row in rows] == list(spec.lengths) and rows[-1][-1] * spec.step == sum(spec.lengths) - 1
+    assert spec.numbers == 0
+
+
+def test_sums_that_could_wrap_are_refused() -> None:
+    spec = SPECS["linear, pure"]
+    sketch, (X, y) = MomentSketch(spec), records(spec, 3)
+    most = (2**61 - 1) // spec.step
+    with sketch.secret.changing("update") as counts:
+        counts[0] = (most - 2) * spec.step
+    assert sketch.count == most - 2
+    assert sketch.update(X[:2], y[:2]).count == most
+    with pytest.raises(DataError, match="too many records"):
+        sketch.update(X[:1], y[:1])
+
 
 def test_releases_merge() -> None:
     spec = SPECS["linear, pure"]
@@ -245,6 +270,17 @@ def test_bad_records_and_specs_are_refused() -> None:
         replace(spec, anchor=0.0),
         replace(spec, target_bounds=(1.0, 1.0)),
         replace(spec, bounds=((0.0,), (0.0,))),
+        replace(spec, bounds=((), ())),
+        replace(spec, bounds=((0.0, 0.0), (1.0,))),
+        replace(spec, bounds=((0,), (1.0,))),
+        replace(spec, bounds=((0.0,), (1,))),
+        replace(spec, bounds=((-1.7e308,), (1.7e308,))),
+        replace(spec, bounds=((0.0,) * 4097, (1.0,) * 4097)),
+        replace(spec, pure=1),
+        replace(spec, columns=("a", "b")),
+        replace(spec, columns=("a", "b", 3)),
+        HatMoments(((0.0,) * 100, (1.0,) * 100), None, True, (0.0, 1.0), 170),  # 143 million counters
+        object(),
         replace(SPECS["hats, pure"], knots=1),
         HatMoments(((1.7e18,), (1.7e18 + 1000,)), None, True, (0.0, 1.0), 12),  # of which several would be one float
         replace(SPECS["classes, pure"], classes=0),

@@ -91,6 +91,28 @@ def test_a_missing_test_is_named_and_a_new_one_kills(tiny: Path) -> None:
     assert code == 0 and "7 mutants    7 killed    0 survived" in text
 
 
+KEPT = """
+from dataclasses import dataclass
+from typing import NamedTuple
+
+@dataclass(frozen=True)
+class Wage:
+    hours: int = 7
+    least = 3
+
+class Place(NamedTuple):
+    row: int = 5
+"""
+
+
+@pytest.mark.parametrize("tests", ["", "    assert (Wage(), Wage.least, Place()) == (Wage(7), 3, (5,))\n"])
+def test_what_the_body_of_a_class_says_is_changed_where_the_class_is_used(tiny: Path, tests: str) -> None:
+    (tiny / "tiny" / "grading.py").write_text(KEPT)
+    (tiny / "test_grading.py").write_text(f"from tiny.grading import Place, Wage\n\ndef test_it():\n    pass\n{tests}")
+    code, text = run(tiny)
+    assert code == (0 if tests else 1) and f"3 mutants    {3 if tests else 0} killed" in text, text
+
+
 def test_a_module_may_be_loaded_as_late_as_by_a_test(tiny: Path) -> None:
     late = TESTS.replace("from tiny.grading import grade\n", "").replace(
         "():", "():\n    from tiny.grading import grade"
@@ -112,11 +134,12 @@ def test_what_alters_nothing_is_listed_and_the_list_is_kept_true(tiny: Path) -> 
     assert code == 2 and "fit no line any more" in text and "if points < 0:" in text
 
 
-def test_a_test_that_fails_anyway_kills_nothing(tiny: Path) -> None:
-    (tiny / "test_grading.py").write_text(TESTS + "    assert False\n")
+@pytest.mark.parametrize("tests", [TESTS + "    assert False\n", TESTS + "import no_such_module\n", ""])
+def test_tests_that_fail_anyway_or_are_none_kill_nothing(tiny: Path, tests: str) -> None:
+    (tiny / "test_grading.py").write_text(tests)
     code, text = run(tiny)
     assert code not in (0, 1, 2) or "could not be run" in text
-    assert "killed" not in text
+    assert "killed" not in text and "survived" not in text
 
 
 LOOP = """

@@ -111,7 +111,7 @@ def test_what_came_to_the_name_while_records_were_counted_stays() -> None:
     first, second = made("release")
     with Handover("a.scumble", 10_000) as handover:
         first.save("a.scumble")
-        handover.make(lambda: second)
+        handover.make(lambda _: second)
     assert scumble.load("a.scumble").identity == second.identity
     assert scumble.load("a.1.scumble").identity == first.identity
 

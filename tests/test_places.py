@@ -207,7 +207,7 @@ def test_why_and_what_to_do(error: OSError, kind: type[FileError], words: str) -
 def test_a_folder_that_is_there_and_takes_no_files_is_not_said_to_be_missing(here: Path) -> None:
     """As /proc does, whose answer is that of a folder that is not there."""
     found = places.write_error(OSError(errno.ENOENT, "No such file"), str(here / "o"), str(here), 5)
-    assert type(found) is FileError and "takes no files. Hint: choose another" in str(found)
+    assert type(found) is FileError and "takes no files, or lost this one" in str(found)
 
 
 @pytest.mark.parametrize("why", [errno.EINVAL, errno.ENOTSUP])

@@ -20,12 +20,12 @@ from scumble import sketch as scumble_sketch
 from scumble.audit.replay import Session, compare, used
 from scumble.grid.coarser import _places, coarser, groups
 from scumble.learn import PrivateKDE
-from scumble.planning.later import HANDY, Choice, Menu, worth_it
+from scumble.planning.later import Choice, Menu, worth_it
+from scumble.planning.plans import DESIGN, MOST_COUNTED, MOST_ROWS
 from scumble.planning.plausible import DENSITIES, plausible, records
-from scumble.planning.start import DESIGN, MOST_COUNTERS, MOST_ROWS
 from scumble.privacy import seam
 from scumble.privacy.budget import Budget
-from scumble.privacy.facts import AGAIN, Facts, calibrated, divided, price, second_counts
+from scumble.privacy.facts import AGAIN, Facts, calibrated, divided, price, second_counts, together
 from scumble.releasing import gate, planned, secret
 from scumble.releasing.planned import occupied, publish_planned, typical_norm
 from scumble.sketch import release_disjoint
@@ -81,6 +81,7 @@ def test_a_folded_grid_moves_by_nought_or_one_too(rng: np.random.Generator) -> N
 def test_beyond_64_bits_norms_are_still_exact() -> None:
     huge = np.array([[3 * 2**40, 4 * 2**40], [0, 7 * 2**40]], np.int64)
     assert typical_norm(huge) == 6 * 2**40
+    assert typical_norm(np.array([[3_200_000_000]])) == 3_200_000_000
 
 
 def test_a_folded_grid_tells_the_density_that_hashed_rows_tell(rng: np.random.Generator) -> None:
@@ -116,6 +117,58 @@ def test_the_claim_covers_every_choice(budget: Budget) -> None:
             assert whole.delta >= one.delta
     again = type(whole).from_dict(whole.to_dict())
     assert again == whole
+
+
+@pytest.mark.parametrize("numbers", [1, 2])
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_facts_and_rows_divide_the_budget(budget: Budget, numbers: int) -> None:
+    """Each currency adds up to the whole, floats rounded down. δ is the rows' alone, but where ρ is stated at it."""
+    parts = divided(budget, numbers)
+    for name in ("epsilon", "delta", "rho") if budget.rho is None else ("delta", "rho"):
+        whole, first, rest = (Fraction(getattr(one, name) or 0) for one in (budget, *parts))
+        assert 0 <= whole - first - rest <= whole / 2**50
+        assert (first > 0) == (whole > 0 and (name != "delta" or budget.rho is not None))
+
+
+def test_two_counts_are_weighed_by_their_variances_and_one_stands_alone() -> None:
+    first = Facts(1000, 300.0, 0, 0.0)
+    assert together(first, 1100, 100.0) == (1075, 75.0 + 1 / 12)
+    for facts, again, variance in (
+        (first, None, None),
+        (first, None, 100.0),
+        (first, 1100, None),
+        (first, 1100, 0.0),
+        (replace(first, count_variance=0.0), 1100, 100.0),
+        (replace(first, count=None), 1100, 100.0),
+    ):
+        assert together(facts, again, variance) == (facts.count, facts.count_variance)
+
+
+@pytest.mark.parametrize(
+    ("budget", "one", "two"),
+    [
+        (Budget(1.0), "1/16", "3/32"),
+        (Budget("0.1"), "1/16", "3/32"),
+        (Budget(1.0, count_share=0), "1/32", "1/16"),
+        (Budget(1.0, neighbors="replace"), "1/32", "1/16"),
+        (Budget(1.0, count_share=Fraction(1, 2)), "209/400", "443/800"),
+        (Budget(10.0), "29/640", "33/640"),
+        (Budget(10.0, records_per_person=3), "37/640", "49/640"),
+        (Budget.of(rho=10), "1/16", "3/32"),
+    ],
+    ids=str,
+)
+def test_facts_get_a_few_percent_and_of_a_large_epsilon_no_more_than_changes_a_choice(
+    budget: Budget, one: str, two: str
+) -> None:
+    for numbers, share in ((1, one), (2, two)):
+        facts, rows = divided(budget, numbers)
+        name = "epsilon" if budget.rho is None else "rho"
+        assert Fraction(getattr(facts, name)) == Fraction(share) * Fraction(getattr(budget, name))
+        count = 0 if budget.neighbors == "replace" else Fraction(budget.count_share)
+        assert Fraction(facts.count_share) * Fraction(share) == count == Fraction(rows.count_share)
+    with pytest.raises(scumble.ParameterError, match="count_share"):
+        divided(replace(budget, neighbors="add-remove", count_share=Fraction(501, 1000)))
 
 
 def test_whole_budgets_are_claimed_to_the_last_digit() -> None:
@@ -176,6 +229,42 @@ def test_only_the_chosen_rows_get_noise_and_leave(rng: np.random.Generator, monk
     assert not sketch.secret.counts.size and sketch.secret.closed
     with pytest.raises(scumble.BudgetError):
         sketch.release(1.0)
+
+
+@pytest.mark.parametrize("clumping", [None, "norm", "occupied"])
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_what_leaves_less_its_noise_is_what_was_counted(
+    budget: Budget, clumping: Any, rng: np.random.Generator
+) -> None:
+    sketch = opened().update(rng.normal(0.0, 1.0, (300, 2)))
+    exact, session, seen = sketch.secret.counts.copy(), Session(), list[Any]()
+
+    def choose(facts: Sequence[Facts]) -> Choice:
+        seen.extend(facts)
+        return Choice(8)
+
+    with seam.watching(session):
+        publish_planned([sketch.secret], budget, rows=[8, 32], choose=choose, clumping=clumping)
+    facts = [typical_norm(exact), *([planned.CLUMPINGS[clumping](exact)] if clumping else [])]
+    wanted = [np.array(facts)[:, None], exact[:8]]
+    numbers = [call.exact for call in session.calls]
+    assert session.problems == [] and [n.tolist() for n in numbers if n.ndim == 2] == [n.tolist() for n in wanted]
+    assert all(n.tolist() == [300] for n in numbers if n.ndim == 1)
+    assert (seen[0].clumping is None) == (clumping is None)
+    assert (seen[0].count is None) == (budget.neighbors == "add-remove" and not budget.count_share)
+    assert budget.neighbors == "add-remove" or seen[0].count == 300
+
+
+def test_groups_of_cells_are_added_up_and_no_cell_of_a_row_is_negative(rng: np.random.Generator) -> None:
+    sketch, session, groups = opened(1).update(rng.normal(0.0, 1.0, (300, 2))), Session(), np.arange(16) // 4
+    wanted = sketch.secret.counts.reshape(4, 4).sum(axis=1)
+    with seam.watching(session):
+        publish_planned([sketch.secret], Budget(1.0), rows=[1], choose=lambda _: Choice(1, groups=groups))
+    assert session.problems == [] and session.calls[-1].exact.tolist() == [wanted.tolist()]
+    again = opened(1).update([[0.0, 0.0]])
+    with pytest.raises(scumble.ParameterError, match="whole numbers"):
+        made = Choice(1, rehashed=lambda _: np.array([[2, -1]]))
+        publish_planned([again.secret], Budget(1.0), rows=[1], choose=lambda _: made)
 
 
 def test_beside_gaussian_rows_the_count_is_published_once_more(rng: np.random.Generator) -> None:
@@ -351,7 +440,7 @@ def test_facts_tell_the_density() -> None:
 
 def test_more_records_and_more_budget_bring_more_rows() -> None:
     spec = scumble.Sketch(KERNEL, 6).spec
-    assert spec.rows == MOST_ROWS and spec.rows * spec.buckets == MOST_COUNTERS
+    assert spec.rows == MOST_ROWS and spec.rows * spec.buckets == MOST_COUNTED
 
     def rows(n: int, epsilon: float, density: float = 0.1) -> int:
         norm = round(n * np.sqrt(density + 1 / 1024))
@@ -361,7 +450,7 @@ def test_more_records_and_more_budget_bring_more_rows() -> None:
     assert rows(100_000, 1.0, 0.01) < rows(100_000, 10.0, 0.01)
     assert rows(100_000, 1.0, 0.001) < rows(100_000, 1.0, 0.1)
     gaussian = Menu(spec, Budget(1.0, 1e-6)).best([Facts(100_000, 1.0, 60_000, 100.0)])[0]
-    assert gaussian.rows == HANDY // spec.buckets  # there rows are free, but 0.5 % is enough
+    assert gaussian.rows == spec.rows  # there rows are free
     sparse = Menu(spec, Budget(1.0, 1e-6)).best([Facts(100_000, 1.0, 5_900, 100.0)])[0]
     assert sparse.rows == MOST_ROWS
 
@@ -372,7 +461,6 @@ def test_a_larger_release_must_be_worth_it() -> None:
     assert worth_it({few: np.log(0.0205), many: np.log(0.02)}) == few
     assert worth_it({few: np.log(0.022), many: np.log(0.02)}) == many
     assert worth_it({few: np.log(0.0205), many: np.log(0.02)}, 1.02) == many
-    assert worth_it({few: np.log(0.006), many: np.log(0.005), huge: np.log(0.002)}) == many  # 16 MB have 0.5 %
     assert worth_it({few: np.log(0.03), many: np.log(0.02), huge: np.log(0.01)}) == huge
     assert worth_it({huge: np.log(0.001)}) == huge
     tiny, small = (replace(spec, rows=1, buckets=side**2, shape=(side, side)) for side in (64, 256))  # up to 256 kB

@@ -15,9 +15,9 @@ from scumble import files
 from scumble.audit.replay import Session
 from scumble.grid.finest import rounding
 from scumble.planning.later import Choice, Menu
+from scumble.planning.plans import DESIGN, SIZE
 from scumble.planning.plausible import CLUMPED, CLUMPINGS, DENSITIES, Around, plausible
 from scumble.planning.rehashing import Rehashed
-from scumble.planning.start import DESIGN, SIZE
 from scumble.privacy import disjoint, overlapping, seam
 from scumble.privacy.budget import Budget
 from scumble.privacy.facts import Facts, divided, price
@@ -141,17 +141,8 @@ def test_one_and_two_columns_become_rows_where_records_share_places(axes: int) -
         return Menu(spec, Budget(epsilon, delta), DESIGN).best([Facts(20_000, 1250.0, 6000, 2769.0, norm)])[0]
 
     assert published(8000).rows >= 4096
-    assert published(143).shape is not None  # a grid that is nearly as good is a thousand times smaller
+    assert published(143, epsilon=5.0).shape is not None
     assert published(8000, delta=0.0).shape is not None and published(8000, epsilon=20.0).shape is not None
-
-
-def test_a_grid_that_is_nearly_as_good_is_published() -> None:
-    menu = Menu(opened(2).spec, BUDGET, DESIGN)
-    grid, rows = menu.spec, as_rows(menu.spec)
-    assert menu._light({grid: 0.0, rows: -0.09}) == {grid: 0.0}
-    assert len(menu._light({grid: 0.0, rows: -0.1})) == 2
-    three = Menu(opened().spec, BUDGET, DESIGN)  # whose cells are as many as the counters of rows
-    assert len(three._light({three.spec: 0.0, as_rows(three.spec): -0.09})) == 2
 
 
 def test_occupied_cells_tell_how_clumped_records_are() -> None:

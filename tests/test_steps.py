@@ -175,8 +175,8 @@ def test_where_choose_fails_the_secret_is_wiped_and_the_budget_gone(problem: typ
         {2: np.zeros(14, int)},
         {2: np.zeros((15, 1), int)},
         {2: np.zeros(15)},
-        {2: np.full(15, -1)},
-        {2: np.full(15, 15)},
+        {2: np.arange(-1, 14)},
+        {2: np.arange(1, 16)},
     ],
     ids=["published before", "unknown", "too few", "a square", "no integers", "negative", "more groups than cells"],
 )

@@ -29,7 +29,7 @@ def test_nobody_watches_unless_asked_to():
     assert seam._watching is None
     counters = np.arange(3)
     assert seam.publish(counters, 5, "a name") == (counters, 5)
-    assert seam.choose(2, [1, 2, 3], Fraction(1)) == 2
+    assert seam.choose(2, [1, 2, 3], Fraction(1), 2) == 2
 
 
 def test_a_watcher_is_told_of_noise_and_of_what_is_published():

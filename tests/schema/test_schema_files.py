@@ -87,7 +87,11 @@ def test_a_schema_is_a_fixed_mapping() -> None:
 
 def test_a_batch_of_any_make() -> None:
     schema = Schema(
-        {"age": Number(17, 90, whole=True), "sex": Category(["F", "M"]), "hours-per-week": Number(0, 99)}
+        {
+            "age": Number(17, 90, whole=True),
+            "sex": Category(["F", "M"]),
+            "hours-per-week": Number(0, 99, cells="equal", zeros=True),
+        }
     )  # zero apart
     rows = [[41, "F", 40.0], [95, "x", 0.5], [17, None, 98.9]]
     want = [[24, 0, 26], [73, 2, 1], [0, 3, 64]]

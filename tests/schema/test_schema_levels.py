@@ -38,13 +38,52 @@ def test_the_cells_of_a_file_stay_what_they_are() -> None:
     ]
     assert real_edges(-0.1, 0.2, 3, log=False) == [-0.1, 0.0, 0.1, 0.2]
     assert (
-        Number(0, 1, zeros=False).size == 64
+        Number(0, 1, cells="equal").size == 64
         and Number(1, 128, whole=True).size == 128
-        and Number(1, 129, whole=True).size == 64
+        and Number(1, 129, whole=True, cells="equal").size == 64
     )
     for years in (("2020", "2021"), (2020, 2021), ("2020-01", "2021-12")):  # the whole of both, as in --bounds
         assert Date(*years) == Date("2020-01-01", "2021-12-31")  # type: ignore[arg-type]
-    assert Date("2020-01-01", "2020-02-29").size == 60 and Date("2020-01-01", "2020-12-31").size == 64
+    assert Date("2020-01-01", "2020-02-29").size == 60 and Date("2020-01-01", "2020-12-31", cells="equal").size == 64
+
+
+def test_stored_columns_without_a_word_on_cells_have_equal_ones() -> None:
+    said = [{"kind": "number", "low": 0, "high": 99_999}, {"kind": "date", "low": "2020-01-01", "high": "2025-12-31"}]
+    cut = {"kind": "number", "low": 0, "high": 9, "edges": [0, 5, 9]}
+    stored = Schema.from_dict({"columns": [{"name": str(k), **one} for k, one in enumerate([*said, cut])]})
+    assert stored["0"] == Number(0, 99_999, cells=64) and stored["1"] == Date("2020", "2025", cells=64)
+    assert stored["2"].size == 2 and Schema.from_dict(stored.to_dict()) == stored
+    today = Schema(n=Number(0, 99_999), d=Date("2020", "2025"))
+    assert Schema.from_dict(today.to_dict()) == today != stored
+
+
+@pytest.mark.parametrize(
+    ("column", "edges"),
+    [
+        (Number(0, 99_999, zeros=False), [*range(0, 99_000, 2000), 99_999]),
+        (Number(0, 99_999, whole=True, zeros=False), [*range(0, 99_000, 2000), 100_000]),
+        (Number(17, 1000, whole=True), [17, *range(40, 1000, 20), 1001]),
+        (Number(49.9, 51), [49.9, *(k / 50 for k in range(2496, 2550)), 51.0]),
+        (Number(1, 129, whole=True), [1, *range(2, 130, 2), 130]),
+    ],
+)
+def test_cells_that_nobody_chose_have_round_edges(column: Number, edges: list[float]) -> None:
+    found = column.cuts.values(np.array(column.cuts.edges))
+    found[-1] = column.high if column.cuts.real else found[-1]
+    assert found.tolist() == edges
+
+
+@given(low=st.floats(1e-200, 1e200), ratio=st.floats(1.001, 1e50), zero=st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_round_edges_cover_the_bounds_in_about_as_many_cells(low: float, ratio: float, zero: bool) -> None:
+    for scale in ("linear", "log"):
+        column = Number(0 if zero else low, low * ratio, scale=scale, zeros=False if scale == "linear" else None)
+        edges = column.cuts.values(np.array(column.cuts.edges))
+        assert 40 <= column.size <= 100 and (edges[0], edges[-2] < column.high) == (column.low, True)
+        lengths = column.cuts.lengths[2 if zero and scale == "log" else 0 :]
+        assert lengths.max() <= 4.5 * lengths.min()  # half a cell at an end, one and a half at the other; and rounding
+        shown = [f"{edge:.17g}" for edge in edges[1:-1]]
+        assert all(float(f"{edge:.6g}") == edge for edge in edges[1:-1] if edge > 1e-300) or ratio < 1.1, shown
 
 
 @given(low=st.floats(1e-200, 1e200), ratio=st.floats(1.001, 1e50), cells=st.integers(1, 40))

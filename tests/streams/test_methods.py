@@ -5,23 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from scumble.continual.bridge import Bridge
+from scumble.continual.bridge import Bridge, _totals
 from scumble.continual.choosing import METHODS, chosen, compare, method_of
 from scumble.continual.daily import Daily
 from scumble.continual.method import Method
 from scumble.continual.toeplitz import Toeplitz
-from scumble.errors import ParameterError
+from scumble.errors import CorruptFileError, ParameterError
 from scumble.privacy import calibrate
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.sensitivity import Column
 
 EVERY = [Daily(9), Bridge(11, 4), Bridge(8, 4), Bridge(3, 7), Toeplitz(1), Toeplitz(9), Toeplitz(60)]
+close = partial(np.allclose, rtol=1e-9, atol=0)
+"""Variances in units of one node's noise are small: no absolute error is allowed for."""
 SEVERAL = Toeplitz(30, (("0.2", "0.4"), ("0.8", "0.2")))
 """Many short epochs."""
 
@@ -78,6 +81,10 @@ def play(method: Method, size: int = 3) -> tuple[Recorder, np.ndarray, np.ndarra
         again.restore(machine.arrays)
         machine = again
         machine.close(period, numbers, recorder.publish)
+        used = (
+            machine.arrays["leaves"][period % method.block] if isinstance(method, Bridge) else machine.arrays["noise"]
+        )
+        assert not used.any(), "noise that is used is gone"
         if period + 1 < method.periods:
             machine.open(period + 1, recorder.draw, recorder.pin)
         totals.append(machine.total(period))
@@ -107,15 +114,15 @@ def test_what_is_published_is_the_triangle_and_the_totals_are_least_squares(meth
     assert np.abs(totals - expected).max() <= 0.5 + 1e-6, "to the nearest whole number"
     # The noise of a total, in units of one node's, by the same matrices.
     weights = np.cumsum(np.linalg.pinv(cover), axis=0)[:periods]
-    assert np.allclose(method.variances(0), (weights**2).sum(axis=1))
+    assert close(method.variances(0), (weights**2).sum(axis=1))
     windows = {(1, 1), (1, periods), (periods, periods), (max(1, periods // 2), periods), (2, min(5, periods))}
     for first, last in windows:
         if first <= last:
             row = weights[last - 1] - (weights[first - 2] if first > 1 else 0)
-            assert np.isclose(method.variance(first, last), row @ row), (first, last)
+            assert close(method.variance(first, last), row @ row), (first, last)
     width = min(3, periods)
     each = [method.variance(last - width + 1, last) for last in range(width, periods + 1)]
-    assert np.allclose(method.variances(width), each)
+    assert close(method.variances(width), each)
 
 
 @pytest.mark.parametrize("method", [*EVERY, SEVERAL], ids=lambda one: f"{one.name} {one.periods}")
@@ -130,8 +137,8 @@ def test_long_horizons_need_no_table_and_agree_with_it(monkeypatch: pytest.Monke
     short, long = Toeplitz(60), Toeplitz(60)
     monkeypatch.setitem(long.__dict__, "_sums", None)
     for width in (0, 1, 7):
-        assert np.allclose(short.variances(width), long.variances(width))
-    assert np.isclose(short.variance(3, 44), long.variance(3, 44))
+        assert close(short.variances(width), long.variances(width))
+    assert close(short.variance(3, 44), long.variance(3, 44))
 
 
 def test_a_year_is_as_quiet_as_promised() -> None:
@@ -178,6 +185,8 @@ def test_methods_come_back_from_their_words_and_from_no_others() -> None:
         {**good, "modes": [[0.5, 0.5]]},
         {**good, "modes": [["1e-400", "0.5"]]},
         {**good, "modes": [["0.000001", "0.5"]]},
+        {**good, "modes": [["0.5000000001", "0.5"]]},
+        {**good, "modes": [["0.99999999", "0.5"]]},
         {**good, "modes": [["0.5", "0.3"]] * 3},
     ]
     for words in bad:
@@ -185,9 +194,66 @@ def test_methods_come_back_from_their_words_and_from_no_others() -> None:
             method_of(words)
 
 
+def test_a_block_is_the_quietest_there_is() -> None:
+    for periods in (1, 2, 3, 4, 7, 30, 52):
+        sums = {n: float(Bridge(periods, n).variances(0).sum()) for n in range(1, periods + 6)}
+        assert sums[Bridge(periods).block] == pytest.approx(min(sums.values()))
+        assert all(close(_totals(periods, n), Bridge(periods, n).variances(0)) for n in sums)
+        for block in (0, periods + 6, 2.0):
+            with pytest.raises(ParameterError, match="block"):
+                Bridge(periods, block)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", [Daily(9), Bridge(8, 4), Toeplitz(9)], ids=lambda one: one.name)
+def test_a_machine_goes_on_from_its_own_arrays_alone(method: Method) -> None:
+    arrays = method.machine(3).arrays
+    if isinstance(method, Bridge):  # noise that needs 64 bits
+        arrays["leaves"] = np.full((4, 3), 1 << 40)
+    machine = method.machine(3)
+    machine.restore(arrays)
+    for name in arrays:
+        assert machine.arrays[name] is not arrays[name] and np.array_equal(machine.arrays[name], arrays[name])
+        bad = [arrays[name][..., :2], arrays[name].astype(np.int16)]
+        for wrong in [*({**arrays, name: one} for one in bad), {k: v for k, v in arrays.items() if k != name}]:
+            with pytest.raises(CorruptFileError):
+                method.machine(3).restore(wrong)
+    with pytest.raises(CorruptFileError):
+        method.machine(3).restore({**arrays, "more": np.zeros(3)})
+    assert method != method.to_dict() and method != type(method)(10)
+
+
+def test_a_stream_has_at_most_so_many_periods() -> None:
+    assert Daily(10_000).periods == 10_000
+    with pytest.raises(ParameterError, match="10,000"):
+        Daily(10_001)
+
+
 def test_huge_triangles_are_refused() -> None:
-    with pytest.raises(ParameterError, match="2\\*\\*24"):
-        _ = Toeplitz(3000, (("0.9999999", "0.9999999"),)).column
+    long = (("0.9999", "0.995"), ("0.9998", "0.995"))
+    assert Toeplitz(60, long).own[-1] > 15 << 20 and Toeplitz(60, long).column.touched == 60
+    for periods in (70, 3000):
+        with pytest.raises(ParameterError, match="2\\*\\*24"):
+            _ = Toeplitz(periods, long).column
+    assert [Toeplitz(1000, ((theta, "0.5"),)).memories[0].epoch for theta in ("0.99", "0.01")] == [436, 1]
+
+
+def test_what_is_expected_is_told_beside_a_single_release() -> None:
+    """Of daily releases it is plain: the total of k periods has the variance of k."""
+    daily, short = chosen("daily", 8, 10, Budget.of(1.0)), chosen("daily", 6, 10, Budget.of(1.0))
+    assert daily.week is not None and short.week is None and "window" not in str(short)
+    assert close([daily.total, daily.week, daily.period], np.sqrt([4.5, 7, 1]) * daily.single)
+    assert close(daily.single**2, daily.calibration.counter_variance)
+    assert str(daily).endswith("the running total 2.12, a window of 7 2.65, one period 1.00")
+    year = compare(365, 1000, 1.0, 1e-6)[0]
+    told = "the running total 2.69, a window of 7 2.51, one period 1.79; if each period were released by itself, "
+    assert str(year).endswith(f"{told}the running total 13.53, a window of 7 2.65, one period 1.00")
+    for money in ({"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}, {"rho": 0.1}):
+        best = chosen("auto", 30, 100, Budget.of(**money))
+        assert best == compare(30, 100, **money)[0] and best.calibration.claim.records_per_person == 1
+    assert chosen("bridge", 30, 1000, Budget.of(1.0, 1e-6)).calibration.law.pure
+    assert chosen("daily", 30, 100_000, Budget.of(1e-7)).calibration.counter_scale < 2**40
+    with pytest.raises(ParameterError, match="64 bits"):
+        chosen("daily", 30, 150_000, Budget.of(1e-7))
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -16,7 +16,9 @@ import pytest
 
 import scumble
 from scumble import files
+from scumble.audit.replay import Session
 from scumble.continual.published import name_of
+from scumble.continual.toeplitz import Toeplitz
 from scumble.errors import (
     BudgetError,
     CorruptFileError,
@@ -29,6 +31,7 @@ from scumble.errors import (
     PrivacyError,
     SecretFileError,
 )
+from scumble.privacy import seam
 from scumble.releasing.periods import Nodes
 
 KERNEL = scumble.EuclideanKernel(1.0)
@@ -82,6 +85,29 @@ def test_totals_windows_and_periods_add_up(method: str, neighbors: str, tmp_path
         stream.update(day(8))
     with pytest.raises(BudgetError, match="All 8 periods"):
         stream.close_period()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_each_period_goes_out_with_noise_of_its_own(method: str) -> None:
+    """What is published less the noise that was drawn for this very period is the method's exact row, to the last bit.
+
+    The auditor counts the periods of a bridge twice: its blocks hide them once more.
+    """
+    session = Session()
+    with seam.watching(session):
+        stream = start(method=method)
+        for number in range(8):
+            stream.update(day(number))
+            stream.close_period()
+    assert session.problems == []
+    days = np.array([exact(number) for number in range(8)])
+    if method == "toeplitz":
+        weights = Toeplitz(8)
+        days = sum(np.pad(np.multiply.outer(weights.entries(j), days[j]), ((j, 0), (0, 0), (0, 0))) for j in range(8))
+    published = [call.exact for call in session.calls if call.exact.shape == (6, 16)]
+    assert np.array_equal(published, np.repeat(days, 2, axis=0) if method == "bridge" else days)
+    drawn = [shape for _, shape in session.draws if shape == (6, 16)]
+    assert len(drawn) >= 8 and len(session.draws) == 2 * len(drawn), "of each node: the counters, and the count"
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -34,12 +34,15 @@ def test_counters_are_the_crosstabs(target: str | None, levels: int | None) -> N
     assert sketch.count == len(frame)
 
 
-@pytest.mark.parametrize("threads, first", [(1, 0), (3, 0), (3, 10**9)])
-def test_threads_and_blocks_and_numpy_count_alike(threads: int, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("threads, first, block", [(1, 0, 7), (3, 0, 7), (3, 10**9, 7), (2, 0, None)])
+def test_threads_and_blocks_and_numpy_count_alike(
+    threads: int, first: int, block: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(counting, "numpy_first", Patience(first, first))
-    monkeypatch.setattr(counting, "WORTH_A_THREAD", 1)
-    monkeypatch.setattr(counting, "BLOCK", 7)
-    spec = TableSpec.of(SCHEMA, target="sex")
+    if block is not None:
+        monkeypatch.setattr(counting, "WORTH_A_THREAD", 1)
+        monkeypatch.setattr(counting, "BLOCK", block)
+    spec = TableSpec.of(SCHEMA, target="sex", levels=5)
     codes = SCHEMA.encode(people(200)).codes
     counts = np.zeros(spec.counters, np.int64)
     counting.count(spec, codes, counts, threads)

@@ -14,6 +14,8 @@ probability of the same outputs is then at most e^(Σ|x − x′|/s) times as la
 divergences of Gaussian noise add up to ρ = Σ(x − x′)²/(2σ²); and what is published is a function of them (adaptive
 composition). The best of noisy scores, of which only the place is published, costs (max d − min d)/s with d = x′ − x:
 the noise with which candidate i wins must rise by max over j of dⱼ − dᵢ at most (:mod:`scumble.releasing.selection`).
+Which scores a pair of tables moves apart is a matter of luck, so a choice is charged with the most that it promises to
+hide, and a pair that moves them farther apart is a finding.
 
 Nothing here is a matter of chance: noise is drawn in both runs, yet no verdict depends on it, unless noise gets out
 beside the outputs, and then the bytes differ.
@@ -52,15 +54,20 @@ class Call:
     scale: Fraction
     exact: np.ndarray
     output: np.ndarray
+    apart: int = 0
+    """Of scores: the most by which the noise lets neighbours move two of them apart."""
 
     def __str__(self) -> str:
         return f"{self.kind} of scale {self.scale} on {'×'.join(map(str, self.exact.shape))} numbers"
 
     def cost(self, other: Call) -> tuple[Fraction, Fraction]:
-        """(ε, ρ) for these outputs from the other's exact numbers instead of these; one of the two is zero."""
+        """(ε, ρ) for these outputs from the other's exact numbers instead of these; one of the two is zero.
+
+        A choice costs the same whatever the numbers are.
+        """
         moves = (other.exact - self.exact).ravel()
         if self.kind == BEST:
-            return Fraction(int(max(moves)) - int(min(moves))) / self.scale, Fraction(0)
+            return Fraction(self.apart) / self.scale, Fraction(0)
         if self.kind == PINNED:
             return Fraction(0), Fraction(0)
         law = LAWS[self.kind]
@@ -163,10 +170,10 @@ class Session:
         out = self._call(Drawn(PINNED, Fraction(1)), np.zeros(len(flat), np.int64), flat)
         return out[:-1].reshape(counters.shape), None if count is None else int(out[-1])
 
-    def chosen(self, winner: int, scores: Sequence[int], scale: Fraction) -> int:
+    def chosen(self, winner: int, scores: Sequence[int], scale: Fraction, apart: int) -> int:
         """The winner that goes out: this one, or, played back, the earlier run's."""
         self._take(Drawn(LAPLACE.name, scale), np.empty(len(scores)), values=False)
-        return int(self._call(Drawn(BEST, scale), np.array(scores, np.int64), np.array([winner]))[0])
+        return int(self._call(Drawn(BEST, scale), np.array(scores, np.int64), np.array([winner]), apart)[0])
 
     # ---- behind it ----
 
@@ -189,8 +196,8 @@ class Session:
             return out + (exact - before), count
         return out + (exact - before), noisy + exact_count - before_count
 
-    def _call(self, law: Drawn, exact: np.ndarray, output: np.ndarray) -> np.ndarray:
-        call = Call(law.kind, law.scale, exact, output.copy())
+    def _call(self, law: Drawn, exact: np.ndarray, output: np.ndarray, apart: int = 0) -> np.ndarray:
+        call = Call(law.kind, law.scale, exact, output.copy(), apart)
         self.calls.append(call)
         if self._before is not None and len(self.calls) <= len(self._before.calls):
             recorded = self._before.calls[len(self.calls) - 1]
@@ -221,6 +228,8 @@ def compare(recorded: Session, played: Session) -> Comparison:
         if not _same(here, there):
             problems.append(f"a call differs: {here}, but {there}")
             continue
+        if here.kind == BEST and int(np.ptp(there.exact - here.exact)) > here.apart:
+            problems.append("scores move farther apart than the noise of the choice allows for")
         pure, concentrated = here.cost(there)
         epsilon, rho = epsilon + pure, rho + concentrated
     if not problems and recorded.draws != played.draws:
@@ -262,7 +271,8 @@ def _ratio(spent: Fraction, allowed: Fraction) -> float:
 
 
 def _same(here: Call, there: Call) -> bool:
-    return (here.kind, here.scale, here.exact.shape) == (there.kind, there.scale, there.exact.shape)
+    mine, its = ((one.kind, one.scale, one.exact.shape, one.apart) for one in (here, there))
+    return mine == its
 
 
 def _promised_scale(claim: PrivacyClaim, row: int | None, *, count: bool) -> Fraction:

@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(report.to_dict())
     else:
-        print(report)
+        print(report.summary if args.grey_box else report)
     return 0 if report.passed else REFUSED
 
 
@@ -84,10 +84,11 @@ def _report(args: argparse.Namespace):  # type: ignore[no-untyped-def]
 
     if args.grey_box:
         from scumble.audit.greybox import audit_paths
+        from scumble.cli.output import say
 
         if args.kernel or args.mechanism or args.mutant:
             raise ParameterError("--grey-box looks at scumble's own paths. Hint: --path PATTERN picks some of them.")
-        return audit_paths(args.path)
+        return audit_paths(args.path, lambda line: say(args, str(line)) if args.json else print(line, flush=True))
     promise = {"epsilon": args.epsilon, "delta": args.delta, "neighbors": args.neighbors}
     effort = {"releases": args.releases, "false_alarm": args.false_alarm}
     if args.mutant is not None:

@@ -121,7 +121,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             for draft in unfinished() - others:  # wherever a signal struck
                 draft.close()
         for number, handler in before.items():  # after the block, which puts back what it found
-            signal.signal(number, handler)
+            # A program of its own has only to leave: how it ended is decided.
+            signal.signal(number, signal.SIG_IGN if argv is None else handler)
 
 
 def _main(words: list[str]) -> int:
@@ -189,15 +190,15 @@ def _run(verb: str, words: list[str]) -> int:
 
 
 def _stops_as_ctrl_c() -> dict[int, Any]:
-    """SIGTERM and SIGHUP end a command as Ctrl-C does; gives what they did before."""
+    """SIGTERM and SIGHUP end a command as Ctrl-C does; gives what each signal did before."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     from scumble.machine.interrupts import STOPS, Stopped
 
-    before = {}
-    for number in STOPS:
-        if signal.getsignal(number) is signal.SIG_DFL:
-            before[number] = signal.signal(number, Stopped.handler)
+    before = {number: handler for number in STOPS if (handler := signal.getsignal(number)) is not None}
+    for number, handler in before.items():
+        if handler is signal.SIG_DFL:
+            signal.signal(number, Stopped.handler)
     return before
 
 
@@ -206,7 +207,7 @@ def _stopped(stop: KeyboardInterrupt) -> int:
     how = {signal.SIGINT: "Interrupted"}.get(number, f"Stopped by {signal.Signals(number).name}")
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    return _say(f"{how}. {stop}".strip(), SIGNALLED + number)
+    return _say(f"{how}. {stop}".strip(), 0 if getattr(stop, "done", False) else SIGNALLED + number)
 
 
 def _where(problem: BaseException | None) -> str:

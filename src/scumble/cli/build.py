@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from functools import partial
 from typing import Any
 
 EXAMPLE = """
@@ -84,31 +83,33 @@ def run(args: argparse.Namespace) -> int | None:
     if there is not None:
         job.source.close()
         release, size = there
-        job.discard_checkpoint()
         say(args, "A run that was killed had written this release; nothing was counted, drawn or charged again.")
     elif left is not None:
         job.source.close()
-        release, size = left.take(args.out, done=job.discard_checkpoint)
+        release, size = left.take(args.out)
         say(args, "A run that was killed had made this release; nothing was counted, drawn or charged again.")
     else:
         sketches = job.tally.sketches
         needs = room(sketches[0].spec, len(sketches))
-        note = None if kept is None else kept.note
-        with Handover(args.out, needs, secret=args.checkpoint, note=note) as handover, set_apart(args, "build"):
+        secret, note = (None, None) if kept is None else (kept.path, kept.note)
+        with Handover(args.out, needs, secret=secret, note=note) as handover, set_apart(args, "build"):
             tell_weak(args, job.budget)
             if sys.stderr.isatty():  # a script wants one line, and it is of what went wrong
                 for line in beforehand(job):
                     say(args, line)
             count(args, job)
-            sign = None if kept is None else partial(kept.pledge, job.tally)
-            release, size = handover.make(job.release, sign=sign, done=job.discard_checkpoint)
-    if args.json:
-        print_json({"out": args.out, "bytes": size, **facts(release)})
-    elif args.out != "-":
-        apart = " No pair of columns was counted together." if _all_apart(release) else ""
-        about = f"{release.privacy}.{apart}{_guessed(args)}{misnamed(args.out)} Next: scumble info {args.out}"
-        say(args, f"Wrote {args.out} ({human_bytes(size)}): {about}")
-    tell_few(args, release)
+            release, size = handover.make(job.release)
+    try:
+        if args.json:
+            print_json({"out": args.out, "bytes": size, **facts(release)})
+        elif args.out != "-":
+            apart = " No pair of columns was counted together." if _all_apart(release) else ""
+            about = f"{release.privacy}.{apart}{_guessed(args)}{misnamed(args.out)} Next: scumble info {args.out}"
+            say(args, f"Wrote {args.out} ({human_bytes(size)}): {about}")
+        tell_few(args, release)
+        sys.stdout.flush()
+    finally:  # last: while its note is there, the same command finds what it has written, and is not charged again
+        job.discard_checkpoint()
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import Any
 
 EXAMPLE = """
@@ -147,24 +148,29 @@ def run(args: argparse.Namespace) -> None:
     model = kind(**options)
     for_cells = found.causes.total
     fitting.tell_left_out(args, found, args.classes, schema)
-    place = Place(args.out)
-    try:
-        with set_apart(args, "fit"):
-            tell_weak(args, Budget.of(**asked))
-            model.before_charge, model.curator = place.reserve, fitting.AtTerminal(args, for_cells)
-            model.fit(found.X, found.y, ledger=args.ledger, dataset=args.dataset, part=args.part)
-            with Unbroken():
-                data = saving.to_bytes(model)
-                place.fill(data)
-                try:
-                    with replacing(args.out, data):
-                        place.take_name()
-                except OSError as problem:  # it is paid for
-                    place.owed = True
-                    place.set_aside()
-                    raise FileError(f"{problem} The model is whole in {place.draft!r}.") from None
-    finally:
-        place.close()
+    steps = Unbroken()
+    with contextlib.ExitStack() as stack:
+        place = Place(args.out)
+        stack.callback(place.close)
+        stack.enter_context(set_apart(args, "fit"))
+        tell_weak(args, Budget.of(**asked))
+
+        def before_charge(size: int) -> None:
+            place.reserve(size)
+            stack.enter_context(steps)  # from here on signals wait
+
+        model.before_charge, model.curator = before_charge, fitting.AtTerminal(args, for_cells)
+        model.fit(found.X, found.y, ledger=args.ledger, dataset=args.dataset, part=args.part)
+        data = saving.to_bytes(model)
+        place.fill(data)
+        try:
+            with replacing(args.out, data):
+                place.take_name()
+        except OSError as problem:  # it is paid for
+            place.owed = True
+            place.set_aside()
+            raise FileError(f"{problem} The model is whole in {place.draft!r}.") from None
+        steps.finish(f"{args.out} was written first, and is whole.")
     say(args, f"Wrote {args.out}: {model.privacy_}. Next: scumble predict {args.out} TABLE")
 
 

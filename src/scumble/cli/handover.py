@@ -3,14 +3,16 @@
 The order, for every verb that draws noise (``pledges.proof.md`` has the argument)::
 
     1  reserve     room for the release, of its full size, and for the note         nothing is charged if it fails
-    2  sign        the secret file, locked, says which draft the release will be    one process, one draft
+    2  sign        the secret file, locked, says which draft the release will be,   one process, one draft
+                   and under what it is charged                                     one charge, also of two runs
     3  draw        the ledger is charged, then noise is drawn                       the budget is spent here
     4  fill        the release, whole, to the disk                                  from here on it exists
     5  empty       the note takes the secret file's name: the counters are gone
     6  name        the release takes its name
 
-From 2 to 6 signals wait. What is killed is found by the next run: before 4 the counters are whole and the pledge is
-void, after it the release is whole and is taken as it is: nothing is drawn or charged again.
+From 2 to 6 signals wait; after 6 they are no failure. What is killed is found by the next run: before 4 the counters
+are whole and the pledge is void, and noise is drawn anew for the charge that there is; after it the release is whole
+and is taken as it is.
 """
 
 from __future__ import annotations
@@ -19,17 +21,19 @@ import contextlib
 import math
 import os
 import sys
+import uuid
 from collections.abc import Callable
 from typing import Any
 
 from scumble import files
 from scumble.cli.replacing import replacing
-from scumble.errors import BudgetError, FileError, PrivacyError
+from scumble.errors import BudgetError, FileError, PrivacyError, ScumbleError
 from scumble.loading import release_in
 from scumble.machine import places
-from scumble.machine.interrupts import Unbroken
+from scumble.machine.interrupts import Unbroken, finish
 from scumble.machine.places import READY, Place
 from scumble.releasing.pledges import identity_of, left_release, pledge
+from scumble.releasing.secret import Secret
 from scumble.spec import Spec
 
 Note = Callable[[str, dict[str, Any]], bytes]
@@ -106,27 +110,22 @@ class Handover:
 
     def make(
         self,
-        draw: Callable[[], Any],
+        draw: Callable[[dict[str, Any]], Any],
         *,
-        sign: Callable[[dict[str, Any]], object] | None = None,
-        put_back: Callable[[], object] | None = None,
-        done: Callable[[], object] = lambda: None,
+        put_back: Callable[[BaseException], object] = lambda _: None,
     ) -> tuple[Any, int]:
-        """Steps 2 to 6, then `done`; gives the release and its size."""
+        """Steps 2 to 6; gives the release and its size. `draw` gets the pledge, signs, and draws."""
         drawn = False
         try:
-            with Unbroken():
+            with Unbroken() as steps:
                 try:
-                    if sign is not None:
-                        sign(self.pledge)
-                    release = draw()
+                    release = draw(self.pledge)
                     data = release.to_bytes()
                     if self._release is not None:
                         self._release.fill(data)
                         self._release.owed = True
-                except BaseException:
-                    if put_back is not None:
-                        put_back()
+                except BaseException as problem:
+                    put_back(problem)
                     raise
                 drawn = True
                 if self._note is not None and self._make_note is not None:
@@ -135,10 +134,9 @@ class Handover:
                 if self.out != "-" and self._release is not None:
                     with replacing(self.out, data):
                         self._release.take_name()
-                    done()
+                    steps.finish(f"{self.out} was written first, and is whole.")
             if self.out == "-":  # a pipe may make us wait, and signals act meanwhile
                 _pour(data)
-                done()
         except (OSError, KeyboardInterrupt) as problem:
             if not drawn:
                 raise
@@ -176,6 +174,7 @@ class Handover:
 def _pour(data: bytes) -> None:
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
+    finish("The release was written to standard output first, and is whole.")
 
 
 def _identity(release: Any) -> str:
@@ -194,6 +193,7 @@ def finished(metadata: dict[str, Any], out: str) -> tuple[Any, int] | None:
         return None
     if identity_of(container) != metadata["released"]:
         return None
+    finish(f"{out} was written first, and is whole.")
     return release_in(container), os.path.getsize(out)
 
 
@@ -217,6 +217,7 @@ class Part:
         except BaseException:
             self.close()
             raise
+        self._payment = self.container.payment or str(uuid.uuid4())
 
     def _locked(self) -> int:
         while True:
@@ -263,20 +264,25 @@ class Part:
 
     # ---- its states ----
 
-    def sign(self, pledged: dict[str, Any]) -> None:
-        """Counters and pledge, in one file."""
-        self._rewrite({**self.container.metadata, **pledged})
+    def sign(self, pledged: dict[str, Any], secret: Secret) -> None:
+        """Counters, pledge and payment, in one file."""
+        self._rewrite({**self.container.metadata, **pledged}, self._payment)
+        secret.payment = self._payment
 
-    def put_back(self) -> None:
-        """The counters as they were: no noise has been given out."""
+    def put_back(self, problem: BaseException) -> None:
+        """The counters as they were: no noise has been given out. What was not refused may have been charged."""
+        refused = isinstance(problem, ScumbleError) and not isinstance(problem, FileError)
+        metadata = {key: value for key, value in self.container.metadata.items() if key != "pledge"}
         with contextlib.suppress(FileError):  # a pledge without a whole draft is void anyway
-            self._rewrite({key: value for key, value in self.container.metadata.items() if key != "pledge"})
+            self._rewrite(metadata, self.container.payment if refused else self._payment)
 
-    def _rewrite(self, metadata: dict[str, Any]) -> None:
+    def _rewrite(self, metadata: dict[str, Any], payment: str | None) -> None:
         place = Place(self.path, secret=True)
+        data = files.bytes_of(
+            "secret", metadata, self.container.arrays, bound="noise_first" in metadata, payment=payment
+        )
         try:
-            bound = {files.BOUND: place.mark} if "noise_first" in metadata else {}
-            place.fill(files.to_bytes("secret", {**metadata, **bound}, self.container.arrays))
+            place.fill(data(place.mark))
             place.take_name()
         except BaseException:
             place.close()
@@ -316,13 +322,13 @@ class Left:
         found = left_release(metadata, secret)
         return None if found is None else Left(*found, metadata, secret, note)
 
-    def take(self, out: str, *, done: Callable[[], object] = lambda: None) -> tuple[Any, int]:
+    def take(self, out: str) -> tuple[Any, int]:
         """Bring it to its place, and empty its secret if that was not yet done; gives the release and its size."""
         if places.alive(self.path):
             raise BudgetError(f"{self._secret!r} is being released by another process. Hint: wait for it.")
         with open(self.path, "rb") as file:
             data = file.read()
-        with Unbroken():
+        with Unbroken() as steps:
             if "released" not in self._metadata:
                 note = self._note(self.identity, {"pledge": self._metadata["pledge"]})
                 places.write_whole(self._secret, note, secret=True)
@@ -330,9 +336,8 @@ class Left:
                 with replacing(out, data):
                     places.write_whole(out, data)
                 places.clear(self.path)
-                done()
+                steps.finish(f"{out} was written first, and is whole.")
         if out == "-":
             _pour(data)
-            done()
             places.clear(self.path)
         return release_in(self.container), len(data)

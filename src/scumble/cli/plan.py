@@ -14,6 +14,12 @@ scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --error 2%
 scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --epsilon 1 --plot plan.png
 """
 NOTHING_PRIVATE = "reads no table"
+ASSUMED = {
+    "given": "a density of {:.3g} at a typical query, as given",
+    "bounds": "a density of {:.3g} at a typical query: usual within these bounds; give --density if you know better",
+    "default": "a density of {:.3g} at a typical query, whatever the bandwidth; give --bounds or --density",
+}
+"""Where the density comes from that the expected error is for."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,6 +113,7 @@ def run(args: argparse.Namespace) -> None:
         f"epsilon         {show(chosen.epsilon)}{f', delta {show(chosen.delta)}' if chosen.delta else ''}\n"
         f"expected error  {chosen.relative_error:.2%} of a density of {chosen.density:.3g} "
         f"(± {many(chosen.standard_error, 'record', digits=3)}, one standard error)\n"
+        f"assumed         {ASSUMED[chosen.density_from].format(chosen.density)}\n"
         f"released file   {human_bytes(chosen.bytes)}\n"
         f"counting        about {chosen.seconds:,.1f} s on one core\n\n"
         f"epsilon  {'  '.join(f'{epsilon:>8g}' for epsilon in errors)}\n"

@@ -26,7 +26,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
     """The source opened, the kernel made, everything looked at."""
     running = _running(args)
     if args.checkpoint is not None:
-        check_out(args.checkpoint, ours=True, secret=True)
+        check_out(os.path.realpath(args.checkpoint), ours=True, secret=True)
     reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "decimal", "encoding")}
     make: Callable[..., Build]
     if getattr(args, "engine", "auto") == "spark":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 EXAMPLE = """
 scumble release part1.secret --epsilon 1 --out part1.scumble
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
             raise BudgetError("A part that is kept can be released again: that needs a ledger. Hint: --ledger FILE.")
         sketch = load_secret(args.secret)
         with Handover(args.out, room(sketch.spec)) as handover, set_apart(args, "release"):
-            release, size = handover.make(lambda: sketch.release(**asked, **charged))
+            release, size = handover.make(lambda _: sketch.release(**asked, **charged))
     else:
         with Part(args.secret) as part:
             left = part.left(asked)
@@ -64,11 +65,14 @@ def run(args: argparse.Namespace) -> None:
                 say(args, "A run that was killed had made this release; nothing was drawn or charged again.")
             else:
                 sketch = sketch_in(part.container)
+
+                def draw(pledge: dict[str, Any]) -> Any:
+                    part.sign(pledge, sketch.secret)
+                    return sketch.release(**asked, **charged)
+
                 handing = Handover(args.out, room(sketch.spec), secret=part.path, note=part.note, asked=asked)
                 with handing as handover, set_apart(args, "release"):
-                    release, size = handover.make(
-                        lambda: sketch.release(**asked, **charged), sign=part.sign, put_back=part.put_back
-                    )
+                    release, size = handover.make(draw, put_back=part.put_back)
     if args.json:
         print_json({"out": args.out, "bytes": size, **facts(release)})
     elif args.out != "-":

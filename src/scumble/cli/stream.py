@@ -125,9 +125,9 @@ def _start(args: argparse.Namespace) -> None:
     from scumble.cli.kernels import kernel_from
     from scumble.cli.output import like_a_release, print_json, say, secret_out, tell_weak
     from scumble.cli.progress import waiting
+    from scumble.machine.interrupts import Unbroken
     from scumble.privacy.budget import Budget
     from scumble.privacy.exact import show
-    from scumble.streams.state import State
     from scumble.streams.stream import Stream
 
     asked = promised(args, "the budget of all releases together; 1 is a good start")
@@ -139,9 +139,8 @@ def _start(args: argparse.Namespace) -> None:
     )
     secret_out(args.stream)
     tell_weak(args, Budget.of(**asked))
-    State(args.stream).begin()
     kernel = kernel_from(args, args.columns)
-    with waiting(args.quiet, "Drawing the noise of the first period …"):
+    with Unbroken() as steps, waiting(args.quiet, "Drawing the noise of the first period …"):
         stream = Stream(
             kernel,
             periods=args.periods,
@@ -149,11 +148,12 @@ def _start(args: argparse.Namespace) -> None:
             **_size(args),
             person_column=args.person_column,
             folder=args.folder,
+            file=args.stream,
             **{name: getattr(args, name) for name in ("ledger", "dataset", "part")},
             **asked,
         )
-        stream.save(args.stream)
         stream.close()
+        steps.finish(f"{args.stream} was written first, and is whole.")
     if args.json:
         print_json(
             {"stream": stream.identity, "epsilon": float(show(stream.privacy.epsilon)), **stream.expected.to_dict()}
@@ -199,15 +199,17 @@ def _publish(args: argparse.Namespace) -> None:
     from scumble.cli.output import print_json, say
     from scumble.cli.progress import waiting
     from scumble.continual.published import name_of
+    from scumble.machine.interrupts import Unbroken
     from scumble.show.cards import facts
 
     stream = _open(args)
     try:
         opened = stream.periods + 1
-        with waiting(args.quiet, "Publishing the period, and drawing the noise of the next …"):
+        with Unbroken() as steps, waiting(args.quiet, "Publishing the period, and drawing the noise of the next …"):
             release = stream.close_period(args.period)
-        assert release.stream is not None
-        path = os.path.join(str(stream.folder), name_of(release.stream.last))
+            assert release.stream is not None
+            path = os.path.join(str(stream.folder), name_of(release.stream.last))
+            steps.finish(f"{path} was written first, and is whole.")
         again = args.period is not None and args.period < opened
         if args.json:
             print_json({"out": path, "period": release.stream.last, **facts(release)})

@@ -21,7 +21,6 @@ the idea of decaying buffers; whole numbers and epochs are ours.
 
 from __future__ import annotations
 
-import math
 import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cached_property
@@ -289,6 +288,4 @@ def _checked(modes: Any) -> Modes:
         if not 0.01 <= float(theta) <= 0.9999999 or float(omega) < 0.0001:
             raise parameter("modes", "fractions from 0.01 to 0.9999999, and from 0.0001 on", [theta, omega])
         found.append((theta, omega))
-    if math.fsum(float(omega) for _, omega in found) >= 2:
-        raise parameter("modes", "weights that add up to less than 2", found)
     return tuple(found)

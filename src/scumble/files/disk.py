@@ -6,6 +6,7 @@ import os
 import stat
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ OURS = (".scumble", ".secret")
 
 BOUND = "bound_to"
 """The metadata of a bound file: which file it is."""
+
+PAYMENT = "payment"
+"""The metadata of a file that is about to be paid for: under what identity, and which file it is."""
 
 
 def write(
@@ -80,10 +84,15 @@ def write(
 
 
 def bytes_of(
-    kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarray], *, bound: bool
+    kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarray], *, bound: bool, payment: str | None = None
 ) -> Callable[[str], bytes]:
-    """The bytes of a file with such a mark; only a ``bound`` one cares."""
-    return lambda mark: to_bytes(kind, {**metadata, BOUND: mark} if bound else metadata, arrays)
+    """The bytes of a file with such a mark; only one that is ``bound``, or has a ``payment``, cares."""
+
+    def marked(mark: str) -> bytes:
+        paid = {} if payment is None else {PAYMENT: [payment, mark]}
+        return to_bytes(kind, {**metadata, **paid, **({BOUND: mark} if bound else {})}, arrays)
+
+    return marked
 
 
 def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Container:
@@ -135,4 +144,7 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
             UserWarning,
             stacklevel=3,
         )
+    match container.metadata.pop(PAYMENT, None):
+        case [str(payment), str(bound_to)] if bound_to == mark:
+            return replace(container, payment=payment)
     return container

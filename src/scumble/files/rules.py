@@ -70,6 +70,8 @@ class Container:
     arrays: dict[str, np.ndarray]
     version: int
     library: str
+    payment: str | None = None
+    """Under what its release is charged, if the very file says so: a copy does not."""
 
     def __repr__(self) -> str:
         return f"Container({self.kind!r})"

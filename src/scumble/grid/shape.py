@@ -1,10 +1,15 @@
-"""How many cells: from public facts alone."""
+"""How many cells: from public facts alone.
+
+One formula has the error to expect of a grid, `Errors.clumped`: noise, and where in their cells the records lie. The
+latter depends on how clumped records are. Where nothing tells, `Errors.relative` takes the mean of the error's
+logarithm over what is usual.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil, exp, log10, prod, sqrt
-from typing import Any, NamedTuple
+from math import ceil, log10, prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,17 +18,6 @@ from scumble.grid.cells import aligned, checked_bounds
 from scumble.grid.profile import Profile, lattice
 from scumble.kernels import Kernel
 
-# The error from the places inside the cells, as a share of f, is about CLUMPING[d] (1/k(step) − 1). Measured: 0.012
-# (smooth salaries) and 0.09 (one value held by a fifth of all records) for d = 1; 0.003 to 0.012 (Gaussian) for d = 2;
-# 0.001 (Gaussian) and 0.015 to 0.04 (colours) for d = 3. In the middle, on a logarithmic scale.
-CLUMPING = (0.0, 0.035, 0.011, 0.011, 0.004)
-# How far tables are from that: the standard deviation of the logarithm. Errors are averaged over it (in the logarithm,
-# by three nodes of Gauss and Hermite). Measured in 48 cases of sixteen tables with one column, most of which nothing
-# was chosen on: with a spread of 1 the error is 1.13 times that of hindsight in the mean (1.14 without), 1.7 at worst
-# (2.1), and the error foretold is off by a factor of 1.5 (1.6) at the median. With two columns, 36 cases, a spread
-# makes grids too fine: 1.17 (1.15).
-UNKNOWN = (0.0, 1.0, 0.0, 0.0, 0.0)
-NODES_OF_IT, WEIGHTS_OF_IT = (-sqrt(3.0), 0.0, sqrt(3.0)), (1 / 6, 2 / 3, 1 / 6)
 # The FFT pads every axis to twice its length: this bounds its memory, which matters in four dimensions.
 MAX_PADDED = 2**25
 # Gauss–Legendre nodes along each of d axes: good to 1 % if the bounds are some 10⁴ half-widths long, else far better.
@@ -32,10 +26,14 @@ FULLER = {1: 1.5, 2: 2.2}
 """How many times as densely as if they filled half of the bounds along each axis records lie, with so many axes: about
 as if they filled a third. The median of 60 tables and bandwidths; with two axes, of bounds wider than the data, too.
 With more axes bounds say less."""
-FAINTEST = 1e-12
-"""No plan looks at a lower density: nothing could be seen of it."""
-SMOOTH = {1: (0.0097, 0.08, 1.18), 2: (0.003, 0.33, 1.38), 3: (0.002, 0.8, 1.2)}
-"""The places' error of a grid of so many axes, where it is known how clumped records are: see `Errors.clumped`."""
+FAINTEST = 1e-5
+"""No plan looks at a lower density: of 100,000 records it is one, the query itself if it is like a record."""
+SMOOTH = {1: (0.0097, 0.08, 1.18), 2: (0.003, 0.33, 1.38), 3: (0.002, 0.8, 1.2), 4: (0.004, 0.0, 1.0)}
+"""The places' error of a grid of so many axes where records lie smoothly: see `Errors.clumped`."""
+CLUMPINGS = np.geomspace(0.0008, 0.6, 25)
+CLUMPED = {1: (0.025, 1.2), 2: (0.035, 0.8), 3: (0.016, 0.8), 4: (0.016, 0.8)}
+"""How clumped records are, with so many axes: the median, and the standard deviation of the logarithm. With four it is
+taken to be as with three."""
 LOST = 1.0
 """The most that is lost, relative to the answer, in cells so large that the kernel does not see them: all of it."""
 LARGE = {2: (1.2, 6.5)}
@@ -95,7 +93,7 @@ def choose_shape(
     >>> choose_shape(EuclideanKernel(5.0), [0, 0, 0], [255, 255, 255], n=240_000, counter_sd=1.5, width=3)[0]
     (128, 128, 128)
     >>> choose_shape(EuclideanKernel(5.0), [0, 0, 0], [255, 255, 255], n=240_000, counter_sd=15, width=3)[0]
-    (64, 64, 64)
+    (86, 86, 86)
     """
     if max_cells < 1:
         raise parameter("max_cells", "at least 1", max_cells)
@@ -134,15 +132,10 @@ def covered(profile: Profile, lower: np.ndarray, upper: np.ndarray, shape: Seque
 
 
 class Errors(NamedTuple):
-    """What is to be expected of some shapes: the noise of an answer, for counters of variance 1, and the places' error.
-
-    The latter is relative to the answer.
-    """
+    """What is to be expected of some shapes: the noise of an answer, and what its records' places do to it."""
 
     noise: np.ndarray
-    places: np.ndarray
-    unknown: float
-    """The spread of the latter: see `UNKNOWN`."""
+    """For counters of variance 1."""
     steep: np.ndarray
     """√Σ (1/k − 1)², k being the kernel one step away along each axis."""
     apart: np.ndarray
@@ -154,14 +147,12 @@ class Errors(NamedTuple):
     """Whether the kernel is: see `LONG_TAILED`."""
 
     def relative(self, n: float, counter_sd: float, density: float) -> np.ndarray:
-        """The mean relative error of a density, for queries of this typical density."""
-        noise = self._noise(n, counter_sd, density)
-        found = [np.log(np.hypot(noise, self.places * exp(self.unknown * node))) for node in NODES_OF_IT]
-        errors: np.ndarray = np.exp(np.average(found, axis=0, weights=WEIGHTS_OF_IT)) * np.sqrt(2.0 / np.pi)
-        return errors
+        """The mean relative error of a density, for queries of this typical density and records as clumped as usual."""
+        errors = self.clumped(n, counter_sd, np.array([density]), CLUMPINGS)[0]
+        return np.asarray(np.exp(usual_clumping(self.axes) @ np.log(errors)))
 
     def clumped(self, n: float, counter_sd: float, density: np.ndarray, clumping: np.ndarray) -> np.ndarray:
-        """(densities, clumpings, shapes): the same for up to three axes, for records so dense and so clumped.
+        """(densities, clumpings, shapes): the same for records so dense and so clumped.
 
         The places' error has two parts. Records that lie smoothly have a·(ρ/0.03)^q·steep^b, (a, q, b) being `SMOOTH`:
         cells of the same size for the kernel are large for the data where the kernel is wide. Clumps, whose records
@@ -173,9 +164,7 @@ class Errors(NamedTuple):
         factor, wide, power = SMOOTH[self.axes]
         with np.errstate(over="ignore"):
             smooth = factor * (density[:, None, None] / MIDDLING) ** wide * self.steep**power
-        places = np.hypot(smooth, clumping[:, None] * self.apart)
-        if self.axes in REMOTE:
-            places = self._ended(places * self._tails[0])
+        places = self._ended(np.hypot(smooth, clumping[:, None] * self.apart) * self._tails[0])
         noise = self.inverse(density)[:, None, None] * counter_sd * self._gathered / max(n, 1)
         errors: np.ndarray = np.hypot(noise * np.sqrt(2.0 / np.pi), places)
         return errors
@@ -205,15 +194,24 @@ class Errors(NamedTuple):
 
     @property
     def _tails(self) -> tuple[float, float]:
-        return LONG_TAILED[self.axes] if self.long_tailed else (1.0, 1.0)
-
-    def _noise(self, n: float, counter_sd: float, density: Any) -> np.ndarray:
-        noise: np.ndarray = density**-RARE * counter_sd * self.noise / (max(n, 1) * density)
-        return noise
+        return LONG_TAILED.get(self.axes, (1.0, 1.0)) if self.long_tailed else (1.0, 1.0)
 
 
-def shape_errors(profile: Profile, lower: np.ndarray, upper: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> Errors:
-    """What to expect of these numbers of cells."""
+def usual_clumping(axes: int) -> np.ndarray:
+    """How usual each of `CLUMPINGS` is; the weights add up to 1."""
+    middle, spread = CLUMPED[axes]
+    weights: np.ndarray = np.exp(-0.5 * (np.log(CLUMPINGS / middle) / spread) ** 2)
+    return weights / weights.sum()
+
+
+def shape_errors(
+    profile: Profile,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    shapes: Sequence[tuple[int, ...]],
+    whole: Sequence[bool] | None = None,
+) -> Errors:
+    """What to expect of these numbers of cells. Along axes of `whole` numbers, cells of one hide no place."""
     d = profile.dimensions
     spread, square, mean = _moments(profile, upper - lower)
     bounds = list(zip(lower.tolist(), upper.tolist(), strict=True))
@@ -221,10 +219,11 @@ def shape_errors(profile: Profile, lower: np.ndarray, upper: np.ndarray, shapes:
     cells = np.array([prod(shape) for shape in shapes], np.float64)
     with np.errstate(divide="ignore", over="ignore"):
         nearby = profile(np.array(steps)[:, None, :] * np.eye(d))  # the kernel one step away along each axis
-        steep = np.sqrt(np.sum(np.square(1.0 / nearby - 1.0), axis=1))
-        apart = np.sqrt(np.sum(np.square(np.log(nearby)), axis=1))
+        hidden = (np.array(steps) > 1.0) | ~np.array([False] * d if whole is None else whole)
+        steep = np.sqrt(np.sum(np.square(1.0 / nearby - 1.0), axis=1, where=hidden))
+        apart = np.sqrt(np.sum(np.square(np.log(nearby)), axis=1, where=hidden))
     noise = np.sqrt(cells * (square - mean**2) + 1.0)
-    return Errors(noise, CLUMPING[d] * steep, UNKNOWN[d], steep, apart, d, spread, profile.long_tailed)
+    return Errors(noise, steep, apart, d, spread, profile.long_tailed)
 
 
 def _candidates(profile: Profile, lower: np.ndarray, upper: np.ndarray, max_cells: int) -> Iterator[tuple[int, ...]]:

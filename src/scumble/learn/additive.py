@@ -237,7 +237,7 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
         claim = self._choice_claim(choosing)
         paid.charge(claim)
         moves = self.records_per_person * (2 if self.neighbors == "replace" else 1)
-        told: dict[str, Any] = {"epsilon": pairs.choice_epsilon(choosing), "moves": moves}
+        told: dict[str, Any] = {"epsilon": Fraction(claim.epsilon), "moves": moves}  # what is claimed, to the last bit
         i, j = pairs.best_pair(codes, sizes, left, far, **told)
         spec = pairs.table_spec(sizes[i] * sizes[j], self._spec().pure, self.target_bounds_)
         cell = (codes[:, i] * sizes[j] + codes[:, j]).astype(float)[:, None]

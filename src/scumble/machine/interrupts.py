@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -25,12 +26,14 @@ class Stopped(KeyboardInterrupt):
     """What SIGTERM and SIGHUP raise in a program of ours: they behave as Ctrl-C does."""
 
     number: int = signal.SIGTERM
+    done = False
+    """Whether all that the program was asked for is there."""
 
     @staticmethod
-    def handler(number: int, _: object) -> None:
+    def handler(number: int, _: object, *, done: str = "") -> None:
         """What the operating system calls: raises, in the main thread."""
-        stop = Stopped()
-        stop.number = number
+        stop = Stopped(*[done] * bool(done))
+        stop.number, stop.done = number, bool(done)
         raise stop
 
 
@@ -65,6 +68,11 @@ class Unbroken:
             signal.signal(number, before)
             os.kill(os.getpid(), number)
 
+    def finish(self, words: str) -> None:
+        """What was asked for is done, as these words say: a signal, also one kept back, is no failure any more."""
+        self.asked = None
+        self._before = dict.fromkeys(self._before, partial(Stopped.handler, done=words))
+
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             for number in STOPS:
@@ -81,6 +89,12 @@ class Unbroken:
             signal.signal(number, before)
         if self.asked is not None:
             signal.raise_signal(self.asked)
+
+
+def finish(words: str) -> None:
+    """What was asked for is done: see `Unbroken.finish`."""
+    with Unbroken() as steps:
+        steps.finish(words)
 
 
 class PatientInterrupts(Unbroken):

@@ -61,6 +61,7 @@ class Place:
         self._hidden = ending == READY and not secret
         self._size = 0
         self.owed = False  # whether it must stay, whatever happens: nothing else is left of what it was made of
+        self.thread = threading.get_ident()
         with Unbroken(), self._told():
             check_target(target)
             # The umask takes its share of what is public.
@@ -159,14 +160,8 @@ class Place:
 
 
 def unfinished() -> set[Place]:
-    """The drafts that this process is at work on."""
-    return set(_UNFINISHED)
-
-
-def home_of(path: str | os.PathLike[str]) -> str:
-    """Where a file written to `path` will be: links to its folder are followed, a link in its own place is replaced."""
-    folder, name = os.path.split(os.path.abspath(os.fsdecode(path)))
-    return os.path.join(os.path.realpath(folder), name)
+    """The drafts that this thread is at work on."""
+    return {place for place in tuple(_UNFINISHED) if place.thread == threading.get_ident()}
 
 
 def write_whole(target: str, data: bytes | Callable[[str], bytes], *, secret: bool = False) -> None:
@@ -341,7 +336,7 @@ def write_error(error: OSError, target: str, folder: str, size: int) -> FileErro
         reason = "the disk is full" if error.errno != errno.EFBIG else "files of this size are not allowed here"
         hint = f"it needs {size:,} bytes; a file that was there before is untouched"
     elif error.errno == errno.ENOENT and os.path.isdir(folder):  # as of /proc
-        reason, hint = f"the folder {folder!r} takes no files", "choose another"
+        reason, hint = f"the folder {folder!r} takes no files, or lost this one", "try again, or choose another"
     elif error.errno == errno.ENOENT:
         kind, reason, hint = MissingFileError, f"the folder {folder!r} does not exist", "make it first"
     elif error.errno == errno.ENAMETOOLONG:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from math import prod, sqrt
 from typing import Any
 
@@ -19,7 +18,7 @@ from scumble.errors import ParameterError
 from scumble.kernels import Kernel
 from scumble.planning.later import Menu, noise_of_sums
 from scumble.planning.plans import Bounds, Plan, best_count_share, counting_seconds, file_bytes, plan_within, rows_error
-from scumble.planning.start import choose
+from scumble.planning.start import choose, spec_of
 from scumble.planning.wanted import least
 from scumble.privacy.budget import Budget
 from scumble.reading.spread import row_spread
@@ -107,16 +106,19 @@ def _chosen(budget: Budget, n: int, dimensions: int, kernel: Kernel, kinds: Mapp
     first = plan_within(budget, n, dimensions, kernel, **options)
     about: dict[str, Any] = {"dimensions": dimensions, "columns": options["columns"]}
     size = {name: options[name] for name in ("rows", "buckets", "design", "bounds")}
-    fields, planned = choose(kernel, **about, **size, kinds=kinds, budget=budget, n=n, refined=options["refined"])
+    fields, planned = choose(
+        kernel, **about, **size, kinds=kinds, budget=budget, n=n, density=options["density"], refined=options["refined"]
+    )
     if not planned and fields["shape"] == first.shape:
         return first
-    counted = _spec(kernel, dimensions, None if about["columns"] is None else tuple(about["columns"]), **fields)
+    names = None if about["columns"] is None else tuple(about["columns"])
+    counted = spec_of(kernel, dimensions, names, tuple(kinds.items()), **fields)
     if not planned:
         claimed = budget.calibrate(counted.rows).counter_variance
         return replace(first, **_published(counted, claimed, n, first.density, options["refined"]))
     menu = Menu(counted, budget, planned, refined=options["refined"])
-    chosen = menu.expected(n, first.density)
-    made = _published(chosen, menu.noise_variance(chosen.rows), n, first.density, options["refined"])
+    chosen, error = menu.expected(n, first.density)
+    made = _published(chosen, menu.noise_variance(chosen.rows), n, first.density, options["refined"], error)
     seconds = counting_seconds(kernel, n, counted.rows, gridded=counted.shape is not None)
     if counted.shape is not None and chosen.shape is None:
         seconds += counting_seconds(kernel, n, chosen.rows)  # its cells' records once more, at the release
@@ -125,21 +127,18 @@ def _chosen(budget: Budget, n: int, dimensions: int, kernel: Kernel, kinds: Mapp
     return replace(first, **made, seconds=seconds, **later)  # type: ignore[arg-type]
 
 
-@lru_cache(maxsize=4)
-def _spec(kernel: Kernel, dimensions: int, columns: tuple[str, ...] | None, **fields: Any) -> Spec:
-    """One for all budgets of a plan: its hash functions are drawn once."""
-    return Spec(kernel, dimensions, columns, seed=0, **fields)
-
-
-def _published(spec: Spec, variance: float, n: int, density: float, refined: bool) -> dict[str, Any]:
+def _published(
+    spec: Spec, variance: float, n: int, density: float, refined: bool, relative: float | None = None
+) -> dict[str, Any]:
     """The size of what is published, and the error to expect of it at this density."""
     f = density * n
     if spec.shape is None:
         about = (spec.kernel, spec.design, spec.rows, spec.buckets)
-        relative = rows_error(*about, density, n, sqrt(variance / spec.rows), spec.dimensions if refined else None)
+        if relative is None:
+            relative = rows_error(*about, density, n, sqrt(variance / spec.rows), spec.dimensions if refined else None)
         error = sqrt((row_spread(spec.kernel, spec.design, spec.buckets, n, f) + f + variance) / spec.rows)
     else:
-        relative = spec.layout.relative_error(variance, n, density)
+        relative = spec.layout.relative_error(variance, n, density) if relative is None else relative
         error = relative * f
     size = {"design": spec.design, "rows": spec.rows, "buckets": spec.buckets, "shape": spec.shape}
     sizes = {**size, "bytes": file_bytes(prod(spec.counters)), "bounds": spec.bounds}

@@ -3,9 +3,14 @@
 The facts are N, the typical norm, and for a grid of up to three axes what tells how clumped its records are
 (:mod:`scumble.releasing.planned`). What they say of the table, how densely its records lie and how clumped, is weighed
 (:mod:`scumble.planning.plausible`); by the expected logarithm of the error over these weights, options are compared.
-Published is the smallest whose error is within 5 % of the least, with a δ 3 %: the last doubling of a file should buy
-more than that (grids below 256 kB count as equal). And where a file of 16 MB has an error of 0.5 % or less, larger ones
-are not considered; who wants less error still gives `rows`.
+A plan (:mod:`scumble.planning.foretelling`) compares the same options by the same errors, and tells that of its choice.
+
+Of grids, and of rows, the smallest is looked at whose error is within 5 % of the least, with a δ 3 %: the last doubling
+of a file should buy more than that (grids below 256 kB count as equal). Of these two, the one with less error is
+published. So more budget or more records never mean more error. In a family, an option of size s has an error of
+A(s) + t B(s), squared, where t falls as budget or records grow and B rises with s. So if a smaller option is not within
+5 % of the least at t, it is not at any lower t: choices grow as t falls, and one that is left has more error than the
+one that is taken.
 
 A grid is published coarser; or, with up to three axes and a δ, as rows that count its cells' records once more
 (:mod:`scumble.planning.rehashing`): rows are then free of noise, and clumped records blur in cells. With pure ε rows
@@ -19,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import log, pi, prod, sqrt
 from typing import Any, Literal, NamedTuple
 
@@ -28,16 +33,16 @@ import numpy as np
 from scumble.grid.cells import checked_bounds
 from scumble.grid.coarser import coarser, groups
 from scumble.grid.profile import Profile
-from scumble.grid.shape import Errors, covered, shape_errors, typical_density
+from scumble.grid.shape import CLUMPINGS, Errors, covered, shape_errors, typical_density, usual_clumping
 from scumble.planning.gauge import against_usual, measurable
-from scumble.planning.plans import count_from, hashing_error
-from scumble.planning.plausible import AXES, CLUMPINGS, DENSITIES, Around, plausible, records
+from scumble.planning.plans import DESIGN, SIZE, count_from, finest, hashing_error, open_rows
+from scumble.planning.plausible import AXES, DENSITIES, Around, plausible, records
 from scumble.planning.rehashing import Rehashed
-from scumble.planning.start import DESIGN, SIZE, finest, open_rows
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.facts import Facts, calibrated, divided, price, second_counts, together
 from scumble.reading.spread import noise_error
+from scumble.schema.kinds import ON_WHOLE_NUMBERS
 from scumble.spec import Spec
 
 LEAST_ROWS = 8
@@ -46,15 +51,8 @@ WORTH, WORTH_FREE = 1.05, 1.03
 
 The second where further rows are free of noise. With pure ε they are not, and what they gain is less certain than that.
 """
-LIGHT = 1.1
-"""A grid of one or two axes is published if its error is at most so many times that of rows: it is a thousand times
-smaller and quicker."""
 SMALL = 2**16
 """So many cells, 256 kB, are as good as fewer."""
-ENOUGH, HANDY = 0.005, 2**22
-"""A relative error that is small enough, if so many counters, 16 MB, suffice for it."""
-HOPELESS = 1e12
-"""A relative error above which nothing is worse: cells far larger than the kernel have an infinite one."""
 FOLDED_ROWS, FOLDED_BUCKETS = 32, 1024
 """The rows that are made of a grid's cells for the typical norm."""
 UNTOLD = 2.0
@@ -111,8 +109,13 @@ class Menu:
         self.rows = _ladder(spec.rows) if spec.shape is None else [1]
         if self._hashed is not None:
             self.rows += _ladder(self._hashed.rows)
-        met = FOLDED_BUCKETS if spec.shape is not None else spec.buckets
-        self._by_chance = 0.0 if spec.shape is None and spec.layout.hasher.direct else 1.0 / met
+
+    @cached_property
+    def _by_chance(self) -> float:
+        """How often two codes that differ meet in a bucket."""
+        if self.spec.shape is not None:
+            return 1.0 / FOLDED_BUCKETS
+        return 0.0 if self.spec.layout.hasher.direct else 1.0 / self.spec.buckets
 
     @property
     def either(self) -> bool:
@@ -145,15 +148,13 @@ class Menu:
         spec, _ = self.best([Facts(None, 0.0, 0, 1e18)], rehashed=False)
         return spec, self.choice_of(spec)
 
-    def expected(self, n: int, density: float) -> Spec:
-        """What will be published of so many records that lie so densely."""
-        norm = round(n * sqrt(density + (1.0 - density) * self._by_chance + 1.0 / n))
-        spec, _ = self.best([Facts(n, 0.0, norm, 0.0)])
-        return spec
+    def expected(self, n: float, density: float) -> tuple[Spec, float]:
+        """What will be published of so many records that lie so densely, and the relative error to expect of it."""
+        return self._best([(n, np.array([density]), self._with_clumping(np.ones((1, 1))))])
 
-    def denser(self, n: int, density: float) -> Spec:
+    def denser(self, n: float, density: float) -> Spec:
         """What will be if they lie ten times as densely."""
-        return self.expected(n, min(10.0 * density, float(DENSITIES[-1])))
+        return self.expected(n, min(10.0 * density, float(DENSITIES[-1])))[0]
 
     def noise_variance(self, rows: int) -> float:
         """That of a counter, where so many rows are published."""
@@ -196,37 +197,52 @@ class Menu:
 
     def best(self, facts: Sequence[Facts], *, rehashed: bool = True) -> tuple[Spec, float]:
         """The public parameters to publish with, and the relative error to expect; maybe rows of a grid's cells."""
-        scores: dict[Spec, float] = {}
+        seen = []
         for one in facts:
             n = records(one)
-            weights = plausible(one, n, self._by_chance, self._around)
-            for option in self._options(n, rehashed):
-                score = float(np.sum(weights * np.log(np.minimum(option.errors, HOPELESS))))
-                scores[option.spec] = scores.get(option.spec, 0.0) + score / len(facts)
-        chosen = worth_it(self._light(scores), WORTH if self.budget.pure else WORTH_FREE)
+            seen.append((n, DENSITIES, self._with_clumping(plausible(one, n, self._by_chance, self._around))))
+        return self._best(seen, rehashed=rehashed)
+
+    def _with_clumping(self, weights: np.ndarray) -> np.ndarray:
+        """(densities, clumpings): weights, where those of densities may be all there is; rows have one clumping."""
+        if self.spec.shape is None or weights.shape[1] > 1:
+            return weights
+        return np.asarray(weights * usual_clumping(len(self.spec.shape)))
+
+    def _best(
+        self, seen: Sequence[tuple[float, np.ndarray, np.ndarray]], *, rehashed: bool = True
+    ) -> tuple[Spec, float]:
+        """The same, by how many records each class has, densities, and the weights of these and of clumpings."""
+        scores: dict[Spec, float] = {}
+        for n, densities, weights in seen:
+            for option in self._options(n, densities, rehashed):
+                score = float(np.sum(weights * np.log(option.errors)))
+                scores[option.spec] = scores.get(option.spec, 0.0) + score / len(seen)
+        families = [
+            {spec: score for spec, score in scores.items() if (spec.shape is None) is rows} for rows in (False, True)
+        ]
+        worth = WORTH if self.budget.pure else WORTH_FREE
+        chosen = min((worth_it(family, worth) for family in families if family), key=scores.__getitem__)
         return chosen, float(np.exp(scores[chosen]))
 
-    def _light(self, scores: dict[Spec, float]) -> dict[Spec, float]:
-        """The grids alone, if one of them is nearly as good as the best rows."""
-        grids = {spec: score for spec, score in scores.items() if spec.shape is not None and len(spec.shape) < AXES}
-        return grids if grids and min(grids.values()) <= min(scores.values()) + log(LIGHT) else scores
+    def _options(self, n: float, densities: np.ndarray, rehashed: bool) -> list[Option]:
+        if self.spec.shape is None:
+            return self._rows(self.spec, self.rows, n, densities)
+        return self._grids(n, densities, rehashed)
 
-    def _options(self, n: float, rehashed: bool) -> list[Option]:
-        return self._rows(self.spec, self.rows, n) if self.spec.shape is None else self._grids(n, rehashed)
-
-    def _rows(self, spec: Spec, ladder: Sequence[int], n: float) -> list[Option]:
+    def _rows(self, spec: Spec, ladder: Sequence[int], n: float, densities: np.ndarray) -> list[Option]:
         found = []
         refined = spec.dimensions if self.refined else None
-        inverse = None if spec.bounds is None else self._shapes[1].inverse(DENSITIES)
+        inverse = None if spec.bounds is None else self._shapes[1].inverse(densities)
         single = measurable(spec)
         for rows in ladder:
             noise = sqrt(self.noise_variance(rows) / rows)
             about = (spec.kernel, spec.design, rows, spec.buckets)
-            hashing = np.array([hashing_error(*about, float(one), refined) for one in DENSITIES])
+            hashing = np.array([hashing_error(*about, float(one), refined) for one in densities])
             if single:
-                hashing *= against_usual(spec, rows, DENSITIES)
+                hashing *= against_usual(spec, rows, densities)
             if inverse is None:
-                noisy = np.array([noise_error(noise, float(one), n) for one in DENSITIES])
+                noisy = np.array([noise_error(noise, float(one), n) for one in densities])
             else:
                 noisy = sqrt(2.0 / pi) * noise / n * inverse
             found.append(Option(replace(spec, rows=rows), np.hypot(hashing, noisy)[:, None]))
@@ -249,44 +265,45 @@ class Menu:
         assert self.spec.bounds is not None
         return finest(self.spec.kernel, self.spec.dimensions, self.spec.columns, self.spec.bounds)
 
-    @cached_property
+    @property
     def _shapes(self) -> tuple[list[tuple[int, ...]], Errors]:
-        """What a grid can be added up to, the finest first, and what to expect of each."""
-        assert self.spec.shape is not None
-        low, high = _axes(self.spec)
-        shapes = list(coarser(low, high, self.spec.shape, self._wished))
-        return shapes, shape_errors(self._profile(), low, high, shapes)
+        return _shapes(self.spec, self._wished)
 
-    def _grids(self, n: float, rehashed: bool) -> list[Option]:
+    def _grids(self, n: float, densities: np.ndarray, rehashed: bool) -> list[Option]:
         spec = self.spec
         shapes, expected = self._shapes
-        deviation = sqrt(self.noise_variance(1))
-        if self.clumping is not None:
-            errors = expected.clumped(n, deviation, DENSITIES, CLUMPINGS)
-        else:
-            errors = np.stack([expected.relative(n, deviation, float(one)) for one in DENSITIES])[:, None, :]
+        errors = expected.clumped(n, sqrt(self.noise_variance(1)), densities, CLUMPINGS)
         specs = [replace(spec, shape=shape, buckets=prod(shape)) for shape in shapes]
         found = [Option(one, errors[:, :, k]) for k, one in enumerate(specs)]
         if rehashed and self._hashed is not None:
-            places = UNTOLD * expected.clumped(n, 0.0, DENSITIES, CLUMPINGS)[:, :, 0]
-            rows = self._rows(self._hashed, self.rows[1:], n)
+            places = UNTOLD * expected.clumped(n, 0.0, densities, CLUMPINGS)[:, :, 0]
+            rows = self._rows(self._hashed, self.rows[1:], n, densities)
             found += [Option(one.spec, np.hypot(one.errors, places)) for one in rows]
         return found
+
+
+@lru_cache(maxsize=4)
+def _shapes(spec: Spec, wished: tuple[int, ...]) -> tuple[list[tuple[int, ...]], Errors]:
+    """What a grid can be added up to, the finest first, and what to expect of each."""
+    assert spec.shape is not None
+    low, high = _axes(spec)
+    shapes = list(coarser(low, high, spec.shape, wished))
+    profile, names = Profile(spec.kernel, spec.dimensions, spec.columns), spec.columns
+    which = spec.kernel.which(spec.dimensions, names)
+    whole = [names is not None and spec.kinds.get(names[j]) in ON_WHOLE_NUMBERS for j in which]
+    return shapes, shape_errors(profile, low, high, shapes, whole)
 
 
 def worth_it(scores: dict[Spec, float], worth: float = WORTH) -> Spec:
     """The smallest whose error, of which the logarithm is given, is nearly the least."""
     size = {spec: max(spec.rows * spec.buckets, 0 if spec.shape is None else SMALL) for spec in scores}
-    handy = {spec: score for spec, score in scores.items() if size[spec] <= HANDY}
-    if handy and min(handy.values()) <= log(ENOUGH):
-        scores = handy
     enough = min(scores.values()) + log(worth)
     return min((spec for spec in scores if scores[spec] <= enough), key=lambda spec: (size[spec], scores[spec]))
 
 
 def noise_of_sums(spec: Spec, variance: float, n: float, density: float) -> float:
     """The relative standard error of a typical sum by noise of this variance on counters alone."""
-    both, without = (min(spec.layout.relative_error(noise, n, density), HOPELESS) for noise in (variance, 0.0))
+    both, without = (spec.layout.relative_error(noise, n, density) for noise in (variance, 0.0))
     return sqrt(max(both**2 - without**2, 0.0) * pi / 2.0)
 
 

@@ -13,14 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from math import hypot, log2, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scumble import checks, grid
 from scumble.design import DESIGNS
 from scumble.errors import ParameterError, parameter
+from scumble.grid.finest import finest_shape
 from scumble.kernels import Kernel
 from scumble.privacy.budget import Budget
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE
@@ -28,9 +30,10 @@ from scumble.privacy.exact import as_fraction
 from scumble.privacy.laws import GAUSSIAN
 from scumble.privacy.odds import in_words
 from scumble.reading.spread import hashes, noise_error, row_error, row_spread, typical_density
-from scumble.spec import MOST_DIMENSIONS, MOST_HASHES
+from scumble.spec import CHEAP, MOST_DIMENSIONS, MOST_HASHES
 
 Bounds = tuple[float | Sequence[float], float | Sequence[float]] | None
+Fields = dict[str, Any]
 
 COUNTER_BYTES = 4
 """Of a counter in a file: noisy counters nearly always fit into 32 bits."""
@@ -38,14 +41,13 @@ BESIDE_COUNTERS = 2_000
 """Bytes of a released file that are no counters, about."""
 MOST_COUNTERS = 2**22
 """Counters of a planned sketch: 16 MiB in a file. Pure ε rarely wants more than a third of that."""
+MOST_ROWS, MOST_COUNTED = 2**13, 2**23
+"""Rows and counters that are counted where a release is to choose of them."""
+SIZE, DESIGN = 1, 2
+"""What a release may decide: how much of the rows or how coarse a grid; and whether a grid is published as rows."""
 
 _FLAT = 1.02
 """Fewer rows are taken with pure ε if the error is nearly the same: the noise is known, the spread a guess."""
-
-_LIGHT, _HEAVY = 1.1, 0.5
-"""A grid is taken if its error is at most so many times that of rows: it is a thousand times smaller and quicker. The
-second with four axes, where it is neither: cells are so large that where records share places it errs far more than is
-foretold for records that lie smoothly, and rows do not mind."""
 
 MOST_REFINED_ROWS = 4096
 """Beyond this, refining (`scumble.learn.refine`) has too few particles to gain by."""
@@ -64,7 +66,9 @@ class Plan:
     """What to build, and what to expect from it.
 
     `relative_error` is the mean of |error|/density to expect of queries like the records, `density` being the assumed
-    density of a typical one; `standard_error` is that one's standard error, in counts. `bytes` is the size of the
+    density of a typical one and `density_from` where it comes from: "given", from the "bounds" (records fill about
+    half of these along each axis), or the "default", 0.1 divided by the kernel's power. Where real queries lie less
+    densely, errors are larger. `standard_error` is that of a typical query, in counts. `bytes` is the size of the
     released file, `seconds` the time to count on one core. What is published is decided
     after counting, by noisy numbers: `denser` are the cells along each axis, or the rows, that records ten times as
     dense would get, and `denser_design` says which; None if nothing is left to decide. With `either`, what comes out
@@ -87,6 +91,7 @@ class Plan:
     seconds: float
     bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     density: float = 0.1
+    density_from: str = "default"
     neighbors: str = "add-remove"
     records_per_person: int = 1
     denser: tuple[int, ...] | None = None
@@ -128,6 +133,39 @@ def plan_within(
     # In floats, as plans are shown; and with the usual share for the count.
     epsilon, delta = float(budget.epsilon), float(budget.delta)
     budget = replace(budget, epsilon=epsilon, delta=delta, count_share=DEFAULT_COUNT_SHARE)
+    assumed = assume(n, dimensions, kernel, density=density, bounds=bounds, columns=columns, design=design)
+    density, sides = assumed.density, assumed.sides
+    shape = (n, dimensions, budget, kernel, density, design, rows, buckets)
+    hashed = replace(_plan_rows(*shape, refined), density_from=assumed.source)
+    if design not in ("auto", "grid") or rows is not None or sides is None:
+        return hashed
+    gridded = _plan_grid(n, dimensions, budget, kernel, density, sides, buckets, columns)
+    if design == "grid" or gridded.relative_error <= hashed.relative_error:
+        return replace(gridded, density_from=assumed.source)
+    return hashed
+
+
+class Assumed(NamedTuple):
+    """The density that a plan takes a typical query to have, and where it has it from."""
+
+    density: float
+    source: str
+    """ "given", "bounds" or "default"."""
+    sides: tuple[tuple[float, ...], tuple[float, ...]] | None
+    """The bounds, if a grid can serve."""
+
+
+def assume(
+    n: int,
+    dimensions: int,
+    kernel: Kernel,
+    *,
+    density: float | None = None,
+    bounds: Bounds = None,
+    columns: Sequence[str] | None = None,
+    design: str = "auto",
+) -> Assumed:
+    """The density to plan for: the one that is given, else what is usual within such bounds, else at such a power."""
     if n < 1:
         raise parameter("n", "at least 1, roughly the number of records", n)
     require_dimensions(dimensions)
@@ -142,18 +180,12 @@ def plan_within(
         raise parameter("bounds", "given for a grid", bounds, "the least and the largest of each column, as is known.")
     if design == "grid" and reason:
         raise ParameterError(f"`design` cannot be 'grid' here: {reason}. Hint: leave it out, and rows are hashed.")
-    if density is None:
-        density = typical_density(kernel) if reason or sides is None else _within(kernel, dimensions, sides, columns)
-    shape = (n, dimensions, budget, kernel, density, design, rows, buckets)
-    hashed = _plan_rows(*shape, refined)
-    if design not in ("auto", "grid") or rows is not None or reason:
-        return hashed
-    assert sides is not None
-    gridded = _plan_grid(n, dimensions, budget, kernel, density, sides, buckets, columns)
-    # Pure ε: against plain rows. How far refining gets depends on the data, and a grid needs none of its time.
-    rival = _plan_rows(*shape, False) if refined and budget.pure else hashed
-    enough = (_LIGHT if len(kernel.which(dimensions, columns)) < grid.MAX_DIMENSIONS else _HEAVY) * rival.relative_error
-    return gridded if design == "grid" or gridded.relative_error < enough else hashed
+    sides = None if reason else sides
+    if density is not None:
+        return Assumed(density, "given", sides)
+    if sides is None:
+        return Assumed(typical_density(kernel), "default", None)
+    return Assumed(_within(kernel, dimensions, sides, columns), "bounds", sides)
 
 
 def require_dimensions(dimensions: int) -> None:
@@ -371,3 +403,30 @@ def _plan_grid(
         neighbors=budget.neighbors,
         records_per_person=budget.records_per_person,
     )
+
+
+def open_rows(kernel: Kernel, dimensions: int, buckets: int | None, design: str, *, pure: bool) -> Fields:
+    """As many rows as could pay."""
+    require_dimensions(dimensions)
+    design = good_rows(kernel, dimensions) if design == "auto" else design
+    wide = good_buckets(kernel) if buckets is None else buckets
+    rows = _most_rows(kernel, dimensions, wide, pure)
+    return {"bounds": None, "shape": None, "design": design, "rows": rows, "buckets": wide}
+
+
+def _most_rows(kernel: Kernel, dimensions: int, buckets: int, pure: bool) -> int:
+    """The greatest power of two that time, counters and hash functions allow, and at least 8."""
+    widths = [dimensions if factor.columns is None else len(factor.columns) for factor in kernel.factors]
+    numbers = sum(factor.power * (width + 2) for factor, width in zip(kernel.factors, widths, strict=True))
+    most = min(MOST_ROWS, MOST_COUNTED // buckets, CHEAP // numbers) // (2 if pure else 1)
+    return max(8, 1 << (most.bit_length() - 1)) if most > 0 else 8
+
+
+@lru_cache(maxsize=16)
+def finest(
+    kernel: Kernel, dimensions: int, columns: tuple[str, ...] | None, bounds: tuple[tuple[float, ...], ...]
+) -> tuple[int, ...]:
+    """The cells of a grid along each axis, as small as could pay."""
+    which = kernel.which(dimensions, columns)
+    low, high = (np.array([side[i] for i in which]) for side in bounds)
+    return finest_shape(kernel, low, high, width=dimensions, names=columns)

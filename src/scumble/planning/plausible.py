@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scumble.grid.shape import FULLER
+from scumble.grid.shape import CLUMPED, CLUMPINGS, FULLER
 from scumble.privacy.facts import Facts
 
 DEFAULT_RECORDS = 100_000
@@ -47,9 +47,6 @@ USUAL, SPREAD = 0.05, 1.7
 """The prior of densities: its median, and the standard deviation of their logarithm."""
 BOUNDED = {1: (FULLER[1], 1.2), 2: (FULLER[2], 1.0), 3: (2.0, 1.3)}
 """The same by bounds, for so many axes, in units of ρ₀. Of two, by bounds up to 2.6 times as wide as the data."""
-CLUMPINGS = np.geomspace(0.0008, 0.6, 25)
-CLUMPED = {1: (0.025, 1.2), 2: (0.035, 0.8), 3: (0.016, 0.8)}
-"""The prior of these: the median, and the standard deviation of the logarithm."""
 AXES = 3
 """The axes of grids that tell how many cells are occupied, and that may become rows."""
 NORM = {1: (0.13, 1.0, -0.5, 0.3), 2: (0.31, 0.85, -0.17, 0.45)}

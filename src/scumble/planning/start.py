@@ -3,9 +3,10 @@
 Rows that are left open are counted up to a bound that depends on public parameters alone, so parts made anywhere merge;
 a grid is counted as finely as could pay. How much of it is published is decided at the release
 (:mod:`scumble.planning.later`), from noisy facts. Whether a grid or rows are counted cannot wait: it is decided here,
-for 100,000 records, ε = 1 and records that fill half of the bounds. But a grid of up to three axes may still be
-published as rows, where a δ is allowed; so with these a δ plays no part here (with three axes it does where answers
-will be refined: cells are too large then for what refining leaves).
+by the errors that a release would expect of the best of each, for 100,000 records, ε = 1 and records that fill half of
+the bounds, where nothing else is known. But a grid of up to three axes may still be published as rows, where a δ is
+allowed; so with these a δ plays no part here (with three axes it does where answers will be refined: cells are too
+large then for what refining leaves).
 
 The bound: 2²³ counters, 64 MiB, and 8,192 rows; half as much where the budget is known to be pure, for its noise drowns
 what further rows would gain.
@@ -15,37 +16,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import floor, inf, prod
 from typing import Any
-
-import numpy as np
 
 from scumble import grid
 from scumble.checks import sides as public_sides
 from scumble.checks import whole as require
 from scumble.errors import parameter
-from scumble.grid.finest import finest_shape
 from scumble.kernels import Kernel
+from scumble.planning.later import Menu
 from scumble.planning.plans import (
+    DESIGN,
+    SIZE,
     Bounds,
-    good_buckets,
-    good_rows,
+    Fields,
+    assume,
+    finest,
+    open_rows,
     plain_sides,
     plan_within,
     require_design,
-    require_dimensions,
     rows_to_plan,
 )
 from scumble.planning.plausible import AXES, DEFAULT_RECORDS
 from scumble.privacy.budget import Budget
 from scumble.schema.kinds import ON_WHOLE_NUMBERS
-from scumble.spec import CHEAP
-
-MOST_ROWS, MOST_COUNTERS = 2**13, 2**23
-SIZE, DESIGN = 1, 2
-"""What a release may decide: how much of the rows or how coarse a grid; and whether a grid is published as rows."""
-
-Fields = dict[str, Any]
+from scumble.spec import Spec
 
 
 def choose(
@@ -60,6 +57,7 @@ def choose(
     kinds: Mapping[str, str] | None = None,
     budget: Budget | None = None,
     n: int | None = None,
+    density: float | None = None,
     later: bool = True,
     refined: bool = False,
 ) -> tuple[Fields, int]:
@@ -89,17 +87,38 @@ def choose(
     undecided = design == "auto" and later and buckets is None and axes <= AXES
     if undecided and not (refined and axes == AXES):
         budget = replace(budget, delta=0.0, rho=None)
-    plan = plan_within(budget, n or DEFAULT_RECORDS, dimensions, kernel, **facts)  # type: ignore[arg-type]
+    records = n or DEFAULT_RECORDS
+    about = (kernel, dimensions, None if columns is None else tuple(columns))
+    if later and buckets is None:
+        assumed = assume(records, dimensions, kernel, bounds=bounds, columns=columns, design=design, density=density)
+        sides = plain_sides(public_sides(bounds, dimensions))
+        shape = _on_whole_numbers(finest(*about, sides), sides, kernel.which(dimensions, columns), columns, whole)
+        gridded = {"bounds": sides, "design": "grid", "rows": 1, "shape": shape, "buckets": prod(shape)}
+        hashed = open_rows(kernel, dimensions, buckets, "auto", pure=pure)
+
+        def error(fields: Fields) -> float:
+            spec = spec_of(*about, tuple((kinds or {}).items()), **fields)
+            return Menu(spec, budget, refined=refined).expected(records, assumed.density)[1]
+
+        if design == "grid" or error(gridded) <= error(hashed):
+            return gridded, DESIGN if undecided else SIZE
+        return hashed, SIZE
+    plan = plan_within(budget, records, dimensions, kernel, density=density, **facts)  # type: ignore[arg-type]
     if plan.design != "grid" and later:
         return open_rows(kernel, dimensions, buckets, plan.design, pure=pure), SIZE
     fields = {"bounds": plan.bounds, "design": plan.design, "rows": plan.rows}
     if plan.shape is None or plan.bounds is None:
         return {**fields, "shape": None, "buckets": plan.buckets}, 0
-    later = later and buckets is None
-    shape = finest(kernel, dimensions, columns, plan.bounds) if later else plan.shape
-    shape = _on_whole_numbers(shape, plan.bounds, kernel.which(dimensions, columns), columns, whole)
-    decided = (DESIGN if undecided else SIZE) if later else 0
-    return {**fields, "shape": shape, "buckets": prod(shape)}, decided
+    shape = _on_whole_numbers(plan.shape, plan.bounds, kernel.which(dimensions, columns), columns, whole)
+    return {**fields, "shape": shape, "buckets": prod(shape)}, 0
+
+
+@lru_cache(maxsize=4)
+def spec_of(
+    kernel: Kernel, dimensions: int, columns: tuple[str, ...] | None, kinds: tuple[tuple[str, str], ...], **fields: Any
+) -> Spec:
+    """What would be counted, with any seed; one for all budgets, so that hash functions are drawn once."""
+    return Spec(kernel, dimensions, columns, seed=0, kinds=dict(kinds), **fields)
 
 
 def _require_whole(bounds: Bounds, columns: Sequence[str] | None, whole: Sequence[str]) -> None:
@@ -121,32 +140,6 @@ def _on_whole_numbers(
     low, high = bounds
     most = [high[j] - low[j] + 1 if columns is not None and columns[j] in whole else inf for j in which]
     return tuple(int(min(both)) for both in zip(shape, most, strict=True))
-
-
-def open_rows(kernel: Kernel, dimensions: int, buckets: int | None, design: str, *, pure: bool) -> Fields:
-    """As many rows as could pay."""
-    require_dimensions(dimensions)
-    design = good_rows(kernel, dimensions) if design == "auto" else design
-    wide = good_buckets(kernel) if buckets is None else buckets
-    rows = _most_rows(kernel, dimensions, wide, pure)
-    return {"bounds": None, "shape": None, "design": design, "rows": rows, "buckets": wide}
-
-
-def _most_rows(kernel: Kernel, dimensions: int, buckets: int, pure: bool) -> int:
-    """The greatest power of two that time, counters and hash functions allow, and at least 8."""
-    widths = [dimensions if factor.columns is None else len(factor.columns) for factor in kernel.factors]
-    numbers = sum(factor.power * (width + 2) for factor, width in zip(kernel.factors, widths, strict=True))
-    most = min(MOST_ROWS, MOST_COUNTERS // buckets, CHEAP // numbers) // (2 if pure else 1)
-    return max(8, 1 << (most.bit_length() - 1)) if most > 0 else 8
-
-
-def finest(
-    kernel: Kernel, dimensions: int, columns: Sequence[str] | None, bounds: tuple[tuple[float, ...], tuple[float, ...]]
-) -> tuple[int, ...]:
-    """The cells of a grid along each axis, as small as could pay."""
-    which = kernel.which(dimensions, columns)
-    low, high = (np.array([side[i] for i in which]) for side in bounds)
-    return finest_shape(kernel, low, high, width=dimensions, names=columns)
 
 
 def _given_grid(

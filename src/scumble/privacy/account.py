@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import uuid
 from dataclasses import dataclass
@@ -50,8 +51,13 @@ class Account:
         """Refuse what could not be charged now."""
         self.ledger.check(self.dataset, claim, part=self.part)
 
-    def charge(self, claim: PrivacyClaim) -> str:
-        """Charge a release; gives the identity that it must have."""
-        identity = str(uuid.uuid4())
+    def charge(self, claim: PrivacyClaim, payment: str | None = None) -> str:
+        """Charge a release; gives the identity that it must have.
+
+        Under one `payment`, a UUID, a claim is charged once: it is repeated after a crash before which nothing was
+        given out.
+        """
+        same = json.dumps([claim.to_dict(), self.dataset, self.part], sort_keys=True)
+        identity = str(uuid.uuid4() if payment is None else uuid.uuid5(uuid.UUID(payment), same))
         self.ledger.charge(self.dataset, claim, identity=identity, part=self.part)
         return identity

@@ -48,19 +48,14 @@ class Purse:
     --------
     >>> from scumble.privacy import calibrate
     >>> purse = Purse(calibrate(10, epsilon=1, count_share=0, shares=dearest(10, 2)), 2)
-    >>> round(float(purse.pay("1/4")), 4), round(float(purse.left), 4)
-    (4.0001, 0.75)
+    >>> round(float(purse.pay("1/4")), 4)
+    4.0001
     """
 
     def __init__(self, calibration: Calibration, most: int) -> None:
         self._law, self._most = calibration.law, most
         self._least = calibration.row_scales[0]
-        self._whole = self._left = most * self._law.spent([1], self._least)
-
-    @property
-    def left(self) -> Fraction:
-        """The part of the whole that nobody has."""
-        return self._left / self._whole
+        self._left = most * self._law.spent([1], self._least)
 
     def pay(self, share: Number, *, least: int = 1) -> Fraction:
         """The scale that this share of the whole pays for; at least so many times the least one.

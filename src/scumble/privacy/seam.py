@@ -41,7 +41,7 @@ class Watcher(Protocol):
     def pinned(self, name: str, nodes: Sequence[str], counters: np.ndarray, count: int | None) -> Published:
         """The noise of a block less that of its nodes goes out; what comes back goes out in its place."""
 
-    def chosen(self, winner: int, scores: Sequence[int], scale: Fraction) -> int:
+    def chosen(self, winner: int, scores: Sequence[int], scale: Fraction, apart: int) -> int:
         """A noisy choice goes out; what comes back goes out in its place."""
 
 
@@ -103,8 +103,11 @@ def pin(name: str, nodes: Sequence[str], counters: np.ndarray, count: int | None
     return counters, count
 
 
-def choose(winner: int, scores: Sequence[int], scale: Fraction) -> int:
-    """The place of the best of these scores, by Laplace noise of this scale on each: only the place is published."""
+def choose(winner: int, scores: Sequence[int], scale: Fraction, apart: int) -> int:
+    """The place of the best of these scores, by Laplace noise of this scale on each: only the place is published.
+
+    `apart` is what the noise is made for: the most by which neighbours may move two scores apart.
+    """
     if (watcher := _watcher()) is not None:
-        return watcher.chosen(winner, scores, scale)
+        return watcher.chosen(winner, scores, scale, apart)
     return winner

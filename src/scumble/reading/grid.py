@@ -56,11 +56,17 @@ class GridRow(Layout):
             assert spec.bounds is not None and spec.shape is not None
             which = spec.kernel.which(spec.dimensions, spec.columns)
             low, high = (np.array([side[i] for i in which]) for side in spec.bounds)
-            whole = [spec.columns is not None and spec.kinds.get(spec.columns[i]) == "whole" for i in which]
-            axes = {"low": low, "high": high, "shape": spec.shape, "whole": whole}
+            axes = {"low": low, "high": high, "shape": spec.shape, "whole": self._whole}
             grid = Grid(spec.kernel, width=spec.dimensions, names=spec.columns, **axes)  # type: ignore[arg-type]
             self._made = grid, which
         return self._made
+
+    @property
+    def _whole(self) -> list[bool]:
+        """Which axes have whole numbers."""
+        spec = self.spec
+        which = spec.kernel.which(spec.dimensions, spec.columns)
+        return [spec.columns is not None and spec.kinds.get(spec.columns[i]) == "whole" for i in which]
 
     @property
     def grid(self) -> Grid:
@@ -97,7 +103,7 @@ class GridRow(Layout):
 
     def relative_error(self, noise_variance: float, records: float, density: float) -> float:
         grid = self.grid
-        expected = shape_errors(grid.profile, grid.low, grid.high, [grid.shape])
+        expected = shape_errors(grid.profile, grid.low, grid.high, [grid.shape], self._whole)
         return float(expected.relative(records, math.sqrt(noise_variance), density)[0])
 
     def expected_error(self, release: Released, records: int) -> tuple[float, float]:

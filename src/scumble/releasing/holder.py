@@ -9,7 +9,6 @@ import numpy as np
 
 from scumble import files
 from scumble.errors import PrivacyError, parameter
-from scumble.machine.places import home_of
 from scumble.releasing import gate
 from scumble.releasing.secret import Secret
 
@@ -57,18 +56,17 @@ class Holder:
         """Write the exact counters to a secret file, mode 0600, to merge them elsewhere. By convention ``.secret``."""
         secret = self.secret
         with secret.lock:
-            home = home_of(path)
-            if secret.home not in (None, home):
+            if secret.home not in (None, os.path.realpath(path)):
                 raise PrivacyError(
                     f"The noise of this sketch was drawn first, and it is kept in {secret.home!r} already: a second "
                     "file would be a second look. Hint: save it there."
                 )
             if secret.home is not None:
-                gate.keep_noise(secret, home)
+                gate.keep_noise(secret, secret.home)
                 return
             files.write(path, "secret", *secret.contents(), secret=True, bound=self.noisy)
             if self.noisy:
-                secret.home = home
+                secret.home = os.path.realpath(path)
 
     def to_bytes(self) -> bytes:
         """The bytes that `save` would write: secret."""

@@ -24,11 +24,11 @@ from scumble.releasing.secret import Secret
 from scumble.releasing.spending import publish_once, require_public_count
 
 
-def begin(secret: Secret, calibration: Calibration, payer: Account | None) -> str:
+def begin(secret: Secret, calibration: Calibration, payer: Account | None, payment: str | None = None) -> str:
     """Charge a whole stream, before any of its noise is drawn; gives its identity. Nothing is ever refunded."""
     require_ones(secret)
     require_public_count(calibration.claim, [secret])
-    return str(uuid.uuid4()) if payer is None else payer.charge(calibration.claim)
+    return str(uuid.uuid4()) if payer is None else payer.charge(calibration.claim, payment)
 
 
 class Nodes:

@@ -3,7 +3,8 @@
 A secret part (or a build's checkpoint) goes through three states, each of them one whole file under one name::
 
     counters              may be released
-    counters + pledge     a run has claimed it, and will put the release into the draft that the pledge names
+    counters + pledge     a run has claimed it, and will put the release into the draft that the pledge names; beside it
+                          stands the payment (:mod:`scumble.files.disk`), under which the release is charged
     released              a note: which release it was, its draft and its file; the counters are gone
 
 A pledge whose draft is not a whole release is void: nothing was given out, and the counters are there. A pledge (or a

@@ -132,6 +132,8 @@ class Secret:
         self.noise: NoiseFirst | None = None
         self.home: str | None = None
         """The file that its noise, if it came first, is kept in."""
+        self.payment: str | None = None
+        """Under what its release is charged, if its file says so: the same after a crash."""
         self.lock = threading.RLock()
         self._starts: np.ndarray | None = None
         _LIVE.add(self)

@@ -60,13 +60,13 @@ def noisy_best(
     exact, taken_off = _whole(scores), _whole(handicaps) or [0] * len(scores)
     if not exact or len(taken_off) != len(exact):
         raise ParameterError("`scores` must be one or more, and `handicaps` as many.")
-    moves = as_count("sensitivity", sensitivity)
+    apart = as_count("sensitivity", sensitivity) * (1 if monotone else 2)
     budget = as_fraction("epsilon", epsilon)
     if budget <= 0:
         raise parameter("epsilon", "positive", epsilon)
-    scale = Fraction(moves * (1 if monotone else 2)) / budget
+    scale = apart / budget
     total = discrete_laplace(scale, len(exact)) + np.array(exact, np.int64) - np.array(taken_off, np.int64)
-    return seam.choose(int(np.argmax(total)), exact, scale)
+    return seam.choose(int(np.argmax(total)), exact, scale, apart)
 
 
 def claim_of_choice(epsilon: Fraction, neighbors: str, records_per_person: int) -> PrivacyClaim:

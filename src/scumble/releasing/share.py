@@ -14,7 +14,6 @@ import numpy as np
 from scumble import files
 from scumble.counting.headroom import fits
 from scumble.errors import CorruptFileError, MergeError, PrivacyError, parameter
-from scumble.machine import places
 from scumble.machine.owned import Owned
 from scumble.privacy import seam
 from scumble.privacy.claim import PrivacyClaim
@@ -87,16 +86,15 @@ class Share:
 
         One file: a second one would be a second share with the same noise.
         """
-        home = places.home_of(path)
-        if self._path not in (None, home):
+        if self._path not in (None, os.path.realpath(path)):
             raise PrivacyError(
                 f"This share is kept in {self._path!r} already: a second file could go into a second sum. "
                 "Hint: move that file."
             )
         with self._alone():
-            self._write(home)
+            self._write(self._path or os.fsdecode(path))
 
-    def _write(self, home: str) -> None:
+    def _write(self, path: str) -> None:
         metadata = {
             "spec": self._spec.to_dict(),
             "count": self._count,
@@ -104,8 +102,8 @@ class Share:
             "identity": self._identity,
             "sum": self._sum,
         }
-        files.write(home, "share", metadata, {"counts": self._counts}, secret=True)
-        self._path = home
+        files.write(path, "share", metadata, {"counts": self._counts}, secret=True)
+        self._path = os.path.realpath(path)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

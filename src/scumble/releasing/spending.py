@@ -55,6 +55,8 @@ class Spender(Protocol):
     closed: str
     drops: bool
     """Whether records may have been left out because of what they say."""
+    payment: str | None
+    """Under what it is charged, if its file says so."""
 
     def require_open(self, verb: str) -> None:
         """Refuse what was released before."""
@@ -73,7 +75,7 @@ class Prepaid:
         total = overlapping(claims)
         self.identity = str(uuid.uuid4()) if where is None else where.charge(total)
 
-    def charge(self, claim: PrivacyClaim) -> str:
+    def charge(self, claim: PrivacyClaim, _: str | None = None) -> str:
         """One of the releases that were announced; gives its identity."""
         if claim not in self._left:
             raise PrivacyError("This release was not announced when the budget was charged.")
@@ -147,7 +149,7 @@ def spend_in_stream(secret: Spender) -> None:
 def spend(secrets: Sequence[Spender], claim: PrivacyClaim, where: Account | Prepaid | None, verb: str) -> str:
     """Charge a release of these secrets; gives its identity. Afterwards they are closed to all others.
 
-    If the ledger refuses, the sketches are open as before.
+    If the ledger refuses, the sketches are open as before. A payment is for one release.
     """
     require_public_count(claim, secrets)
     account = None if where is None else where.key
@@ -166,7 +168,7 @@ def spend(secrets: Sequence[Spender], claim: PrivacyClaim, where: Account | Prep
         for secret in secrets:
             secret.closed = "It is being released."
     try:
-        return str(uuid.uuid4()) if where is None else where.charge(claim)
+        return str(uuid.uuid4()) if where is None else where.charge(claim, secrets[0].payment)
     except BaseException:
         # Perhaps it was charged, perhaps not; no noise was drawn.
         with _SPENDING:
@@ -175,3 +177,6 @@ def spend(secrets: Sequence[Spender], claim: PrivacyClaim, where: Account | Prep
             for secret in secrets:
                 secret.closed = ""
         raise
+    finally:
+        for secret in secrets:
+            secret.payment = None

@@ -167,10 +167,7 @@ def _paid(shares: Sequence[Number], rows: int) -> list[int]:
     """The rows that are to be published."""
     if len(shares) != rows:
         raise parameter("shares", f"{rows:,} numbers, one for each row", len(shares))
-    exact = [as_fraction("shares", share) for share in shares]
-    if min(exact) < 0:
-        raise parameter("shares", "zero or positive", "a negative one")
-    return [row for row, share in enumerate(exact) if share]
+    return [row for row, share in enumerate(shares) if as_fraction("shares", share)]
 
 
 def checked(chosen: Groups, rows: set[int], lengths: Sequence[int]) -> dict[int, np.ndarray | None]:

@@ -9,18 +9,28 @@ from __future__ import annotations
 import calendar
 import datetime
 import re
+from fractions import Fraction
 
 import numpy as np
 
 from scumble.machine.later import pa, pt
 from scumble.schema.column import is_textual, wrong_type
+from scumble.schema.edges import nearest_to_fine
 from scumble.schema.line import Span
 from scumble.tables import cells
 from scumble.tables.hashing import UnsupportedValue, text_of
 
 MONTHS = {"year": 12, "quarter": 3, "month": 1}
 """What a calendar is cut into; weeks and days beside."""
-CALENDAR = (*MONTHS, "week", "day")
+DAYS = {"week": 7, "day": 1}
+CALENDAR = (*MONTHS, *DAYS)
+ROUND_STEPS = [n * unit for unit in (1, 60) for n in (1, 2, 5, 10, 15, 30)] + [
+    n * 3_600 for n in (1, 2, 3, 6, 12, 24, 168)
+]
+ROUND_MONTHS = [1, 3, *(12 * n * power for power in (1, 10, 100) for n in (1, 2, 5))]
+"""Lengths of round cells: seconds, all parts of a day or a week; and months."""
+SECONDS_OF_400_YEARS = 146_097 * 86_400
+"""After so many the calendar repeats itself."""
 SECONDS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 NO_TIME = np.iinfo(np.int64).min
 
@@ -42,14 +52,34 @@ def starts(unit: str, first: int, end: int) -> list[int]:
     >>> [second // 86_400 for second in starts("month", 86_400, 100 * 86_400)], starts("week", 0, 8 * 86_400)
     ([31, 59, 90], [345600])
     """
-    if unit not in MONTHS:
-        step = SECONDS["day"] * (7 if unit == "week" else 1)
-        monday = 4 * SECONDS["day"] if unit == "week" else 0  # 1970-01-05
-        return list(range(first + step - (first - monday) % step, end, step))
+    return _months(MONTHS[unit], first, end) if unit in MONTHS else _steps(SECONDS["day"] * DAYS[unit], first, end)
+
+
+def round_starts(first: int, end: int, tick: int) -> list[int]:
+    """The seconds at which about 64 cells of the clock or the calendar begin, at least half a cell from both ends.
+
+    >>> from itertools import pairwise
+    >>> found = round_starts(0, 2192 * 86_400, 86_400)
+    >>> len(found), {(b - a) // 86_400 for a, b in pairwise(found)} == {28, 29, 30, 31}
+    (71, True)
+    """
+    steps = [step for step in ROUND_STEPS if step % tick == 0]
+    months = {Fraction(months * SECONDS_OF_400_YEARS, 4800): months for months in ROUND_MONTHS}
+    length = nearest_to_fine(Fraction(end - first), [*map(Fraction, steps), *months])
+    found = _months(months[length], first, end) if length in months else _steps(int(length), first, end)
+    return [second for second in found if first + length / 2 <= second <= end - length / 2]
+
+
+def _steps(step: int, first: int, end: int) -> list[int]:
+    monday = 4 * SECONDS["day"] if step == SECONDS["day"] * DAYS["week"] else 0  # 1970-01-05
+    return list(range(first + step - (first - monday) % step, end, step))
+
+
+def _months(months: int, first: int, end: int) -> list[int]:
     day = datetime.date.fromordinal(first // 86_400 + _EPOCH)
-    number = day.year * 12 + (day.month - 1) // MONTHS[unit] * MONTHS[unit]
+    number = (day.year * 12 + day.month - 1) // months * months
     found = []
-    while (number := number + MONTHS[unit]) < 9999 * 12 + 12:
+    while (number := number + months) < 9999 * 12 + 12:
         second = (datetime.date(number // 12, number % 12 + 1, 1).toordinal() - _EPOCH) * 86_400
         if second >= end:
             break

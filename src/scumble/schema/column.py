@@ -375,10 +375,10 @@ def choice(name: str, value: object, known: tuple[str, ...]) -> str:
     return value
 
 
-def count_of_cells(value: object) -> int | None:
-    """How many cells to cut a line into, or None."""
-    if value is None:
-        return None
+def count_of_cells(value: object) -> int | str | None:
+    """How many cells to cut a line into, "equal" for the usual number of equal ones, or None for round edges."""
+    if value is None or (isinstance(value, str) and value in ("round", "equal")):
+        return None if value != "equal" else "equal"
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value < MOST_LEVELS:
         hint = "cells=50, for example; `edges` lists the cells themselves."
         raise parameter("cells", f"a whole number from 1 to {MOST_LEVELS - 1}, or left out, for a default", value, hint)

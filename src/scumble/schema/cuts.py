@@ -125,6 +125,12 @@ class Cuts:
         return np.clip(np.floor(found).astype(np.int64), starts, ends - 1)
 
     @property
+    def lengths(self) -> np.ndarray:
+        """How long each cell is, on what its values lie evenly on."""
+        starts, ends = self._ends
+        return np.asarray(self._measure(ends) - self._measure(starts))
+
+    @property
     def extremes(self) -> tuple[np.ndarray, np.ndarray]:
         """The least and the largest value of each cell."""
         starts, ends = self._ends

@@ -30,7 +30,7 @@ from scumble.schema.column import (
     flag,
 )
 from scumble.schema.cuts import Cuts
-from scumble.schema.edges import default_cells, require_rising, whole_edges
+from scumble.schema.edges import equal_cells, require_rising, whole_edges
 from scumble.schema.line import Span, Spans
 from scumble.tables import cells as reading
 from scumble.tables.containers import one_column
@@ -58,9 +58,10 @@ class Date(Column):
         left out if there are `edges`.
     resolution : {"day", "hour", "minute", "second"} or None
         What is told apart at most; the rest is cut off. None means days, or seconds if a bound has a time of day.
-    cells : int, {"year", "quarter", "month", "week", "day"} or None
-        How many cells, or what of the calendar each of them is; None leaves it to the plan, and by itself is one for
-        each of up to 128 days (hours, …), 64 of equal length else.
+    cells : int, {"year", "quarter", "month", "week", "day", "round", "equal"} or None
+        How many cells, or what of the calendar each of them is. None, or "round", is one for each of up to 128 days
+        (hours, …), and else about 64 that begin where minutes, hours, days, weeks, months or years do, one or several;
+        "equal" makes 64 of equal length of these.
     edges : list or None
         The cells themselves, from `low` to `high`: each holds its lower edge (of a year or a month, its first day), the
         last one also its upper.
@@ -111,6 +112,8 @@ class Date(Column):
         if not first < last:
             hint = "exchange the two." if last < first else ONE_VALUE
             raise parameter("high", f"after `low`, {self.low}", self.high, hint)
+        if self.cells == "equal":
+            put("cells", equal_cells(last - first + 1))
         put("cuts", self._cut(first, last))
 
     @property
@@ -149,7 +152,10 @@ class Date(Column):
                 raise parameter("cells", f"fewer than {MOST_LEVELS:,}", f"{len(begin) + 1:,} of a {self.cells}", hint)
             return Cuts((first, *(second // self.step for second in begin), last + 1), real=False, log=False)
         if self.edges is None:
-            cells = self.cells or default_cells(last - first + 1)
+            if self.cells is None and equal_cells(last - first + 1) is not None:
+                begin = clock.round_starts(first * self.step, (last + 1) * self.step, self.step)
+                return Cuts((first, *(second // self.step for second in begin), last + 1), real=False, log=False)
+            cells = self.cells or last - first + 1
             return Cuts(tuple(whole_edges(first, last, cells, log=False)), real=False, log=False)
         inner = [self._tick("edges", edge) for edge in self.edges[:-1]]
         edges = (*inner, last + 1)
@@ -206,7 +212,7 @@ class Date(Column):
         >>> Date("2024-01-01", "2024-12-31", cells="week").told_apart, Date("2024-01-01", "2024-03-31").told_apart
         ('by the week', 'by the day')
         >>> Date("2024-01-01", "2024-12-31").told_apart
-        'in 64 cells of 5 to 6 days'
+        'in 52 cells of 7 to 9 days'
         """
         if isinstance(self.cells, str):
             return f"by the {self.cells}"
@@ -291,6 +297,11 @@ class Date(Column):
         rest |= {"outside": "drop"} if self.outside == "drop" else {}
         return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
 
+    def to_dict(self) -> dict[str, Any]:
+        first, end = self.line
+        rounds = self.cells is None and self.edges is None and equal_cells(end - first) is not None
+        return super().to_dict() | ({"cells": "round"} if rounds else {})
+
 
 def no_date(literal: object) -> ParameterError:
     """The refusal of what a column of dates is compared with, if that is none.
@@ -347,8 +358,8 @@ def _iso_of(literal: object) -> str:
     return "'2024-02-29'"
 
 
-def _count_of_cells(value: object) -> int | None:
-    if isinstance(value, str):
+def _count_of_cells(value: object) -> int | str | None:
+    if isinstance(value, str) and value not in ("round", "equal"):
         listed = ", ".join(map(repr, clock.CALENDAR))
         raise parameter("cells", f"a whole number, or one of {listed}", value, "cells='month', for example.")
     return count_of_cells(value)

@@ -3,19 +3,23 @@
 Linear edges are rounded once, from exact fractions. Logarithmic ones come from Python's `decimal`, whose ``exp`` and
 ``ln`` are correctly rounded: the mathematics libraries of two machines may differ in the last bit, and with it a
 record's cell. These rules are part of what a file means, and stay as they are for ever.
+
+Where nobody chose, cells have round edges: people ask about 50,000, and a question that cuts no cell has the narrowest
+interval. Inner edges keep half a cell's distance from the bounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
+from math import ceil, floor, log10
 
 from scumble.errors import ParameterError
 
 FINE = 64
-"""Cells of a column for which nobody chose a number."""
+"""Cells of a column for which nobody chose a number, about."""
 EACH = 128
 """Whole numbers up to so many get a cell each, if nobody chose."""
 DECADES = 10**6
@@ -39,9 +43,9 @@ def require_rising(edges: Sequence[float]) -> None:
             )
 
 
-def default_cells(wholes: int | None) -> int:
-    """How many cells a column has by itself; `wholes` is how many whole numbers it can hold, if they are whole."""
-    return wholes if wholes is not None and wholes <= EACH else FINE
+def equal_cells(wholes: int | None) -> int | None:
+    """How many equal cells a column has; None: one for each of its `wholes`, the whole numbers it can hold if any."""
+    return None if wholes is not None and wholes <= EACH else FINE
 
 
 def whole_edges(low: int, high: int, cells: int, *, log: bool) -> list[int]:
@@ -80,6 +84,61 @@ def real_edges(low: float, high: float, cells: int, *, log: bool) -> list[float]
     else:  # zero itself is one cell, what lies between it and the first edge another
         return [0.0, *(real_edges(high / DECADES, high, cells - 2, log=True) if cells > 2 else [high])]
     return sorted({*edges, low, high})  # of numbers too near for so many cells, each once
+
+
+def nearest_to_fine(span: Fraction, steps: Iterable[Fraction]) -> Fraction:
+    """The step that cuts a span into as nearly `FINE` cells as can be.
+
+    >>> print(nearest_to_fine(Fraction(100_000), map(Fraction, (1000, 2000, 5000))))
+    2000
+    """
+    return min(steps, key=lambda step: max(span / step / FINE, FINE * step / span))
+
+
+def round_edges(low: float, high: float, *, whole: bool, log: bool) -> list[float]:
+    """About `FINE` cells with round edges, from `low` to `high`; of whole numbers, up to before `high`.
+
+    Steps are 1, 2, 2.5 or 5 times a power of ten. On a logarithmic scale, edges are near 10^(j/m) for a whole m, each
+    the one with the fewest digits that is nearer to its own power than to the next.
+
+    >>> round_edges(0.0, 99_999.0, whole=False, log=False)[-3:], round_edges(17, 1000, whole=True, log=False)[:3]
+    ([96000.0, 98000.0, 99999.0], [17, 40, 60])
+    >>> round_edges(0.0, 50.0, whole=False, log=True)[-11:]
+    [5.0, 6.0, 8.0, 10.0, 13.0, 16.0, 20.0, 25.0, 30.0, 40.0, 50.0]
+    """
+    inner = _round_ratios(low, high) if log else _round_steps(Fraction(low), Fraction(high), whole)
+    edges = (round(edge) for edge in inner) if whole else (float(edge) for edge in inner)
+    return sorted(
+        {low, *({1} if whole and log and low == 0 else ()), *(edge for edge in edges if low < edge < high), high}
+    )
+
+
+def _round_steps(low: Fraction, high: Fraction, whole: bool) -> list[Fraction]:
+    power = floor(log10(high - low)) - 2
+    steps = [Fraction(digits, 2) * Fraction(10) ** k for k in (power, power + 1) for digits in (2, 4, 5, 10)]
+    step = nearest_to_fine(high - low, [step for step in steps if not whole or step.denominator == 1])
+    return [step * k for k in range(ceil(low / step + Fraction(1, 2)), floor(high / step - Fraction(1, 2)) + 1)]
+
+
+def _round_ratios(low: float, high: float) -> list[Decimal]:
+    """From zero on, `DECADES` of them."""
+    first, last = Decimal(low or high / DECADES), Decimal(high)
+    begin, end = (Fraction(_FORTY.log10(one)) for one in (first, last))
+    cells = (FINE - 2 * (low == 0)) / (end - begin)  # per decade, beside zero and what lies below the first edge
+    share = Fraction(round(cells)) if cells > 1 else Fraction(1, round(1 / cells))
+    half, found = _power(Fraction(1, 2) / share), []
+    for place in range(floor(share * begin), ceil(share * end) + 1):
+        exact = _power(Fraction(place) / share)
+        digits = (Context(prec=digits).plus(exact) for digits in range(1, 30))
+        edge = next(edge for edge in digits if exact / half < edge < exact * half)
+        if first * (half if low else 1) <= edge <= last / half:
+            found.append(edge)
+    return found
+
+
+def _power(exponent: Fraction) -> Decimal:
+    """A power of ten."""
+    return _geometric(Decimal(1), Decimal(10), exponent)
 
 
 def _geometric(low: Decimal, high: Decimal, share: Fraction) -> Decimal:

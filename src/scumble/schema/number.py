@@ -26,7 +26,7 @@ from scumble.schema.column import (
     flag,
 )
 from scumble.schema.cuts import Cuts
-from scumble.schema.edges import default_cells, real_edges, require_rising, whole_edges
+from scumble.schema.edges import equal_cells, real_edges, require_rising, round_edges, whole_edges
 from scumble.schema.kinds import shown
 from scumble.schema.line import Span, Spans
 from scumble.schema.numerals import number_written, values_of
@@ -67,8 +67,9 @@ class Number(Column):
         "log" makes cells of equal ratio, for incomes and other long tails. Zero, if it is the lower bound, has a cell
         of its own; positive numbers below a millionth of `high` share one (if they are not whole). Numbers below zero
         have no logarithm: give `edges` for those.
-    cells : int or None
-        How many cells; None leaves it to the plan, and by itself is one for each of up to 128 whole numbers, 64 else.
+    cells : int, {"round", "equal"} or None
+        How many cells. None, or "round", is one for each of up to 128 whole numbers, and else about 64 whose edges are
+        round numbers; "equal" makes 64 equal ones of these.
     edges : list of float or None
         The cells themselves, from `low` to `high`: each holds its lower edge, the last one also its upper.
     outside : {"clip", "drop"}
@@ -102,7 +103,7 @@ class Number(Column):
     _: KW_ONLY
     whole: bool = False
     scale: str = "linear"
-    cells: int | None = None
+    cells: int | str | None = None
     edges: tuple[float, ...] | None = None
     outside: str = "clip"
     zeros: bool | None = None
@@ -137,6 +138,8 @@ class Number(Column):
             raise parameter("low", "zero or above on a logarithmic scale", _written(self.low), "give `edges` instead.")
         if self.scale == "log" and self.high < LEAST:
             raise parameter("high", f"at least {LEAST} on a logarithmic scale", self.high, _OTHER_UNIT)
+        if self.cells == "equal":
+            put("cells", equal_cells(self._wholes))
         put("zeros", (self._usual_zeros if self.zeros is None else self.zeros) if self._may_part else None)
         put("cuts", self._cut(self.low, self.high))
         edges = line.place(self.cuts.values(np.array(self.cuts.edges))).tolist()
@@ -180,12 +183,17 @@ class Number(Column):
                 edges = [int(one) for one in self.edges[:-1]]
                 edges += [1] if log and low == 0 and 1 not in edges and last >= 1 else []
                 return Cuts((*sorted(edges), last + 1), real=False, log=log)
-            cells = self.cells or default_cells(last - first + 1)
-            found = whole_edges(first, last, cells, log=log)
+            if self._rounds:
+                found = [int(edge) for edge in round_edges(first, last + 1, whole=True, log=log)]
+            else:
+                found = whole_edges(first, last, self._count or last - first + 1, log=log)
             return Cuts(tuple(sorted({*found, *self._around_zero})), real=False, log=log)
-        edges_ = self.edges or real_edges(low, high, self.cells or default_cells(None), log=log)
+        if self._count is None:
+            edges_ = self.edges or round_edges(low, high, whole=False, log=log)
+        else:
+            edges_ = real_edges(low, high, self._count, log=log)
         places = [line.place_of(edge) for edge in edges_[:-1]]
-        if log and low == 0 and (self.cells is None or self.cells > 1):
+        if log and low == 0 and self._count != 1:
             places.append(1)  # on this scale zero always has a cell of its own
         return Cuts(tuple(sorted({*places, *self._around_zero, line.place_of(high) + 1})), real=True, log=log)
 
@@ -196,7 +204,18 @@ class Number(Column):
         if not self.low <= 0 <= self.high or self.scale == "log" or self.edges is not None:
             return False
         wholes = self._wholes
-        return wholes is None or (self.cells or default_cells(wholes)) < wholes
+        return wholes is None or (self._count < wholes if self._count else self._rounds)
+
+    @property
+    def _count(self) -> int | None:
+        """How many cells somebody asked for."""
+        assert not isinstance(self.cells, str)
+        return self.cells
+
+    @property
+    def _rounds(self) -> bool:
+        """Whether its cells have round edges, and not each whole number one of its own."""
+        return self.cells is None and self.edges is None and equal_cells(self._wholes) is not None
 
     @property
     def _wholes(self) -> int | None:
@@ -406,7 +425,8 @@ class Number(Column):
 
     def to_dict(self) -> dict[str, Any]:
         told = self._may_part and (self.low == 0 or self.zeros)  # below zero, older files say nothing
-        return super().to_dict() | ({"zeros": self.zeros} if told else {})
+        rounds = {"cells": "round"} if self._rounds else {}
+        return super().to_dict() | rounds | ({"zeros": self.zeros} if told else {})
 
 
 def _whole_name(first: int, end: int, digits: str) -> str:

@@ -216,7 +216,9 @@ class Schema(Mapping[str, Column]):
             name = check_name(settings.pop("name", None))
             if name in found:
                 raise _twice(name)
-            found[name] = Column.from_dict({**UNSAID.get(settings.get("kind"), {}), **settings}, name)
+            unsaid = UNSAID.get(settings.get("kind"), {})
+            cut = settings.get("edges") is not None  # and there is no word on cells to miss
+            found[name] = Column.from_dict({**unsaid, **({"cells": None} if cut and unsaid else {}), **settings}, name)
         return Schema(found)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -243,7 +245,7 @@ class Schema(Mapping[str, Column]):
             raise ParameterError(f"{os.path.basename(os.fsdecode(path))}: {problem}") from None
 
 
-UNSAID: Mapping[object, Mapping[str, Any]] = {"number": {"zeros": False}}
+UNSAID: Mapping[object, Mapping[str, Any]] = {"number": {"zeros": False, "cells": "equal"}, "date": {"cells": "equal"}}
 """What a description by `to_dict` means where it does not say it: as what it was made by knew no other way."""
 
 

@@ -25,7 +25,7 @@ from typing import Any
 from scumble import checks
 from scumble.errors import FileError, MissingFileError, ParameterError
 from scumble.files.near import near_file
-from scumble.machine.places import home_of, write_whole
+from scumble.machine.places import write_whole
 from scumble.schema.column import BLANK
 from scumble.schema.mistyped import mistyped
 
@@ -68,7 +68,7 @@ def _value(value: object) -> str:
 
 def write(path: str | os.PathLike[str], columns: Mapping[str, Mapping[str, Any]]) -> None:
     """The file, whole or not at all."""
-    write_whole(home_of(path), text_of(columns).encode())
+    write_whole(os.fsdecode(path), text_of(columns).encode())
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:

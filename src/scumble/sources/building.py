@@ -131,7 +131,6 @@ def build(
     job.count(progress)
     job.warn()
     release = job.release()
-    job.discard_checkpoint()
     assert isinstance(release, Release | TableRelease)
     return release
 
@@ -184,7 +183,6 @@ def build_by(
     job.count(progress)
     job.warn()
     bundle = job.release()
-    job.discard_checkpoint()
     assert isinstance(bundle, Bundle)
     return bundle
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+import uuid
 from typing import Any
 
 from scumble import files
@@ -61,12 +62,13 @@ class Checkpoint:
     ) -> None:
         if not every >= 0:
             raise parameter("checkpoint_seconds", "zero or more seconds", every)
-        self.path = os.fsdecode(path)
         self._source, self._parameters, self._every = source, parameters, every
         self._last = time.monotonic()
         self._position: Position = (0, 0)
-        self._file = Owned(self.path)
+        self._file = Owned(os.fsdecode(path))
+        self.path = self._file.path
         self._shared = shared
+        self._payment: str | None = None
 
     def _taken_by_another(self) -> BudgetError:
         return BudgetError(
@@ -92,6 +94,9 @@ class Checkpoint:
                     f"The counters of {self.path!r} were released before, as {became(data)}, and are gone. "
                     "Hint: delete the file to start anew."
                 )
+            self._payment = container.payment
+            if tally.noise_is_due and not any("noise_first" in sketch for sketch in data["sketches"]):
+                return 0, 0  # nothing was counted: its noise was not in yet
             sketches = []
             for k, secret in enumerate(data["sketches"]):
                 part = {"counts": container.arrays[f"counts.{k}"]}
@@ -163,7 +168,8 @@ class Checkpoint:
             **(pledged or {}),
         }
         arrays = {f"counts.{k}": arrays["counts"] for k, (_, arrays) in enumerate(contents)}
-        if tally.sketches[0].noisy:
+        noisy = tally.sketches[0].noisy
+        if noisy:
             metadata |= {"rows": min(tally.rows, 1), "dropped": 0, "skipped": {}}
         if tally.people is not None:
             about, people = tally.people.contents()
@@ -171,13 +177,18 @@ class Checkpoint:
             arrays |= people
         if self._shared:
             files.write(self.path, "checkpoint", metadata, arrays, secret=True)
-        elif not self._file.write(files.bytes_of("checkpoint", metadata, arrays, bound=tally.sketches[0].noisy)):
+        elif not self._file.write(
+            files.bytes_of("checkpoint", metadata, arrays, bound=noisy, payment=None if noisy else self._payment)
+        ):
             raise self._taken_by_another()
         self._last = time.monotonic()
 
-    def pledge(self, tally: Tally, pledged: dict[str, Any]) -> None:
-        """Write the last state, and which release will be made of it."""
+    def pledge(self, tally: Tally, pledged: dict[str, Any] | None = None) -> None:
+        """Before the ledger is charged: write the state, under what it is charged, and which release it becomes."""
+        self._payment = self._payment or str(uuid.uuid4())
         self.keep(tally, self._position, now=True, pledged=pledged)
+        for sketch in tally.sketches:
+            sketch.secret.payment = self._payment
 
     def discard(self) -> None:
         """Remove the file, before what it leads to is given out."""

@@ -221,8 +221,20 @@ class Build:
         if self.checkpoint is not None:
             self.checkpoint.discard()
 
-    def release(self) -> Release | Bundle | TableRelease:
-        """Add the noise, once: a release, a bundle of one release per class, or the release of a table."""
+    def release(self, pledged: dict[str, Any] | None = None) -> Release | Bundle | TableRelease:
+        """Add the noise, once: a release, a bundle of one release per class, or the release of a table.
+
+        Under what it is charged stands in the checkpoint first. That is gone when the release is given out, unless it
+        is `pledged` to a file (:mod:`scumble.releasing.pledges`).
+        """
+        if self.checkpoint is not None:
+            self.checkpoint.pledge(self.tally, pledged)
+        releases = self._release()
+        if pledged is None:
+            self.discard_checkpoint()
+        return releases
+
+    def _release(self) -> Release | Bundle | TableRelease:
         if self.running.noise_first:
             releases = [sketch.release() for sketch in self.tally.sketches]
         else:

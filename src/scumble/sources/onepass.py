@@ -58,6 +58,8 @@ def one_pass(
     """
     start = position = checkpoint.resume(tally) if checkpoint is not None else (0, 0)
     invalid = tally.options.get("invalid", "error")
+    if checkpoint is not None and tally.noise_is_due:
+        checkpoint.pledge(tally)
     tally.begin()
     began, rows_before, share_before = time.monotonic(), tally.rows, None
     kept = dict(tally.skipped)

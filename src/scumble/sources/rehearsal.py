@@ -191,7 +191,7 @@ def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:
     if not (planned := job.tally.sketches[0].planned):
         return spec, job.budget.calibrate(spec.rows).counter_variance
     menu = Menu(spec, job.budget, planned)
-    chosen = menu.expected(n, spec.layout.typical_density)
+    chosen, _ = menu.expected(n, spec.layout.typical_density)
     return chosen, menu.noise_variance(chosen.rows)
 
 

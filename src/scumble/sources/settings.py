@@ -202,8 +202,8 @@ class Running:
 
     @property
     def goes_on(self) -> bool:
-        """Whether an earlier run's noise is in the checkpoint, and charged."""
-        return self.noise_first and self.checkpoint is not None and os.path.exists(self.checkpoint)
+        """Whether there is a checkpoint of an earlier run, which may have been charged already."""
+        return self.checkpoint is not None and os.path.exists(self.checkpoint)
 
 
 _READING = ("table", "query", "format", "delimiter", "decimal", "encoding")

@@ -114,13 +114,10 @@ def between_wholes(schema: Schema) -> list[str]:
         numbers = int(end - first)
         if column.cells is None and column.cuts.size < numbers <= WHOLES:
             cells = len(column.alike) - 1
-            few, rest = divmod(numbers, cells)
-            each = f"{few} or {few + 1}" if rest else f"{few}"
-            zeros = " and zeros = true" * column.zero_apart
             told.append(
-                f"{name!r} is counted in {cells} cells of {each} whole numbers{', and 0 by itself' if zeros else ''}: "
-                f"what it tells of a single one is a guess. Hint: in the schema, cells = {numbers} gives each its own, "
-                f"with more noise in sums of many; cells = {cells}{zeros} leaves it so."
+                f"{name!r} is counted in {cells} cells of up to {int(column.cuts.lengths.max())} whole numbers"
+                f"{', and 0 by itself' * column.zero_apart}: what it tells of a single one is a guess. Hint: in the "
+                f"schema, cells = {numbers} gives each its own, with more noise in sums of many."
             )
     return told
 

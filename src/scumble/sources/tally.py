@@ -199,9 +199,14 @@ class Tally:
         self.sketches, self.rows, self.unknown, self.skipped = sketches, int(rows), int(dropped), dict(skipped)
         self.strays.resumed = True
 
+    @property
+    def noise_is_due(self) -> bool:
+        """Whether noise comes first, and is not in already."""
+        return self._noise is not None and not self.sketches[0].noisy
+
     def begin(self) -> None:
-        """Before the first record: draw the noise, if it comes first and is not in already."""
-        if self._noise is not None and not self.sketches[0].noisy:
+        """Before the first record: draw the noise, if that is due."""
+        if self._noise is not None and self.noise_is_due:
             begin_with_noise([sketch.secret for sketch in self.sketches], *self._noise)
 
     @property

@@ -11,18 +11,25 @@ and the next one's noise is drawn, and *before* the closed one's release is give
 Two processes that went on from one file would publish two things with one noise, and their difference is exact. So the
 file is locked while a stream is open, and bound to its place on the disk: a copy is refused, a second name too, and
 every version is emptied when the next one has taken its name.
+
+The first version is written before the stream is charged: it says under what, and holds no noise. So a place that
+cannot be written costs nothing, and a start that is killed and repeated is charged once.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import uuid
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from scumble import files
-from scumble.errors import BudgetError, PrivacyError
+from scumble.errors import BudgetError, FileError, PrivacyError
 from scumble.machine import places
+from scumble.machine.onebyone import in_turn
 from scumble.machine.owned import Owned
 
 NOTE = "SECRET: exact counters and noise. Keep this file as safe as the records themselves; never copy it."
@@ -34,20 +41,48 @@ class State:
     Parameters
     ----------
     path : str or path-like
-        Where it is.
+        Where it is; symbolic links are followed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = places.home_of(path)
-        self._file = Owned(self.path, only=True)
+        self._file = Owned(path, only=True)
+        self.path = self._file.path
+        self._new = False
 
-    def begin(self) -> None:
-        """Claim a place where no file is yet."""
-        if os.path.lexists(self.path):
-            raise PrivacyError(
-                f"There is a file {self.path!r} already, and a stream begins with one of its own. "
-                "Hint: choose another name, or go on with scumble stream append (scumble.load_stream)."
-            )
+    def claim(self) -> str:
+        """Claim a place where no stream is yet, with a file that says under what the stream is charged, and no more.
+
+        One that a killed run has left is taken over: what it has charged is not charged again.
+        """
+        with in_turn(self.path):
+            places.clear_leftovers(self.path)
+            if self.begun() is not None:
+                if not self._file.take():
+                    raise self._taken()
+                if (payment := self.begun()) is not None:  # now that it is locked
+                    return payment
+            payment = str(uuid.uuid4())
+            if not self._file.write(files.bytes_of("stream", {"note": NOTE}, {}, bound=True, payment=payment)):
+                raise self._taken()
+            self._new = True
+            return payment
+
+    def begun(self) -> str | None:
+        """Under what a start that was interrupted is charged; None if there is no file. Any other file is refused."""
+        with contextlib.suppress(FileError):
+            if (payment := files.read(self.path, expect="stream").payment) is not None:
+                return payment
+        if not os.path.lexists(self.path):
+            return None
+        self.let_go()
+        raise PrivacyError(
+            f"There is a file {self.path!r} already, and a stream begins with one of its own. "
+            "Hint: choose another name, or go on with scumble stream append (scumble.load_stream)."
+        )
+
+    def reserve(self, metadata: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """Prove that a next version of this size can be written."""
+        self._file.reserve(len(self._bytes(metadata, arrays)("0" * 64)))
 
     def read(self) -> files.Container:
         """Take the file, and read it."""
@@ -55,25 +90,37 @@ class State:
             raise self._taken()
         places.clear_leftovers(self.path)
         try:
-            return files.read(self.path, expect="stream")
+            found = files.read(self.path, expect="stream")
+            if found.payment is not None:
+                raise BudgetError(
+                    f"The stream in {self.path!r} has not begun: its start was interrupted. Hint: start it again in "
+                    "the same way; it is charged once."
+                )
+            return found
         except BaseException:
             self.let_go()
             raise
 
     def write(self, metadata: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """The next version, whole or not at all."""
-        data = files.bytes_of("stream", {"note": NOTE, **metadata}, arrays, bound=True)
-        if not self._file.write(data):
+        if not self._file.write(self._bytes(metadata, arrays)):
             raise BudgetError(
                 f"The stream's file {self.path!r} was moved, has a second name (a hard link), or another process has "
                 "put a file there; its noise is used once. Hint: put it back where it was, with one name."
             )
+
+    @staticmethod
+    def _bytes(metadata: dict[str, Any], arrays: dict[str, np.ndarray]) -> Callable[[str], bytes]:
+        return files.bytes_of("stream", {"note": NOTE, **metadata}, arrays, bound=True)
 
     def _taken(self) -> BudgetError:
         return BudgetError(
             f"Another process is at work on the stream in {self.path!r}, and its noise is used once. Hint: wait for it."
         )
 
-    def let_go(self) -> None:
-        """Others may go on from it."""
+    def let_go(self, *, withdraw: bool = False) -> None:
+        """Others may go on from it; a place that this process claimed, and where nothing has begun, is given up."""
+        if withdraw and self._new:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
         self._file.let_go()

@@ -18,7 +18,8 @@ from scumble.continual.method import Method
 from scumble.continual.published import StreamRelease, name_of, release_of, require_folder
 from scumble.errors import BudgetError, DataError, MergeError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
-from scumble.machine.places import clear_leftovers
+from scumble.machine.interrupts import Unbroken
+from scumble.machine.places import Place, clear_leftovers
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.calibration import Calibration
@@ -73,6 +74,9 @@ class Stream:
         Charge the whole stream, now, to this dataset of a `scumble.Ledger`.
     folder : str, path-like or None
         Where the releases go, one file each. Without it they are kept in memory, all of them.
+    file : str, path-like or None
+        The secret file, as for `save`, written before anything is charged: a place that cannot be written costs
+        nothing, and the same call after a crash is not charged again.
     person_column : str or None
         The column that says whose record it is: of each person only `records_per_person` (1 unless you
         say) are counted, over all periods.
@@ -110,6 +114,7 @@ class Stream:
         dataset: str | None = None,
         part: str | None = None,
         folder: str | os.PathLike[str] | None = None,
+        file: str | os.PathLike[str] | None = None,
         person_column: str | None = None,
         person_memory: int = DEFAULT_MEMORY,
         **size: Any,
@@ -122,15 +127,26 @@ class Stream:
         people = None if person_column is None else PersonLimit(records_per_person, memory=person_memory)
         expected = chosen(method, periods, sketch.rows, budget)
         account = Account.of(ledger, dataset, part)
+        if file is not None:
+            State(file).begun()  # refuses another file
         path = None if folder is None else require_folder(folder)
         if path is not None and any(name.startswith("total-") for name in os.listdir(path)):
             raise parameter(
                 "folder", "one in which no stream has published", path, "each stream has a folder of its own."
             )
+        if path is not None:
+            Place(os.path.join(path, name_of(1))).close()  # a folder that cannot be written is refused now
         self._begin(sketch, expected.method, expected.calibration, person_column, people, path, backend)
-        identity = begin(sketch.secret, expected.calibration, account)
-        self._go_on(identity, 0)
-        self._machine.open(0, self._nodes.draw, self._nodes.pin)
+        with Unbroken():
+            payment = None if file is None else self._claim(file)
+            try:
+                self._go_on(begin(sketch.secret, expected.calibration, account, payment), 0)
+                self._machine.open(0, self._nodes.draw, self._nodes.pin)
+                self._keep()
+            except BaseException as problem:
+                if self._state is not None:  # what was not refused may have been charged
+                    self._state.let_go(withdraw=isinstance(problem, BudgetError | ParameterError))
+                raise
 
     def _begin(
         self,
@@ -159,6 +175,20 @@ class Stream:
         self._identity, self._closed = identity, closed
         self._nodes = Nodes(self._calibration, self._sketch.spec.counters, identity, self._backend)
         self._machine = self._method.machine(self._nodes.size)
+
+    def _claim(self, file: str | os.PathLike[str]) -> str:
+        """The secret file, with room for the noise of the first period; gives under what the stream is charged."""
+        state = State(file)
+        payment, self._state = state.claim(), state
+        try:
+            self._go_on(payment, 0)
+            wide = np.full(self._nodes.size, 1 << 40)  # no noise takes more room
+            self._machine.open(0, lambda _: wide.copy(), lambda *_: wide.copy())
+            state.reserve(*contents(self))
+        except BaseException:
+            state.let_go(withdraw=True)
+            raise
+        return payment
 
     # ---- what it is ----
 
@@ -425,7 +455,7 @@ class Stream:
                 if path is None:
                     raise ParameterError("Give `path`, the secret file, such as 'trips.secret'.")
                 state = State(path)
-                state.begin()
+                state.claim()
                 self._state = state
             elif path is not None and State(path).path != self._state.path:
                 raise PrivacyError(

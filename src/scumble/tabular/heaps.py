@@ -50,15 +50,15 @@ def heaps(answers: Answers, place: int, column: Column) -> list[str]:
 def shares_at_bounds(answers: Answers, place: int, column: Column) -> tuple[float, float]:
     """Which share of its cell lies at the lower bound of a column, and at the upper one; nothing if that is not known.
 
-    Cells must be alike, and so many that the next two tell what to expect.
+    Cells must be alike but for their lengths, and so many that the next two tell what to expect.
     """
     line = column.size - column.missing
     if getattr(column, "outside", "drop") != "clip" or getattr(column, "edges", None) is not None or line < 3:
         return 0.0, 0.0
     log = getattr(column, "scale", "linear") == "log"
-    low = 0.0 if log or _holds_zero(column, 0) else _at_bound(answers, place, (0, 1, 2))
+    low = 0.0 if log or _holds_zero(column, 0) else _at_bound(answers, place, column, (0, 1, 2))
     cells = (line - 1, line - 2, line - 3)
-    return low, 0.0 if _holds_zero(column, line - 1) else _at_bound(answers, place, cells)
+    return low, 0.0 if _holds_zero(column, line - 1) else _at_bound(answers, place, column, cells)
 
 
 def _holds_zero(column: Column, cell: int) -> bool:
@@ -69,12 +69,15 @@ def _holds_zero(column: Column, cell: int) -> bool:
     return least <= 0 <= most
 
 
-def _at_bound(answers: Answers, place: int, cells: tuple[int, int, int]) -> float:
+def _at_bound(answers: Answers, place: int, column: Any, cells: tuple[int, int, int]) -> float:
+    if getattr(column, "zero_level", None) in cells:  # which is beside the others
+        return 0.0
     counts, variance = answers.singles(place)
     here, there, next_ = (float(counts[cell]) for cell in cells)
-    error = math.sqrt(2 * variance)
+    longer = float(column.cuts.lengths[cells[0]] / column.cuts.lengths[cells[1]])
+    error = math.sqrt(max(variance * (1 + longer**2), 1e-12))
     beside = max(there, 0.0)
-    usual = max(beside, beside**2 / max(next_, error))
+    usual = longer * max(beside, beside**2 / max(next_, error))
     return (here - usual) / here if here - usual > SURE * error else 0.0
 
 

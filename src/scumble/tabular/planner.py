@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from scumble import checks
 from scumble.machine.onethread import one_thread
 from scumble.privacy.budget import Budget
 from scumble.releasing.adaptive import Contest, Wanted
@@ -27,7 +28,7 @@ from scumble.releasing.steps import PublishedRow, PublishedRows
 from scumble.tabular.evidence import Grouped
 from scumble.tabular.spec import TableSpec
 from scumble.views import budgeting
-from scumble.views.budgeting import CHOOSING, Noise, Plan
+from scumble.views.budgeting import CHOOSING, Choice, Noise, Plan
 from scumble.views.evidence import Evidence
 from scumble.views.fitting import fitted
 from scumble.views.grouping import Column, groups
@@ -38,6 +39,8 @@ Integers = npt.NDArray[np.int64]
 
 DEFAULT_RECORDS = 100_000
 """What a plan reckons with, if no count is published and nobody says how many there are."""
+MOST_RECORDS = 2**53
+"""Up to here float64 tells whole numbers apart, and what a contest adds up stays below 2**61."""
 RARE = 0.01
 """Classes that hold less than this of the records do not decide how fine the views are."""
 
@@ -70,7 +73,7 @@ class Planner:
     """
 
     def __init__(self, spec: TableSpec, budget: Budget, n: int | None = None) -> None:
-        self.spec, self._n = spec, n
+        self.spec, self._n = spec, None if n is None else checks.whole("n", n, 1, MOST_RECORDS)
         self.noise = alone(budget, spec.rows)
         self.most = max(1, math.floor(1 / self._largest()))
         """No view gets more than one part in so many."""
@@ -163,8 +166,9 @@ class Planner:
         if plan.choice == "singles":
             return plan
         again = self._planned(records_of(self.spec, found))
-        if again.choice == "singles":  # no pair tells anything, but they are paid for: the fewest, then
-            again = replace(again, choice="adaptive", rounds=min(plan.rounds, len(self.spec.counted)), levels=2)
+        if again.choice == "singles":  # no pair tells anything, but they are paid for: the fewest that noise allows
+            few: Choice = "adaptive" if self.noise.law == "laplace" else "all pairs"
+            again = replace(again, choice=few, rounds=min(plan.rounds, len(self.spec.counted)), levels=2)
         rounds = min(max(again.rounds, budgeting.spending(plan.pairs, self.most)), len(self.spec.pairs))
         return replace(again, singles=plan.singles, pairs=plan.pairs, rounds=rounds)
 
@@ -242,21 +246,23 @@ class Planner:
 
     def _round(self, plan: Plan) -> Fraction:
         """What choosing a pair and publishing it take together."""
-        return min(_fraction(plan.pairs / plan.rounds), Fraction(1, self.most))
+        return min(_rounded(Fraction(plan.pairs) / plan.rounds), Fraction(1, self.most))
 
     def _shares(self, weights: Floats, total: float) -> list[Fraction]:
         """Shares of `total` in proportion to weights, which are made powers of √2: few scales, a short file.
 
-        Views that would have more than a view may have get just that, and the others divide what is left.
+        Views that would have more than a view may have get just that, and the others divide what is left. The sums are
+        exact: what is planned can be paid.
         """
         steps = [round(2 * math.log2(weight)) for weight in weights]
-        left, whole, largest = total, sum(2.0 ** (step / 2) for step in steps), Fraction(1, self.most)
+        views, largest = Counter(steps), Fraction(1, self.most)
+        weight = {step: Fraction(2.0 ** (step / 2)) for step in views}
+        left, whole = Fraction(total), sum(weight[step] * views[step] for step in views)
         shares = dict[int, Fraction]()
-        for step, views in sorted(Counter(steps).items(), reverse=True):
-            weight = 2.0 ** (step / 2)
-            shares[step] = min(_fraction(left * weight / whole), largest)
+        for step in sorted(views, reverse=True):
+            shares[step] = min(_rounded(left * weight[step] / whole), largest)
             if shares[step] == largest:
-                left, whole = left - views / self.most, whole - views * weight
+                left, whole = left - views[step] * largest, whole - views[step] * weight[step]
         return [shares[step] for step in steps]
 
     def _wanted(self, rows: Sequence[int], weights: Floats, total: float) -> dict[int, Wanted]:
@@ -309,6 +315,6 @@ def evidence_of(grouped: Grouped, public: PublishedRows) -> list[Evidence]:
     return grouped.evidence(np.concatenate([row.counts for row in rows]), [row.variance for row in rows], count)
 
 
-def _fraction(share: float) -> Fraction:
+def _rounded(share: Fraction) -> Fraction:
     """Rounded down: shares add up to no more than they were meant to."""
     return Fraction(math.floor(share * 2**40), 2**40)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from scumble.audit.greybox.running import Outcome, run
 from scumble.audit.replay import compare, used
 from scumble.errors import DataError, ParameterError
 
+HEADING = "pairs  calls  claim used  path"
 REFUSALS = (DataError, ParameterError, ValueError)
 """What a path that is strict may raise because of one record."""
 
@@ -46,6 +47,10 @@ class Verdict:
         """The verdict as plain values, for JSON."""
         return {**vars(self), "passed": not self.findings}
 
+    def __str__(self) -> str:
+        line = f"{self.pairs:>5}  {self.calls:>5}  {self.share:>10.0%}  {self.path}"
+        return "\n".join([line, *(f"    FAIL  {finding}" for finding in self.findings)])
+
 
 @dataclass(frozen=True)
 class Report:
@@ -62,18 +67,17 @@ class Report:
         """JSON values."""
         return {"passed": self.passed, "paths": [verdict.to_dict() for verdict in self.paths]}
 
-    def __str__(self) -> str:
-        width = max((len(verdict.path) for verdict in self.paths), default=4)
-        lines = [f"{'path':<{width}}  pairs  calls  claim used"]
-        for one in self.paths:
-            lines.append(f"{one.path:<{width}}  {one.pairs:>5}  {one.calls:>5}  {one.share:>10.0%}")
-            lines += [f"    FAIL  {finding}" for finding in one.findings]
+    @property
+    def summary(self) -> str:
+        """All of it in a line."""
         bad = sum(1 for verdict in self.paths if verdict.findings)
         tried = sum(verdict.pairs for verdict in self.paths)
-        told = f"VIOLATION: {bad} of {len(self.paths)} paths break their promise."
         paths = "1 path" if len(self.paths) == 1 else f"{len(self.paths)} paths"
-        lines.append(told if bad else f"{paths}, {tried:,} pairs of tables: no violation found.")
-        return "\n".join(lines)
+        violation = f"VIOLATION: {bad} of {len(self.paths)} paths break their promise."
+        return violation if bad else f"{paths}, {tried:,} pairs of tables: no violation found."
+
+    def __str__(self) -> str:
+        return "\n".join([HEADING, *map(str, self.paths), self.summary])
 
 
 def all_paths() -> dict[str, Path]:
@@ -95,12 +99,17 @@ def all_paths() -> dict[str, Path]:
     return PATHS
 
 
-def audit_paths(pattern: str = "*") -> Report:
-    """Audit all paths whose names match a shell pattern."""
+def audit_paths(pattern: str = "*", show: Callable[[object], None] = lambda _: None) -> Report:
+    """Audit all paths whose names match a shell pattern; `show` gets the heading, and each verdict as it is reached."""
     found = [path for name, path in all_paths().items() if fnmatch.fnmatchcase(name, pattern)]
     if not found:
         raise ParameterError(f"No path's name matches {pattern!r}. Hint: '*sketch*', or leave it out for all.")
-    return Report(tuple(audit_path(path) for path in found))
+    show(HEADING)
+    verdicts = []
+    for path in found:
+        verdicts.append(audit_path(path))
+        show(verdicts[-1])
+    return Report(tuple(verdicts))
 
 
 def audit_path(path: Path, pairs: Iterable[Pair] | None = None) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from scumble.audit.greybox.neighbors import Table
 from scumble.audit.greybox.paths import BUDGETS, add, promise_of
 from scumble.audit.greybox.sketches import sketch_of
 from scumble.privacy.budget import Budget
-from scumble.releasing.adaptive import Contest, Wanted, publish_as_planned
+from scumble.releasing.adaptive import Contest, Plan, Wanted, publish_as_planned
 from scumble.releasing.steps import Groups, PublishedRows, publish_in_steps
 
 SHARES = (3, 1, 2, 0, 5, 1)
@@ -33,10 +34,24 @@ def _planned(found: PublishedRows, winners: tuple[int, ...]) -> Mapping[int, Wan
         return {0: Wanted(Fraction(1, 4)), 1: Wanted(Fraction(1, 4 + (found.noisy_count or 0) % 2))}
     groups = np.minimum(np.arange(len(found.rows[0].counts)) // 2, 2)
     if found.privacy.law.pure and not winners:
-        expected = np.zeros(int(groups.max()) + 1, np.int64)
-        return Contest(Fraction(1, 10), {2: groups, 4: groups}, {2: expected, 4: expected}, {4: 1})
+        return _contest(len(groups))
     last = winners[-1] if winners else 3
     return {} if len(found.rows) > 2 else {last: Wanted(Fraction(1, 3), groups), 5: Wanted(Fraction(1, 20))}
+
+
+def _contest(cells: int) -> Contest:
+    """Four rows, each cell by itself. A record brings a row nearer where much is expected, and farther off elsewhere.
+    So one record, or one that is replaced, moves distances as far apart as it ever can."""
+    rows, place = range(2, 6), np.arange(cells)
+    expected = {row: 1000 * (place >> row - 2 & 1) for row in rows}
+    return Contest(Fraction(1, 10), dict.fromkeys(rows, place), expected, {4: 1})
+
+
+def _beyond(found: PublishedRows, winners: tuple[int, ...]) -> Mapping[int, Wanted] | Contest:
+    """Two rows that have everything, and then a contest."""
+    if not found.rows:
+        return {0: Wanted(Fraction(1, 2)), 1: Wanted(Fraction(1, 2))}
+    return {} if winners else _contest(len(found.rows[0].counts))
 
 
 def _told(published: list[PublishedRows]) -> list[Any]:
@@ -65,15 +80,20 @@ def _add_steps() -> None:
             return _told(publish_in_steps(secrets, Budget.of(**money), shares=SHARES, **choice))  # type: ignore[arg-type]
 
         def plans(
-            table: Table, folder: Path, money: dict[str, Any] = money, invalid: dict[str, Any] = invalid
+            table: Table,
+            folder: Path,
+            money: dict[str, Any] = money,
+            invalid: dict[str, Any] = invalid,
+            plan: Plan = _planned,
         ) -> list[Any]:
             secret = sketch_of(table, **invalid).secret
-            return _told([publish_as_planned(secret, Budget.of(**money), most=2, plan=_planned)])
+            return _told([publish_as_planned(secret, Budget.of(**money), most=2, plan=plan)])
 
         promise = {**promise_of(money), "strict": exact}
         add(f"rows with noise of their own, {name}", at_once, "floats", **promise)
         add(f"rows in steps, {name}", steps, "floats", **promise)
         add(f"rows as planned, {name}", plans, "floats", **promise)
+        add(f"rows as planned, more than all, {name}", partial(plans, plan=_beyond), forbidden=True, **promise)
 
 
 _add_steps()

@@ -1,0 +1,68 @@
+"""A budget: what it holds where little is said, how it is divided, and what is said of a weak one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from scumble.errors import ParameterError
+from scumble.privacy.budget import LARGEST, Budget, unenforced, weakness
+from scumble.privacy.gaussian import zcdp_delta
+
+QUARTER = Fraction(1, 4)
+
+
+def test_little_said_is_a_pure_promise_to_one_record() -> None:
+    expected = Budget(1, 0.0, "add-remove", 1, Fraction(1, 25), None)
+    assert Budget(1) == Budget.of(1) == expected and expected.pure and expected.unit == "record"
+    claim = Budget(1).calibrate(7).claim
+    assert (claim.epsilon, claim.delta, claim.neighbors, claim.records_per_person) == (1.0, 0.0, "add-remove", 1)
+    assert claim.exact_count_scale == "25" and claim.rows == 7
+    assert not Budget(1, 1e-9).pure and Budget(1, records_per_person=2).unit == "person"
+
+
+@pytest.mark.parametrize(
+    ("given", "epsilon", "delta"),
+    [((QUARTER,), QUARTER, QUARTER), ((QUARTER, 0), QUARTER, 0), ((QUARTER, 1), QUARTER, 1)],
+)
+def test_a_part_has_its_share_of_epsilon_and_delta(given: Any, epsilon: Fraction, delta: Fraction) -> None:
+    whole = Budget("0.8", Fraction(1, 10**6), "replace", 3, Fraction(1, 9))
+    part = whole.share(*given)
+    assert part == Budget(Fraction(4, 5) * epsilon, delta * Fraction(1, 10**6), "replace", 3, Fraction(1, 9))
+    assert whole.share(*given, count_share=0).count_share == 0
+    assert whole.split(4) == (whole.share(QUARTER),) * 4
+
+
+def test_a_budget_in_rho_says_the_epsilon_that_it_implies_and_shares_rho() -> None:
+    whole = Budget.of(rho=Fraction(1, 50))
+    assert whole.delta == 1e-6 and zcdp_delta(whole.epsilon, 0.02) <= 1e-6 < zcdp_delta(whole.epsilon * 0.999, 0.02)
+    assert Budget.of(rho=Fraction(1, 50), delta=1e-4).delta == 1e-4
+    assert Budget.of(mu=Fraction(1, 5)) == whole
+    part = whole.share(QUARTER, 0)
+    assert part.rho == Fraction(1, 200) and part.delta == QUARTER * Fraction(1e-6)
+    assert zcdp_delta(part.epsilon, 0.005) <= float(part.delta)
+    assert whole.share(0).rho == 0
+    claim = whole.calibrate(3).claim
+    assert claim.mechanism == "discrete-gaussian" and 0.0199 < (claim.rho or 0.0) <= 0.02
+
+
+@pytest.mark.parametrize("name", ["epsilon", "rho", "mu"])
+def test_budgets_are_positive_and_finite(name: str) -> None:
+    assert Budget.of(**{name: 1e-9})
+    for wrong in (0, -1, LARGEST, 2 * LARGEST):
+        with pytest.raises(ParameterError, match=name):
+            Budget.of(**{name: wrong})
+    for other in {"epsilon", "rho", "mu"} - {name}:
+        with pytest.raises(ParameterError, match="one currency"):
+            Budget.of(**{name: 1, other: 1})
+    with pytest.raises(ParameterError, match="Give `epsilon`"):
+        Budget.of()
+
+
+def test_only_what_is_weak_is_said_to_be() -> None:
+    assert weakness(10, "1e-4") == "" == Budget(10, "1e-4").weakness and "one record in 6,667 " in weakness(1, "1.5e-4")
+    assert "e^11 " in weakness(11, 0) and "whole" not in weakness(11, 0) and "e^" not in weakness(1, 1e-3)
+    assert "; and " in weakness(11, 1e-3) and "one record in 1 " in weakness(1, 1)
+    assert unenforced(1) == "" and "to 2 records" in unenforced(2)
