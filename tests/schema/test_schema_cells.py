@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import scumble
 from scumble.schema import Boolean, Category, Column, Date, Number, Schema, line, search
 from scumble.schema.column import OUTSIDE, UNFORESEEN, UNREADABLE
-from scumble.tables.cells import number_in
+from scumble.tables.cells import number, number_in
 from scumble.tables.containers import objects
 from scumble.tables.hashing import text_of
 from test_each_cell_alone import CELLS as ODD
@@ -129,6 +129,8 @@ def slow(column: Column, cell: Any) -> int:
         if word in (b"false", b"no", b"n", b"f", b"off") or number_in(text) == 0:
             return 0
         return nothing
+    if isinstance(cell, Fraction):
+        text = text_of(number(cell))
     value = slow_number(text) if isinstance(column, Number) else slow_tick(text, column)
     if value is None:
         return nothing

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -215,7 +216,7 @@ def _quick_keys(block: bytes) -> dict[str, None] | None:
 def _object(line: bytes) -> dict[str, Any] | None:
     """The object of a line; None if there is none."""
     try:
-        found = json.loads(line.decode(), parse_int=_whole)
+        found = json.loads(line.decode(), parse_int=_whole, parse_float=_fraction)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -231,6 +232,14 @@ def _no_object(file: File, row: int) -> DataError:
 def _whole(digits: str) -> int | float:
     # Python reads no more than 4,300 digits as an integer; no float is that large either.
     return int(digits) if len(digits) <= 4000 else float(digits)
+
+
+def _fraction(digits: str) -> Decimal | float:
+    """All of its digits: two persons may differ in the last one."""
+    try:
+        return Decimal(digits)
+    except ArithmeticError:  # an exponent of twenty digits
+        return float(digits)
 
 
 def parsed(lines: Iterable[bytes], roles: Roles) -> pa.RecordBatch:
@@ -277,7 +286,7 @@ def _text(value: object, untold: bytes | None = None) -> bytes | None:
     """The canonical text of a cell, as the tables module writes it; of a list or an object, which have none, `untold`,
     or else its JSON."""
     if isinstance(value, (dict, list)):
-        return untold or json.dumps(value, sort_keys=True).encode()
+        return untold or json.dumps(value, sort_keys=True, default=float).encode()
     return text_of(value)
 
 

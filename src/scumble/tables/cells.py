@@ -324,10 +324,7 @@ def _numpy_texts(column: np.ndarray) -> Texts:
         cells = (known.setdefault(text_of(cell), len(known)) for cell in column.astype(object))
         places = np.fromiter(cells, np.int64, len(column))
         return list(known), places
-    if kind == "f":
-        with np.errstate(all="ignore"):
-            column = column.astype(np.float64, copy=False)
-    elif kind not in "biuUSM":
+    if kind not in "biufUSM":
         raise UnsupportedValue(kind)
     distinct, places = np.unique(column, return_inverse=True)
     return _time_texts(distinct) if kind == "M" else [text_of(value) for value in distinct.tolist()], places
