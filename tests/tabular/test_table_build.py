@@ -209,3 +209,15 @@ def test_parts_by_the_command_line() -> None:
 def test_options_of_kernels_are_refused(more: str) -> None:
     assert run(f"build people.csv --schema people.toml --epsilon 1 --out p.scumble {more}") in (2, 3)
     assert not Path("p.scumble").exists()
+
+
+def test_blanks_around_words_of_a_file_do_not_count(tmp_path: Path) -> None:
+    """As spreadsheets and fixed-width exports write them; exactly the same counters as without."""
+    words = ["Ulm", "Bonn", "", "Kiel"] * 3
+    for name, blank in (("plain.csv", ""), ("blank.csv", "  ")):
+        (tmp_path / name).write_text("town,age\n" + "".join(f"{word}{blank},41\n" for word in words))
+    schema = scumble.Schema(town=scumble.Category(["Ulm", "Bonn"]), age=scumble.Number(0, 99, whole=True))
+    counts = [
+        Build(tmp_path / name, schema=schema).count().sketches[0].secret.counts for name in ("plain.csv", "blank.csv")
+    ]
+    assert (counts[0] == counts[1]).all()

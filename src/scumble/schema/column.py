@@ -183,8 +183,12 @@ class Column(ABC):
         unread = gone[:0]
         if self.missing and len(gone):
             codes[gone] = self.size - 1
-            unread = gone[cells.there(column, gone)]
+            unread = gone[cells.there(column, gone, self.says_nothing)]
         return Found(codes, gone, unread, outside, self.unforeseen)
+
+    def says_nothing(self, text: bytes) -> bool:
+        """Whether a cell that could not be read, of this canonical text, is a missing one."""
+        return cells.says_nothing(text)
 
     def refused(self, decimal: str = ".") -> str:
         """What it says of a cell that it cannot read, where that stands before the decimals of numbers."""

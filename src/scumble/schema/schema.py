@@ -243,7 +243,7 @@ class Schema(Mapping[str, Column]):
             raise ParameterError(f"{os.path.basename(os.fsdecode(path))}: {problem}") from None
 
 
-UNSAID: Mapping[object, Mapping[str, Any]] = {"number": {"zeros": False}}
+UNSAID: Mapping[object, Mapping[str, Any]] = {"number": {"zeros": False}, "category": {"strip": False}}
 """What a description by `to_dict` means where it does not say it: as what it was made by knew no other way."""
 
 
