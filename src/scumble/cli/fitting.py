@@ -110,7 +110,7 @@ class AtTerminal(Curator):
 
     def __init__(self, args: argparse.Namespace, left_out: int = 0) -> None:
         """So many rows were left out before, for their cells."""
-        self.target, self.as_it_is, self._args = args.target, args.invalid == "drop", args
+        self.target, self._args = args.target, args
         self._left_out = left_out
         self.decimal = args.decimal
 

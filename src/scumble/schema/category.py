@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
 from collections.abc import Sequence
@@ -12,9 +13,21 @@ import numpy as np
 
 from scumble.errors import ParameterError, nearest, parameter
 from scumble.machine.later import pa, pc
-from scumble.schema.column import BLANK, MISSING, MOST_LEVELS, OTHER, UNFORESEEN, UNREADABLE, Column, by_text, flag
+from scumble.schema.column import (
+    BLANK,
+    MISSING,
+    MOST_LEVELS,
+    OTHER,
+    UNFORESEEN,
+    UNREADABLE,
+    Column,
+    Found,
+    by_text,
+    flag,
+)
 from scumble.schema.line import Span, Spans
 from scumble.tables import cells
+from scumble.tables.containers import one_column
 from scumble.tables.hashing import UNTOLD, text_of
 
 MOST_TEXT = 10_000
@@ -152,13 +165,31 @@ class Category(Column):
     def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, None]:
         unforeseen = len(self.values) if self.other else UNFORESEEN
         if cells.is_arrow(column) and cells.is_text(column.type) and not self.ignore_case:
-            try:  # free text may have as many words as records
+            with contextlib.suppress(pa.ArrowInvalid):  # it strips no text that is not UTF-8
+                # Free text may have as many words as records.
                 pieces = [self._text_codes(piece, unforeseen) for piece in cells.chunks(column)]
                 return np.concatenate([np.empty(0, np.int32), *pieces]), None
-            except pa.ArrowInvalid:  # Arrow strips no text that is not UTF-8
-                pass
         read = self._read
         return by_text(column, label, lambda text: read.get(self._compared(text), unforeseen), "categories"), None
+
+    def find(self, values: object, label: str = "The column") -> Found:
+        found = super().find(values, label)
+        strange = found.codes == (UNFORESEEN if self.unforeseen is None else self.unforeseen)
+        if not strange.any():
+            return found
+        return found._replace(near=int(np.count_nonzero(self._near(one_column(values, "values"), label)[strange])))
+
+    def _near(self, column: cells.Column, label: str) -> np.ndarray:
+        """Which cells have one of the words but for blanks or case."""
+        words = {_loosely(text) for text in self.known}
+        if cells.is_arrow(column) and cells.is_text(column.type):
+            with contextlib.suppress(pa.ArrowInvalid):
+                wanted = pa.array([word.decode() for word in words], pa.large_string())
+                text = (pc.cast(piece, pa.large_string()) for piece in cells.chunks(column))
+                found = (pc.is_in(pc.utf8_lower(pc.utf8_trim(one, cells.BLANKS)), wanted) for one in text)
+                masks = [cells.buffer_of(pc.cast(one, pa.uint8()), np.uint8) for one in found]
+                return np.concatenate([np.empty(0, np.uint8), *masks]) == 1
+        return by_text(column, label, lambda text: int(_loosely(text) in words), "categories") == 1
 
     def _text_codes(self, piece: pa.Array, unforeseen: int) -> np.ndarray:
         """Text is its own canonical text: Arrow looks it up without making words of it."""
@@ -239,6 +270,12 @@ def _vocabulary(given: object) -> tuple[str | int | float | bool, ...]:
         hint = "name the most frequent, as far as they are public: all others are counted together."
         raise parameter("values", f"a list of at most {MOST_LEVELS - 2} words", len(given), hint)
     return tuple(_word(one) for one in given)
+
+
+def _loosely(text: bytes) -> bytes:
+    """A text without blanks at its ends and without capitals."""
+    word = text.decode("utf-8", "surrogateescape").strip(cells.BLANKS).lower()
+    return word.encode("utf-8", "surrogateescape")
 
 
 def _missing_words(given: object) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from scumble.errors import DataError
 from scumble.machine.later import pa, pajson, pc
-from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
+from scumble.sources.formats import Format, Read, Stream, empty, standard_input
 from scumble.sources.paths import File
 from scumble.sources.source import cut
 from scumble.tables.cells import number_or_none
@@ -53,8 +53,6 @@ class JsonLines(Format):
     declares_columns = False
 
     def columns(self, file: File) -> tuple[str, ...]:
-        if is_empty(file):
-            raise empty(file)
         return ()
 
     def keys(self, file: File) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ Two steps:
 1. *Canonical text.* What a CSV file, a Parquet file and a JSON file say of the same cell should agree: 5, 5.0,
    ``np.int8(5)``, ``Decimal("5.00")`` and "5" are all "5"; ``True`` is "true"; other floats are written as the
    shortest text that reads back as the same float64 ("0.1"), and so are decimals that equal that text; every other
-   number has a text of its own, so no two numbers of a type share one; text is itself, as UTF-8; bytes are themselves. A
-   date is "2020-02-29", and so is a time stamp at its midnight; other time stamps are
+   number has a text of its own, so no two numbers of a type share one; text is itself, as UTF-8; bytes are
+   themselves. A date is "2020-02-29", and so is a time stamp at its midnight; other time stamps are
    "2020-02-29T12:30:00.5", in UTC with a "Z" if they have a time zone, whatever their unit was. The text is a
    function of the cell alone: no cell is compared with another, no column is converted as a whole.
 2. *Hash.* BLAKE2b of the text (8 bytes, personalised "scumble"), its top 53 bits.
