@@ -30,7 +30,20 @@ BUILD = [
     "--out",
     "o.scumble",
 ]
-TOWNS = ["build", "latin.csv", "--columns", "ort", "--categories", "ort", "--epsilon", "1", "--out", "o.scumble"]
+TOWNS = [
+    "build",
+    "latin.csv",
+    "--invalid",
+    "error",
+    "--columns",
+    "ort",
+    "--categories",
+    "ort",
+    "--epsilon",
+    "1",
+    "--out",
+    "o.scumble",
+]
 GOOD = "age,income\n41,50000\n42,52000\n"
 
 

@@ -67,11 +67,12 @@ def strange(release: ShownTable) -> list[str]:
             continue
         counts = table.reshape(-1, table.shape[-1]).sum(axis=0)  # the classes of a target come first
         noise = math.sqrt(variance * table.size / len(counts))
-        column = release.schema[view[-1]]
+        name = next((one for one in view if one != release.target), view[0])
+        column = release.schema[name]
         for level, place in ((OTHER, column.unforeseen), (MISSING, column.size - 1 if column.missing else None)):
             if place is not None and counts[place] - 2 * noise > SHARE_UNREAD * total > 0:
                 share = min(100.0, 100 * counts[place] / total)
-                found.append(f"'{level}' holds about {share:.0f} % of {view[-1]!r}")
+                found.append(f"'{level}' holds about {share:.0f} % of {name!r}")
     return found
 
 
