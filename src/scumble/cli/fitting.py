@@ -69,8 +69,8 @@ def classes_of(target: Column | None, labels: Any, given: list[str] | None = Non
     if not isinstance(target, Category):
         return None, labels
     alike = len({type(word) for word in target.values}) == 1
-    classes = list(target.values) if alike else [text.decode() for text in target.known]
-    return classes, _in_words(classes, target.encode(labels).codes)
+    listed: list[Any] = list(target.values) if alike else [text.decode() for text in target.known]
+    return listed, _in_words(listed, target.encode(labels).codes)
 
 
 def _in_words(classes: list[Any], codes: Any) -> Any:

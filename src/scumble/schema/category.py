@@ -188,8 +188,8 @@ class Category(Column):
                 text = (pc.cast(piece, pa.large_string()) for piece in cells.chunks(column))
                 found = (pc.is_in(pc.utf8_lower(pc.utf8_trim(one, cells.BLANKS)), wanted) for one in text)
                 masks = [cells.buffer_of(pc.cast(one, pa.uint8()), np.uint8) for one in found]
-                return np.concatenate([np.empty(0, np.uint8), *masks]) == 1
-        return by_text(column, label, lambda text: int(_loosely(text) in words), "categories") == 1
+                return np.asarray(np.concatenate([np.empty(0, np.uint8), *masks]) == 1)
+        return np.asarray(by_text(column, label, lambda text: int(_loosely(text) in words), "categories") == 1)
 
     def _text_codes(self, piece: pa.Array, unforeseen: int) -> np.ndarray:
         """Text is its own canonical text: Arrow looks it up without making words of it."""
