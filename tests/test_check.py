@@ -63,8 +63,8 @@ def test_it_finds_nothing_where_there_is_nothing(capsys: pytest.CaptureFixture[s
 def test_the_release_itself_tells_where_words_and_cells_went(
     target: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By its noisy counts. Shares from 45 % to 55 % are right: at ε = 50 the scale of the noise is below 1, and noise of
-    18 of 399 records has a probability below 1e-7."""
+    """By its noisy counts. Shares from 45 % to 55 % are right: at ε = 50 the scale of the noise is below 1, and
+    noise of 18 of 399 records has a probability below 1e-7."""
     more = [] if target is None else ["--target", target]
     build = ["build", "people.csv", "--schema", "people.toml", "--epsilon", "50", "--out", "p.scumble", *more]
     assert main(build) == 0
