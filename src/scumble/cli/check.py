@@ -7,7 +7,7 @@ from typing import Any
 
 EXAMPLE = """
 scumble check people.csv --schema town.toml
-scumble check people.csv --schema town.toml --person-column id --records-per-person 3
+scumble check people.csv --schema town.toml --json
 """
 SECRET = "SECRET: this tells of the records. It is for you alone: publish none of it, and keep it in no log."
 ALL = 2**31 - 1
