@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 VERBS = {
     "plan": "rows, buckets and the error to expect, before any data is touched",
     "schema": "a draft of a table's schema, from the names and types of its columns alone",
+    "check": "what of a table its schema cannot read or match: for the curator's eyes alone",
     "build": "a table to a released file, in one pass",
     "sketch": "a table to a secret part, to be merged with others",
     "merge": "several parts or releases into one",

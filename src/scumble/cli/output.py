@@ -69,6 +69,15 @@ def tell_few(args: argparse.Namespace, release: Any) -> None:
         say(args, f"Note: {found}. Hint: next time a larger --epsilon, fewer columns, or more records.")
 
 
+def tell_strange(args: argparse.Namespace, release: Any) -> None:
+    """After it is written: what its own noisy counts say went wrong, which costs nothing."""
+    from scumble.show.tablecards import strange
+    from scumble.tabular.release import TableRelease
+
+    for line in strange(release) if not args.quiet and isinstance(release, TableRelease) else ():
+        say(args, f"Note: {line}. Hint: scumble check says why, to you alone.")
+
+
 @contextlib.contextmanager
 def remarked() -> Iterator[list[str]]:
     """What is warned of meanwhile, each once: on standard error, as every warning is, and to be put into JSON."""

@@ -37,7 +37,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("act", choices=list(ACTS), help=acts)
     parser.add_argument("stream", nargs="?", help="the stream's SECRET file; for window, the folder it publishes into")
     shared.source(parser, schema=False)
-    parser.set_defaults(invalid=None)  # append: as the stream was started
     number = shared.Whole(1, 10_000)
     periods = parser.add_argument_group("periods (public)")
     periods.add_argument("--periods", type=number, help="start, plan: the most that there will be")
@@ -117,7 +116,7 @@ def _size(args: argparse.Namespace) -> dict[str, Any]:
     from scumble.schema.declarations import KINDS
 
     names = ("columns", "rows", "buckets", "seed", "design", "bounds", *KINDS)
-    return {**{name: getattr(args, name) for name in names}, "invalid": args.invalid or "error"}
+    return {name: getattr(args, name) for name in names}
 
 
 def _start(args: argparse.Namespace) -> None:
@@ -146,6 +145,7 @@ def _start(args: argparse.Namespace) -> None:
             periods=args.periods,
             method=args.method,
             **_size(args),
+            invalid=args.invalid,
             person_column=args.person_column,
             folder=args.folder,
             file=args.stream,

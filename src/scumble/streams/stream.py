@@ -120,7 +120,7 @@ class Stream:
         **size: Any,
     ) -> None:
         budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
-        sketch = Sketch(kernel, dimensions, **size)
+        sketch = Sketch(kernel, dimensions, **{**size, "invalid": size.get("invalid") or budget.invalid})
         sketch._decide(budget)  # rows that were left open: every period has the same
         if person_column is not None and (sketch.columns is None or person_column in sketch.columns):
             raise ParameterError("`person_column` goes with `columns`, and is none of them. Hint: name the columns.")
