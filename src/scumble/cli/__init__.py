@@ -26,7 +26,7 @@ To add a verb, write its module and name it in `VERBS`. Nothing is imported befo
     people.py       the table that the README speaks of
     progress.py     how far a pass is, on a terminal
     replacing.py    what an output's name holds already, before a budget is spent
-    streams.py      standard streams that are closed, full or broken
+    streams.py      standard streams: nothing but plain text leaves; those that are closed, full or broken
     trips.py        the story that `demo --stream` tells
 
 Exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad or missing data, 5 a file damaged, not
@@ -102,7 +102,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from scumble.machine.interrupts import Unbroken
     from scumble.machine.places import unfinished
 
-    others, before = unfinished(), _stops_as_ctrl_c()
+    others, screen = unfinished(), (sys.stdout, sys.stderr)
+    before = _stops_as_ctrl_c()
     try:
         streams.mend()
         return _main(list(sys.argv[1:] if argv is None else argv))
@@ -122,6 +123,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 draft.close()
         for number, handler in before.items():  # after the block, which puts back what it found
             signal.signal(number, handler)
+        sys.stdout, sys.stderr = screen
 
 
 def _main(words: list[str]) -> int:
@@ -184,7 +186,8 @@ def _run(verb: str, words: list[str]) -> int:
         if is_broken(problem):
             raise
         if debug:
-            tell(_where(problem))
+            for line in _where(problem).splitlines():
+                tell(line)
         return _explain(problem, parser)
 
 
