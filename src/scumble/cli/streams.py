@@ -1,4 +1,4 @@
-"""Standard streams: whatever is printed is plain text, and one that is closed, full or broken has the right exit code."""
+"""Standard streams: nothing but plain text leaves by them; if closed, full or broken, they have the right exit code."""
 
 from __future__ import annotations
 
