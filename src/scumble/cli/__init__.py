@@ -35,10 +35,12 @@ scumble's or not to be written, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, 141 a broke
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import threading
 from collections.abc import Sequence
+from decimal import Decimal
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -188,7 +190,7 @@ def _run(verb: str, words: list[str]) -> int:
         if debug:
             for line in _where(problem).splitlines():
                 tell(line)
-        return _explain(problem, parser)
+        return _explain(problem, parser, words)
 
 
 def _stops_as_ctrl_c() -> dict[int, Any]:
@@ -229,7 +231,7 @@ NEEDED = ("numba", "pyarrow", "scipy", "threadpoolctl")
 """What pip installs with scumble, and who only reads may leave out."""
 
 
-def _explain(problem: Exception, parser: ArgumentParser | None) -> int:
+def _explain(problem: Exception, parser: ArgumentParser | None, words: list[str]) -> int:
     from scumble import errors
     from scumble.machine.later import lacking
 
@@ -255,11 +257,22 @@ def _explain(problem: Exception, parser: ArgumentParser | None) -> int:
     if isinstance(problem, MemoryError):
         return _say("There is not enough memory. Hint: choose fewer rows or buckets.", BAD_DATA)
     if isinstance(problem, (OverflowError, ZeroDivisionError)):
-        return _say("A number is too large or too small to calculate with. Hint: look at the options' numbers.", USAGE)
+        return _say(f"A number is too large or too small to calculate with. Hint: look at {_farthest(words)}.", USAGE)
     # Another library's words may quote cells of the table: the type must do.
     return _say(
         f"Unexpected {type(problem).__name__}: this is a bug. Hint: --debug shows where; please report it.", BUG
     )
+
+
+def _farthest(words: list[str]) -> str:
+    """The option whose number is farthest from 1: probably the one that cannot be calculated with."""
+
+    def size(given: tuple[str, str]) -> int:
+        numbers = re.findall(r"\d+\.?\d*(?:[eE][-+]?\d+)?", given[1])
+        return max((abs(Decimal(number).adjusted()) for number in numbers), default=-1)
+
+    every = [*zip(words, words[1:], strict=False), *(word.partition("=")[::2] for word in words)]
+    return max((one for one in every if one[0].startswith("--")), key=size, default=("the options", ""))[0]
 
 
 def _say(message: str, code: int) -> int:
