@@ -42,6 +42,7 @@ import threading
 from collections.abc import Sequence
 from decimal import Decimal
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from scumble._version import __version__
@@ -271,7 +272,7 @@ def _farthest(words: list[str]) -> str:
         numbers = re.findall(r"\d+\.?\d*(?:[eE][-+]?\d+)?", given[1])
         return max((abs(Decimal(number).adjusted()) for number in numbers), default=-1)
 
-    every = [*zip(words, words[1:], strict=False), *(word.partition("=")[::2] for word in words)]
+    every = [*pairwise(words), *(word.partition("=")[::2] for word in words)]
     return max((one for one in every if one[0].startswith("--")), key=size, default=("the options", ""))[0]
 
 

@@ -525,7 +525,7 @@ class Stream:
         return f"<Stream (secret): {self._closed} of {self.horizon} periods, {self._method.name}, {self.privacy}>"
 
 
-def _counts_at(path: str) -> np.ndarray | None:
+def _counts_at(path: str) -> Any:
     """What the release of the last period holds; one that cannot be read can be written again."""
     try:
         return files.read(path, expect="release").arrays.get("counts")
