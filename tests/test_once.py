@@ -188,11 +188,12 @@ def forked_ways(tmp_path: Path) -> dict[str, Callable[[], object]]:
     table = scumble.TableSketch(scumble.Schema(x=scumble.Number(0, 1))).update({"x": [0.5]})
     part = tmp_path / "part.secret"
     sketch().update([[1.0]]).save(part)
+    charged = sketch().update([[1.0]])
     made, loaded, stream = sketch().update([[1.0]]), scumble.load_secret(part), scumble.Stream
     size: dict[str, Any] = {"rows": 8, "buckets": 64, "seed": 1, "design": "iid", "periods": 2, "epsilon": 1.0}
     return {
         "release": lambda: made.release(1.0),
-        "ledger": lambda: made.release(1.0, ledger=book, dataset="people"),
+        "charged": lambda: charged.release(1.0, ledger=book, dataset="people"),
         "share": lambda: made.release_share(1.0, custodians=2),
         "merged": lambda: scumble.merge([sketch().update([[2.0]]), made]).release(1.0),
         "updated": lambda: made.update([[2.0]]).release(1.0),
@@ -220,7 +221,7 @@ def test_records_are_released_by_the_process_that_counted_them(tmp_path: Path) -
         (tmp_path / "open").write_text(" ".join(open_ways))
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert (tmp_path / "open").read_text() == ""
+    assert (tmp_path / "open").read_text() == "charged", "by a ledger, which adds up what both processes spend"
     assert all(way() is not None for name, way in ways.items() if name in ("merged", "table", "loaded"))
     mine = scumble.load_secret(tmp_path / "mine.secret")
     assert scumble.merge([empty.update([[2.0]]), mine]).count == 2, "a worker's records are its own"

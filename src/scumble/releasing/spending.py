@@ -8,7 +8,7 @@ afterwards, a crash included, can lose budget but never privacy.
 long before: noise first, and shares.
 
 **Records stay with the process that counted them.** A fork copies them, and each process knows only of its own
-releases: `leave_behind` closes the child's copies.
+releases: `leave_behind` closes the child's copies, unless a ledger, which sees both, is charged.
 
 **N is public under replace, if no record can change it.** Whatever may drop a record because of what it says makes the
 number of those that are left depend on content. `require_public_count` is the one place that knows.
@@ -49,7 +49,7 @@ _LEFT_BEHIND: set[str] = set()
 
 
 def leave_behind(lineage: set[str]) -> None:
-    """In a forked child: these records are released where they were counted, or nowhere."""
+    """In a forked child: without a ledger, these records are released where they were counted, or nowhere."""
     _LEFT_BEHIND.update(lineage)
 
 
@@ -57,7 +57,7 @@ def _require_here(lineage: set[str], verb: str) -> None:
     if lineage & _LEFT_BEHIND:
         raise BudgetError(
             f"Cannot {verb}: records of this sketch were counted before this process was forked, and the other one may "
-            "release them. Hint: release it there."
+            "release them. Hint: release it there, or with a ledger."
         )
 
 
@@ -176,7 +176,8 @@ def spend(secrets: Sequence[Spender], claim: PrivacyClaim, where: Account | Prep
     with _SPENDING:
         for secret in secrets:
             secret.require_open(verb)
-        _require_here(lineage, verb)
+        if account is None:  # a ledger adds up what all processes spend
+            _require_here(lineage, verb)
         if not all(_add_up(before, account) for one in lineage for before in _SPENT.get(one, ())):
             raise BudgetError(
                 "Cannot release: records of this sketch were released before, alone or as part of a merged one. "
