@@ -6,6 +6,8 @@ import gzip
 import os
 import re
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -455,3 +457,61 @@ def test_a_bug_shows_no_cells(capsys: pytest.CaptureFixture[str], monkeypatch: p
     places = [err.index(f"{kind} (most recent call last)") for kind in ("KeyError", "ValueError", "RuntimeError")]
     assert places == sorted(places) and "this is a bug" in err[places[-1] :]
     assert "4711" not in err
+
+
+# ---- numbers and names that nobody means ----
+
+FIT = "fit people.csv --task regress --columns age --target income --bounds age=0:9 --target-bounds 0:9 --out m.scumble"
+PLAN = "plan --columns x --bandwidth 0.5 --n 1000"
+
+
+@pytest.mark.parametrize("number", ["1e9999999", "1e-9999999", "1e400", "5e-324", "1e-400", "nan", "inf", "1/0"])
+@pytest.mark.parametrize("line", ["ledger book --open a", f"{FIT} --delta 1e-6", PLAN])
+def test_a_budget_that_is_no_number_to_calculate_with_is_refused_by_name(
+    line: str, number: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text(GOOD)
+    assert main([*line.split(), "--epsilon", number]) == 2
+    assert "--epsilon" in capsys.readouterr().err
+
+
+def test_where_a_calculation_overflows_the_number_that_is_farthest_off_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def overflows(_: object) -> None:
+        raise OverflowError
+
+    monkeypatch.setattr("scumble.cli.plan.run", overflows)
+    assert (
+        main(["plan", "--columns", "x", "--bandwidth", "0.5", "--n", "1000", "--epsilon=1e-200", "--delta", "1e-6"])
+        == 2
+    )
+    assert "look at --epsilon" in capsys.readouterr().err
+
+
+def test_an_output_without_a_name_is_refused_at_no_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text(GOOD)
+    scumble.Ledger.create("book").open_dataset("people", epsilon=2)
+    charged, before = ["--ledger", "book", "--dataset", "people"], sorted(os.listdir())
+    assert main(build("people.csv", *charged, "--out", "")) == 2
+    assert main(build("people.csv", *charged, "--checkpoint", "a\0b")) == 2
+    assert "--out names no file" in capsys.readouterr().err
+    assert scumble.Ledger("book").account("people").charges == ()
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
+def test_help_that_cannot_be_written_is_an_error() -> None:
+    for words in (["info", "--help"], ["--help"], ["build", "--help"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([sys.executable, "-m", "scumble", *words], stdout=full, stderr=subprocess.PIPE)
+        assert done.returncode == 5 and b"Cannot write standard output" in done.stderr
+
+
+def test_a_plan_of_one_bucket_is_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*PLAN.split(), "--bounds", "x=0:9", "--buckets", "1", "--epsilon", "1"]) == 0
+    assert "nan" not in capsys.readouterr().out

@@ -25,6 +25,7 @@ from scumble.errors import (
     MissingFileError,
     ParameterError,
     PrivacyError,
+    readable,
 )
 from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import Place, write_error, write_whole
@@ -219,7 +220,7 @@ class TableWriter:
         if self.kind == "json":
             for cells in self._rows(batch):
                 row = dict(zip(batch.schema.names, cells, strict=True))
-                text = json.dumps(plain(row), ensure_ascii=False, default=str)
+                text = readable(json.dumps(plain(row), ensure_ascii=False, default=str))
                 before = "" if self._lines else ("[\n" if not self._objects else ",\n")
                 self._sink.write((before + text + ("\n" if self._lines else "")).encode())
                 self._objects += 1

@@ -94,10 +94,9 @@ def _plan(args: argparse.Namespace) -> None:
     print(f"{'':<22}times the noise of a single release")
     print(f"{'method':<10}{'noise':<12}{'running total':>13}{'window of 7':>13}{'one period':>12}")
     for one in found:
-        week = "" if one.week is None else f"{one.week / one.single:.2f}"
-        total, period = one.total / one.single, one.period / one.single
-        family = one.calibration.claim.law.family
-        print(f"{one.method.name:<10}{family:<12}{total:>13.2f}{week:>13}{period:>12.2f}")
+        total, week, period = one.times
+        of_week, family = "" if week is None else f"{week:.2f}", one.calibration.claim.law.family
+        print(f"{one.method.name:<10}{family:<12}{total:>13.2f}{of_week:>13}{period:>12.2f}")
 
 
 def _planned(args: argparse.Namespace, asked: dict[str, Any]) -> Any:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from scumble import checks
 from scumble.errors import parameter
 from scumble.machine.steps import steps
 from scumble.relational.aggregates import Aggregate
@@ -18,7 +19,6 @@ from scumble.relational.syntax import parse, too_deep
 from scumble.relational.where import both
 from scumble.schema import condition
 from scumble.schema.grammar import Tree
-from scumble.tabular.estimate import deviations
 from scumble.tabular.frames import MOST_GROUPS, require_few
 from scumble.tabular.questions import question
 from scumble.tabular.toomuch import too_much
@@ -79,7 +79,7 @@ def sql(
     >>> list(found.columns), bool(found.smoker[0])
     (['smoker', 'n', 'n_low', 'n_high'], True)
     """
-    deviations(confidence)  # refuses what is no confidence
+    confidence = checks.confidence(confidence)
     if releases is not None and not isinstance(releases, Mapping):
         raise parameter("releases", "a mapping of names to releases", releases, "write people=release, by its name.")
     every = {**(releases or {}), **named}
@@ -111,7 +111,7 @@ class _Group:
 
     def interval(self, formula: Formula) -> Interval:
         """The formula's value with an interval."""
-        confidence = 1 - (1 - self._confidence) / max(len(aggregates_in(formula)), 1)
+        confidence = min(1 - (1 - self._confidence) / max(len(aggregates_in(formula)), 1), 1 - checks.FINEST)
         return worked_out(formula, lambda aggregate: self._answer(aggregate, confidence))
 
     def value(self, formula: Formula) -> Any:
