@@ -412,7 +412,7 @@ def test_what_is_replaced_is_told_before_it_is_charged(capsys: pytest.CaptureFix
     assert [*kept, Path("twice.scumble").read_bytes()] == made, "each was paid for"
     assert main([*build, "--checkpoint-seconds", "x"]) == 2
     Path("twice.csv").write_text("age\n41\nforty\n")
-    assert main([*build[:1], "twice.csv", *build[2:]]) == 4, "a cell cannot be read"
+    assert main([*build[:1], "twice.csv", *build[2:], "--invalid", "error"]) == 4, "a cell cannot be read"
     assert not Path("twice.4.scumble").exists(), "what fails takes no name"
     capsys.readouterr()
     first, second, third, quiet = lines

@@ -6,6 +6,8 @@ import gzip
 import os
 import re
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -30,13 +32,27 @@ BUILD = [
     "--out",
     "o.scumble",
 ]
-TOWNS = ["build", "latin.csv", "--columns", "ort", "--categories", "ort", "--epsilon", "1", "--out", "o.scumble"]
+TOWNS = [
+    "build",
+    "latin.csv",
+    "--invalid",
+    "error",
+    "--columns",
+    "ort",
+    "--categories",
+    "ort",
+    "--epsilon",
+    "1",
+    "--out",
+    "o.scumble",
+]
 GOOD = "age,income\n41,50000\n42,52000\n"
 
 
 def build(source: str, *more: str) -> list[str]:
     """A build with these options, each said once."""
-    pairs = zip(BUILD[::2], BUILD[1::2], strict=True)
+    asked = [*BUILD, "--invalid", "error"]  # refusals are asked for
+    pairs = zip(asked[::2], asked[1::2], strict=True)
     return ["build", source, *(word for pair in pairs if pair[0] not in more for word in pair), *more]
 
 
@@ -382,7 +398,7 @@ def test_bad_cells_in_the_millionth_row(kind: str, capsys: pytest.CaptureFixture
     out, err = capsys.readouterr()
     assert re.search(where, err) and "forty" not in err and not out
     assert not (folder / "o.scumble").exists()
-    assert main([*words, "--invalid", "drop"]) == 0
+    assert main([word.replace("error", "drop") for word in words]) == 0
     out, err = capsys.readouterr()
     assert err.startswith("1 row was left out")
     assert "dropped" not in out
@@ -441,3 +457,61 @@ def test_a_bug_shows_no_cells(capsys: pytest.CaptureFixture[str], monkeypatch: p
     places = [err.index(f"{kind} (most recent call last)") for kind in ("KeyError", "ValueError", "RuntimeError")]
     assert places == sorted(places) and "this is a bug" in err[places[-1] :]
     assert "4711" not in err
+
+
+# ---- numbers and names that nobody means ----
+
+FIT = "fit people.csv --task regress --columns age --target income --bounds age=0:9 --target-bounds 0:9 --out m.scumble"
+PLAN = "plan --columns x --bandwidth 0.5 --n 1000"
+
+
+@pytest.mark.parametrize("number", ["1e9999999", "1e-9999999", "1e400", "5e-324", "1e-400", "nan", "inf", "1/0"])
+@pytest.mark.parametrize("line", ["ledger book --open a", f"{FIT} --delta 1e-6", PLAN])
+def test_a_budget_that_is_no_number_to_calculate_with_is_refused_by_name(
+    line: str, number: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text(GOOD)
+    assert main([*line.split(), "--epsilon", number]) == 2
+    assert "--epsilon" in capsys.readouterr().err
+
+
+def test_where_a_calculation_overflows_the_number_that_is_farthest_off_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def overflows(_: object) -> None:
+        raise OverflowError
+
+    monkeypatch.setattr("scumble.cli.plan.run", overflows)
+    assert (
+        main(["plan", "--columns", "x", "--bandwidth", "0.5", "--n", "1000", "--epsilon=1e-200", "--delta", "1e-6"])
+        == 2
+    )
+    assert "look at --epsilon" in capsys.readouterr().err
+
+
+def test_an_output_without_a_name_is_refused_at_no_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text(GOOD)
+    scumble.Ledger.create("book").open_dataset("people", epsilon=2)
+    charged, before = ["--ledger", "book", "--dataset", "people"], sorted(os.listdir())
+    assert main(build("people.csv", *charged, "--out", "")) == 2
+    assert main(build("people.csv", *charged, "--checkpoint", "a\0b")) == 2
+    assert "--out names no file" in capsys.readouterr().err
+    assert scumble.Ledger("book").account("people").charges == ()
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
+def test_help_that_cannot_be_written_is_an_error() -> None:
+    for words in (["info", "--help"], ["--help"], ["build", "--help"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([sys.executable, "-m", "scumble", *words], stdout=full, stderr=subprocess.PIPE)
+        assert done.returncode == 5 and b"Cannot write standard output" in done.stderr
+
+
+def test_a_plan_of_one_bucket_is_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*PLAN.split(), "--bounds", "x=0:9", "--buckets", "1", "--epsilon", "1"]) == 0
+    assert "nan" not in capsys.readouterr().out

@@ -44,7 +44,10 @@ def test_names_among_numbers_are_told_where_rows_are_left_out(folder: Path, caps
 
 
 def test_names_among_numbers_are_told_where_they_stop_a_build(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["build", "joined.csv", *DENSITY, "--epsilon", "1", "--out", "r.scumble"]) == BAD_DATA
+    assert (
+        main(["build", "joined.csv", *DENSITY, "--epsilon", "1", "--invalid", "error", "--out", "r.scumble"])
+        == BAD_DATA
+    )
     told = capsys.readouterr().err
     assert "joined.csv, line 202: " in told and "Hint: some lines are the column names once more" in told
 
@@ -93,5 +96,5 @@ def test_where_many_rows_are_left_out_for_a_column_its_line_says_how_cells_are_w
     assert main([*words, "--out", "many.scumble"]) == 0
     told = capsys.readouterr().err.partition("Wrote")[0]  # where sizes and costs come
     assert re.search(hint, told) and "45" not in told and "M" not in told
-    assert main([*words[:-2], "--out", "none.scumble"]) == BAD_DATA
+    assert main([*words[:-1], "error", "--out", "none.scumble"]) == BAD_DATA
     assert re.search(hint.split(", ", 1)[1], capsys.readouterr().err)

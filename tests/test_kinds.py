@@ -410,7 +410,7 @@ def test_a_schema_and_a_checkpoint_of_another_kind_are_refused(tmp_path: Path) -
 def test_cells_that_are_no_dates_are_told_by_place_and_never_by_value(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(text(3) + "41,unspeakable\n")
     with pytest.raises(DataError, match=r"line 5: 1 cell is missing.*'seen'") as caught:
-        Build(tmp_path / "people.csv", KERNEL, bounds=BOUNDS, **DECLARED).count()
+        Build(tmp_path / "people.csv", KERNEL, bounds=BOUNDS, invalid="error", **DECLARED).count()
     assert "unspeakable" not in str(caught.value)
     job = Build(tmp_path / "people.csv", KERNEL, bounds=BOUNDS, invalid="drop", **DECLARED)
     job.count()

@@ -45,7 +45,7 @@ def test_bounds_are_of_the_columns_that_are_counted() -> None:
 def test_a_cell_that_is_neither_is_of_no_class() -> None:
     table = pa.table({"x": [0.0, 1.0, 2.0], "smoker": ["yes", "perhaps", None]})
     with pytest.raises(scumble.DataError, match=r"2 cells are none of the classes: 2 in column 'smoker'"):
-        Build(table, KERNEL, **HOW).count()
+        Build(table, KERNEL, **HOW, invalid="error").count()
     job = Build(table, KERNEL, **HOW, invalid="drop")
     assert [sketch.count for sketch in job.count().sketches] == [0, 1] and job.tally.unknown == 2
 

@@ -188,7 +188,14 @@ def test_a_secret_under_the_name_of_a_release_and_a_folder_that_is_none_are_told
     ],
 )
 def test_a_mistake_of_a_build_is_told_with_what_to_do(options: dict[str, Any], words: str) -> None:
-    given = {"source": PEOPLE, "kernel": scumble.EuclideanKernel(5.0), "columns": ["age"], "epsilon": 1, **options}
+    given = {
+        "source": PEOPLE,
+        "kernel": scumble.EuclideanKernel(5.0),
+        "columns": ["age"],
+        "epsilon": 1,
+        "invalid": "error",
+    }
+    given |= options
     with pytest.raises(scumble.ScumbleError, match=words):
         if isinstance(given["source"], dict):
             scumble.Sketch(given["kernel"], columns=["age"]).update(given["source"])
@@ -321,12 +328,13 @@ NUMBERS = [*BUILD, "--columns", "a,b", "--bandwidth", "1"]
         ),
         ([*BUILD, "--schema", "whole.toml"], "got 0.5. Hint: round it; or, without whole = true (whole=True), numbers"),
         (
-            [*BUILD, "--schema", "words.toml"],
-            "Hint: in 'town' cells hold none of its words (capitals and blanks at the ends count): correct them, "
+            [*BUILD, "--schema", "words.toml", "--invalid", "error"],
+            "Hint: in 'town' cells hold none of its words: correct them, "
             "declare 'town' with other = true (other=True) in the schema file, or leave such rows out",
         ),
         (
-            ["fit", *BUILD[1:], "--task", "classify", "--schema", "words.toml", "--target", "b", "--classes", "2,4"],
+            ["fit", *BUILD[1:], "--task", "classify", "--schema", "words.toml", "--target", "b", "--classes", "2,4"]
+            + ["--invalid", "error"],
             "with --invalid drop; or declare 'town' with other = true (other=True) in the schema.",
         ),
         (["query", "there.scumble", "other.csv"], "needs its own, write there those that are asked for or, where you"),

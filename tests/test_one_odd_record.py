@@ -233,7 +233,7 @@ def test_a_key_that_no_record_has_is_a_missing_cell(tmp_path: Path) -> None:
     """To say that there is no such column would be to say what the records have."""
     path = json_file(tmp_path / "a.jsonl", ['{"HIV+": 1}'] * 5)
     with pytest.raises(scumble.DataError, match="5 cells are missing") as caught:
-        Build(path, KERNEL, ["age"], rows=4, buckets=8).count()
+        Build(path, KERNEL, ["age"], rows=4, buckets=8, invalid="error").count()
     assert "HIV" not in str(caught.value)
 
 
@@ -246,7 +246,7 @@ def test_a_whole_number_that_no_float_holds_is_a_bad_cell(tmp_path: Path) -> Non
 def test_lines_that_are_no_objects_are_refused_or_dropped(tmp_path: Path) -> None:
     path = json_file(tmp_path / "a.jsonl", ['{"x": 1}', "HIV+", '{"x": 2}', "[1]"])
     with pytest.raises(scumble.DataError, match="line 2, is not a JSON object") as caught:
-        Build(path, KERNEL, ["x"], rows=4, buckets=8).count()
+        Build(path, KERNEL, ["x"], rows=4, buckets=8, invalid="error").count()
     assert "HIV" not in str(caught.value)
     job = Build(path, KERNEL, ["x"], rows=4, buckets=8, invalid="drop")
     assert job.count().sketches[0].count == 2 and job.tally.dropped == 2

@@ -55,7 +55,7 @@ def test_a_row_that_goes_on_is_said_to() -> None:
     with pytest.raises(
         scumble.DataError, match=r"people.csv, line 12, has 1 cell where the header has 3. Hint: "
     ) as found:
-        scumble.build("people.csv", scumble.EuclideanKernel(5.0), columns=["age"], epsilon=1.0)
+        scumble.build("people.csv", scumble.EuclideanKernel(5.0), columns=["age"], epsilon=1.0, invalid="error")
     assert f"is a quote left open there? The row goes on to line {ROWS + 1:,}. Else correct the line" in str(
         found.value
     )
@@ -71,7 +71,7 @@ def test_an_unreadable_cell_that_goes_on_says_to_which_line(capsys: pytest.Captu
         .replace("Anne 60,60,", 'Anne 60,60",')
     )
     Path("people.csv").write_text(text)
-    assert main(["build", "people.csv", "--out", "people.scumble", *COUNTED]) == BAD_DATA
+    assert main(["build", "people.csv", "--out", "people.scumble", *COUNTED, "--invalid", "error"]) == BAD_DATA
     assert "people.csv, lines 12 to 62: 1 cell" in capsys.readouterr().err
 
 

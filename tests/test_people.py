@@ -7,6 +7,7 @@ import datetime
 import pickle
 from collections import Counter
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +76,9 @@ def test_memory_is_bounded_and_nobody_is_forgotten(rng: np.random.Generator) -> 
 
 def test_one_person_has_one_name_in_every_container() -> None:
     for column in (
-        [7, 7.0, "7", np.int32(7), Decimal(7)],
+        [7, 7.0, "7", np.int32(7), Decimal("7.00")],
+        [Fraction(7), np.longdouble(7), 7, np.float16(7), Decimal("70E-1")],
+        [0.5, "0.5", Decimal("0.50"), Fraction(1, 2), np.longdouble(0.5)],
         pa.array([7] * 5),
         pd.Series(["7"] * 5),
         pl.Series([7.0] * 5),
@@ -87,6 +90,41 @@ def test_one_person_has_one_name_in_every_container() -> None:
     days = [datetime.date(2024, 1, 1), np.datetime64("2024-01-01"), datetime.date(2024, 1, 2)]
     assert scumble.PersonLimit(1).keep(days).tolist() == [True, False, True]
     assert scumble.PersonLimit(1).keep([True, 1, "true"]).tolist() == [True, True, False]
+
+
+CLOSE = [Decimal(f"123456789012345678.{k}") for k in range(1, 4)]
+ONE_FLOAT = {
+    "decimal128": pa.array(CLOSE, pa.decimal128(38, 4)),
+    "decimal256": pa.array(CLOSE, pa.decimal256(60, 4)),
+    "decimals": pd.Series(CLOSE, dtype=object),
+    "polars": pl.Series(CLOSE),
+    "small": pa.array([Decimal("0.1"), Decimal("0.10000000000000000001"), Decimal("0.1000000000000000055")]),
+    "fractions": np.array([Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**30), Fraction(1 / 3)], object),
+    "extended": np.array([1, 1, 1], np.longdouble) + np.arange(3) * np.finfo(np.longdouble).eps,
+    "beyond": np.array([10**30, 10**30 + 1, Decimal(f"{10**30}.5")], object),
+    "tiny": [Decimal("1e-500"), Decimal("1e-501"), Decimal("-1e-501")],
+}
+
+
+@pytest.mark.parametrize("persons", ONE_FLOAT.values(), ids=ONE_FLOAT)
+def test_numbers_that_are_one_float64_name_several_persons(persons: object) -> None:
+    assert scumble.PersonLimit(1).keep(persons).all()
+
+
+def test_json_names_persons_by_all_digits(tmp_path: Path) -> None:
+    ids = [
+        "0.1",
+        "0.10000000000000000001",
+        "0.10",
+        "1e-1",
+        "123456789012345678.5",
+        "5",
+        "5.0",
+        "1e99999999999999999999",
+    ]
+    (tmp_path / "people.jsonl").write_text("".join(f'{{"who": {who}, "x": 0.5, "s": [0.5]}}\n' for who in ids))
+    build = Build(tmp_path / "people.jsonl", KERNEL, ["x"], person_column="who", epsilon=1.0)
+    assert build.count().over == 3
 
 
 @pytest.mark.parametrize("bad", [[None], ["a", float("nan")], [["x"]], [object()], np.zeros((2, 2))])
@@ -180,7 +218,7 @@ def test_missing_persons_are_refused_or_dropped() -> None:
     table = pa.table({"age": [1.0, 2.0, 3.0], "who": ["ann", None, "bob"]})
     options = {"person_column": "who", "rows": 4, "buckets": 8}
     with pytest.raises(scumble.DataError, match="1 cell of column 'who' missing"):
-        build(table, KERNEL, ["age"], epsilon=1.0, **options)
+        build(table, KERNEL, ["age"], epsilon=1.0, invalid="error", **options)
     job = Build(table, KERNEL, ["age"], invalid="drop", **options)
     job.count()
     assert job.tally.sketches[0].count == 2 and job.tally.dropped == 1

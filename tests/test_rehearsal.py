@@ -347,7 +347,7 @@ def test_causes_of_a_table(folder: Path) -> None:
         "1 with a word that the schema does not have in 'mode'",
     ]
     with pytest.raises(DataError, match=r"1 in column 'age'.*"):
-        scumble.sources.Build(folder / "mixed.csv", schema=schema).count()
+        scumble.sources.Build(folder / "mixed.csv", schema=schema, invalid="error").count()
 
 
 def test_what_was_left_out_is_told_before_anything_is_spent(

@@ -205,7 +205,7 @@ def test_sqlite_cells_have_types_of_their_own(tmp_path: Path) -> None:
     job = Build(uri, EuclideanKernel(1.0), ["x"], table="t", rows=8, buckets=8, invalid="drop")
     assert job.count().sketches[0].count == 4000 and job.tally.dropped == 4000
     with pytest.raises(scumble.DataError, match=r"t.db, table t, row 1 of the result: 4,000 cells are missing"):
-        counted(uri, EuclideanKernel(1.0), ["x"], table="t")
+        counted(uri, EuclideanKernel(1.0), ["x"], table="t", invalid="error")
     job = Build(uri, HammingKernel(), ["c"], table="t", rows=8, buckets=1024, invalid="drop", design="iid", seed=1)
     direct = scumble.Sketch(HammingKernel(), columns=["c"], rows=8, buckets=1024, design="iid", seed=1)
     direct.update({"c": np.array([7] * 2000 + [0.5] * 2000 + ["word"] * 2000, dtype=object)})
@@ -341,7 +341,9 @@ def test_one_sketch_a_class(table: pa.Table, tmp_path: Path) -> None:
     assert bundle.classes == (*towns, "Nowhere") and bundle.label == "class" and bundle.privacy.epsilon == 0.5
     told = r"row \d+ \(counted from 0\): [\d,]+ cells are none of the classes: [\d,]+ in column 'class'"
     with pytest.raises(scumble.DataError, match=told):
-        build_by(table, kernel, ["age"], label="class", classes=["Ulm"], rows=8, buckets=8, epsilon=1.0)
+        build_by(
+            table, kernel, ["age"], label="class", classes=["Ulm"], rows=8, buckets=8, epsilon=1.0, invalid="error"
+        )
     job = Build(table, kernel, ["age"], label="class", classes=["Ulm"], rows=8, buckets=8, invalid="drop")
     assert job.count().sketches[0].count + job.tally.dropped == ROWS
     with pytest.raises(scumble.PrivacyError, match="must list all classes"):
@@ -473,7 +475,7 @@ def test_an_excel_sheet_has_cells_of_any_type(tmp_path: Path) -> None:
     (later,) = source.pieces({"x": "number"}, start=(0, 2))
     assert repr(later.batch.columns[0].to_pylist()) == repr(numbers[2:])
     with pytest.raises(scumble.DataError, match=r"t\.xlsx, record 4 of the first sheet: 3 cells are missing"):
-        counted(tmp_path / "t.xlsx", EuclideanKernel(1.0), ["x"])
+        counted(tmp_path / "t.xlsx", EuclideanKernel(1.0), ["x"], invalid="error")
     (tmp_path / "t.xlsx").write_bytes(b"PK\x03\x04" + b"xl/worksheets" * 9)
     with pytest.raises(scumble.DataError, match="cannot be read as an Excel workbook"):
         counted(tmp_path / "t.xlsx", EuclideanKernel(1.0), ["age"])

@@ -135,6 +135,18 @@ def test_the_pythons_promised_are_the_pythons_tested() -> None:
     assert said == tested == sorted({place["python_version"] for place in PLATFORMS})
 
 
+def test_the_actions_of_workflows_are_pinned_by_commit_and_name_their_version() -> None:
+    used = [
+        line.strip()
+        for path in sorted((ROOT / ".github").rglob("*.y*ml"))
+        for line in path.read_text("utf-8").splitlines()
+        if re.search(r"\buses\s*:", line)
+    ]
+    assert len(used) > 5
+    odd = [line for line in used if not re.fullmatch(r"- uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+\b.*", line)]
+    assert odd == []
+
+
 BOM: dict[str, Any] = {
     "metadata": {"component": {"bom-ref": "root", "name": "scumble"}},
     "components": [

@@ -674,7 +674,6 @@ def test_an_object_that_is_no_number_is_a_bad_cell_of_its_own_record(cell, make)
         dt.time(1, tzinfo=dt.UTC),
         dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=5))),  # before the first year in UTC
         pd.Period("2020"),
-        Fraction(10**400, 3),
     ],
 )
 def test_an_object_that_is_no_category_is_a_bad_cell_of_its_own_record(cell):

@@ -107,7 +107,7 @@ def test_they_are_missing_cells_of_files(name: str, role: str, tmp_path: Path) -
     assert job.left_out() == [f"{gone} with a missing cell in 'town'"]
     words = {"category": "missing or no word", "tokens": "missing or no set of words"}
     with pytest.raises(scumble.DataError, match=words[role]):
-        Build(source, KINDS[role], ["town"], **options).count()
+        Build(source, KINDS[role], ["town"], **{**options, "invalid": "error"}).count()
 
 
 @pytest.mark.parametrize("role", KINDS)

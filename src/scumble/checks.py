@@ -123,15 +123,19 @@ def seed(value: object, name: str = "seed") -> int:
     return whole(name, value, 0, 2**64 - 1, must="a whole number from 0 to 2**64 - 1")
 
 
+FINEST = 2.0**-53
+"""1 − FINEST is the largest float below 1."""
+
+
 def confidence(value: object) -> float:
-    """Of an interval: a share, which 95 is none of.
+    """Of an interval: a share, which 95 is none of. Below `FINEST` it is that, since 1 − share would be rounded to 1.
 
     >>> confidence(0.95)
     0.95
     """
     percent = isinstance(value, Real) and not isinstance(value, bool) and 1 < value <= 100  # type: ignore[operator]
     hint = "0.95 is 95 %." if percent else "0.95 is usual."
-    return number("confidence", value, "between 0 and 1", lambda share: 0 < share < 1, hint)
+    return max(FINEST, number("confidence", value, "between 0 and 1", lambda share: 0 < share < 1, hint))
 
 
 def sides(bounds: Any, dimensions: int) -> Sides:

@@ -26,8 +26,12 @@ class ScumbleError(Exception):
     """The root: ``except scumble.ScumbleError`` catches whatever scumble raises on purpose.
 
     One that is raised ``from None`` has no context. Python would keep the error that was handled at the time, and
-    another library's words may quote cells: a logger that follows the chain must not find them.
+    another library's words may quote cells: a logger that follows the chain must not find them. Its text is `readable`:
+    names in it may come from anybody's file.
     """
+
+    def __str__(self) -> str:
+        return readable(super().__str__())
 
     @property
     def __context__(self) -> BaseException | None:
@@ -46,7 +50,7 @@ class ColumnError(ParameterError, KeyError):
     """There is no such column."""
 
     def __str__(self) -> str:
-        return Exception.__str__(self)  # a KeyError's would put the message in quotes
+        return readable(Exception.__str__(self))  # a KeyError's would put the message in quotes
 
 
 class DataError(ScumbleError, ValueError):
@@ -104,8 +108,25 @@ LONG = 20
 """Characters of a fraction that nobody reads any more."""
 
 
+def readable(text: str) -> str:
+    r"""Text for one line of a terminal: what does not print, or turns the direction of what does, as JSON writes it.
+
+    >>> readable("Zürich\x1b[2K\u202e"), readable("two\nlines")
+    ('Zürich\\u001b[2K\\u202e', 'two\\u000alines')
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else _as_json(one) for one in text)
+
+
+def _as_json(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+
+
 def warn(told: str | Warning) -> None:
     """Warn whoever called scumble, at their own line, however deep in it the reason is found."""
+    told = readable(told) if isinstance(told, str) else told
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
         frame, level = frame.f_back, level + 1

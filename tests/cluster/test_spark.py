@@ -29,7 +29,6 @@ from scumble.cluster.spark import counting, engine, sql, wire
 from scumble.cluster.spark.building import ClusterBuild
 from scumble.cluster.spark.task import Order
 from scumble.errors import CuratorWarning
-from scumble.schema.strays import SURELY_WRONG
 from scumble.sources import Build
 from scumble.sources.tally import Tally
 
@@ -184,15 +183,14 @@ def test_a_whole_table_too(df, table: pa.Table, target: str | None) -> None:
     assert isinstance(job.release(), scumble.TableRelease)
 
 
-def test_a_column_that_holds_none_of_its_words_is_refused_here_too(session, tmp_path: Path) -> None:
-    df = session.createDataFrame(pa.table({"town": ["ULM"] * SURELY_WRONG})).repartition(3)
-    ledger = scumble.Ledger.create(tmp_path / "town.ledger")
-    ledger.open_dataset("people", epsilon=1.0)
-    before = (tmp_path / "town.ledger").read_bytes()
-    with pytest.raises(scumble.DataError, match="Not one cell of column 'town' holds a word"):
-        schema = scumble.Schema(town=scumble.Category(["Ulm"]))
-        spark.build(df, schema=schema, epsilon=1.0, ledger=ledger, dataset="people")
-    assert (tmp_path / "town.ledger").read_bytes() == before
+def test_no_record_decides_here_either_whether_there_is_a_release(session) -> None:
+    df = session.createDataFrame(pa.table({"town": ["zz"] * 100, "x": [1.0] * 99 + [None]})).repartition(3)
+    with pytest.warns(CuratorWarning, match="held none of its words"):
+        spark.build(df, schema=scumble.Schema(town=scumble.Category(["Ulm"])), epsilon=1.0)
+    with pytest.warns(CuratorWarning, match="1 row was left out"):
+        spark.build(df, scumble.EuclideanKernel(1.0), ["x"], epsilon=1.0)
+    with pytest.raises(scumble.DataError):
+        spark.build(df, scumble.EuclideanKernel(1.0), ["x"], epsilon=1.0, invalid="error")
 
 
 def test_declared_columns_too(session) -> None:

@@ -138,3 +138,18 @@ def test_the_encodings_to_try_are_others() -> None:
         ["latin-1", "utf-16"],
         ["utf8", "latin-1"],
     ]
+
+
+@pytest.mark.parametrize("name", ["utf-8-sig", "utf_8_sig", "UTF-8-SIG", "utf8", "UTF-8", "U8", "utf_8", "cp65001"])
+def test_utf_8_has_many_names_and_its_mark_is_no_text(tmp_path: Path, name: str) -> None:
+    (tmp_path / "t.csv").write_bytes("\ufefföre,y\n1,2\n".encode())
+    source = open_source(tmp_path / "t.csv", encoding=name)
+    assert [*source.names] == ["öre", "y"]
+    source.close()
+
+
+@pytest.mark.parametrize("name", ["utf9", "", "base64", "unicode_escape", "\0", 8])
+def test_what_is_no_encoding_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / "t.csv").write_text("x\n1\n")
+    with pytest.raises(scumble.DataError, match="no encoding"):
+        open_source(tmp_path / "t.csv", encoding=name)

@@ -17,6 +17,8 @@ from scumble.errors import CorruptFileError
 from scumble.learn import models, saving
 from scumble.privacy.ledger import open_ledger
 
+ERROR = ["--invalid", "error"]
+
 
 def test_a_fit_is_charged_until_the_budget_is_spent(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     table, book = tmp_path / "people.csv", tmp_path / "town.ledger"
@@ -74,13 +76,17 @@ def test_a_fit_takes_its_classes_from_the_schema_and_speaks_of_options(
     line = ["fit", "people.csv", *start, *end, "--schema"]
     for more, code, words in (
         (["none.toml"], 3, "Hint: name them all, --classes a,b"),
-        (["open.toml"], 4, r"20 records have labels .* \(do not publish this\)\. .*--unknown drop"),
         (
-            ["open.toml", "--unknown", "drop"],
+            ["open.toml", "--unknown", "error"],
+            4,
+            r"20 records have labels .* \(do not publish this\)\. .*--unknown drop",
+        ),
+        (
+            ["open.toml"],
             0,
             r"^20 rows were left out: 20 of none of the classes in 'mode' \(do not",
         ),
-        (["closed.toml"], 4, "20 records have labels .* --unknown drop"),
+        (["closed.toml", "--unknown", "error"], 4, "20 records have labels .* --unknown drop"),
         (["closed.toml", "--unknown", "drop", "--neighbors", "replace"], 3, "does not go with --neighbors replace"),
         (
             ["closed.toml", "--unknown", "drop"],
@@ -110,7 +116,7 @@ def test_a_fit_takes_its_classes_from_the_schema_and_speaks_of_options(
         told = f"it holds a fitted model, not {what}. Hint: scumble predict asks it"
         assert told in capsys.readouterr().err
     Path("holes.csv").write_text("age,mode\n4,bus\n,car\nunspeakable,\n")
-    assert main(["fit", "holes.csv", *start, *end, "--classes", "bus", "--bounds", "age=0:9"]) == 4
+    assert main(["fit", "holes.csv", *start, *end, "--classes", "bus", "--bounds", "age=0:9", *ERROR]) == 4
     told = capsys.readouterr().err
     assert "holes.csv, line 3: cells are missing or unreadable: 2 in column 'age' (do not" in told
     assert "unspeakable" not in told and "--schema" in told and "--invalid drop" in told
@@ -130,13 +136,21 @@ def test_a_schema_says_the_classes_of_a_boolean_and_the_bounds_of_a_number(
     line = ["fit", "people.csv", "--schema", "town.toml", "--epsilon", "9", "--out", "m.scumble", "--columns"]
     smoker = ["age,town", "--target", "smoker", "--task", "separate"]
     regress = ["age,town,smoker", "--target", "km", "--task", "regress"]
-    drop, unknown = ["--invalid", "drop"], ["--unknown", "drop"]
+    drop = ["--invalid", "drop"]
     for words, code, told in (
-        (smoker, 4, "line 62: cells are .*: 1 in column 'age', 1 in column 'town'.* --invalid drop; or declare"),
-        ([*smoker, *drop], 4, "2 records have labels that are missing or not in .*--unknown drop"),
-        ([*smoker, *drop, *unknown], 0, "^5 rows were left out: .*2 of none of the classes in 'smoker'"),
-        (regress, 4, "line 62: .*, 3 in column 'km' .*--invalid drop"),
-        ([*regress, *drop], 0, "^5 rows were left out: .*1 with a missing cell in 'km', 1 with a cell unreadable"),
+        (
+            [*smoker, *ERROR],
+            4,
+            "line 62: cells are .*: 1 in column 'age', 1 in column 'town'.* --invalid drop; or declare",
+        ),
+        (
+            [*smoker, *drop, "--unknown", "error"],
+            4,
+            "2 records have labels that are missing or not in .*--unknown drop",
+        ),
+        (smoker, 0, "^5 rows were left out: .*2 of none of the classes in 'smoker'"),
+        ([*regress, *ERROR], 4, "line 62: .*, 3 in column 'km' .*--invalid drop"),
+        (regress, 0, "^5 rows were left out: .*1 with a missing cell in 'km', 1 with a cell unreadable"),
         ([*regress, *drop, "--neighbors", "replace"], 3, "--invalid drop does not go with --neighbors replace"),
         ([*regress, "--neighbors", "replace"], 3, 'outside = "drop" does not go with --neighbors replace'),
         (["age", "--target", "town", "--task", "regress"], 2, "'town' is a category. Hint: --task classify"),

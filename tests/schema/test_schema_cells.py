@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import scumble
 from scumble.schema import Boolean, Category, Column, Date, Number, Schema, line, search
 from scumble.schema.column import OUTSIDE, UNFORESEEN, UNREADABLE
-from scumble.tables.cells import number_in
+from scumble.tables.cells import number, number_in
 from scumble.tables.containers import objects
 from scumble.tables.hashing import text_of
 from test_each_cell_alone import CELLS as ODD
@@ -89,6 +89,7 @@ NUMBERS = [
     Fraction(1, 10),
 ]
 CELLS = [*ODD, *TIMES, *NUMBERS, "Yes", "off", b"T", "NA", b"N/A", "NULL", "n/a", " NA"]
+CELLS += [" a", "A\t", "\u00a0é\u2009", "é ", "\u3000a", "straße", "-", "none ", "  ", b" a ", b"\xff a ", "a\ud800 "]
 
 COLUMNS: dict[str, Column] = {
     "whole": Number(17, 90, whole=True),
@@ -103,10 +104,22 @@ COLUMNS: dict[str, Column] = {
     "hours": Date("0001-01-01", "9999-12-31", resolution="hour", cells=1000),
     "category": Category(["a", "true", 5, 0.1, "2020-01-01", "2020-10-25T00:30:00Z", "é"]),
     "countries": Category(["NA", "NaN", "DE"]),
+    "words as they stand": Category(["a", "é ", ""], strip=False),
+    "words in any case": Category(["a", "É", "STRASSE"], ignore_case=True, missing_words=["-", "None"]),
     "closed category": Category(["a", "1", ""], other=False, missing=False),
     "boolean": Boolean(),
     "boolean and missing": Boolean(missing=True),
 }
+
+
+def compared(column: Category, text: bytes | None) -> str | None:
+    """What of a text counts, letter by letter."""
+    letters = None if text is None else [*text.decode(errors="surrogateescape")]
+    while letters and column.strip and letters[-1] in " \t\n\v\f\r\u00a0\u2009\u202f":
+        letters.pop()
+    while letters and column.strip and letters[0] in " \t\n\v\f\r\u00a0\u2009\u202f":
+        letters.pop(0)
+    return None if letters is None else "".join(letters).casefold() if column.ignore_case else "".join(letters)
 
 
 def slow(column: Column, cell: Any) -> int:
@@ -114,12 +127,12 @@ def slow(column: Column, cell: Any) -> int:
     text = text_of(cell)
     nothing = column.size - 1 if column.missing else UNREADABLE
     if isinstance(column, Category):
-        texts = [text_of(value) for value in column.values]
-        if text is None:
-            return nothing
-        if text in texts:
-            return texts.index(text)
-        if text in (b"", b"NA", b"N/A", b"#N/A", b"NaN", b"nan", b"null", b"NULL"):
+        texts = [compared(column, text_of(value)) for value in column.values]
+        word = compared(column, text)
+        if word is None or word in texts:
+            return nothing if word is None else texts.index(word)
+        gaps = ["", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", *column.missing_words]
+        if word in [compared(column, text_of(gap)) for gap in gaps]:
             return nothing
         return len(texts) if column.other else UNFORESEEN
     if isinstance(column, Boolean):
@@ -129,6 +142,8 @@ def slow(column: Column, cell: Any) -> int:
         if word in (b"false", b"no", b"n", b"f", b"off") or number_in(text) == 0:
             return 0
         return nothing
+    if isinstance(cell, Fraction):
+        text = text_of(number(cell))
     value = slow_number(text) if isinstance(column, Number) else slow_tick(text, column)
     if value is None:
         return nothing

@@ -48,6 +48,22 @@ def test_a_saved_schema_is_the_same_again(tmp_path: Path) -> None:
     assert hash(Schema.load(path)) == hash(SCHEMA) and copy.deepcopy(SCHEMA) == SCHEMA
 
 
+def test_what_a_category_compares_is_said_by_new_files_and_meant_by_old_ones(tmp_path: Path) -> None:
+    """A description without `strip` was made when blanks counted; a person's file without it asks for the default."""
+    old = Schema.from_dict({"columns": [{"name": "town", "kind": "category", "values": ["Ulm"]}]})
+    assert old["town"].encode(["Ulm", "Ulm "]).codes.tolist() == [0, 1]
+    old.save(tmp_path / "old.toml")
+    assert Schema.load(tmp_path / "old.toml") == old != Schema(town=Category(["Ulm"]))
+    (tmp_path / "new.toml").write_text(
+        '[columns.town]\nkind = "category"\nvalues = ["Ulm"]\nignore_case = true\nmissing_words = ["-"]\n'
+    )
+    new = Schema.load(tmp_path / "new.toml")
+    assert new == Schema(town=Category(["Ulm"], ignore_case=True, missing_words=["-"])) == copy.deepcopy(new)
+    assert new["town"].encode([" ULM", "-", "Bonn"]).codes.tolist() == [0, 2, 1]
+    assert new["town"].find([" ULM", " - ", "na"]).strays().unread == 0
+    assert new["town"].span("ulm ") == (0, 1)
+
+
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(columns=st.dictionaries(NAMES, COLUMNS, min_size=1, max_size=4))
 def test_every_schema_survives_files(columns: dict[str, Any]) -> None:

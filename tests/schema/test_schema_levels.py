@@ -143,8 +143,9 @@ WORDS = st.one_of(st.text("abé\"'\\\n\x7f#", max_size=3), st.integers(-3, 3), s
 
 @st.composite
 def categories(draw: Any) -> Category:
-    words = draw(st.lists(WORDS, min_size=1, max_size=6, unique_by=lambda word: repr(word).strip("'")))
-    return Category(words, other=draw(st.booleans()), missing=draw(st.booleans()))
+    words = draw(st.lists(WORDS, min_size=1, max_size=6, unique_by=lambda word: str(word).strip().casefold()))
+    flags = {name: draw(st.booleans()) for name in ("other", "missing", "strip", "ignore_case")}
+    return Category(words, **flags, missing_words=draw(st.sampled_from([(), ["-"], ["-", "n/a"]])))
 
 
 COLUMNS = st.one_of(numbers(), dates(), categories(), st.builds(Boolean, missing=st.booleans()))

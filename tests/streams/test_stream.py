@@ -187,7 +187,7 @@ def test_a_person_has_so_many_records_over_all_periods(tmp_path: Path) -> None:
 
 
 def test_a_refused_batch_counts_nothing_and_nobody() -> None:
-    stream = start(person_column="who")
+    stream = start(person_column="who", invalid="error")
     with pytest.raises(DataError):
         stream.update(pa.table({"x": [1.0, None], "who": ["ann", "bob"]}), batch="bad")
     assert stream.update(pa.table({"x": [1.0, 2.0], "who": ["ann", "bob"]}), batch="bad")

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import scumble
+from scumble import files
 from scumble.cli import main
+from scumble.streams.state import State
 
 
 @pytest.fixture
@@ -60,11 +62,11 @@ def test_bad_rows_are_left_out_of_one_batch_where_append_says_so(
 ) -> None:
     Path("bad.csv").write_text("x\n1\n\n2\nmany\n3\n")
     append = ["stream", "append", "s.secret", "bad.csv", "--period", "2"]
-    assert main(append) == 4 and main([*append, "--invalid", "error"]) == 4
+    assert main([*append, "--invalid", "error"]) == 4
     assert "--invalid drop" in capsys.readouterr().err
     assert main([*append, "--invalid", "drop"]) == 0
     assert capsys.readouterr().err.startswith("1 row was left out: 1 with a cell unreadable or not finite in 'x'")
-    assert main([*append, "--batch", "again"]) == 4, "the stream itself stops at bad rows still"
+    assert main([*append, "--batch", "again", "--invalid", "error"]) == 4, "of one batch, not of the stream"
     opened = scumble.load_stream("s.secret")
     assert opened._sketch.secret.counts.sum() == 3 * opened.spec.rows and opened._sketch.secret.drops
     opened.close()
@@ -93,3 +95,48 @@ def test_a_period_without_a_record_is_told_to_the_curator_alone(
     assert main(["stream", "append", "s.secret", "day.csv", "--batch", "more"]) == 0
     assert main(["stream", "publish", "s.secret"]) == 0
     assert "WARNING" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("damage", [b"", b"no release", None])
+def test_a_damaged_last_release_is_written_anew_once_it_is_moved_away(
+    stream: list[str], damage: bytes | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file,) = Path("out").glob("*.scumble")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-9] + b"?" + whole[-8:] if damage is None else damage)
+    assert main(["stream", "append", "s.secret", "day.csv", "--period", "2"]) == 5
+    assert "Hint: move it away" in capsys.readouterr().err
+    file.rename("damaged")
+    assert main(["stream", "append", "s.secret", "day.csv", "--period", "2"]) == 0
+    assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize("epsilon", ["100000", "1e200", "1e-10"])
+def test_any_budget_starts_a_stream_or_is_refused_by_its_name(
+    stream: list[str], epsilon: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    size = ["--columns", "x", "--bandwidth", "1", "--rows", "8", "--buckets", "16", "--periods", "12", "--epsilon"]
+    started = main(["stream", "start", "e.secret", "--folder", "e", *size, epsilon])
+    told = capsys.readouterr().err
+    assert started == 0 or (started == 2 and "--epsilon" in told), told
+    assert main(["stream", "plan", "--rows", "8", "--periods", "12", "--epsilon", epsilon]) in (0, 2)
+
+
+JUNK = ["", "x", "\0", None, -1, 1 << 70, 1.5, [], {}, True, "1/0", "1e999", {"a": 1}]
+
+
+@pytest.mark.parametrize(
+    "field", ["identity", "folder", "backend", "closed", "most", "person_column", "merged", "drops"]
+)
+def test_a_file_of_a_stream_signed_by_another_is_used_or_refused_in_our_words(stream: list[str], field: str) -> None:
+    state = State("s.secret")
+    found = state.read()
+    state.let_go()
+    for junk in JUNK:
+        data = files.to_bytes(found.kind, {**found.metadata, field: junk}, found.arrays)
+        Path("s.secret").write_bytes(data)
+        try:
+            opened = scumble.load_stream("s.secret")
+            opened.close()
+        except scumble.ScumbleError:
+            continue

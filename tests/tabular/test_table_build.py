@@ -80,7 +80,7 @@ def test_the_first_bad_batch_is_named_whichever_is_found_first(monkeypatch: pyte
     bad.to_parquet("bad.parquet")
     counted: list[int] = []
     with pytest.raises(scumble.DataError, match="'age'"):
-        Build("bad.parquet", schema=SCHEMA, threads=5).count(lambda found: counted.append(found.rows))
+        Build("bad.parquet", schema=SCHEMA, threads=5, invalid="error").count(lambda found: counted.append(found.rows))
     assert counted == [100, 200]
 
 
@@ -142,7 +142,7 @@ def test_what_does_not_go_with_a_schema_is_refused(options: dict) -> None:
 def test_a_bad_cell_is_told_by_column_and_never_by_value() -> None:
     Path("people.csv").write_text(Path("people.csv").read_text().replace("True", "maybe", 1))
     with pytest.raises(scumble.DataError, match=r"people\.csv.*smoker") as told:
-        scumble.build("people.csv", schema=SCHEMA, epsilon=1.0)
+        scumble.build("people.csv", schema=SCHEMA, epsilon=1.0, invalid="error")
     assert "maybe" not in str(told.value)
     (sketch,) = Build("people.csv", schema=SCHEMA, invalid="drop").count().sketches
     assert sketch.count == len(FRAME) - 1 and sketch.dropped == 1
@@ -209,3 +209,15 @@ def test_parts_by_the_command_line() -> None:
 def test_options_of_kernels_are_refused(more: str) -> None:
     assert run(f"build people.csv --schema people.toml --epsilon 1 --out p.scumble {more}") in (2, 3)
     assert not Path("p.scumble").exists()
+
+
+def test_blanks_around_words_of_a_file_do_not_count(tmp_path: Path) -> None:
+    """As spreadsheets and fixed-width exports write them; exactly the same counters as without."""
+    words = ["Ulm", "Bonn", "", "Kiel"] * 3
+    for name, blank in (("plain.csv", ""), ("blank.csv", "  ")):
+        (tmp_path / name).write_text("town,age\n" + "".join(f"{word}{blank},41\n" for word in words))
+    schema = scumble.Schema(town=scumble.Category(["Ulm", "Bonn"]), age=scumble.Number(0, 99, whole=True))
+    counts = [
+        Build(tmp_path / name, schema=schema).count().sketches[0].secret.counts for name in ("plain.csv", "blank.csv")
+    ]
+    assert (counts[0] == counts[1]).all()

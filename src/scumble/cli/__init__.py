@@ -26,7 +26,7 @@ To add a verb, write its module and name it in `VERBS`. Nothing is imported befo
     people.py       the table that the README speaks of
     progress.py     how far a pass is, on a terminal
     replacing.py    what an output's name holds already, before a budget is spent
-    streams.py      standard streams that are closed, full or broken
+    streams.py      standard streams: nothing but plain text leaves; those that are closed, full or broken
     trips.py        the story that `demo --stream` tells
 
 Exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad or missing data, 5 a file damaged, not
@@ -35,11 +35,14 @@ scumble's or not to be written, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, 141 a broke
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import threading
 from collections.abc import Sequence
+from decimal import Decimal
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from scumble._version import __version__
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
 VERBS = {
     "plan": "rows, buckets and the error to expect, before any data is touched",
     "schema": "a draft of a table's schema, from the names and types of its columns alone",
+    "check": "what of a table its schema cannot read or match: for the curator's eyes alone",
     "build": "a table to a released file, in one pass",
     "sketch": "a table to a secret part, to be merged with others",
     "merge": "several parts or releases into one",
@@ -102,7 +106,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from scumble.machine.interrupts import Unbroken
     from scumble.machine.places import unfinished
 
-    others, before = unfinished(), _stops_as_ctrl_c()
+    others, screen = unfinished(), (sys.stdout, sys.stderr)
+    before = _stops_as_ctrl_c()
     try:
         streams.mend()
         return _main(list(sys.argv[1:] if argv is None else argv))
@@ -123,6 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for number, handler in before.items():  # after the block, which puts back what it found
             # A program of its own has only to leave: how it ended is decided.
             signal.signal(number, signal.SIG_IGN if argv is None else handler)
+        sys.stdout, sys.stderr = screen
 
 
 def _main(words: list[str]) -> int:
@@ -185,8 +191,9 @@ def _run(verb: str, words: list[str]) -> int:
         if is_broken(problem):
             raise
         if debug:
-            tell(_where(problem))
-        return _explain(problem, parser)
+            for line in _where(problem).splitlines():
+                tell(line)
+        return _explain(problem, parser, words)
 
 
 def _stops_as_ctrl_c() -> dict[int, Any]:
@@ -227,7 +234,7 @@ NEEDED = ("numba", "pyarrow", "scipy", "threadpoolctl")
 """What pip installs with scumble, and who only reads may leave out."""
 
 
-def _explain(problem: Exception, parser: ArgumentParser | None) -> int:
+def _explain(problem: Exception, parser: ArgumentParser | None, words: list[str]) -> int:
     from scumble import errors
     from scumble.machine.later import lacking
 
@@ -253,11 +260,22 @@ def _explain(problem: Exception, parser: ArgumentParser | None) -> int:
     if isinstance(problem, MemoryError):
         return _say("There is not enough memory. Hint: choose fewer rows or buckets.", BAD_DATA)
     if isinstance(problem, (OverflowError, ZeroDivisionError)):
-        return _say("A number is too large or too small to calculate with. Hint: look at the options' numbers.", USAGE)
+        return _say(f"A number is too large or too small to calculate with. Hint: look at {_farthest(words)}.", USAGE)
     # Another library's words may quote cells of the table: the type must do.
     return _say(
         f"Unexpected {type(problem).__name__}: this is a bug. Hint: --debug shows where; please report it.", BUG
     )
+
+
+def _farthest(words: list[str]) -> str:
+    """The option whose number is farthest from 1: probably the one that cannot be calculated with."""
+
+    def size(given: tuple[str, str]) -> int:
+        numbers = re.findall(r"\d+\.?\d*(?:[eE][-+]?\d+)?", given[1])
+        return max((abs(Decimal(number).adjusted()) for number in numbers), default=-1)
+
+    every = [*pairwise(words), *(word.partition("=")[::2] for word in words)]
+    return max((one for one in every if one[0].startswith("--")), key=size, default=("the options", ""))[0]
 
 
 def _say(message: str, code: int) -> int:

@@ -171,8 +171,8 @@ def source(parser: Parser, *, schema: bool = True) -> None:
     group.add_argument(
         "--invalid",
         choices=["error", "drop"],
-        default="error",
-        help="rows with missing, infinite or unreadable cells: stop (default) or leave them out",
+        help="rows with missing, infinite or unreadable cells: leave them out (default), or stop, which tells "
+        "whoever learns of it that there are some (the default of --neighbors replace, whose number of rows is public)",
     )
 
 
@@ -295,7 +295,9 @@ def running(parser: Parser) -> None:
     """Threads, empty tables, checkpoints, options in a file."""
     group = parser.add_argument_group("running")
     group.add_argument("--threads", type=Whole(1, 65_536), help="cores to count with (default: all)")
-    group.add_argument("--allow-empty", action="store_true", help="a table without rows to count is not a mistake")
+    group.add_argument(
+        "--allow-empty", action="store_true", help="with --invalid error: also release a table without rows"
+    )
     group.add_argument("--checkpoint", metavar="FILE", help="a SECRET file to resume from if the build is killed")
     group.add_argument("--checkpoint-seconds", type=real, default=30.0, metavar="S", help="how often (default: 30)")
     group.add_argument("--config", metavar="FILE.toml", help="options in a file; those given here take precedence")

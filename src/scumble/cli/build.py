@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int | None:
     """Do what the verb says."""
     from scumble.cli.arguments import promised, require
     from scumble.cli.handover import Handover, Left, finished, room
-    from scumble.cli.output import check_out, misnamed, print_json, say, tell_few, tell_weak
+    from scumble.cli.output import check_out, misnamed, print_json, say, tell_few, tell_strange, tell_weak
     from scumble.cli.preparing import count, prepare
     from scumble.cli.replacing import set_apart
     from scumble.errors import ParameterError
@@ -107,6 +107,7 @@ def run(args: argparse.Namespace) -> int | None:
             about = f"{release.privacy}.{apart}{_guessed(args)}{misnamed(args.out)} Next: scumble info {args.out}"
             say(args, f"Wrote {args.out} ({human_bytes(size)}): {about}")
         tell_few(args, release)
+        tell_strange(args, release)
         sys.stdout.flush()
     finally:  # last: while its note is there, the same command finds what it has written, and is not charged again
         job.discard_checkpoint()

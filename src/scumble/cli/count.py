@@ -30,6 +30,7 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.cli.output import print_json, remark_on, remarked, table_release
     from scumble.cli.progress import waiting
+    from scumble.errors import readable
     from scumble.tables.beside import free
 
     release = table_release(args.release)
@@ -45,8 +46,8 @@ def run(args: argparse.Namespace) -> None:
             print_json([row | {extra: remarks} for row in found.to_dict("records")])
         else:
             for name in args.by:
-                found[name] = _short(found[name].tolist())
-            print(found.to_string(**as_text))
+                found[name] = [readable(one) if isinstance(one, str) else one for one in _short(found[name].tolist())]
+            print(found.rename(columns=readable).to_string(**as_text))
     elif args.json:
         print_json(found.numbers() | {"remarks": remarks})
     else:

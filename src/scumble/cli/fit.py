@@ -50,7 +50,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unknown",
         choices=["error", "drop"],
-        help="rows whose label is missing or none of the classes: stop (default) or leave them out",
+        help="rows whose label is missing or none of the classes: stop, or leave them out (as --invalid)",
     )
     parser.add_argument(
         "--target-bounds",
@@ -61,8 +61,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--invalid",
         choices=["error", "drop"],
-        default="error",
-        help="rows with missing, infinite or unreadable cells, but for labels: stop (default) or leave them out",
+        help="rows with missing, infinite or unreadable cells, but for labels: leave them out (default), or stop "
+        "(the default of --neighbors replace)",
     )
     parser.add_argument("--rows", type=Whole(), help="rows of counters (left out: a good number)")
     parser.add_argument("--seed", type=SEED, default=0, help="of the hash functions; public (default: 0)")
@@ -120,6 +120,7 @@ def run(args: argparse.Namespace) -> None:
     bounded = Schema({args.target: target}) if regresses and target is not None else None
     if regresses:
         fitting.require_number(args, target)
+    usual = Budget.of(**asked).invalid
     fitting.require_drops(args, [*(schema or {}).values(), *(bounded or {}).values()])
     found = read(
         opened(args),
@@ -128,7 +129,7 @@ def run(args: argparse.Namespace) -> None:
         target=args.target,
         number=regresses,
         bounded=bounded,
-        invalid=args.invalid,
+        invalid=args.invalid or usual,
     )
     options: dict[str, Any] = {
         **asked,
@@ -144,7 +145,8 @@ def run(args: argparse.Namespace) -> None:
     else:
         args.classes, labels = fitting.classes_of(target, found.y, args.classes)
         found = found._replace(y=labels)
-        options |= {"classes": args.classes, "unknown": args.unknown or "error"}
+        args.unknown = args.unknown or usual
+        options |= {"classes": args.classes, "unknown": args.unknown}
     model = kind(**options)
     for_cells = found.causes.total
     fitting.tell_left_out(args, found, args.classes, schema)

@@ -62,14 +62,20 @@ def classes_of(target: Column | None, labels: Any, given: list[str] | None = Non
                 "--classes must be a word for yes and one for no: the schema says that the target is a boolean. "
                 "Hint: leave it out."
             )
-        words = pa.array([classes[sides.index(code)] for code in (0, 1)])
-        return words.to_pylist(), words.take(pa.array(codes, mask=(codes != 0) & (codes != 1)))
+        words = [classes[sides.index(code)] for code in (0, 1)]
+        return words, _in_words(words, codes)
     if given is not None:
         return given, labels
     if not isinstance(target, Category):
         return None, labels
     alike = len({type(word) for word in target.values}) == 1
-    return list(target.values) if alike else [text.decode() for text in target.known], labels
+    listed: list[Any] = list(target.values) if alike else [text.decode() for text in target.known]
+    return listed, _in_words(listed, target.encode(labels).codes)
+
+
+def _in_words(classes: list[Any], codes: Any) -> Any:
+    """The words of these levels, and nothing for levels without one."""
+    return pa.array(classes).take(pa.array(codes, mask=(codes < 0) | (codes >= len(classes))))
 
 
 def require_drops(args: argparse.Namespace, columns: Iterable[Column]) -> None:
@@ -104,7 +110,7 @@ class AtTerminal(Curator):
 
     def __init__(self, args: argparse.Namespace, left_out: int = 0) -> None:
         """So many rows were left out before, for their cells."""
-        self.target, self.as_it_is, self._args = args.target, args.invalid == "drop", args
+        self.target, self._args = args.target, args
         self._left_out = left_out
         self.decimal = args.decimal
 

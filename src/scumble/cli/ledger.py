@@ -69,6 +69,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _card(account: Any) -> str:
     """One dataset, for people."""
+    from scumble.errors import readable
     from scumble.privacy.exact import show
 
     what = "record" if account.records_per_person == 1 else f"person with up to {account.records_per_person} records"
@@ -95,4 +96,4 @@ def _card(account: Any) -> str:
         rho = "" if cost.rho is None else f", ρ = {show(cost.rho)}"
         part = f"  part {charge.part}" if charge.part is not None else ""
         lines.append(f"  {charge.charged}  {charge.identity}  {price}{rho}{part}")
-    return "\n".join(lines)
+    return "\n".join(map(readable, lines))

@@ -25,6 +25,7 @@ from scumble.errors import (
     MissingFileError,
     ParameterError,
     PrivacyError,
+    readable,
 )
 from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import Place, write_error, write_whole
@@ -67,6 +68,15 @@ def tell_few(args: argparse.Namespace, release: Any) -> None:
 
     if not args.quiet and (found := few(release)):
         say(args, f"Note: {found}. Hint: next time a larger --epsilon, fewer columns, or more records.")
+
+
+def tell_strange(args: argparse.Namespace, release: Any) -> None:
+    """After it is written: what its own noisy counts say went wrong, which costs nothing."""
+    from scumble.show.tablecards import strange
+    from scumble.tabular.release import TableRelease
+
+    for line in strange(release) if not args.quiet and isinstance(release, TableRelease) else ():
+        say(args, f"Note: {line}. Hint: scumble check says why, to you alone.")
 
 
 @contextlib.contextmanager
@@ -210,7 +220,7 @@ class TableWriter:
         if self.kind == "json":
             for cells in self._rows(batch):
                 row = dict(zip(batch.schema.names, cells, strict=True))
-                text = json.dumps(plain(row), ensure_ascii=False, default=str)
+                text = readable(json.dumps(plain(row), ensure_ascii=False, default=str))
                 before = "" if self._lines else ("[\n" if not self._objects else ",\n")
                 self._sink.write((before + text + ("\n" if self._lines else "")).encode())
                 self._objects += 1

@@ -57,6 +57,9 @@ class _Parser(argparse.ArgumentParser):
         alike = {name for names in ALIKE if odd[2:] in names for name in names}
         return None if odd[2:] in self._flags else next((flag for flag in self._flags if flag in alike), None)
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        print(message, end="", file=file)  # argparse's own keeps quiet about a full disk
+
     def error(self, message: str) -> NoReturn:
         if message.startswith("the following arguments are required"):  # perhaps given by another verb's name
             given = (word.partition("=")[0] for word in self._words if word.startswith("--"))
@@ -77,6 +80,9 @@ def parse(verb: str, summary: str, module: ModuleType, words: list[str]) -> tupl
         known = {action.dest: action for action in parser._actions if action.dest not in ("help", "config")}
         parser.set_defaults(**read_config(args.config, known))
         args = parser.parse_args(words)
+    for action in parser._actions:
+        if "\0" in str(getattr(args, action.dest, "")):
+            parser.error(f"{(action.option_strings or [action.dest.upper()])[0]} holds a null character: leave it out")
     return args, parser
 
 

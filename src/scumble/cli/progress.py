@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from scumble.cli.streams import PlainText
 from scumble.errors import many
 from scumble.machine.steps import watched
 
@@ -44,10 +45,7 @@ def waiting(quiet: bool, what: str = REHEARSING) -> Iterator[None]:
 
 
 def _write(line: str = "") -> None:
-    """In the place of the line that is there; a terminal that is gone is no reason to fail."""
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"\r\x1b[K{line}")
-        sys.stderr.flush()
+    PlainText(getattr(sys.stderr, "stream", sys.stderr)).redraw(line)
 
 
 class GroupLine:

@@ -239,11 +239,11 @@ def _perhaps_misspelt(point: Any, releases: list[Any], confidence: float) -> str
 def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:
     """The answer at one point, for people."""
     from scumble.cli.digits import told
-    from scumble.errors import number_with_error
+    from scumble.errors import number_with_error, readable
 
     (low,), (high,) = release.interval(points, confidence)
     (total,), (density,) = release.kernel_sum(points), release.density(points)
-    of = "" if name is None else f"{name}: "
+    of = "" if name is None else f"{readable(str(name))}: "
     number, lower, upper = told(*(max(float(one), 0.0) for one in (total, low, high)))  # nobody counts below none
     records = "record" if number == "1" else "records"
     among = "" if name is None else f" of about {number_with_error(release.count, release.count_standard_error)}"

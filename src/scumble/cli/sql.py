@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
         rows = found.to_dict("records")
         print_json([{name: _plain(cell) for name, cell in row.items()} | {extra: remarks} for row in rows])
     elif args.csv:
-        found.to_csv(sys.stdout, index=False, lineterminator="\n")
+        sys.stdout.buffer.write(found.to_csv(index=False, lineterminator="\n").encode(errors="surrogatepass"))
     else:
         names = [*found.columns]
         columns = [[*found[name]] for name in names]
@@ -162,6 +162,9 @@ def _written(cell: Any) -> str:
 
 
 def _table(names: list[str], rows: list[list[str]]) -> str:
+    from scumble.errors import readable
+
+    names, *rows = [[*map(readable, row)] for row in (names, *rows)]
     widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (names, *rows)]
     return "\n".join(lines)

@@ -37,7 +37,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("act", choices=list(ACTS), help=acts)
     parser.add_argument("stream", nargs="?", help="the stream's SECRET file; for window, the folder it publishes into")
     shared.source(parser, schema=False)
-    parser.set_defaults(invalid=None)  # append: as the stream was started
     number = shared.Whole(1, 10_000)
     periods = parser.add_argument_group("periods (public)")
     periods.add_argument("--periods", type=number, help="start, plan: the most that there will be")
@@ -95,10 +94,9 @@ def _plan(args: argparse.Namespace) -> None:
     print(f"{'':<22}times the noise of a single release")
     print(f"{'method':<10}{'noise':<12}{'running total':>13}{'window of 7':>13}{'one period':>12}")
     for one in found:
-        week = "" if one.week is None else f"{one.week / one.single:.2f}"
-        total, period = one.total / one.single, one.period / one.single
-        family = one.calibration.claim.law.family
-        print(f"{one.method.name:<10}{family:<12}{total:>13.2f}{week:>13}{period:>12.2f}")
+        total, week, period = one.times
+        of_week, family = "" if week is None else f"{week:.2f}", one.calibration.claim.law.family
+        print(f"{one.method.name:<10}{family:<12}{total:>13.2f}{of_week:>13}{period:>12.2f}")
 
 
 def _planned(args: argparse.Namespace, asked: dict[str, Any]) -> Any:
@@ -117,7 +115,7 @@ def _size(args: argparse.Namespace) -> dict[str, Any]:
     from scumble.schema.declarations import KINDS
 
     names = ("columns", "rows", "buckets", "seed", "design", "bounds", *KINDS)
-    return {**{name: getattr(args, name) for name in names}, "invalid": args.invalid or "error"}
+    return {name: getattr(args, name) for name in names}
 
 
 def _start(args: argparse.Namespace) -> None:
@@ -146,6 +144,7 @@ def _start(args: argparse.Namespace) -> None:
             periods=args.periods,
             method=args.method,
             **_size(args),
+            invalid=args.invalid,
             person_column=args.person_column,
             folder=args.folder,
             file=args.stream,

@@ -46,6 +46,11 @@ class Expected:
     single: float
     """Of a single release with the same budget and the same law: what the others are to be compared with."""
 
+    @property
+    def times(self) -> tuple[float, float | None, float]:
+        """`total`, `week` and `period` divided by `single`, also where these are too small for a float."""
+        return _of_single(self.method, self.calibration)
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         return {
@@ -58,9 +63,8 @@ class Expected:
         }
 
     def __str__(self) -> str:
-        week = None if self.week is None else self.week / self.single
-        noise = _times(self.total / self.single, week, self.period / self.single)
-        apart = _times(_merged(self.method.periods), None if week is None else math.sqrt(7), 1.0)
+        noise = _times(*self.times)
+        apart = _times(_merged(self.method.periods), None if self.week is None else math.sqrt(7), 1.0)
         beside = "" if noise == apart else f"; if each period were released by itself, {apart}"
         return (
             f"{self.method.name}, {self.calibration.claim.law.family} noise, so many times that of a single release "
@@ -158,10 +162,19 @@ def _expected(method: Method, rows: int, budget: Budget) -> Expected:
 
 def expected_of(method: Method, calibration: Calibration) -> Expected:
     """What to expect of a method with this noise; beside a single release whose noise has the same law."""
-    squared = method.column.squared if not calibration.law.pure else method.column.total**2
+    single = math.sqrt(calibration.counter_variance / _squared(method, calibration))
+    total, week, period = _of_single(method, calibration)
+    return Expected(method, calibration, total * single, week and week * single, period * single, single)
+
+
+def _squared(method: Method, calibration: Calibration) -> Any:
+    return method.column.squared if not calibration.law.pure else method.column.total**2
+
+
+def _of_single(method: Method, calibration: Calibration) -> tuple[float, float | None, float]:
+    squared = float(_squared(method, calibration))
 
     def width(of: int) -> float:
-        return math.sqrt(calibration.counter_variance * float(method.variances(of).mean()))
+        return math.sqrt(squared * float(method.variances(of).mean()))
 
-    week = width(WEEK) if method.periods >= WEEK else None
-    return Expected(method, calibration, width(0), week, width(1), math.sqrt(calibration.counter_variance / squared))
+    return width(0), width(WEEK) if method.periods >= WEEK else None, width(1)

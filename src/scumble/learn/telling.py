@@ -2,8 +2,7 @@
 
 Bounds that most of a column lies beyond, words in capitals, dates of another spelling and misspelt classes make a model
 that says little, and its predictions would hardly show it. So the curator is told how many cells were counted where
-they do not stand, and of rows of no class; and a column of which nothing can be learnt is refused, at no cost
-(:mod:`scumble.schema.strays` says what that tells of the records).
+they do not stand, and of rows of no class.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ from scumble.schema.column import Strays as OfBatch
 from scumble.schema.strays import Declared, Strays, as_written
 from scumble.schema.told import NO_CLASS, left_out, misnamed, no_record_of, private
 
-_UNLESS = "scumble fit --invalid drop fits it as it is"
-
 
 class Curator:
     """Whoever holds the table that an estimator learns from, and is warned by :class:`scumble.errors.CuratorWarning`.
@@ -28,14 +25,11 @@ class Curator:
     ----------
     target : str
         What the target is called.
-    as_it_is : bool
-        Whether to fit columns of which nothing can be learnt.
     decimal : str
         What stands before the decimals of numbers in a file that the table was read from.
     """
 
     target = "y"
-    as_it_is = False
     decimal = "."
 
     def tell(self, lines: Sequence[str]) -> None:
@@ -43,11 +37,9 @@ class Curator:
         warnings.warn("\n".join(lines), CuratorWarning, stacklevel=5)
 
     def look_at(self, found: Mapping[str, OfBatch], declared: Declared) -> None:
-        """Cells of the columns that were declared so: refuse those of which nothing can be learnt, tell of others."""
+        """Cells of the columns that were declared so."""
         strays = Strays()
         strays.add(found)
-        if not self.as_it_is:
-            strays.require_readable(declared, decimal=self.decimal, unless=_UNLESS)
         lines = [private(line) for line in strays.words(declared, decimal=self.decimal)]
         if lines:
             self.tell(lines)

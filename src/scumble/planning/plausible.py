@@ -88,6 +88,10 @@ def records(facts: Facts) -> float:
     return float(np.exp(weights @ np.log(RECORDS) / weights.sum()))
 
 
+ROUNDED = float(np.finfo(np.float64).eps) ** 0.5
+"""Far above the rounding of T, and far below a step of the ladder."""
+
+
 def plausible(facts: Facts, n: float, by_chance: float, around: Around | None = None) -> np.ndarray:
     """How plausible each of `DENSITIES` is, and each of `CLUMPINGS` with it; the weights add up to 1.
 
@@ -100,6 +104,7 @@ def plausible(facts: Facts, n: float, by_chance: float, around: Around | None = 
     expected = n * np.sqrt(DENSITIES + (1.0 - DENSITIES) * by_chance + 1.0 / n)
     # The densities are a ladder: a step of it is as much as T need not agree.
     scale = np.sqrt(facts.norm_variance / 2.0 + np.gradient(expected) ** 2 / 8.0)
+    scale = np.maximum(scale, ROUNDED * expected)  # of a single bucket, T is n whatever the density
     likely: np.ndarray = _likely(facts.norm, expected, scale)[:, None]
     if around is None or around.axes == AXES:
         likely = likely + _usual(DENSITIES, USUAL, SPREAD)[:, None]

@@ -135,6 +135,12 @@ class Budget:
         return weakness(self.epsilon, self.delta)
 
     @property
+    def invalid(self) -> str:
+        """What becomes of records that cannot be counted, unless somebody says it: they are left out, and no record
+        decides whether there is a release. Where the number of records is public, none may be left out."""
+        return "error" if self.neighbors == "replace" else "drop"
+
+    @property
     def unit(self) -> str:
         """What is protected: a record, or a person who may have several."""
         return unit_of(self.records_per_person)

@@ -21,6 +21,9 @@ Number: TypeAlias = Fraction | int | float | str | Decimal
 ROUNDING = Fraction(1, 2**40)
 """How far, relatively, a noise scale may be enlarged to get a short fraction."""
 
+LONGEST = 301
+"""Digits of a number beside its point: all that has fewer is a float as well, to be shown."""
+
 
 def as_fraction(name: str, value: object, hint: str = "") -> Fraction:
     """Read `value` as the exact number that it is; ``0.1`` the float is not ``"0.1"`` the text.
@@ -31,15 +34,23 @@ def as_fraction(name: str, value: object, hint: str = "") -> Fraction:
     try:
         if isinstance(value, bool) or value is None:
             raise TypeError
-        if isinstance(value, Fraction | int | float | Decimal | str):
-            return Fraction(value)
-        if hasattr(value, "__index__"):
-            return Fraction(operator.index(value))
-        if isinstance(value, SupportsFloat) and getattr(value, "shape", ()) == ():
-            return Fraction(float(value))  # NumPy's smaller floats: exact
-        raise TypeError
-    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise parameter(name, "a finite number", value, hint) from None
+        plain = isinstance(value, float) or (isinstance(value, str) and "/" not in value)
+        written = Decimal(value) if plain else value  # type: ignore[arg-type]
+        if isinstance(written, Decimal) and abs(written.adjusted()) >= LONGEST:  # its digits would fill the memory
+            raise OverflowError
+        if isinstance(written, Fraction | int | float | Decimal | str):
+            found = Fraction(written)
+        elif hasattr(value, "__index__"):
+            found = Fraction(operator.index(value))
+        elif isinstance(value, SupportsFloat) and getattr(value, "shape", ()) == ():
+            found = Fraction(float(value))  # NumPy's smaller floats: exact
+        else:
+            raise TypeError
+        if abs(found) >= 10**LONGEST:
+            raise OverflowError
+        return found
+    except (TypeError, ValueError, ArithmeticError):
+        raise parameter(name, f"a finite number of at most {LONGEST - 1} digits", value, hint) from None
 
 
 def as_count(name: str, value: object, hint: str = "") -> int:

@@ -111,7 +111,7 @@ def _count(argument: Any, scope: Scope) -> Aggregate:
             return Aggregate("count", where=where)
     if not isinstance(argument, exp.Column):
         raise refused(f"count({shown(argument)}): count(*), count of a column or count(CASE WHEN … THEN 1 END)")
-    return Aggregate("count", where=_known(scope.column(argument), scope))
+    return Aggregate("count", where=Not(Atom(scope.column(argument), "missing")))
 
 
 def _sum(argument: Any, scope: Scope) -> Aggregate:
@@ -175,10 +175,6 @@ def _valued(node: Any, scope: Scope, what: str) -> str:
     name = scope.column(node)
     values_of(scope[name], name, "mean" if what == "avg" else what)  # refuses what has none
     return name
-
-
-def _known(name: str, scope: Scope) -> Tree:
-    return Not(Atom(name, "missing")) if scope[name].missing else EVERYTHING
 
 
 def _quantile(node: Any, scope: Scope) -> Aggregate:

@@ -79,7 +79,7 @@ def sql(
     >>> list(found.columns), bool(found.smoker[0])
     (['smoker', 'n', 'n_low', 'n_high'], True)
     """
-    checks.confidence(confidence)
+    confidence = checks.confidence(confidence)
     if releases is not None and not isinstance(releases, Mapping):
         raise parameter("releases", "a mapping of names to releases", releases, "write people=release, by its name.")
     every = {**(releases or {}), **named}

@@ -23,7 +23,7 @@ from scumble.files import Container
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.sensitivity import Reach
 from scumble.releasing.pledges import became, require_free
-from scumble.releasing.spending import may_lack_records
+from scumble.releasing.spending import leave_behind, may_lack_records
 
 WORTH_A_THREAD = 1 << 17
 """Counters to add up that take longer than it takes to hand them out."""
@@ -93,11 +93,18 @@ _LIVE: weakref.WeakSet[Secret] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    """In the child: no thread holds a lock, and noise that was drawn before stays with the parent."""
+    """In the child: no thread holds a lock, and noise and records from before stay with the parent.
+
+    What was empty is the child's own, whatever it counts.
+    """
     for secret in list(_LIVE):
         secret.lock = threading.RLock()
         if secret.noise is not None:
             secret.give_up("Its noise was drawn before this process was forked, and stays with the other one.")
+        elif secret.touched:
+            leave_behind(secret.lineage)
+        else:
+            secret.lineage = {str(uuid.uuid4())}
 
 
 if hasattr(os, "register_at_fork"):

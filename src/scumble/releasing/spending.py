@@ -7,6 +7,9 @@ afterwards, a crash included, can lose budget but never privacy.
 **Noise in one published thing only.** `publish_once` remembers what noise has been given out, for noise that is drawn
 long before: noise first, and shares.
 
+**Records stay with the process that counted them.** A fork copies them, and each process knows only of its own
+releases: `leave_behind` closes the child's copies, unless a ledger, which sees both, is charged.
+
 **N is public under replace, if no record can change it.** Whatever may drop a record because of what it says makes the
 number of those that are left depend on content. `require_public_count` is the one place that knows.
 """
@@ -39,6 +42,23 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+_LEFT_BEHIND: set[str] = set()
+"""Lineages of records that were counted before this process was forked: the other one may release them."""
+
+
+def leave_behind(lineage: set[str]) -> None:
+    """In a forked child: without a ledger, these records are released where they were counted, or nowhere."""
+    _LEFT_BEHIND.update(lineage)
+
+
+def _require_here(lineage: set[str], verb: str) -> None:
+    if lineage & _LEFT_BEHIND:
+        raise BudgetError(
+            f"Cannot {verb}: records of this sketch were counted before this process was forked, and the other one may "
+            "release them. Hint: release it there, or with a ledger."
+        )
 
 
 _PUBLISHED: dict[str, str] = {}
@@ -137,6 +157,7 @@ def spend_in_stream(secret: Spender) -> None:
     nowhere else."""
     with _SPENDING:
         secret.require_open("merge")
+        _require_here(secret.lineage, "merge")
         if any(_SPENT.get(one) for one in secret.lineage):
             raise BudgetError(
                 "Cannot merge: records of this sketch were released before, or are in a stream. "
@@ -157,6 +178,8 @@ def spend(secrets: Sequence[Spender], claim: PrivacyClaim, where: Account | Prep
     with _SPENDING:
         for secret in secrets:
             secret.require_open(verb)
+        if account is None:  # a ledger adds up what all processes spend
+            _require_here(lineage, verb)
         if not all(_add_up(before, account) for one in lineage for before in _SPENT.get(one, ())):
             raise BudgetError(
                 "Cannot release: records of this sketch were released before, alone or as part of a merged one. "

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from scumble.errors import ParameterError, nearest, parameter
 from scumble.machine.later import pa, pc
-from scumble.schema.column import BLANK, MISSING, MOST_LEVELS, OTHER, UNFORESEEN, UNREADABLE, Column, by_text, flag
+from scumble.schema.column import (
+    BLANK,
+    MISSING,
+    MOST_LEVELS,
+    OTHER,
+    UNFORESEEN,
+    UNREADABLE,
+    Column,
+    Found,
+    by_text,
+    flag,
+)
 from scumble.schema.line import Span, Spans
 from scumble.tables import cells
+from scumble.tables.containers import one_column
 from scumble.tables.hashing import UNTOLD, text_of
 
 MOST_TEXT = 10_000
@@ -33,9 +45,9 @@ class Category(Column):
     """One of several words: a public vocabulary, never the words that the table happens to hold.
 
     Cells are compared by their canonical text: 5, 5.0 and "5" are one word, and so are a date and its ISO text.
-    Text is compared as it stands, with its capitals and spaces. One of the words that numbers take for a missing cell
-    (an empty text, NA, N/A, #N/A, NaN, nan, null, NULL) is a missing cell here too, unless the vocabulary has it, as
-    that of countries has Namibia's "NA".
+    Text is compared without the blanks at its ends, and with its capitals. One of the words that numbers take for a
+    missing cell (an empty text, NA, N/A, #N/A, NaN, nan, null, NULL) is a missing cell here too, unless the vocabulary
+    has it, as that of countries has Namibia's "NA".
 
     Parameters
     ----------
@@ -46,6 +58,12 @@ class Category(Column):
         dropped.
     missing : bool
         Whether missing cells get a level of their own.
+    strip : bool
+        Whether blanks at either end of a cell are ignored: "Ulm " is "Ulm".
+    ignore_case : bool
+        Whether capitals are ignored: "ULM" is "Ulm".
+    missing_words : list of str
+        Further words that stand for a missing cell, such as "-".
 
     Notes
     -----
@@ -56,7 +74,7 @@ class Category(Column):
     >>> sex = Category(["Female", "Male"])
     >>> sex.levels
     ('Female', 'Male', '(other)', '(missing)')
-    >>> sex.encode(["Male", None, "male", "NA"]).codes.tolist()
+    >>> sex.encode(["Male ", None, "male", "NA"]).codes.tolist()
     [1, 3, 2, 3]
     """
 
@@ -70,23 +88,33 @@ class Category(Column):
     _: KW_ONLY
     other: bool = True
     missing: bool = True
+    strip: bool = True
+    ignore_case: bool = False
+    missing_words: tuple[str, ...] = ()
     known: dict[bytes, int] = field(init=False, repr=False, compare=False)
+    """The words as they were declared."""
+    _read: dict[bytes, int] = field(init=False, repr=False, compare=False)
+    """The codes of all texts that mean something: words for a missing cell, what stands for a list, the vocabulary."""
     _told: tuple[tuple[str, bytes], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         put = self.__dict__.__setitem__  # frozen for everybody else
-        put("other", flag("other", self.other))
-        put("missing", flag("missing", self.missing))
+        for name in ("other", "missing", "strip", "ignore_case"):
+            put(name, flag(name, getattr(self, name)))
         put("values", _vocabulary(self.values))
-        known: dict[bytes, int] = {}
-        for word in self.values:
+        put("missing_words", _missing_words(self.missing_words))
+        gaps = (*cells.NO_VALUE_TEXTS, UNTOLD, *(word.encode() for word in self.missing_words))
+        known, read = {}, dict.fromkeys(map(self._compared, gaps), UNREADABLE)
+        for code, word in enumerate(self.values):
             text = text_of(word)
             assert text is not None
-            if text in known:
-                first = self.values[known[text]]
-                alike = "" if repr(first) == repr(word) else f"{first!r} and {word!r} are one word: "
-                raise ParameterError(f"`values` has {word!r} twice. Hint: {alike}name each once.")
-            known[text] = len(known)
+            alike = read.get(self._compared(text), UNREADABLE)
+            if alike != UNREADABLE:
+                first = self.values[alike]
+                same = "" if repr(first) == repr(word) else f"{first!r} and {word!r} are one word: "
+                raise ParameterError(f"`values` has {word!r} twice. Hint: {same}name each once.")
+            known[text] = read[self._compared(text)] = code
+        put("_read", read)
         put("known", known)
         put("_told", tuple((type(value).__name__, text) for value, text in zip(self.values, known, strict=True)))
 
@@ -125,24 +153,49 @@ class Category(Column):
     def unforeseen(self) -> int | None:
         return len(self.values) if self.other else None
 
+    def _compared(self, text: bytes) -> bytes:
+        """What of a cell's canonical text is compared: a function of that text alone."""
+        word = text.decode("utf-8", "surrogateescape")
+        word = word.strip(cells.BLANKS) if self.strip else word
+        return (word.casefold() if self.ignore_case else word).encode("utf-8", "surrogateescape")
+
+    def says_nothing(self, text: bytes) -> bool:
+        return self._compared(text) in self._read
+
     def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, None]:
         unforeseen = len(self.values) if self.other else UNFORESEEN
-        if cells.is_arrow(column) and cells.is_text(column.type):  # free text may have as many words as records
-            pieces = [self._text_codes(piece, unforeseen) for piece in cells.chunks(column)]
-            return np.concatenate([np.empty(0, np.int32), *pieces]), None
+        if cells.is_arrow(column) and cells.is_text(column.type) and not self.ignore_case:
+            with contextlib.suppress(pa.ArrowInvalid):  # it strips no text that is not UTF-8
+                # Free text may have as many words as records.
+                pieces = [self._text_codes(piece, unforeseen) for piece in cells.chunks(column)]
+                return np.concatenate([np.empty(0, np.int32), *pieces]), None
         read = self._read
-        return by_text(column, label, lambda text: read.get(text, unforeseen), "categories"), None
+        return by_text(column, label, lambda text: read.get(self._compared(text), unforeseen), "categories"), None
 
-    @cached_property
-    def _read(self) -> dict[bytes, int]:
-        """The codes of all texts that mean something: words for a missing cell, what stands for a list, and the
-        vocabulary before them."""
-        return dict.fromkeys((*cells.NO_VALUE_TEXTS, UNTOLD), UNREADABLE) | self.known
+    def find(self, values: object, label: str = "The column") -> Found:
+        found = super().find(values, label)
+        strange = found.codes == (UNFORESEEN if self.unforeseen is None else self.unforeseen)
+        if not strange.any():
+            return found
+        return found._replace(near=int(np.count_nonzero(self._near(one_column(values, "values"), label)[strange])))
+
+    def _near(self, column: cells.Column, label: str) -> np.ndarray:
+        """Which cells have one of the words but for blanks or case."""
+        words = {_loosely(text) for text in self.known}
+        if cells.is_arrow(column) and cells.is_text(column.type):
+            with contextlib.suppress(pa.ArrowInvalid):
+                wanted = pa.array([word.decode() for word in words], pa.large_string())
+                text = (pc.cast(piece, pa.large_string()) for piece in cells.chunks(column))
+                found = (pc.is_in(pc.utf8_lower(pc.utf8_trim(one, cells.BLANKS)), wanted) for one in text)
+                masks = [cells.buffer_of(pc.cast(one, pa.uint8()), np.uint8) for one in found]
+                return np.asarray(np.concatenate([np.empty(0, np.uint8), *masks]) == 1)
+        return np.asarray(by_text(column, label, lambda text: int(_loosely(text) in words), "categories") == 1)
 
     def _text_codes(self, piece: pa.Array, unforeseen: int) -> np.ndarray:
         """Text is its own canonical text: Arrow looks it up without making words of it."""
         read = self._read
-        found = pc.index_in(pc.cast(piece, pa.large_binary()), pa.array(list(read), pa.large_binary()))
+        text = pc.utf8_trim(pc.cast(piece, pa.large_string()), cells.BLANKS) if self.strip else piece
+        found = pc.index_in(pc.cast(text, pa.large_binary()), pa.array(list(read), pa.large_binary()))
         places = np.where(cells.nulls_of(found), len(read), cells.buffer_of(found, np.int32))
         codes = np.array([*read.values(), unforeseen], np.int32)[places]
         return np.where(cells.nulls_of(piece), UNREADABLE, codes).astype(np.int32)
@@ -164,13 +217,14 @@ class Category(Column):
         if isinstance(literal, str) and literal == OTHER and self.other:
             return len(self.values), len(self.values) + 1
         text = text_of(literal)
-        code = None if text is None else self.known.get(text)
-        if code is None:
+        code = UNREADABLE if text is None else self._read.get(self._compared(text), UNREADABLE)
+        if code == UNREADABLE:
             raise ParameterError(f"{self._not_a_word(literal)}. {self._listed()}")
         return code, code + 1
 
     def _not_a_word(self, literal: object) -> str:
-        if text_of(literal) in cells.NO_VALUE_TEXTS:
+        text = text_of(literal)
+        if text is not None and self._compared(text) in self._read:
             return f"{literal!r} is not in its vocabulary: cells that say so are missing (is missing, in SQL is null)"
         words = [text.decode() for text in self.known]
         if isinstance(literal, bool | np.bool_):
@@ -199,8 +253,12 @@ class Category(Column):
         return share, np.zeros(len(share), bool)
 
     def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        rest = {} if self.other else {"other": False}
-        return (list(self.values),), rest | ({} if self.missing else {"missing": False})
+        usual = {"other": True, "missing": True, "strip": True, "ignore_case": False, "missing_words": ()}
+        rest = {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
+        return (list(self.values),), rest | ({"missing_words": list(self.missing_words)} if self.missing_words else {})
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {"strip": self.strip}  # older files say nothing, and mean False
 
 
 def _vocabulary(given: object) -> tuple[str | int | float | bool, ...]:
@@ -212,6 +270,19 @@ def _vocabulary(given: object) -> tuple[str | int | float | bool, ...]:
         hint = "name the most frequent, as far as they are public: all others are counted together."
         raise parameter("values", f"a list of at most {MOST_LEVELS - 2} words", len(given), hint)
     return tuple(_word(one) for one in given)
+
+
+def _loosely(text: bytes) -> bytes:
+    """A text without blanks at its ends and without capitals."""
+    word = text.decode("utf-8", "surrogateescape").strip(cells.BLANKS).lower()
+    return word.encode("utf-8", "surrogateescape")
+
+
+def _missing_words(given: object) -> tuple[str, ...]:
+    listed = isinstance(given, Sequence) and not isinstance(given, str | bytes)
+    if not listed or not all(isinstance(word, str) and word.isprintable() for word in given):  # type: ignore[attr-defined]
+        raise parameter("missing_words", 'a list of words in quotes, such as ["-", "n/a"]', given)
+    return tuple(given)  # type: ignore[arg-type]
 
 
 def _blank() -> ParameterError:

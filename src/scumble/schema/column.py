@@ -66,6 +66,8 @@ class Strays(NamedTuple):
     """Words that are not in the vocabulary, and were counted together."""
     coarse: int = 0
     """Dates that name a year or a month alone, and were counted on its first day."""
+    near: int = 0
+    """Words that are not in the vocabulary, and would be but for blanks or case; those of dropped records too."""
 
     def __repr__(self) -> str:
         return "Strays(secret)"
@@ -85,6 +87,8 @@ class Found(NamedTuple):
     """The code of words that are not in the vocabulary, if they have one."""
     coarse: np.ndarray | None = None
     """Which cells name a year or a month alone, if some do, and have more than one level for its days."""
+    near: int = 0
+    """How many words are not in the vocabulary, and would be but for blanks or case."""
 
     def __repr__(self) -> str:
         return "Found(secret)"
@@ -98,7 +102,8 @@ class Found(NamedTuple):
         )
         other = 0 if self.other is None else np.count_nonzero((self.codes == self.other) & counted)
         read = np.count_nonzero(counted) - np.count_nonzero(counted[self.gone])
-        return Strays(int(read), len(unread), int(unread[0]) if len(unread) else -1, outside, int(other), coarse)
+        first = int(unread[0]) if len(unread) else -1
+        return Strays(int(read), len(unread), first, outside, int(other), coarse, self.near)
 
 
 class Part(NamedTuple):
@@ -183,8 +188,12 @@ class Column(ABC):
         unread = gone[:0]
         if self.missing and len(gone):
             codes[gone] = self.size - 1
-            unread = gone[cells.there(column, gone)]
+            unread = gone[cells.there(column, gone, self.says_nothing)]
         return Found(codes, gone, unread, outside, self.unforeseen)
+
+    def says_nothing(self, text: bytes) -> bool:
+        """Whether a cell that could not be read, of this canonical text, is a missing one."""
+        return cells.says_nothing(text)
 
     def refused(self, decimal: str = ".") -> str:
         """What it says of a cell that it cannot read, where that stands before the decimals of numbers."""

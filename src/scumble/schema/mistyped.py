@@ -18,16 +18,19 @@ MUST_BE = {
     "missing": _TRUE_OR_FALSE,
     "zeros": _TRUE_OR_FALSE,
     "other": _TRUE_OR_FALSE,
+    "strip": _TRUE_OR_FALSE,
+    "ignore_case": _TRUE_OR_FALSE,
     "scale": '"linear" or "log", in quotes',
     "outside": '"clip" or "drop", in quotes',
     "resolution": '"day", "hour", "minute" or "second", in quotes',
     "cells": 'a whole number, such as 50, or a word of the calendar in quotes, such as "month"',
     "edges": "a list of numbers, such as [0, 18, 100], or of dates in quotes",
     "values": 'a list of words in quotes, such as ["Female", "Male"]',
+    "missing_words": 'a list of words in quotes, such as ["-", "n/a"]',
 }
 """What may stand behind each setting."""
 _HEAD = re.compile(r"^\s*\[columns\.", re.MULTILINE)
-_SETTING = re.compile(r"\s*([a-z]+)\s*([=:]?)\s*(.*?)\s*")
+_SETTING = re.compile(r"\s*([a-z_]+)\s*([=:]?)\s*(.*?)\s*")
 _MOST = 60
 """Letters of a line that are shown."""
 

@@ -35,7 +35,10 @@ def products_of(schema: Schema, tree: Tree, wanted: bool, ends: bool | None = No
         true = products_of(schema, tree.part, True, ends if ends is None else ends is not wanted)
         return remaining(schema, [{}], true) if wanted else true
     if isinstance(tree, Atom):
-        return [{tree.column: _atom(schema[tree.column], tree, wanted, ends)}]
+        column = schema[tree.column]
+        if tree.operator == "missing" and not column.missing:  # no record is, so all are not
+            return [] if wanted else [{}]
+        return [{tree.column: _atom(column, tree, wanted, ends)}]
     if not tree.parts:
         return [{}] if tree.all is wanted else []
     parts = [products_of(schema, part, wanted, ends) for part in tree.parts]
@@ -130,7 +133,6 @@ def possible(products: list[Product]) -> list[Product]:
 
 def _atom(column: Column, atom: Atom, wanted: bool, ends: bool | None) -> Part:
     if atom.operator == "missing":
-        _require_missing(column, atom.column)
         return Part((), column.missing) if wanted else Part((column.line,))
     if MISSING in atom.literals:
         raise ParameterError(
@@ -167,11 +169,3 @@ def _spans(column: Column, atom: Atom) -> line.Spans:
         ">": ((high, max(high, end)),),
         ">=": ((low, max(low, end)),),
     }[atom.operator]
-
-
-def _require_missing(column: Column, name: str) -> None:
-    if not column.missing:
-        raise ParameterError(
-            f"The condition asks for missing cells of {name!r}, and its schema has no level for these: records without "
-            "it are not counted. Hint: leave the question out."
-        )

@@ -245,7 +245,11 @@ class Schema(Mapping[str, Column]):
             raise ParameterError(f"{os.path.basename(os.fsdecode(path))}: {problem}") from None
 
 
-UNSAID: Mapping[object, Mapping[str, Any]] = {"number": {"zeros": False, "cells": "equal"}, "date": {"cells": "equal"}}
+UNSAID: Mapping[object, Mapping[str, Any]] = {
+    "number": {"zeros": False, "cells": "equal"},
+    "date": {"cells": "equal"},
+    "category": {"strip": False},
+}
 """What a description by `to_dict` means where it does not say it: as what it was made by knew no other way."""
 
 

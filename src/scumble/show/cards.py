@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from scumble.errors import many, number_with_error, plain_number
+from scumble.errors import many, number_with_error, plain_number, readable
 from scumble.privacy.exact import show
 from scumble.schema.kinds import shown
 from scumble.show import momentcards
@@ -128,9 +128,9 @@ def estimator_card(model: Any, title: str) -> str:
 
 
 def _as_text(title: str, rows: list[tuple[str, str]]) -> str:
-    out = [title, "─" * WIDTH]
+    out = [readable(title), "─" * WIDTH]
     for name, text in rows:
-        wrapped = textwrap.wrap(text, WIDTH - 16) or [""]
+        wrapped = textwrap.wrap(readable(text), WIDTH - 16) or [""]
         out.extend(f"{name if k == 0 else '':<14}  {part}" for k, part in enumerate(wrapped))
     return "\n".join([*out, "─" * WIDTH])
 

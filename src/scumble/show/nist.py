@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from scumble._version import __version__
-from scumble.errors import many, plain_number
+from scumble.errors import many, plain_number, readable
 from scumble.privacy.exact import show
 from scumble.privacy.odds import belief, percent
 from scumble.show.usefulness import errors, group, noises
@@ -51,14 +51,14 @@ def text(title: str, answers: list[Point]) -> str:
     """The points as a page of plain text."""
     import textwrap
 
-    out = [f"{title}, held against NIST SP 800-226", ""]
+    out = [f"{readable(title)}, held against NIST SP 800-226", ""]
     level = ""
     for number, point in enumerate(answers, 1):
         if point.level != level:
             level = point.level
             out += [level.upper(), ""]
         out.append(f"{number:2}. {point.name}")
-        out += textwrap.wrap(point.answer, 96, initial_indent="    ", subsequent_indent="    ")
+        out += textwrap.wrap(readable(point.answer), 96, initial_indent="    ", subsequent_indent="    ")
         out.append("")
     return "\n".join(out).rstrip()
 

@@ -104,6 +104,9 @@ class ShownTable(Protocol):
     def _answers(self) -> Any: ...
 
     @property
+    def _grouped(self) -> Any: ...
+
+    @property
     def privacy(self) -> PrivacyClaim:
         """What it promises."""
 

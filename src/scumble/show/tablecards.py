@@ -9,7 +9,8 @@ from typing import Any
 from scumble.errors import many, plain_number
 from scumble.privacy.laws import LAWS
 from scumble.schema.category import Category
-from scumble.schema.column import Column
+from scumble.schema.column import MISSING, OTHER, Column
+from scumble.schema.told import SHARE_UNREAD
 from scumble.show.shown import ShownTable
 from scumble.show.usefulness import group, noises, too_few
 from scumble.show.wording import promise, promised, protected
@@ -56,6 +57,25 @@ def facts(release: ShownTable) -> dict[str, Any]:
     }
 
 
+def strange(release: ShownTable) -> list[str]:
+    """Which levels without a value of their own surely hold a good part of a column, by the noisy counts alone."""
+    found, alone = [], 1 + (release.target is not None)
+    total = release._answers.total.value
+    tables = release._grouped.tables(release.counts)
+    for view, table, variance in zip(release.views, tables, release.variances, strict=True):
+        if len(view) > alone:
+            continue
+        counts = table.reshape(-1, table.shape[-1]).sum(axis=0)  # the classes of a target come first
+        noise = math.sqrt(variance * table.size / len(counts))
+        name = next((one for one in view if one != release.target), view[0])
+        column = release.schema[name]
+        for level, place in ((OTHER, column.unforeseen), (MISSING, column.size - 1 if column.missing else None)):
+            if place is not None and counts[place] - 2 * noise > SHARE_UNREAD * total > 0:
+                share = min(100.0, 100 * counts[place] / total)
+                found.append(f"'{level}' holds about {share:.0f} % of {name!r}")
+    return found
+
+
 def _worth(noise: dict[str, float], left: int, inferred: str) -> str:
     """How large a group must be to be seen where it is measured; if something is left, what is inferred."""
     (where, most), *others = noise.items()
@@ -75,7 +95,8 @@ def _columns(release: ShownTable) -> str:
     ]
     more = [f"and {len(listed) - LISTED:,} more (--json lists them)"] if len(listed) > LISTED else []
     clipped = any(getattr(column, "outside", "drop") == "clip" for column in release.schema.values())
-    return "; ".join([*listed[:LISTED], *more]) + "." + " What lies outside bounds counts at the nearest." * clipped
+    told = "; ".join([*listed[:LISTED], *more]) + "." + " What lies outside bounds counts at the nearest." * clipped
+    return f"{told}{''.join(f' {line}.' for line in strange(release)[:LISTED])}"
 
 
 def _public(column: Column) -> str:

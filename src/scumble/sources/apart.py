@@ -51,7 +51,9 @@ def require_apart(outputs: Mapping[str, str], inputs: Mapping[str, Iterable[str]
 
 
 def require_file(flag: str, path: str) -> None:
-    """Refuse devices and pipes: a file takes its name by a rename, which would replace them."""
+    """Refuse devices, pipes and no name at all: a file takes its name by a rename, which would replace them."""
+    if not path:
+        raise ParameterError(f"{flag} names no file. Hint: '-' is standard output.")
     with contextlib.suppress(OSError):
         real = os.path.realpath(path)
         mode = os.stat(path).st_mode

@@ -81,8 +81,10 @@ def build(
         ``bounds={"seen": ("2024-01-01", "2024-12-31")}``.
     seed : int
         The public seed of the hash functions.
-    invalid : {"error", "drop"}
-        What to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
+    invalid : {"drop", "error"} or None
+        What to do with rows that have missing, infinite or unreadable cells, or are of no class: leave them out, which
+        is the default, or refuse the table. A refusal tells whoever learns of it that there are such rows. Under
+        ``neighbors="replace"`` the number of rows is public, none may be left out, and "error" is the default.
     threads : int or None
         How many cores to count with.
     checkpoint : str, path-like or None
@@ -105,8 +107,7 @@ def build(
         which column decides, and advice. It reads the public arguments and the names of the columns, makes up
         records within the bounds, and spends, writes and charges nothing.
     allow_empty : bool
-        Also release a table without rows, or every row of which was left out. (A refusal tells whoever learns of it
-        that the table is empty.)
+        With ``invalid="error"``, also release a table without rows.
     format, delimiter, decimal, encoding : str or None
         What a file's name and content do not tell; `decimal` is "," for numbers such as 1.234,50 in a CSV file.
 

@@ -7,7 +7,7 @@ cannot be counted. The numbers go to the curator's terminal, and into nothing th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from scumble.schema import Schema
 from scumble.schema.column import OUTSIDE, UNFORESEEN
 from scumble.spec import Spec
 from scumble.tables import Table
-from scumble.tables.cells import there
+from scumble.tables.cells import says_nothing, there
 from scumble.tables.roles import roles_of
 from scumble.tabular.spec import TableSpec
 
@@ -67,13 +67,15 @@ def too_large(batch: pa.RecordBatch, spec: Spec, bad: Mapping[str, np.ndarray]) 
     return found
 
 
-def without_value(batch: pa.RecordBatch, name: str, bad: np.ndarray | None) -> Found:
+def without_value(
+    batch: pa.RecordBatch, name: str, bad: np.ndarray | None, nothing: Callable[[bytes], bool] = says_nothing
+) -> Found:
     """Of the bad cells of a column, which rows have no cell, and which one that says nothing."""
     if bad is None or not bad.any():
         return {}
     rows = np.flatnonzero(bad)
     unread = np.zeros(len(bad), bool)
-    unread[rows[there(batch[name], rows)]] = True
+    unread[rows[there(batch[name], rows, nothing)]] = True
     return {(cause, name): mask for cause, mask in ((NO_CELL, bad & ~unread), (BAD_CELL, unread)) if mask.any()}
 
 
@@ -85,7 +87,7 @@ def without_level(batch: pa.RecordBatch, schema: Schema) -> Found:
         codes = column.encode(table.column(j), f"Column {name!r}").codes
         beyond, no_word = codes == OUTSIDE, codes == UNFORESEEN
         found |= {(cause, name): mask for cause, mask in ((BEYOND, beyond), (NO_WORD, no_word)) if mask.any()}
-        found |= without_value(batch, name, (codes < 0) & ~beyond & ~no_word)
+        found |= without_value(batch, name, (codes < 0) & ~beyond & ~no_word, column.says_nothing)
     return found
 
 

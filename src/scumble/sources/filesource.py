@@ -18,7 +18,6 @@ from scumble.sources.jsonlines import JsonLines
 from scumble.sources.parquet import Parquet
 from scumble.sources.paths import File, cannot_open, find_files
 from scumble.sources.source import Piece, Position, Source, changed, no_column
-from scumble.sources.text import require_encoding
 from scumble.tables.roles import Roles, converted, without_words
 
 READERS: dict[str, type[Format]] = {
@@ -40,7 +39,6 @@ class FileSource(Source):
         files = find_files(source, format)
         if files[0].path == "-":
             files = [standard_input().file(format or "")]
-        require_encoding(options.encoding)
         self._files = files
         if options.sheet is not None and files[0].format != "excel":
             raise ParameterError("`table` goes with a database, such as sqlite:///file.db, or with an Excel workbook.")

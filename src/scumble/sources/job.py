@@ -27,7 +27,6 @@ from scumble.sources.rehearsal import NO_BUDGET, Rehearsal
 from scumble.sources.rehearsal import rehearse as rehearsed
 from scumble.sources.settings import Groups, Running, Size, Views, require_known, sorted_out
 from scumble.sources.source import Source
-from scumble.sources.strays import declared
 from scumble.sources.tally import Tally
 from scumble.spec import Spec
 from scumble.tables.roles import roles_of
@@ -71,6 +70,7 @@ class Build:
         if self.unsaid:
             promised["epsilon"] = 1.0
         self.budget = Budget.of(**promised, count_share=None if schema is None else COUNT_SHARE)
+        self.running = replace(self.running, invalid=self.running.invalid or self.budget.invalid)
         book = taken(options, "ledger", "dataset", "part")
         self.groups.require_hidden(self.budget)
         if self.running.noise_first and self.groups.person_column is not None:
@@ -171,11 +171,8 @@ class Build:
             raise
         finally:
             self.source.close()
-        if not self.running.allow_empty:
+        if self.running.invalid == "error" and not self.running.allow_empty:
             self.tally.require_some(self.source)
-        if self.running.invalid == "error":
-            spec = self.tally.sketches[0].spec
-            self.tally.strays.require_readable(declared(spec), self.source.place, self.source.decimal)
         return self.tally
 
     def left_out(self) -> list[str]:

@@ -14,13 +14,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from scumble.errors import DataError
 from scumble.machine.later import pa, pajson, pc
-from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
+from scumble.sources.formats import Format, Read, Stream, empty, standard_input
 from scumble.sources.paths import File
 from scumble.sources.source import cut
 from scumble.tables.cells import number_or_none
@@ -52,8 +53,6 @@ class JsonLines(Format):
     declares_columns = False
 
     def columns(self, file: File) -> tuple[str, ...]:
-        if is_empty(file):
-            raise empty(file)
         return ()
 
     def keys(self, file: File) -> tuple[str, ...]:
@@ -215,7 +214,7 @@ def _quick_keys(block: bytes) -> dict[str, None] | None:
 def _object(line: bytes) -> dict[str, Any] | None:
     """The object of a line; None if there is none."""
     try:
-        found = json.loads(line.decode(), parse_int=_whole)
+        found = json.loads(line.decode(), parse_int=_whole, parse_float=_fraction)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -231,6 +230,14 @@ def _no_object(file: File, row: int) -> DataError:
 def _whole(digits: str) -> int | float:
     # Python reads no more than 4,300 digits as an integer; no float is that large either.
     return int(digits) if len(digits) <= 4000 else float(digits)
+
+
+def _fraction(digits: str) -> Decimal | float:
+    """All of its digits: two persons may differ in the last one."""
+    try:
+        return Decimal(digits)
+    except ArithmeticError:  # an exponent of twenty digits
+        return float(digits)
 
 
 def parsed(lines: Iterable[bytes], roles: Roles) -> pa.RecordBatch:
@@ -277,7 +284,7 @@ def _text(value: object, untold: bytes | None = None) -> bytes | None:
     """The canonical text of a cell, as the tables module writes it; of a list or an object, which have none, `untold`,
     or else its JSON."""
     if isinstance(value, (dict, list)):
-        return untold or json.dumps(value, sort_keys=True).encode()
+        return untold or json.dumps(value, sort_keys=True, default=float).encode()
     return text_of(value)
 
 

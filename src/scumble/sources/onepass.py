@@ -215,7 +215,7 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
             why, reads = column.refused(source.decimal), others(column.kind, source.decimal)
             hint = f"in {refused[0]!r} {each} missing or {why}: {hint}{reads}"
         elif strange := [name for cause, name in causes if cause == NO_WORD]:
-            hint = f"in {strange[0]!r} cells hold none of its words (capitals and blanks at the ends count): {hint}"
+            hint = f"in {strange[0]!r} cells hold none of its words: {hint}"
     elif large := too_large(batch, spec, said):
         what = f"missing, not a number or beyond {min(large.values()):.3g} in size"
         beside = f"with this bandwidth and scale: give larger ones, or {hint}" if min(large.values()) < 1e100 else hint

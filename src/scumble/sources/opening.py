@@ -56,8 +56,9 @@ def open_source(
                 "object stores through pyarrow.fs; pipe anything else into '-'."
             )
     from scumble.sources.filesource import FileSource
+    from scumble.sources.text import encoding_named
 
-    options = Options(delimiter, encoding.lower().replace("utf-8", "utf8"), table, decimal)
+    options = Options(delimiter, encoding_named(encoding), table, decimal)
     return FileSource(paths, format=format, options=options)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scumble.errors import ScumbleError, many, plain_number
+from scumble.errors import ScumbleError, many, plain_number, readable
 from scumble.planning import DEFAULT_RECORDS
 from scumble.planning.later import Choice, Menu
 from scumble.planning.plans import COUNTER_BYTES, file_bytes
@@ -130,7 +130,8 @@ class Rehearsal:
         ]
         told += [f"Advice: {one}" for one in self.advice] or ([] if self.refused else ["No advice: go on."])
         told += [f"The build would be refused: {self.refused}"] if self.refused else []
-        return "\n".join([*told, "A rehearsal: no record was read, nothing was spent, nothing was written."])
+        told.append("A rehearsal: no record was read, nothing was spent, nothing was written.")
+        return "\n".join(map(readable, told))
 
     def to_dict(self) -> dict[str, Any]:
         """The rehearsal as JSON values."""

@@ -179,7 +179,7 @@ class Groups:
 class Running:
     """How the pass runs: what becomes of bad rows, on what, and what survives a crash."""
 
-    invalid: str = "error"
+    invalid: str | None = None
     engine: str = "auto"
     threads: int | None = None
     allow_empty: bool = False
@@ -188,7 +188,7 @@ class Running:
     noise_first: bool = False
 
     def __post_init__(self) -> None:
-        if self.invalid not in ("error", "drop"):
+        if self.invalid not in (None, "error", "drop"):
             raise parameter("invalid", "'error' or 'drop'", self.invalid)
         if self.threads is not None:
             checks.whole("threads", self.threads)

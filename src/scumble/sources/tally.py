@@ -18,6 +18,7 @@ from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise
 from scumble.schema.column import Strays as OfBatch
 from scumble.schema.kinds import read_as, undeclared
+from scumble.schema.spelling import others
 from scumble.schema.strays import Strays
 from scumble.schema.told import (
     NO_CLASS,
@@ -137,8 +138,8 @@ class Tally:
         if self.dropped:
             lines[:0] = [left_out(self.dropped, self.left_out()), *self._unread(source.decimal)]
         lines += self._misnamed()
-        if 0 < self.rows == self.dropped_rows:
-            lines.append(f"WARNING: every row was left out. The release is nothing but noise {UNPUBLISHED}.")
+        if self.rows == self.dropped_rows:
+            lines.append(f"WARNING: no row was counted, and a release of none is nothing but noise {UNPUBLISHED}.")
         if self.over:
             records = "1 record" if self.over == 1 else f"{self.over:,} records"
             were = "was" if self.over == 1 else "were"
@@ -156,8 +157,11 @@ class Tally:
 
     def _unread(self, decimal: str) -> Iterator[str]:
         """For each column that leaves out many rows, how its cells are written."""
-        for name in self.causes.columns(least=many_unread(self.rows)):
-            if self.dropped_rows < self.rows and (why := written(self.sketches[0].spec, name, decimal)):
+        spec, nothing = self.sketches[0].spec, self.dropped_rows == self.rows
+        for name in self.causes.columns(least=1 if nothing else many_unread(self.rows)):
+            if nothing:
+                yield private(mistaken(spec, name, decimal)[:-1])
+            elif why := written(spec, name, decimal):
                 yield private(f"In {name!r}, {why}")
 
     def require_some(self, source: Source) -> None:
@@ -373,7 +377,8 @@ def mistaken(spec: Spec | TableSpec, name: str, decimal: str) -> str:
     """What to say of a column none of whose cells can be read: how they are written, or which option reads them."""
     if isinstance(spec, Spec) and name not in kinds_of(spec):
         return undeclared(name, decimal)
-    return f"in {name!r}, {written(spec, name, decimal)}."
+    reads = others(spec.schema[name].kind, decimal) if isinstance(spec, TableSpec) else ""
+    return f"in {name!r}, {written(spec, name, decimal)}{reads}."
 
 
 def written(spec: Spec | TableSpec, name: str, decimal: str) -> str:

@@ -22,18 +22,23 @@ BLOCK = 1 << 20
 _NOT_OF_FILES = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "unicode_escape"}
 
 
-def require_encoding(name: str) -> None:
-    """Refuse what is no encoding of text files."""
+def encoding_named(name: str) -> str:
+    """An encoding of text files in lower case, and UTF-8 by one name, whose mark is no text; all else is refused.
+
+    >>> [encoding_named(name) for name in ("UTF-8-SIG", "utf_8", "U8", "Latin-1")]
+    ['utf8', 'utf8', 'utf8', 'latin-1']
+    """
     try:
         found: Any = codecs.lookup(name)
         known = found._is_text_encoding and found.name not in _NOT_OF_FILES and found.incrementaldecoder is not None
         known = known and "a,1\n".encode(name).decode(name) == "a,1\n"
-    except (LookupError, ValueError):
+    except (LookupError, ValueError, TypeError):
         known = False
     if not known:
         raise DataError(
-            f"There is no encoding {name[:40]!r} for files of text. Hint: utf-8, utf-16 and latin-1 are usual."
+            f"There is no encoding {str(name)[:40]!r} for files of text. Hint: utf-8, utf-16 and latin-1 are usual."
         )
+    return "utf8" if found.name in ("utf-8", "utf-8-sig") else name.lower()
 
 
 def encoding_of(head: bytes) -> str | None:
@@ -141,7 +146,7 @@ def not_text(what: str, given: str, way_out: str, head: bytes = b"") -> DataErro
 
 def usual_beside(given: str) -> list[str]:
     """Encodings to try when this one is not it."""
-    return [one for one in ("utf8", "latin-1", "utf-16") if one != given.lower().replace("utf-8", "utf8")][:2]
+    return [one for one in ("utf8", "latin-1", "utf-16") if one != encoding_named(given)][:2]
 
 
 def spelt(encoding: str) -> str:
@@ -150,7 +155,7 @@ def spelt(encoding: str) -> str:
     >>> spelt("utf8"), spelt("latin-1")
     ('UTF-8', 'LATIN-1')
     """
-    return encoding.upper().replace("UTF8", "UTF-8")
+    return encoding_named(encoding).upper().replace("UTF8", "UTF-8")
 
 
 def no_wide_characters(head: bytes, encoding: str) -> bool:

@@ -6,6 +6,7 @@ What does not fit together is refused: the file may be damaged, or of somebody w
 from __future__ import annotations
 
 import os
+import uuid
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,6 +71,8 @@ def restore(
         where = data["folder"] if folder is None else require_folder(folder)
         if claim.moves.column != method.column or claim.rows != spec.rows or claim.exact_scale is None:
             raise TypeError
+        if where is not None and (type(where) is not str or "\0" in where):
+            raise TypeError
         if type(closed) is not int or not 0 <= closed <= method.periods:
             raise TypeError
         if type(data["most"]) is not int or not 0 <= data["most"] <= MOST_RECORDS:
@@ -85,7 +88,7 @@ def restore(
             people.restore(data["people"], arrays)
         calibration = Calibration(claim.mechanism, claim.scales.counters, claim.scales.count, claim)
         stream._begin(sketch, method, calibration, person, people, where, str(data["backend"]))
-        stream._go_on(str(data["identity"]), closed)
+        stream._go_on(str(uuid.UUID(str(data["identity"]))), closed)
         machine = {name[8:]: array for name, array in arrays.items() if name.startswith("machine.")}
         stream._machine.restore(machine)
         stream._most = data["most"]

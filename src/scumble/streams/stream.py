@@ -16,7 +16,16 @@ from scumble.checks import whole
 from scumble.continual.choosing import Expected, chosen, expected_of
 from scumble.continual.method import Method
 from scumble.continual.published import StreamRelease, name_of, release_of, require_folder
-from scumble.errors import BudgetError, DataError, MergeError, ParameterError, PrivacyError, parameter
+from scumble.errors import (
+    BudgetError,
+    CorruptFileError,
+    DataError,
+    ForeignFileError,
+    MergeError,
+    ParameterError,
+    PrivacyError,
+    parameter,
+)
 from scumble.kernels import Kernel
 from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import Place, clear_leftovers
@@ -120,7 +129,7 @@ class Stream:
         **size: Any,
     ) -> None:
         budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
-        sketch = Sketch(kernel, dimensions, **size)
+        sketch = Sketch(kernel, dimensions, **{**size, "invalid": size.get("invalid") or budget.invalid})
         sketch._decide(budget)  # rows that were left open: every period has the same
         if person_column is not None and (sketch.columns is None or person_column in sketch.columns):
             raise ParameterError("`person_column` goes with `columns`, and is none of them. Hint: name the columns.")
@@ -397,7 +406,7 @@ class Stream:
             clear_leftovers(path)
             if not os.path.lexists(path):
                 release.save(path)
-            elif not np.array_equal(files.read(path, expect="release").arrays["counts"], release.counts):
+            elif not np.array_equal(_counts_at(path), release.counts):
                 raise BudgetError(
                     f"The file {path!r} holds another release of this period, and the difference of the two would tell "
                     "exact numbers. Hint: this stream is a copy of the one that published it; use that one."
@@ -544,6 +553,17 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"<Stream (secret): {self._closed} of {self.horizon} periods, {self._method.name}, {self.privacy}>"
+
+
+def _counts_at(path: str) -> Any:
+    """What the release of the last period holds; one that cannot be read can be written again."""
+    try:
+        return files.read(path, expect="release").arrays.get("counts")
+    except (CorruptFileError, ForeignFileError) as problem:
+        raise type(problem)(
+            f"The release of the last period, {path!r}, is damaged or is none. Hint: move it away, and try again: the "
+            "stream writes the same release anew."
+        ) from None
 
 
 def _name(batch: str) -> bytes:

@@ -12,7 +12,7 @@ record, to be refused or dropped like a missing one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -42,6 +42,8 @@ NUMBER_TEXT = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z"
 """How text says a number: as in CSV files, without words for what is not finite."""
 BLANK = "[ \u00a0\u2009\u202f]"
 """Also those that do not break, or are thin: spreadsheets put them between thousands and before signs."""
+BLANKS = " \t\n\v\f\r\u00a0\u2009\u202f"
+"""What may stand at the ends of a word: these, and line ends."""
 SIGNS = "$€£¥"
 """Of money."""
 DRESSED_NUMBER = (
@@ -162,7 +164,12 @@ def nulls_of(piece: pa.Array) -> np.ndarray:
     return buffer_of(pc.cast(pc.is_null(piece), pa.uint8()), np.uint8).view(np.bool_)
 
 
-def there(column: Column, rows: np.ndarray) -> np.ndarray:
+def says_nothing(text: bytes) -> bool:
+    """Whether a canonical text is a word for a missing cell."""
+    return text.strip() in NO_VALUE_TEXTS
+
+
+def there(column: Column, rows: np.ndarray, nothing: Callable[[bytes], bool] = says_nothing) -> np.ndarray:
     """Which of these rows have a cell that holds something, be it unreadable: not a missing one, nor a word for that.
 
     >>> there(pa.array(["01/02/2009", None, "NA", " "]), np.array([0, 1, 2, 3])).tolist()
@@ -177,13 +184,13 @@ def there(column: Column, rows: np.ndarray) -> np.ndarray:
     else:
         column, rows = column[rows], np.arange(len(rows))
         kind = column.dtype.kind
-        nothing: Any = {"f": np.isnan, "M": np.isnat, "O": _nothings, "T": _nothings}.get(kind)
-        found = np.ones(len(rows), bool) if nothing is None else ~nothing(column)
+        gone: Any = {"f": np.isnan, "M": np.isnat, "O": _nothings, "T": _nothings}.get(kind)
+        found = np.ones(len(rows), bool) if gone is None else ~gone(column)
         textual = kind in "OUST"
     if not textual or not found.any():
         return np.asarray(found)
     known, places = texts(column)
-    something = np.array([text is None or text.strip() not in NO_VALUE_TEXTS for text in known], bool)
+    something = np.array([text is None or not nothing(text) for text in known], bool)
     return np.asarray(found & something[places[rows]])
 
 
@@ -252,7 +259,7 @@ def number_or_none(cell: object) -> float | None:
     """
     if isinstance(cell, str | bytes):
         text = text_of(cell)
-        return None if text is not None and text.strip() in NO_VALUE_TEXTS else number_in(text)
+        return None if text is not None and says_nothing(text) else number_in(text)
     return None if nothing_in(cell) else number(cell)
 
 
@@ -324,10 +331,7 @@ def _numpy_texts(column: np.ndarray) -> Texts:
         cells = (known.setdefault(text_of(cell), len(known)) for cell in column.astype(object))
         places = np.fromiter(cells, np.int64, len(column))
         return list(known), places
-    if kind == "f":
-        with np.errstate(all="ignore"):
-            column = column.astype(np.float64, copy=False)
-    elif kind not in "biuUSM":
+    if kind not in "biufUSM":
         raise UnsupportedValue(kind)
     distinct, places = np.unique(column, return_inverse=True)
     return _time_texts(distinct) if kind == "M" else [text_of(value) for value in distinct.tolist()], places

@@ -6,8 +6,9 @@ Two steps:
 
 1. *Canonical text.* What a CSV file, a Parquet file and a JSON file say of the same cell should agree: 5, 5.0,
    ``np.int8(5)``, ``Decimal("5.00")`` and "5" are all "5"; ``True`` is "true"; other floats are written as the
-   shortest text that reads back as the same float64 ("0.1"); text is itself, as UTF-8; bytes are themselves. A
-   date is "2020-02-29", and so is a time stamp at its midnight; other time stamps are
+   shortest text that reads back as the same float64 ("0.1"), and so are decimals that equal that text; every other
+   number has a text of its own, so no two numbers of a type share one; text is itself, as UTF-8; bytes are
+   themselves. A date is "2020-02-29", and so is a time stamp at its midnight; other time stamps are
    "2020-02-29T12:30:00.5", in UTC with a "Z" if they have a time zone, whatever their unit was. The text is a
    function of the cell alone: no cell is compared with another, no column is converted as a whole.
 2. *Hash.* BLAKE2b of the text (8 bytes, personalised "scumble"), its top 53 bits.
@@ -107,10 +108,15 @@ def canonical(value: object) -> bytes | None:
         return b"true" if value else b"false"
     if isinstance(value, int | np.integer):
         return _int_text(int(value))
-    if isinstance(value, Fraction) and value.denominator == 1:
-        return _int_text(int(value))
-    if isinstance(value, float | np.floating | Fraction):
-        return _float_text(float(value))
+    if isinstance(value, np.floating):
+        near = float(value)
+        if near == value:
+            return _float_text(near)
+        value = Fraction(*value.as_integer_ratio())  # more digits than a float64 has
+    if isinstance(value, float):
+        return _float_text(value)
+    if isinstance(value, Fraction):
+        return _fraction_text(value)
     if isinstance(value, Decimal):
         return _decimal_text(value)
     if isinstance(value, bytes | bytearray | memoryview):
@@ -141,16 +147,31 @@ def _float_text(value: float) -> bytes:
     return repr(value).encode("ascii")
 
 
+def _fraction_text(value: Fraction) -> bytes:
+    if value.denominator == 1:
+        return _int_text(value.numerator)
+    places = value.denominator.bit_length()  # enough: a denominator 2^a 5^b divides 10^max(a, b)
+    shifted = value * 10**places
+    if shifted.denominator == 1:
+        return _decimal_text(Decimal((value < 0, Decimal(shifted.numerator).as_tuple().digits, -places)))
+    return _int_text(value.numerator) + b"/" + _int_text(value.denominator)
+
+
 def _decimal_text(value: Decimal) -> bytes:
-    if value and value.is_finite() and value.adjusted() >= 400:
-        # No float is that large, and the plain integer could be absurdly long: its digits and its exponent.
-        sign, digits, exponent = value.as_tuple()
-        text = "".join(map(str, digits))
-        short = text.rstrip("0")
-        return f"{'-' * sign}{short}E{int(exponent) + len(text) - len(short)}".encode("ascii")
-    if value.is_finite() and value == value.to_integral_value():
+    if not value.is_finite():
+        return _float_text(float(value))
+    if not value:
+        return b"0"
+    if value.adjusted() < 400 and value == value.to_integral_value():
         return b"%d" % int(value)
-    return _float_text(float(value))
+    near = float(value)
+    if math.isfinite(near) and Decimal(repr(near)) == value:
+        return _float_text(near)
+    # No float is written so, and a plain integer could be absurdly long: its digits and its exponent.
+    sign, digits, exponent = value.as_tuple()
+    text = "".join(map(str, digits))
+    short = text.rstrip("0")
+    return f"{'-' * sign}{short}E{int(exponent) + len(text) - len(short)}".encode("ascii")
 
 
 def iso_texts(times: np.ndarray, zone: str = "") -> list[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from scumble.errors import readable
 from scumble.schema import Schema
 from scumble.tabular.answers import Answers
 from scumble.tabular.rows import library
@@ -53,7 +54,7 @@ class Faithfulness:
     chance: dict[int, float]
 
     def __str__(self) -> str:
-        return "\n".join(_words(self))
+        return "\n".join(map(readable, _words(self)))
 
 
 def faithfulness(answers: Answers, schema: Schema) -> Faithfulness:
