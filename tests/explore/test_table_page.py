@@ -28,7 +28,7 @@ from scumble.explore import Server, TableExhibit, exhibit_of, export, page, read
 from scumble.explore.pages import part
 from scumble.tabular.answers import BEYOND, Answers, Weighed
 from scumble.tabular.estimate import at_least, drawn, interval, reaching
-from scumble.tabular.questions import extremes_of, mean_by_median, narrowed
+from scumble.tabular.questions import extremes_of, mean_by_median, narrowed, question
 from scumble.tabular.spec import TableSpec
 from scumble.views.estimates import Estimate
 
@@ -271,8 +271,6 @@ def condition(page: Page) -> str:
 
 
 def by_twin(shown: Shown, asked: str) -> float:
-    from scumble.tabular.questions import question
-
     return shown.answers.counted(question(SCHEMA, asked).even, 0.95).value
 
 
@@ -344,6 +342,38 @@ def test_numbers_are_typed_and_means_follow(visit: Callable[..., Any], whole: Sh
     page.get_by_label("age to").fill("")
     page.get_by_label("age to").press("Enter")
     expect(page.get_by_label("age to")).to_have_value("90")
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "asked"),
+    [
+        ("pay from", "100", "pay >= 100"),
+        ("pay to", "250.5", "pay < 250.5"),
+        ("pay to", "0", "pay <= 0"),
+        ("seen from", "2024-03-15", "seen >= '2024-03-15'"),
+        ("seen to", "2024-03-15", "seen <= '2024-03-15'"),
+    ],
+)
+def test_the_page_answers_what_was_typed(
+    visit: Callable[..., Any], whole: Shown, field: str, typed: str, asked: str
+) -> None:
+    """Limits within a cell too: as Python does, values lie evenly in it, and all or none of them may be meant."""
+    page = whole.open(visit)
+    page.get_by_label(field).fill(typed)
+    page.get_by_label(field).press("Enter")
+    question_ = question(SCHEMA, asked)
+    three = [whole.answers.counted(side, 0.95) for side in (question_.even, question_.sure, question_.maybe)]
+    answered(page)
+    assert condition(page) == asked
+    expect(page.get_by_label(field)).to_have_value(typed)
+    ends = [f"{round(end):,}" for end in (min(one.low for one in three), max(one.high for one in three))]
+    assert page.locator(".count").inner_text() == f"{three[0].value:,.0f}\n{' to '.join(ends)} (95 % interval)"
+    mean = page.evaluate("() => scumble.table.mean(1, scumble.state.filters)")
+    assert mean["low"] <= whole.release.mean("pay", asked).value <= mean["high"]
+    drawn = page.evaluate("() => scumble.table.rows(200, scumble.state.filters)")
+    rows = pd.DataFrame(drawn, columns=[*SCHEMA]).replace("", None)
+    rows = rows.assign(pay=rows["pay"].astype(float), seen=pd.to_datetime(rows["seen"]))
+    assert len(rows.query(asked)) == 200
 
 
 def test_numbers_typed_beyond_a_column_are_told_to_be_cut(visit: Callable[..., Any], whole: Shown) -> None:

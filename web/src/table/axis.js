@@ -48,11 +48,11 @@ export class Axis {
     if (!this.log && this.line >= LEAST && crowded) this.knee = this.edges[this.first] - low;
   }
 
-  // The place of an edge, or of the middle between two.
+  // The place of an edge, or so far from one to the next.
   spot(edge) {
     if (this.log) return edge / this.line;
-    if (!Number.isInteger(edge)) return (this.spot(Math.floor(edge)) + this.spot(Math.ceil(edge))) / 2;
-    return this.#along(this.edges[edge]);
+    const [low, high] = [Math.floor(edge), Math.ceil(edge)].map((one) => this.edges[one]);
+    return this.#along(low + (edge % 1) * (high - low));
   }
 
   #along(value) {

@@ -7,6 +7,8 @@ const TINY = 1e-300; // the edge just above zero, where zero has a cell of its o
 const DAY = 86400;
 const FEW = 8; // whole numbers that each have room for their name
 const FEW_DATES = 2;
+const MINUTE = 60;
+const DIGITS = 7; // of an edge in a field
 
 // How many levels stand together so that there are at most so many bins, all of them alike if that takes less than twice as
 // many levels: as in `scumble.tabular.questions`.
@@ -42,6 +44,11 @@ export class Column {
     return [this.values.map((_, level) => this.edges[level]), this.values.map((_, level) => this.edges[level + 1] - gap)];
   }
 
+  // The range of all values of a line.
+  get all() {
+    return { first: 0, end: this.line, low: this.edges?.[0], high: this.edges?.[this.line] };
+  }
+
   get ordered() {
     return this.edges !== null;
   }
@@ -53,9 +60,9 @@ export class Column {
       const kept = (this.frequent ?? this.#levels()).filter((level) => keeps(filter, level));
       return kept.map((level) => this.#bin(level, level + 1));
     }
-    const [first, end] = filter ? [filter.first, filter.end] : [0, this.line];
+    const [first, end] = filter ? [Math.floor(filter.first), Math.ceil(filter.end)] : [0, this.line];
     const cuts = this.#cuts(first, end, most, grouped);
-    const bins = cuts.slice(1).map((cut, k) => this.#bin(cuts[k], cut));
+    const bins = cuts.slice(1).map((cut, k) => this.#bin(cuts[k], cut, filter));
     if (this.missing && (!filter || filter.missing)) bins.push(this.#bin(this.line, this.size));
     return bins;
   }
@@ -81,17 +88,19 @@ export class Column {
     return end > first ? [...cuts, end] : cuts;
   }
 
-  #bin(first, end) {
-    const weights = new Float64Array(this.size).fill(1, first, end);
-    return { first, end, weights, text: this.text(first, end), missing: this.ordered && first === this.line };
+  // What a filter leaves of the levels from `first` to before `end`.
+  #bin(first, end, filter = null) {
+    const weights = new Float64Array(this.size).fill(1, first, end).map((one, level) => one * (filter?.weights?.[level] ?? 1));
+    const ends = filter && first < this.line ? [first < filter.first ? filter.low : null, end > filter.end ? filter.high : null] : [];
+    return { first, end, weights, text: this.text(first, end, ...ends), missing: this.ordered && first === this.line };
   }
 
-  // Levels from `first` to before `end`, in words.
-  text(first, end) {
+  // Levels from `first` to before `end`, in words; or only what lies between two values that cut the outer ones.
+  text(first, end, low = null, high = null) {
     if (!this.ordered) return WORDS[this.kind]?.[this.levels[first]] ?? this.levels[first];
     if (first === this.line) return "(missing)";
-    const [low, high] = [this.start(first), this.stop(end)];
-    return low === high ? low : `${low} to ${high}`;
+    const [least, most] = [low === null ? this.start(first) : this.typed(low), high === null ? this.stop(end) : this.typed(high, true)];
+    return least === most ? least : `${least} to ${most}`;
   }
 
   // The first value of a cell, and the last one before an edge, as they are written.
@@ -157,19 +166,11 @@ export class Column {
     return this.step === DAY ? "date" : "datetime-local";
   }
 
-  // What stands in the fields of a range.
-  typedStart(first) {
-    return this.#typed(this.edges[first]);
-  }
-
-  typedStop(end) {
-    return this.#typed(this.whole ? this.edges[end] - 1 : this.edges[end]);
-  }
-
-  #typed(value) {
+  // What stands in the fields of a range that begins at a value, or ends before it.
+  typed(limit, upper = false) {
+    const value = upper && this.whole ? limit - 1 : limit;
     if (this.kind === "date") return this.moment(value);
-    if (this.whole) return String(value);
-    return String(Math.abs(value) < TINY ? 0 : Number(value.toPrecision(7)));
+    return String(Math.abs(value) < TINY ? 0 : this.edges.includes(value) ? Number(value.toPrecision(DIGITS)) : value);
   }
 
   #valueOf(typed) {
@@ -184,30 +185,38 @@ export class Column {
     return `${this.written(value)} is beyond ${this.start(0)} to ${this.stop(this.line)}, and was cut`;
   }
 
-  // The cell, or the edge, that is nearest to what was typed; null if that is no value.
-  cellOf(typed, upper) {
+  // Where a range begins, or before which value it ends, that is to go from or to what was typed; null if that is no value.
+  // An edge may be typed as it is shown. A minute is typed as a whole, and so is a whole number.
+  limitOf(typed, upper) {
     const value = this.#valueOf(typed);
     if (!Number.isFinite(value)) return null;
-    const last = this.line;
+    const [least, most] = [this.edges[0], this.edges[this.line]];
     if (this.whole) {
-      let cell = 0;
-      while (cell < last - 1 && this.edges[cell + 1] <= value) cell++;
-      return upper ? cell + 1 : cell;
+      const gap = this.kind === "date" ? Math.max(MINUTE / this.step, 1) : 1;
+      return Math.min(Math.max(upper ? Math.floor(value + gap) : Math.ceil(value), least + upper), most - !upper);
     }
-    let best = 0;
-    for (let k = 1; k <= last; k++) {
-      if (Math.abs(this.edges[k] - value) < Math.abs(this.edges[best] - value)) best = k;
-    }
-    return upper ? Math.max(best, 1) : Math.min(best, last - 1);
+    const shown = upper ? this.edges.slice(1) : this.edges.slice(0, -1);
+    return shown.find((edge) => this.typed(edge) === this.typed(value)) ?? Math.min(Math.max(value, least), most);
+  }
+
+  // Where a value stands among the cells, counted from the first: 2.5 is the middle of the third. Values lie evenly in a cell, or
+  // on its logarithm, as in schema/cuts.py.
+  place(value) {
+    let cell = 0;
+    while (cell < this.line - 1 && this.edges[cell + 1] <= value) cell++;
+    const [low, high] = [this.edges[cell], this.edges[cell + 1]];
+    const even = (x) => (this.log && low > TINY ? Math.log(x) : x);
+    return cell + Math.min(Math.max((even(value) - even(low)) / (even(high) - even(low)), 0), 1);
   }
 
   // ---- cells of a table ----
 
-  // A drawn value as CSV has it.
-  cell(level, within, valueAt) {
+  // A drawn value as CSV has it, within the part of its cell that a filter leaves.
+  cell(level, within, valueAt, { first, end, low, high } = this.all) {
     if (!this.ordered) return this.levels[level] === "(missing)" && this.missing ? "" : this.levels[level];
     if (level === this.line) return "";
-    const value = valueAt(this, level, within);
+    const [from, upto] = [Math.max(first - level, 0), Math.min(end - level, 1)];
+    const value = Math.min(Math.max(valueAt(this, level, from + within * (upto - from)), low), this.whole ? high - 1 : high);
     if (this.kind === "date") return this.moment(value);
     return String(this.whole ? value : Number(value.toPrecision(6)));
   }

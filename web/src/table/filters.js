@@ -1,14 +1,16 @@
-// Filters: for each column at most one, a range of its cells or some of its levels. What they mean, in words and in the
+// Filters: for each column at most one, a range of its values or some of its levels. What they mean, in words and in the
 // language of scumble's conditions.
 
 const TINY = 1e-300;
 
-// The cells from `first` to before `end`; null if that is all of them.
-export function range(column, first, end, missing = false) {
+// The values from `low` to before `high`; null if that is all of them. Of a cell that they cut, a part is meant: values lie
+// evenly in it.
+export function range(column, low, high, missing = false) {
+  const [first, end] = [column.place(low), column.place(high)];
   if (first <= 0 && end >= column.line && (missing || !column.missing)) return null;
-  const weights = new Float64Array(column.size).fill(1, first, end);
-  if (missing && column.missing) weights[column.size - 1] = 1;
-  return { first, end, missing, weights };
+  const weights = Float64Array.from({ length: column.size }, (_, level) => Math.max(Math.min(end, level + 1) - Math.max(first, level), 0));
+  if (column.missing) weights[column.size - 1] = missing ? 1 : 0;
+  return { first, end, low, high, missing, weights };
 }
 
 // The levels that are ticked; null if none is, or all are.
@@ -28,9 +30,10 @@ export function withFilter(filters, j, filter) {
 export const productOf = (filters, except = null) =>
   new Map([...filters].filter(([j]) => j !== except).map(([j, { weights }]) => [j, weights]));
 
-export function words(column, { first, end, missing, ticked }) {
+export function words(column, { first, end, low, high, missing, ticked }) {
   if (ticked) return listed([...ticked].sort((a, b) => a - b).map((level) => column.text(level, level + 1)));
-  const texts = first < end ? [column.text(first, end)] : [];
+  const cut = (place, value) => (Number.isInteger(place) ? null : value);
+  const texts = first < end ? [column.text(Math.floor(first), Math.ceil(end), cut(first, low), cut(end, high))] : [];
   return listed(missing ? [...texts, "missing"] : texts);
 }
 
@@ -44,9 +47,9 @@ export function condition(columns, filters) {
   return [...filters].map(([j, filter]) => atom(columns[j], filter)).join(" and ");
 }
 
-function atom(column, { first, end, missing, ticked }) {
+function atom(column, { low, high, missing, ticked }) {
   const name = /^[\p{L}_][\p{L}\p{N}_]*$/u.test(column.name) ? column.name : `\`${column.name}\``;
-  const parts = ticked ? [named(column, name, ticked)].flat() : [bounds(column, name, first, end)];
+  const parts = ticked ? [named(column, name, ticked)].flat() : [bounds(column, name, low, high)];
   if (missing) parts.push(`${name} is missing`);
   const some = parts.filter(Boolean);
   return some.length > 1 ? `(${some.join(" or ")})` : some[0];
@@ -60,15 +63,15 @@ function named(column, name, ticked) {
   return known.length < levels.length ? [is, `${name} is missing`] : [is];
 }
 
-function bounds(column, name, first, end) {
+function bounds(column, name, low, high) {
   const { edges, whole, kind } = column;
   const literal = (value) => (kind === "date" ? quoted(column.moment(value)) : String(value));
   const justAboveZero = (edge) => edge > 0 && edge < TINY;
   const both = [];
-  if (first > 0) both.push(justAboveZero(edges[first]) ? `${name} > 0` : `${name} >= ${literal(edges[first])}`);
-  if (end < column.line) {
-    if (whole) both.push(`${name} <= ${literal(edges[end] - 1)}`);
-    else both.push(justAboveZero(edges[end]) ? `${name} <= 0` : `${name} < ${literal(edges[end])}`);
+  if (low > edges[0]) both.push(justAboveZero(low) ? `${name} > 0` : `${name} >= ${literal(low)}`);
+  if (high < edges[column.line]) {
+    if (whole) both.push(`${name} <= ${literal(high - 1)}`);
+    else both.push(justAboveZero(high) ? `${name} <= 0` : `${name} < ${literal(high)}`);
   }
   return both.length ? both.join(" and ") : `${name} is not missing`;
 }

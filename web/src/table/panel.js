@@ -23,7 +23,7 @@ export class Panel {
     const name = h("h3", { id: `column-${j}` }, breakable(column.name), unit);
     this.picture = column.ordered
       ? new Histogram(column, {
-          choose: (first, end) => this.#range(first, end),
+          choose: (first, end) => this.#cells(first, end),
           read: (text) => this.#read(text),
         })
       : new Ticks(column, column.bins(BARS), { choose: (ticked) => this.#set(ticks(column, ticked)) });
@@ -53,8 +53,13 @@ export class Panel {
     this.state.set({ filters: withFilter(this.state.filters, this.j, filter) });
   }
 
-  #range(first, end, missing = this.filter?.missing ?? false) {
-    this.#set(range(this.column, first, end, missing));
+  #range(low, high, missing = this.filter?.missing ?? false) {
+    this.#set(range(this.column, low, high, missing));
+  }
+
+  // Whole cells.
+  #cells(first, end) {
+    this.#range(this.column.edges[first], this.column.edges[end]);
   }
 
   #read(text) {
@@ -89,7 +94,7 @@ export class Panel {
     this.from = field(false);
     this.to = field(true);
     this.gone = column.missing
-      ? h("input", { type: "checkbox", onchange: () => this.#range(this.span.first, this.span.end, this.gone.checked) })
+      ? h("input", { type: "checkbox", onchange: () => this.#range(this.span.low, this.span.high, this.gone.checked) })
       : null;
     this.goneText = h("span", {});
     return h(
@@ -102,18 +107,19 @@ export class Panel {
     );
   }
 
-  // The cells that are chosen; all of the line where there is no filter.
+  // What is chosen; all of the line where there is no filter.
   get span() {
-    return this.filter ?? { first: 0, end: this.column.line };
+    return this.filter ?? this.column.all;
   }
 
+  // The end that was typed last counts: if nothing lies between it and the other one, that goes to the end of the line.
   #typed(input, upper) {
     const { column } = this;
-    const [cell, beyond] = [column.cellOf(input.value, upper), column.beyond(input.value)];
-    const { first, end } = this.span;
-    if (cell === null) this.#fill();
-    else if (upper) this.#range(Math.min(first, cell - 1), cell);
-    else this.#range(cell, Math.max(end, cell + 1));
+    const [limit, beyond] = [column.limitOf(input.value, upper), column.beyond(input.value)];
+    const { low, high } = this.span;
+    if (limit === null) this.#fill();
+    else if (upper) this.#range(low < limit ? low : column.all.low, limit);
+    else this.#range(limit, limit < high ? high : column.all.high);
     this.beyond = beyond;
     this.#tell();
   }
@@ -122,15 +128,17 @@ export class Panel {
     const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
     if (!step || this.column.inputType !== "number") return;
     event.preventDefault();
-    const { first, end } = this.span;
-    if (upper) this.#range(first, Math.min(Math.max(end + step, first + 1), this.column.line));
-    else this.#range(Math.min(Math.max(first + step, 0), end - 1), end);
+    const { first, end, low, high } = this.span;
+    const next = (place) => (step > 0 ? Math.floor(place) + 1 : Math.ceil(place) - 1); // the next edge
+    const edge = this.column.edges[next(upper ? end : first)];
+    if (upper && edge > low) this.#range(low, edge);
+    else if (!upper && edge < high) this.#range(edge, high);
   }
 
   #fill() {
-    const { first, end } = this.span;
-    this.from.value = this.column.typedStart(first);
-    this.to.value = this.column.typedStop(end);
+    const { low, high } = this.span;
+    this.from.value = this.column.typed(low);
+    this.to.value = this.column.typed(high, true);
   }
 
   // The picture once more, as a table.

@@ -34,7 +34,13 @@ export class Table {
   }
 
   count(filters) {
-    return this.answers.counted(productOf(filters));
+    return this.#counted(productOf(filters));
+  }
+
+  // Where a cell is cut, the interval allows for all or none of its records being meant.
+  #counted(product) {
+    const three = readings(product).map((one) => this.answers.counted(one));
+    return { ...three[0], low: Math.min(...three.map(({ low }) => low)), high: Math.max(...three.map(({ high }) => high)) };
   }
 
   share(filters) {
@@ -58,16 +64,17 @@ export class Table {
   }
 
   // `extremes` are the least and the largest value of each level: where between them records lie, nobody knows.
-  #mean(product, j, values, extremes = [values, values]) {
+  #mean(product, j, values, extremes = [values.map(Math.floor), values.map(Math.ceil)]) {
     const [lowest, highest] = extremes.map((ends) => ends.filter(Number.isFinite));
     const [least, most] = [Math.min(...lowest), Math.max(...highest)];
     const found = this.answers.mean(product, j, values);
     if (Number.isNaN(found.value)) return { value: NaN, low: least, high: most, error: Infinity, unseen: 0 };
     const shares = this.#known(j, product, values);
-    const off = extremes.map((ends) => total(shares, (level) => Math.abs(ends[level] - values[level])));
-    const all = total(shares, () => 1);
-    const cut = interval(found, least, most, off.map((sum) => sum / all));
-    return drawnTo(total(shares, (level) => values[level]) / all, cut, found.value, [least, most]);
+    const [few, many = few] = readings(product).slice(-2).map((one) => this.#known(j, one, values));
+    const middle = total(shares, (level) => values[level]) / total(shares, () => 1);
+    const low = leastMean(few, many, extremes[0]);
+    const high = -leastMean(few, many, extremes[1].map((value) => -value));
+    return drawnTo(middle, interval(found, least, most, [middle - low, high - middle]), found.value, [least, most]);
   }
 
   // The shares of the records at the levels of a column that have a value.
@@ -78,7 +85,7 @@ export class Table {
   // The count of each bin of a column, given the filters on the others.
   counts(j, bins, filters) {
     const product = productOf(filters, j);
-    return bins.map(({ weights }) => this.answers.counted(narrowed(product, j, weights)));
+    return bins.map(({ weights }) => this.#counted(narrowed(product, j, weights)));
   }
 
   // Rows by columns: counts, or each cell's share of its row. The bins are those that the filters keep.
@@ -87,7 +94,7 @@ export class Table {
     return rows.map((row) => {
       const mine = narrowed(product, i, row.weights);
       return across.map(({ weights }) =>
-        shares ? this.#mean(mine, j, weights) : this.answers.counted(narrowed(mine, j, weights)),
+        shares ? this.#mean(mine, j, weights) : this.#counted(narrowed(mine, j, weights)),
       );
     });
   }
@@ -95,7 +102,7 @@ export class Table {
   // Synthetic records that meet the filters, as text.
   rows(size, filters) {
     return drawn(this.answers, this.columns, productOf(filters), size).map((record) =>
-      record.map(({ level, within }, j) => this.columns[j].cell(level, within, valueAt)),
+      record.map(({ level, within }, j) => this.columns[j].cell(level, within, valueAt, filters.get(j))),
     );
   }
 
@@ -122,6 +129,24 @@ export class Table {
     const plain = this.title.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-");
     return plain.slice(0, 60) || "table";
   }
+}
+
+// A question; and where it cuts cells, also with none and with all of their records.
+function readings(product) {
+  const rounded = (round) => new Map([...product].map(([j, weights]) => [j, weights.map(round)]));
+  const cut = [...product.values()].some((weights) => weights.some((weight) => weight % 1));
+  return cut ? [product, rounded(Math.floor), rounded(Math.ceil)] : [product];
+}
+
+// The least mean of values, of at least `few` and at most `many` records at each level: as many as can be up to some value, and
+// above it as few.
+function leastMean(few, many, values) {
+  let [records, sum] = [total(few, () => 1), total(few, (level) => values[level])];
+  const means = [...many.keys()].filter((level) => many[level] > 0).sort((a, b) => values[a] - values[b]).map((level) => {
+    const more = many[level] - Math.max(few[level], 0);
+    return (sum += more * values[level]) / (records += more);
+  });
+  return Math.min(...means);
 }
 
 // A mean that was cut to what is possible, drawn to the model's by the chance that its value and noise give to what is not.
