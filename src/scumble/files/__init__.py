@@ -21,7 +21,8 @@ is our own because it is stricter than the format asks for::
 
 Whole numbers of 64 bits that all fit into 32, as noisy counters nearly always do, are stored in 32 and read as 64. That
 is format version 2, and for public files only: what can be seen of a number's width is then a fact about published
-numbers. All other files are of version 1, so that older readers read them.
+numbers. A file with arrays of 16 bits, such as the draws of a table, is of version 3. All other files are of version 1,
+so that older readers read them.
 
 ``sha256`` is taken over the whole file with its own 64 digits replaced by zeros: no bit can change and
 no byte can come or go unnoticed. That detects accidents. It is not a signature: whoever can write the
