@@ -38,6 +38,7 @@ The files::
     writing.py  content to bytes
     reading.py  bytes to content, or why not
     headers.py  what a file at a place is, by its first bytes
+    headroom.py counters of files do not wrap when they are added up
     near.py     which file somebody means who names one that is not there
     paid.py     a release or a model whose name another file takes: it stays, under a second one
     disk.py     reading and writing, for files that have a place

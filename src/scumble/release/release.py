@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from scumble import files
-from scumble.counting.headroom import fits
+from scumble.files.headroom import fits
 from scumble.errors import CorruptFileError, ParameterError, many, parameter
 from scumble.privacy.claim import PrivacyClaim
 from scumble.reading.answers import Answers

@@ -17,7 +17,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from scumble.counting.headroom import fits
+from scumble.files.headroom import fits
 from scumble.errors import BudgetError, CorruptFileError, MergeError, PrivacyError
 from scumble.files import Container
 from scumble.privacy.claim import PrivacyClaim

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from scumble import files
-from scumble.counting.headroom import fits
+from scumble.files.headroom import fits
 from scumble.errors import CorruptFileError, MergeError, PrivacyError, parameter
 from scumble.machine import places
 from scumble.machine.owned import Owned

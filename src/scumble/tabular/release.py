@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble import files
-from scumble.counting.headroom import MOST
+from scumble.files.headroom import MOST
 from scumble.errors import CorruptFileError, ParameterError, many, told_by_others
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.purse import read_back, written

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from scumble.counting.headroom import MOST
+from scumble.files.headroom import MOST
 from scumble.errors import CorruptFileError
 from scumble.views.posterior import Draws
 
@@ -49,13 +49,17 @@ def unpacked(arrays: Mapping[str, np.ndarray], classes: int, groups: Sequence[In
             raise CorruptFileError("The file's draws do not have the shape of the release.")
     if not (np.isfinite(totals).all() and (totals >= 0).all() and (totals < MOST).all()):
         raise CorruptFileError("The file has draws whose number of records is none.")
-    ends, levels = np.cumsum(sizes)[:-1], np.cumsum([*map(len, groups)])[:-1]
+    offsets = np.cumsum([0, *sizes])[:-1]
+    held = np.concatenate([group + offset for group, offset in zip(groups, offsets, strict=True)])
+    mixed = _shares(weights, np.zeros(shape[2], np.int64))
+    inner = np.split(_shares(tables, np.repeat(np.arange(len(sizes)), sizes)), offsets[1:], axis=3)
+    outer = np.split(_shares(within, held), np.cumsum([*map(len, groups)])[:-1], axis=2)
     return [
         Draws(
             totals[number],
-            _shares(weights[number], np.zeros(shape[2], np.int64)),
-            tuple(_shares(one, np.zeros(one.shape[-1], np.int64)) for one in np.split(tables[number], ends, axis=2)),
-            tuple(map(_shares, np.split(within[number], levels, axis=1), groups)),
+            mixed[number],
+            tuple(np.ascontiguousarray(one[number]) for one in inner),
+            tuple(np.ascontiguousarray(one[number]) for one in outer),
             tuple(groups),
         )
         for number in range(classes)
@@ -68,9 +72,11 @@ def _rounded(shares: Numbers) -> npt.NDArray[np.uint16]:
 
 def _shares(roots: np.ndarray, group: Integers) -> Numbers:
     """Shares that sum to one in each group of the last axis."""
-    squares = roots.astype(np.float64) ** 2
+    squares = np.square(roots, dtype=np.float32)
     order = np.argsort(group, kind="stable")
-    sums = np.add.reduceat(squares[..., order], np.searchsorted(group[order], np.arange(group.max() + 1)), axis=-1)
+    starts = np.searchsorted(group[order], np.arange(group.max() + 1))
+    sums = np.add.reduceat(squares[..., order], starts, axis=-1, dtype=np.float64)
     if not (sums > 0).all():
         raise CorruptFileError("The file has draws without any share.")
-    return np.asarray(squares / sums[..., group], np.float32)
+    squares /= np.take(sums, group, axis=-1)
+    return squares
