@@ -363,6 +363,8 @@ def test_what_the_release_cannot_know_is_said(visit: Callable[..., Any], tmp_pat
         told = page.locator(".answer .doubt-of-mean").inner_text()
         assert all(f"{one} and " in told or f" and {one}" in told for one in (name, "town", "smoker")), told
         assert "town and smoker" not in told and release.mean(name, asked).remarks[0].split(". ")[1] in told
+    page.get_by_role("combobox", name="Column to take the mean of").select_option(label="smoker")
+    expect(page.locator(".answer .doubt-of-mean")).to_be_hidden()  # the line above has said it
     panel(page, "age").locator(".histogram").focus()
     for key in ("Home", "Enter"):
         page.keyboard.press(key)

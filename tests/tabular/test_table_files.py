@@ -23,6 +23,9 @@ from scumble.loading import release_in
 from scumble.show.cards import card, facts
 
 
+GOLDEN = ("table-1", "classes-1", "draws-3")
+
+
 @pytest.fixture(scope="module", params=[None, "smoker"])
 def release(request: pytest.FixtureRequest) -> TableRelease:
     return TableSketch(SCHEMA, target=request.param).update(people(2000)).release(epsilon=1.0, delta=1e-6)
@@ -371,17 +374,17 @@ def test_counters_cannot_be_changed(release: TableRelease) -> None:
         release.counts[0] = 1
 
 
-@pytest.mark.parametrize("name", ["table-1", "classes-1"])
+@pytest.mark.parametrize("name", GOLDEN)
 def test_a_golden_file_answers_as_it_did(name: str) -> None:
-    assert {path.stem for path in golden.FOLDER.glob("*.scumble")} == {"table-1", "classes-1"}
+    assert {path.stem for path in golden.FOLDER.glob("*.scumble")} == {*GOLDEN}
     found = golden.about(scumble.load(golden.FOLDER / f"{name}.scumble"))
     wanted = json.loads((golden.FOLDER / f"{name}.json").read_text())
     counts, wanted_counts = found.pop("counts"), wanted.pop("counts")
     assert found.pop("variances") == pytest.approx(wanted.pop("variances"))
     assert found.pop("records") == pytest.approx(wanted.pop("records"))
     assert found == wanted
-    # Models are fitted anew, and matrix products differ from machine to machine in their last digits.
-    assert counts == pytest.approx(wanted_counts, abs=60)
+    # Without stored draws models are fitted anew, and matrix products differ from machine to machine in their last digits.
+    assert counts == pytest.approx(wanted_counts, abs=1e-3 if name.startswith("draws") else 60)
 
 
 def test_many_bars_have_a_band_instead_of_a_line_each_which_would_hide_them() -> None:

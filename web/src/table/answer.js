@@ -49,7 +49,8 @@ export function answer(table, state) {
     if (!select) return;
     const found = mean(table.mean(state.mean, state.filters));
     figure(average, found.value, found.interval);
-    ofMean.textContent = apart(table, [...new Set([state.mean, ...state.filters.keys()])], state.mean);
+    const filtered = state.filters.has(state.mean); // then the line on the count has told of its pairs
+    ofMean.textContent = filtered ? "" : apart(table, [state.mean, ...state.filters.keys()], state.mean);
     ofMean.hidden = !ofMean.textContent;
   };
   return {
