@@ -46,7 +46,9 @@ def to_bytes(kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarra
     version = 1 if narrow is blocks else 2
     if any(block.dtype == SHORT for block in blocks.values()):
         if any(block.dtype == HALF for block in blocks.values()):
-            raise parameter("arrays", "without int32 beside uint16: their reader could not tell which ones to widen", kind)
+            raise parameter(
+                "arrays", "without int32 beside uint16: their reader could not tell which ones to widen", kind
+            )
         version = FORMAT_VERSION
     blocks = narrow
 

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from scumble import files
-from scumble.files.headroom import fits
 from scumble.errors import CorruptFileError, MergeError, PrivacyError, parameter
+from scumble.files.headroom import fits
 from scumble.machine import places
 from scumble.machine.owned import Owned
 from scumble.privacy import seam

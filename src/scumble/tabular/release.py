@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble import files
-from scumble.files.headroom import MOST
 from scumble.errors import CorruptFileError, ParameterError, many, told_by_others
+from scumble.files.headroom import MOST
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.purse import read_back, written
 from scumble.schema import Schema
@@ -214,8 +214,8 @@ class TableRelease(Asking, Weighing):
         path : str or path-like
             Where to.
         draws : bool, optional
-            Whether to store the draws that answers come from. The file is larger, and its readers need not make them. By
-            default they are stored if they came with the file that this release was loaded from.
+            Whether to store the draws that answers come from. The file is larger, and its readers need not make them.
+            By default they are stored if they came with the file that this release was loaded from.
         """
         files.write(path, "table", *self._contents(draws))
 
@@ -232,7 +232,7 @@ class TableRelease(Asking, Weighing):
         """The release in such bytes."""
         return TableRelease.from_container(files.from_bytes(data, expect="table"))
 
-    def _contents(self, draws: bool | None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def _contents(self, draws: bool | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         metadata: dict[str, Any] = {
             "spec": self.spec.to_dict(),
             "privacy": self._privacy.to_dict(),

@@ -1,7 +1,7 @@
 """Draws from the posterior in 16 bits, as files store them and pages hold them.
 
-A share is stored as its square root, in 65,535 steps: small shares keep their digits. The reader makes shares that belong
-together sum to one again. A share p is then off by about √p / 65,535, far less than draws differ.
+A share is stored as its square root, in 65,535 steps: small shares keep their digits. The reader makes shares that
+belong together sum to one again. A share p is then off by about √p / 65,535, far less than draws differ.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from scumble.files.headroom import MOST
 from scumble.errors import CorruptFileError
+from scumble.files.headroom import MOST
 from scumble.views.posterior import Draws
 
 Integers = npt.NDArray[np.int64]
@@ -25,8 +25,8 @@ TOTALS, WEIGHTS, TABLES, WITHIN = NAMES = ("draws.totals", "draws.weights", "dra
 def packed(classes: Sequence[Draws]) -> dict[str, np.ndarray]:
     """The draws of all classes: the axes of each array begin with classes and draws.
 
-    Totals have no others, weights one for components, tables one more for the groups of all columns in turn; `within` has
-    one for the levels of all columns.
+    Totals have no others, weights one for components, tables one more for the groups of all columns in turn; `within`
+    has one for the levels of all columns.
     """
     return {
         TOTALS: np.stack([one.totals for one in classes]).astype(np.float64),
@@ -67,7 +67,7 @@ def unpacked(arrays: Mapping[str, np.ndarray], classes: int, groups: Sequence[In
 
 
 def _rounded(shares: Numbers) -> npt.NDArray[np.uint16]:
-    return np.rint(np.sqrt(np.clip(shares.astype(np.float64), 0.0, 1.0)) * FINEST).astype(np.uint16)
+    return np.asarray(np.rint(np.sqrt(np.clip(shares.astype(np.float64), 0.0, 1.0)) * FINEST), np.uint16)
 
 
 def _shares(roots: np.ndarray, group: Integers) -> Numbers:
@@ -78,5 +78,4 @@ def _shares(roots: np.ndarray, group: Integers) -> Numbers:
     sums = np.add.reduceat(squares[..., order], starts, axis=-1, dtype=np.float64)
     if not (sums > 0).all():
         raise CorruptFileError("The file has draws without any share.")
-    squares /= np.take(sums, group, axis=-1)
-    return squares
+    return np.asarray(squares / np.take(sums, group, axis=-1), np.float32)
