@@ -49,17 +49,14 @@ def unpacked(arrays: Mapping[str, np.ndarray], classes: int, groups: Sequence[In
             raise CorruptFileError("The file's draws do not have the shape of the release.")
     if not (np.isfinite(totals).all() and (totals >= 0).all() and (totals < MOST).all()):
         raise CorruptFileError("The file has draws whose number of records is none.")
-    offsets = np.cumsum([0, *sizes])[:-1]
-    held = np.concatenate([group + offset for group, offset in zip(groups, offsets, strict=True)])
-    mixed = _shares(weights, np.zeros(shape[2], np.int64))
-    inner = np.split(_shares(tables, np.repeat(np.arange(len(sizes)), sizes)), offsets[1:], axis=3)
-    outer = np.split(_shares(within, held), np.cumsum([*map(len, groups)])[:-1], axis=2)
+    inner = np.split(tables, np.cumsum(sizes)[:-1], axis=3)
+    outer = np.split(within, np.cumsum([*map(len, groups)])[:-1], axis=2)
     return [
         Draws(
             totals[number],
-            mixed[number],
-            tuple(np.ascontiguousarray(one[number]) for one in inner),
-            tuple(np.ascontiguousarray(one[number]) for one in outer),
+            _shares(weights[number]),
+            tuple(_shares(one[number]) for one in inner),
+            tuple(_shares(one[number], group) for one, group in zip(outer, groups, strict=True)),
             tuple(groups),
         )
         for number in range(classes)
@@ -70,12 +67,15 @@ def _rounded(shares: Numbers) -> npt.NDArray[np.uint16]:
     return np.asarray(np.rint(np.sqrt(np.clip(shares.astype(np.float64), 0.0, 1.0)) * FINEST), np.uint16)
 
 
-def _shares(roots: np.ndarray, group: Integers) -> Numbers:
-    """Shares that sum to one in each group of the last axis."""
+def _shares(roots: np.ndarray, group: Integers | None = None) -> Numbers:
+    """Shares that sum to one along the last axis, or in each group of it."""
     squares = np.square(roots, dtype=np.float32)
-    order = np.argsort(group, kind="stable")
-    starts = np.searchsorted(group[order], np.arange(group.max() + 1))
-    sums = np.add.reduceat(squares[..., order], starts, axis=-1, dtype=np.float64)
+    if group is None:
+        sums = squares.sum(axis=-1, keepdims=True)
+    else:
+        order = np.argsort(group, kind="stable")
+        starts = np.searchsorted(group[order], np.arange(group.max() + 1))
+        sums = np.add.reduceat(squares[..., order], starts, axis=-1)[..., group]
     if not (sums > 0).all():
         raise CorruptFileError("The file has draws without any share.")
-    return np.asarray(squares / np.take(sums, group, axis=-1), np.float32)
+    return np.asarray(squares / sums, np.float32)
