@@ -166,6 +166,16 @@ def test_a_fit_whose_predecessor_cannot_be_kept_is_not_paid_for(capsys: pytest.C
     assert Path(out).read_bytes() == first and len(scumble.Ledger("l").account("d").charges) == 1
 
 
+def test_a_file_that_holds_all_of_it_may_replace_it() -> None:
+    first, second = made("table")
+    first.save("a.scumble")
+    first.save("a.scumble", draws=True)
+    assert os.listdir() == ["a.scumble"]
+    with pytest.warns(UserWarning, match="stays as"):
+        second.save("a.scumble", draws=True)
+    assert sorted(os.listdir()) == ["a.1.scumble", "a.scumble"]
+
+
 @posix
 def test_a_copy_is_as_private_as_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:

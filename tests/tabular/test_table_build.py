@@ -192,6 +192,17 @@ def test_from_a_file_to_answers(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("modes p.scumble --out -") == 2
 
 
+def test_a_build_stores_draws(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "build people.parquet --schema people.toml --epsilon 1 --draws"
+    assert run(f"{words} --out people.scumble") == 0
+    assert scumble.load("people.scumble").to_bytes(draws=True) == Path("people.scumble").read_bytes()
+    assert not Path("people.1.scumble").exists(), "the file without draws is not another release"
+    capsys.readouterr()
+    for wrong in (f"{words} --out -", "build people.csv --columns age --epsilon 1 --draws --out ages.scumble"):
+        assert run(wrong) == 2
+        assert "--draws is for tables in files" in capsys.readouterr().err
+
+
 def test_parts_by_the_command_line() -> None:
     for part, rows in (("a", FRAME[:700]), ("b", FRAME[700:])):
         rows.to_csv(f"{part}.csv", index=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any
 
@@ -36,6 +37,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--noise-first",
         action="store_true",
         help="draw the noise before the first record: raw counters never exist (one look at a checkpoint, not two)",
+    )
+    parser.add_argument(
+        "--draws",
+        action="store_true",
+        help="of a table (--schema): store the draws that answers come from, so that readers need not make them",
     )
     parser.add_argument(
         "--rehearse",
@@ -75,6 +81,8 @@ def run(args: argparse.Namespace) -> int | None:
     check_out(args.out, text=False, ours=True)
     if args.out == "-" and args.json:
         raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
+    if args.draws and (args.schema is None or args.out == "-"):
+        raise ParameterError("--draws is for tables in files. Hint: give --schema, and --out with a file's name.")
     job = prepare(args, label=args.label, classes=args.classes)
     kept = job.checkpoint
     said = (None if kept is None else kept.left()) or {}
@@ -100,6 +108,9 @@ def run(args: argparse.Namespace) -> int | None:
             count(args, job)
             release, size = handover.make(job.release)
     try:
+        if args.draws:  # the release is safe without them
+            release.save(args.out, draws=True)
+            size = os.path.getsize(args.out)
         if args.json:
             print_json({"out": args.out, "bytes": size, **facts(release)})
         elif args.out != "-":

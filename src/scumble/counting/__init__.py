@@ -17,7 +17,6 @@ The files::
     device.py           tables that already lie on a GPU
     hasher.py           all hash functions of a sketch, as plain arrays
     families.py         which compiled loop serves which kernel
-    headroom.py         counters do not wrap
     architectures.py    what differs between processors
 
 All engines work on the same :class:`Hasher` and give the same counters (sensitivity.proof.md).

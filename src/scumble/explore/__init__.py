@@ -12,7 +12,6 @@ The files::
     payload.py        what the page computes with
     tableexhibit.py   what is shown of a table
     tablepayload.py   what a table's page computes with
-    tablelaw.py       how far a table's page may be off
     streamexhibit.py  what is shown of a stream, over time
     points.py         points as JSON brings them
     pages.py          the page, put together as one file

@@ -21,7 +21,8 @@ is our own because it is stricter than the format asks for::
 
 Whole numbers of 64 bits that all fit into 32, as noisy counters nearly always do, are stored in 32 and read as 64. That
 is format version 2, and for public files only: what can be seen of a number's width is then a fact about published
-numbers. All other files are of version 1, so that older readers read them.
+numbers. A file with arrays of 16 bits, such as the draws of a table, is of version 3. All other files are of version 1,
+so that older readers read them.
 
 ``sha256`` is taken over the whole file with its own 64 digits replaced by zeros: no bit can change and
 no byte can come or go unnoticed. That detects accidents. It is not a signature: whoever can write the
@@ -37,6 +38,7 @@ The files::
     writing.py  content to bytes
     reading.py  bytes to content, or why not
     headers.py  what a file at a place is, by its first bytes
+    headroom.py counters of files do not wrap when they are added up
     near.py     which file somebody means who names one that is not there
     paid.py     a release or a model whose name another file takes: it stays, under a second one
     disk.py     reading and writing, for files that have a place

@@ -13,8 +13,12 @@ import os
 import stat
 from collections.abc import Callable
 
+import numpy as np
+
+from scumble.errors import FileError
 from scumble.files.headers import is_ours, kind_at
-from scumble.files.rules import SECRET_KINDS
+from scumble.files.reading import from_bytes
+from scumble.files.rules import KINDS, SECRET_KINDS
 from scumble.machine.places import write_error
 
 
@@ -27,15 +31,27 @@ def is_paid(path: str) -> bool:
 def keep_paid(path: str, data: Callable[[], bytes] = bytes) -> str | None:
     """The new name under which the file at `path` stays when other bytes take its place; None if nothing is lost.
 
-    So it is where nothing paid is there, and where it is the very same or has a second name already.
+    So it is where nothing paid is there, and where the new file holds all of it or it has a second name already.
     """
     if not is_paid(path):
         return None
     with open(path, "rb") as old:
-        if old.read() == data():
+        if _holds(data(), old.read()):
             return None
     name, new = _second(path)
     return name if new else None
+
+
+def _holds(new: bytes, old: bytes) -> bool:
+    """Whether a file holds all that another one does: it may have more arrays, such as the draws of a table."""
+    if new == old or not new:
+        return new == old
+    try:
+        mine, its = (from_bytes(data, expect=tuple(KINDS)) for data in (new, old))
+    except FileError:
+        return False
+    arrays = all(name in mine.arrays and np.array_equal(mine.arrays[name], its.arrays[name]) for name in its.arrays)
+    return arrays and (mine.kind, mine.metadata) == (its.kind, its.metadata)
 
 
 def kept_as(path: str) -> str:

@@ -24,6 +24,7 @@ from scumble.files.rules import (
     READER,
     RELEASES,
     SECRET_KINDS,
+    SHORT,
     WHOLE,
     ZEROS,
     Container,
@@ -60,7 +61,7 @@ def from_bytes(data: bytes, *, expect: str | tuple[str, ...], source: str = "the
         metadata = _parse(text)
         if not_plain(metadata):
             raise ValueError("metadata")
-        arrays = _arrays(header, data, start, widen=version > 1)
+        arrays = _arrays(header, data, start, version)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         # `from None`: the inner message may quote the content.
         raise CorruptFileError(
@@ -132,7 +133,7 @@ def _text(value: object) -> str:
     return value
 
 
-def _arrays(header: dict[str, Any], data: bytes, start: int, *, widen: bool) -> dict[str, np.ndarray]:
+def _arrays(header: dict[str, Any], data: bytes, start: int, version: int) -> dict[str, np.ndarray]:
     """The arrays. Every number is checked before NumPy sees it."""
     arrays = {}
     position = 0
@@ -144,6 +145,8 @@ def _arrays(header: dict[str, Any], data: bytes, start: int, *, widen: bool) -> 
             raise ValueError("entry")
         dtype = np.dtype(DTYPES[_text(entry["dtype"])])
         shape, offsets = entry["shape"], entry["data_offsets"]
+        if dtype == SHORT and version < FORMAT_VERSION:
+            raise ValueError("a type of a later version")
         for numbers in (shape, offsets):
             if type(numbers) is not list or not all(type(n) is int and 0 <= n < 1 << 48 for n in numbers):
                 raise ValueError("numbers")
@@ -155,7 +158,7 @@ def _arrays(header: dict[str, Any], data: bytes, start: int, *, widen: bool) -> 
         if begin % dtype.itemsize:
             raise ValueError("alignment")
         flat = np.frombuffer(data, dtype=dtype, count=math.prod(shape), offset=start + begin)
-        if widen and dtype == HALF:
+        if version > 1 and dtype == HALF:
             flat = flat.astype(WHOLE)
             flat.flags.writeable = False
         arrays[name] = flat.reshape(shape)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-FORMAT_VERSION = 2
-WHOLE, HALF = np.dtype("<i8"), np.dtype("<i4")
+FORMAT_VERSION = 3
+WHOLE, HALF, SHORT = np.dtype("<i8"), np.dtype("<i4"), np.dtype("<u2")
 
 # Each kind: what it is in words, and who reads it.
 PUBLIC_KINDS = {
@@ -41,7 +41,7 @@ READER = {
     "share": "scumble.load_share reads it, to be added up with the others; never share it beyond",
 }
 
-DTYPES = {"I64": "<i8", "U64": "<u8", "F64": "<f8", "I32": "<i4", "F32": "<f4", "U8": "|u1"}
+DTYPES = {"I64": "<i8", "U64": "<u8", "F64": "<f8", "I32": "<i4", "F32": "<f4", "U16": "<u2", "U8": "|u1"}
 CODES = {np.dtype(dtype): code for code, dtype in DTYPES.items()}
 MAGIC = b'{"__metadata__":{"format":"scumble","format_version":"'
 NAME = re.compile(r"[A-Za-z0-9_.\-]{1,128}")

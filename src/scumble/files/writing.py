@@ -20,6 +20,7 @@ from scumble.files.rules import (
     MAX_NDIM,
     NAME,
     PUBLIC_KINDS,
+    SHORT,
     WHOLE,
     ZEROS,
     not_plain,
@@ -38,11 +39,17 @@ def to_bytes(kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarra
         block = np.asarray(array)
         little = block.dtype.newbyteorder("<")
         if little not in CODES or block.ndim > MAX_NDIM:
-            must = f"of dtype int64, uint64, int32, uint8, float64 or float32 with at most {MAX_NDIM} axes"
+            must = f"of dtype int64, uint64, int32, uint16, uint8, float64 or float32 with at most {MAX_NDIM} axes"
             raise parameter(f"arrays[{name!r}]", must, f"{block.dtype} with {block.ndim}")
         blocks[name] = block.astype(little, copy=False)
     narrow = _narrowed(blocks) if kind in PUBLIC_KINDS else blocks
-    version = 1 if narrow is blocks else FORMAT_VERSION
+    version = 1 if narrow is blocks else 2
+    if any(block.dtype == SHORT for block in blocks.values()):
+        if any(block.dtype == HALF for block in blocks.values()):
+            raise parameter(
+                "arrays", "without int32 beside uint16: their reader could not tell which ones to widen", kind
+            )
+        version = FORMAT_VERSION
     blocks = narrow
 
     header: dict[str, Any] = {

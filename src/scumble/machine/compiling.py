@@ -22,7 +22,6 @@ import inspect
 import logging
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -179,7 +178,8 @@ def _made_of(function: Callable[..., Any]) -> tuple[list[str], list[tuple[str, s
 @functools.cache
 def _content(file: str) -> str:
     try:
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        with open(file, "rb") as source:
+            return hashlib.sha256(source.read()).hexdigest()
     except OSError:
         return ""  # in a program that is one file, which is numba's own stamp
 

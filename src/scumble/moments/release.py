@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from scumble import files
-from scumble.counting.headroom import fits
 from scumble.errors import CorruptFileError, MergeError, ParameterError, many, parameter
+from scumble.files.headroom import fits
 from scumble.moments.fixed import Floats
 from scumble.moments.kinds import spec_from_dict
 from scumble.moments.spec import MomentSpec

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from scumble.counting.headroom import fits
 from scumble.errors import MergeError, parameter
+from scumble.files.headroom import fits
 from scumble.privacy.composition import disjoint as of_disjoint_persons
 from scumble.privacy.composition import of_disjoint_records, overlapping
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from scumble import files
-from scumble.counting.headroom import fits
 from scumble.errors import CorruptFileError, ParameterError, many, parameter
+from scumble.files.headroom import fits
 from scumble.privacy.claim import PrivacyClaim
 from scumble.reading.answers import Answers
 from scumble.reading.layout import Reader

@@ -17,9 +17,9 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from scumble.counting.headroom import fits
 from scumble.errors import BudgetError, CorruptFileError, MergeError, PrivacyError
 from scumble.files import Container
+from scumble.files.headroom import fits
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.sensitivity import Reach
 from scumble.releasing.pledges import became, require_free

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from scumble import files
-from scumble.counting.headroom import fits
 from scumble.errors import CorruptFileError, MergeError, PrivacyError, parameter
+from scumble.files.headroom import fits
 from scumble.machine.owned import Owned
 from scumble.privacy import seam
 from scumble.privacy.claim import PrivacyClaim

@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -90,6 +89,8 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def parse(data: bytes, name: str) -> dict[str, Any]:
     """The settings in the bytes of a file that is called `name` in errors."""
+    import tomllib  # who reads a release needs none
+
     try:
         found = tomllib.loads(data.decode())
     except (ValueError, RecursionError) as problem:

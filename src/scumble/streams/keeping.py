@@ -13,8 +13,8 @@ import numpy as np
 
 from scumble.continual.choosing import method_of
 from scumble.continual.published import require_folder
-from scumble.counting.headroom import fits
 from scumble.errors import CorruptFileError, DataError, FileError
+from scumble.files.headroom import fits
 from scumble.privacy.calibration import Calibration
 from scumble.privacy.claim import PrivacyClaim
 from scumble.releasing.spending import may_lack_records

@@ -8,6 +8,7 @@ The files::
     planner.py      what is published next: which views, how finely, at what share of the budget
     publishing.py   from the exact views to a release
     release.py      what is published
+    storage.py      draws from the posterior in 16 bits, as files and pages hold them
     asking.py       the questions, in the words of people who ask them
     frames.py       frames of answers: histograms, cross-tables, groups
     questions.py    conditions by position, parts of a column, sums and means

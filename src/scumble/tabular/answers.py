@@ -95,14 +95,14 @@ class Answers:
         return self.posterior.mean()
 
     @cached_property
-    def _lean(self) -> Floats:
+    def lean(self) -> Floats:
         """(draws,) from −1 to 1: where in their cells the values of a draw lie, from all low to all high."""
         generator = np.random.default_rng([self._seed, 3])
         return 2 * spread_evenly(generator, self.posterior.size, 1)[:, 0] - 1
 
     def leaning(self, middle: Floats, low: Floats, high: Floats) -> Floats:
         """For each draw something between the least and the most that it can be, by where its values lie in cells."""
-        lean = self._lean.reshape(-1, *[1] * (np.ndim(middle) - 1))
+        lean = self.lean.reshape(-1, *[1] * (np.ndim(middle) - 1))
         return np.where(lean > 0, middle + lean * (high - middle), middle + lean * (middle - low))
 
     # ---- statistics of each draw ----

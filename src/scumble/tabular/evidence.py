@@ -48,8 +48,8 @@ class Grouped:
         if -1 in places or places != sorted(set(places)):
             raise CorruptFileError("The file has pairs of columns that were not counted.")
         for group, axis in zip(self.groups, self.spec.axes, strict=True):
-            found = np.unique(group)
-            if group.shape != (int(axis.max()) + 1,) or not np.array_equal(found, np.arange(len(found))):
+            found = {*group.tolist()}  # np.unique would load numpy.ma
+            if group.shape != (int(axis.max()) + 1,) or found != {*range(len(found))}:
                 raise CorruptFileError("The file has groups of levels that are none.")
 
     @cached_property

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble import files
-from scumble.counting.headroom import MOST
 from scumble.errors import CorruptFileError, ParameterError, many, told_by_others
+from scumble.files.headroom import MOST
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.purse import read_back, written
 from scumble.schema import Schema
@@ -23,6 +23,7 @@ from scumble.tabular.evidence import Grouped
 from scumble.tabular.frames import Framing
 from scumble.tabular.questions import names_of, place_of
 from scumble.tabular.spec import TableSpec
+from scumble.tabular.storage import NAMES, packed, unpacked
 from scumble.tabular.weighing import Weighing
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class TableRelease(Asking, Weighing):
         self._counts.flags.writeable = False
         self._privacy, self._identity = privacy, identity
         self._own_count, self._noise_of_count = noisy_count, count_variance
+        self._stored: dict[str, np.ndarray] | None = None
 
     if not TYPE_CHECKING:  # to whom it would say that there is any name
 
@@ -204,20 +206,33 @@ class TableRelease(Asking, Weighing):
 
     # ---- files ----
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the release, atomically, to a file such as ``people.scumble``; none but scumble's own is replaced."""
-        files.write(path, "table", *self._contents())
+    def save(self, path: str | os.PathLike[str], *, draws: bool | None = None) -> None:
+        """Write the release, atomically, to a file such as ``people.scumble``; none but scumble's own is replaced.
 
-    def to_bytes(self) -> bytes:
+        Parameters
+        ----------
+        path : str or path-like
+            Where to.
+        draws : bool, optional
+            Whether to store the draws that answers come from. The file is larger, and its readers need not make them.
+            By default they are stored if they came with the file that this release was loaded from.
+        """
+        files.write(path, "table", *self._contents(draws))
+
+    def to_bytes(self, *, draws: bool | None = None) -> bytes:
         """The bytes that `save` would write."""
-        return files.to_bytes("table", *self._contents())
+        return files.to_bytes("table", *self._contents(draws))
+
+    def packed_draws(self) -> dict[str, np.ndarray]:
+        """The draws that answers come from, as files store them (`tabular.storage`)."""
+        return packed(self._answers.posterior.classes) if self._stored is None else self._stored
 
     @staticmethod
     def from_bytes(data: bytes) -> TableRelease:
         """The release in such bytes."""
         return TableRelease.from_container(files.from_bytes(data, expect="table"))
 
-    def _contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def _contents(self, draws: bool | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         metadata: dict[str, Any] = {
             "spec": self.spec.to_dict(),
             "privacy": self._privacy.to_dict(),
@@ -232,7 +247,8 @@ class TableRelease(Asking, Weighing):
             "groups": np.concatenate(self._grouped.groups).astype(np.int64),
             "pairs": np.array(self._measured, np.int64),
         }
-        return metadata, arrays
+        stored = self.packed_draws() if (self._stored is not None if draws is None else draws) else {}
+        return metadata, arrays | stored
 
     @staticmethod
     def from_container(container: files.Container) -> TableRelease:
@@ -240,9 +256,9 @@ class TableRelease(Asking, Weighing):
         data, arrays = container.metadata, container.arrays
         try:
             spec = TableSpec.from_dict(data["spec"])
-            counts = arrays["counts"]
+            counts, stored = arrays["counts"], {name: arrays[name] for name in NAMES if NAMES[0] in arrays}
             grouped = _grouped(spec, arrays["groups"], arrays["pairs"])
-            if counts.shape != (grouped.length,) or counts.dtype != np.int64 or len(arrays) != 3:
+            if counts.shape != (grouped.length,) or counts.dtype != np.int64 or len(arrays) != 3 + len(stored):
                 raise CorruptFileError("The counters do not have the shape that the file's header states.")
             if np.abs(counts).max(initial=0) >= MOST or np.abs(counts.astype(float)).sum() >= MOST:
                 raise CorruptFileError("The file has counters beyond 2**62: no table has as many records.")
@@ -260,7 +276,7 @@ class TableRelease(Asking, Weighing):
             if privacy.rows not in (spec.rows, spec.singles) or privacy.rows < len(grouped.shapes):
                 raise CorruptFileError("The privacy claim is about another number of views.")
             scales = read_back(data["scales"], len(grouped.shapes), privacy) if "scales" in data else None
-            return TableRelease(
+            release = TableRelease(
                 grouped,
                 counts,
                 privacy,
@@ -269,6 +285,10 @@ class TableRelease(Asking, Weighing):
                 identity=data["identity"],
                 scales=scales,
             )
+            if stored:
+                answers, release._stored = release._answers, stored
+                answers.hold(unpacked(stored, spec.classes, answers.evidence[0].groups))
+            return release
         except (KeyError, TypeError, OverflowError, ParameterError) as problem:
             raise CorruptFileError(f"The file lacks a part of a table's release: {problem}.") from problem
 

@@ -147,7 +147,7 @@ class TableSpec:
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """The axes of each row's cross-table: the class, then the columns."""
         sizes = self.schema.sizes
-        fine = [len(np.unique(found)) for found in self.axes]
+        fine = [len({*found.tolist()}) for found in self.axes]
         own = [(sizes[j],) for j in self.counted]
         both = [(fine[i], fine[j]) for i, j in self.pairs]
         if self.place is None:

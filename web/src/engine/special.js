@@ -30,12 +30,6 @@ export function erf(x) {
   return sum;
 }
 
-// The chance that the normal law gives to what lies below x.
-export function normalBelow(x) {
-  const half = erf(Math.abs(x) / ROOT_2) / 2;
-  return x < 0 ? 0.5 - half : 0.5 + half;
-}
-
 function series(x) {
   let term = x;
   let sum = x;
@@ -53,7 +47,7 @@ function complement(x) {
 }
 
 // The normal law's quantile for p ≥ 1/2, by Newton's method.
-export function normalQuantile(p) {
+function normalQuantile(p) {
   const wanted = 2 * p - 1;
   let x = 0;
   for (let k = 0; k < 60; k++) {

@@ -33,12 +33,10 @@ export function about(table) {
 
 function trust() {
   const told = [
+    "The noisy counts leave many tables possible. This release comes with a sample of them, and every answer is computed on each:",
+    "its value is their mean, and its interval shows how far they differ.",
     "A 95 % interval is meant to hold the number that the table itself would give, in 95 of 100 questions.",
-    "It allows for the noise that protects people, and for what the release does not know.",
-    "Python makes an interval for each question; this page has a law that was fitted to such intervals and set a little",
-    "wider. Numbers on one column are Python’s. Those on two are weighed by such errors, what the pair was counted as",
-    "against what the model of all columns says, and may differ by a fifth of a standard error or so; of more columns the",
-    "intervals may be somewhat wider or narrower than Python’s.",
+    "Answers in Python come from the same sample.",
   ];
   return h("p", {}, told.join(" "));
 }

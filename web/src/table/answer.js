@@ -6,7 +6,6 @@ import { interval, mean, records, share } from "./figures.js";
 import { condition, withFilter, words } from "./filters.js";
 
 const EVERYBODY = "All records. Drag over a picture, or tick boxes, to ask about some of them.";
-const NEARLY = "Of two columns or more, Python’s last digits may differ, well within the interval.";
 const FINER = "Taken together, these columns are known less finely than this filter asks; the interval allows for that.";
 
 export function answer(table, state) {
@@ -16,7 +15,6 @@ export function answer(table, state) {
   const average = h("p", { class: "average" });
   const note = h("p", { class: "doubt", role: "status" });
   const ofMean = h("p", { class: "doubt-of-mean", role: "status" });
-  const nearly = h("p", { class: "hint nearly" }, NEARLY);
   ofMean.hidden = true;
   const { numbers, columns } = table;
   const select = numbers.length
@@ -36,7 +34,6 @@ export function answer(table, state) {
     ),
     note,
     ofMean,
-    nearly,
   );
   const draw = () => {
     asked.replaceChildren(...chips(table, state));
@@ -47,13 +44,13 @@ export function answer(table, state) {
     const told = doubts(table, state, found);
     note.textContent = told;
     note.hidden = !told;
-    nearly.hidden = !state.filters.size; // the number of all records is the same in both
   };
   const drawMean = () => {
     if (!select) return;
     const found = mean(table.mean(state.mean, state.filters));
     figure(average, found.value, found.interval);
-    ofMean.textContent = apart(table, [...new Set([state.mean, ...state.filters.keys()])], state.mean);
+    const filtered = state.filters.has(state.mean); // then the line on the count has told of its pairs
+    ofMean.textContent = filtered ? "" : apart(table, [state.mean, ...state.filters.keys()], state.mean);
     ofMean.hidden = !ofMean.textContent;
   };
   return {
@@ -87,7 +84,7 @@ function chips(table, state) {
 // What the release cannot know, in words.
 function doubts(table, { filters }, found) {
   const few = filters.size && found.low <= 0 ? "So few that this release cannot tell them from none." : "";
-  const unknown = apart(table, [...filters.keys()]) || (found.unseen > 0.5 ? FINER : "");
+  const unknown = apart(table, [...filters.keys()]) || (table.finer(filters) ? FINER : "");
   return [few, unknown].filter(Boolean).join(" ");
 }
 

@@ -30,18 +30,13 @@ export class Column {
     this.title = unit ? `${name} (${unit})` : name;
     this.edges = described.edges ? arrays[described.edges] : null;
     this.values = described.values ? arrays[described.values] : null;
+    this.extremes = described.extremes?.map((name) => arrays[name]); // the least and the largest value of each level
+    this.heaps = described.heaps; // the shares of the outer cells that lie at the bounds
     this.levels = levels ?? null;
     this.frequent = null; // of a long vocabulary, the levels to show
     this.line = size - (this.edges && missing ? 1 : 0); // levels that stand in order, or have names
     this.alike = alike ?? Array.from({ length: this.line + 1 }, (_, cut) => cut); // where cells begin that are alike: zero's own is part of one
     this.axis = this.edges ? new Axis(this.edges, this.line, log, this.alike[1]) : null;
-  }
-
-  // The least and the largest value of each level that has one.
-  get extremes() {
-    if (!this.edges) return [this.values, this.values];
-    const gap = this.whole ? 1 : 0;
-    return [this.values.map((_, level) => this.edges[level]), this.values.map((_, level) => this.edges[level + 1] - gap)];
   }
 
   // The range of all values of a line.
@@ -88,9 +83,9 @@ export class Column {
     return end > first ? [...cuts, end] : cuts;
   }
 
-  // What a filter leaves of the levels from `first` to before `end`.
+  // The levels from `first` to before `end`, named by what a filter leaves of them.
   #bin(first, end, filter = null) {
-    const weights = new Float64Array(this.size).fill(1, first, end).map((one, level) => one * (filter?.weights?.[level] ?? 1));
+    const weights = new Float64Array(this.size).fill(1, first, end);
     const ends = filter && first < this.line ? [first < filter.first ? filter.low : null, end > filter.end ? filter.high : null] : [];
     return { first, end, weights, text: this.text(first, end, ...ends), missing: this.ordered && first === this.line };
   }

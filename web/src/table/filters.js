@@ -3,20 +3,25 @@
 
 const TINY = 1e-300;
 
-// The values from `low` to before `high`; null if that is all of them. Of a cell that they cut, a part is meant: values lie
-// evenly in it.
+// The values from `low` to before `high`; null if that is all of them. Of a cell that they cut, a part is meant, between the
+// `least` and the `most`: values lie evenly in it, but for a heap at a bound, which is meant if the bound is.
 export function range(column, low, high, missing = false) {
   const [first, end] = [column.place(low), column.place(high)];
   if (first <= 0 && end >= column.line && (missing || !column.missing)) return null;
-  const weights = Float64Array.from({ length: column.size }, (_, level) => Math.max(Math.min(end, level + 1) - Math.max(first, level), 0));
-  if (column.missing) weights[column.size - 1] = missing ? 1 : 0;
-  return { first, end, low, high, missing, weights };
+  const even = Float64Array.from({ length: column.size }, (_, level) => Math.max(Math.min(end, level + 1) - Math.max(first, level), 0));
+  if (column.missing) even[column.size - 1] = missing ? 1 : 0;
+  const weights = even.slice();
+  const heaped = (cell, heap, meant) => (weights[cell] += heap * (meant - weights[cell]));
+  heaped(0, column.heaps[0], first <= 0);
+  heaped(column.line - 1, column.heaps[1], end >= column.line);
+  return { first, end, low, high, missing, weights, least: even.map(Math.floor), most: even.map(Math.ceil) };
 }
 
 // The levels that are ticked; null if none is, or all are.
 export function ticks(column, ticked) {
   if (ticked.size === 0 || ticked.size === column.size) return null;
-  return { ticked, weights: Float64Array.from({ length: column.size }, (_, level) => (ticked.has(level) ? 1 : 0)) };
+  const weights = Float64Array.from({ length: column.size }, (_, level) => (ticked.has(level) ? 1 : 0));
+  return { ticked, weights, least: weights, most: weights };
 }
 
 export function withFilter(filters, j, filter) {
@@ -27,8 +32,13 @@ export function withFilter(filters, j, filter) {
 }
 
 // The question that all filters ask, or all but one.
-export const productOf = (filters, except = null) =>
-  new Map([...filters].filter(([j]) => j !== except).map(([j, { weights }]) => [j, weights]));
+export function questionOf(filters, except = null) {
+  const asked = [...filters].filter(([j]) => j !== except);
+  const product = (side) => new Map(asked.map(([j, filter]) => [j, filter[side]]));
+  const even = product("weights");
+  const cut = asked.some(([, { least, most }]) => least.some((weight, level) => weight !== most[level]));
+  return cut ? { even, sure: product("least"), maybe: product("most") } : { even, sure: even, maybe: even };
+}
 
 export function words(column, { first, end, low, high, missing, ticked }) {
   if (ticked) return listed([...ticked].sort((a, b) => a - b).map((level) => column.text(level, level + 1)));

@@ -2,39 +2,37 @@
 
 const LEAST = 1e-300; // a cell that begins below has no sensible logarithm
 
-// So many records: the level of each column, and how far into that level its value lies.
-export function drawn(answers, columns, product, size, random = Math.random) {
-  const parts = answers.parts.map(({ reading }, number) => {
-    const mine = answers.ofClass(product, number);
-    const share = mine.coefficient * answers.shares[number];
-    return { ...mine, model: reading.model, masses: reading.model.masses(mine.product).map((mass) => share * mass) };
-  });
-  const ends = risen(parts.flatMap(({ masses }) => [...masses]));
+// So many records, of all draws alike: the level of each column, and how far into that level its value lies.
+export function drawn({ posterior }, columns, product, size, random = Math.random) {
+  const { totals, place, numbers } = posterior;
+  const parts = posterior.each(product);
+  const masses = parts.map(({ factor, draws, own }) =>
+    draws.masses(own).map((mass, at) => (factor * mass) / Math.max(totals[Math.floor(at / draws.components)], LEAST)),
+  );
+  const ends = risen(masses.flatMap((each) => [...each]));
   if (!(ends.at(-1) > 0)) return [];
-  const starts = risen([0, ...parts.map(({ masses }) => masses.length)]);
+  const starts = risen([0, ...masses.map(({ length }) => length)]);
   const kept = new Map(); // the risen shares of levels that were asked for, by component and column
   const level = (number, at, j) => {
-    const { model, product: mine } = parts[number];
     const key = at * columns.length + j;
     if (!kept.has(key)) {
-      const k = answers.numbers.get(j);
-      kept.set(key, risen(levels(model.columns[k], mine.get(k), at - starts[number])));
+      const { draws, own } = parts[number];
+      kept.set(key, risen(levels(draws, numbers.get(j), own.get(numbers.get(j)), at - starts[number])));
     }
     return found(kept.get(key), random());
   };
   return Array.from({ length: size }, () => {
     const at = found(ends, random());
     const number = starts.findLastIndex((start) => start <= at);
-    return columns.map((_, j) => ({ level: j === answers.place ? number : level(number, at, j), within: random() }));
+    return columns.map((_, j) => ({ level: j === place ? number : level(number, at, j), within: random() }));
   });
 }
 
-// The shares of a column's levels in one component.
-function levels({ group, shape, stack, components, size }, weights, k) {
-  return Array.from({ length: size }, (_, at) => {
-    const weight = weights ? weights[at] : 1;
-    return weight ? weight * shape[at] * stack[group[at] * components + k] : 0;
-  });
+// The shares of a column's levels in one component of one draw.
+function levels({ tables, within, groups, weights, components }, j, own, at) {
+  const [group, size] = [groups[j], tables[j].length / weights.length];
+  const first = Math.floor(at / components) * group.length;
+  return Array.from(group, (k, level) => (own ? own[level] : 1) * within[j][first + level] * tables[j][at * size + k]);
 }
 
 function risen(values) {

@@ -1,6 +1,5 @@
 // What a table's page computes with.
 
 export { unpack } from "../unpack.js";
-export { Answers, interval, narrowed } from "./answers.js";
+export { Answers, narrowed } from "./answers.js";
 export { drawn, valueAt } from "./drawing.js";
-export { normalBelow } from "../special.js";
