@@ -375,7 +375,9 @@ def test_verbs_that_hold_private_tables_leave_no_core_dumps(verb: str, monkeypat
     monkeypatch.setattr(module, "run", lambda args: done.append("run"))
     line = next(line for line in module.EXAMPLE.split("\n") if line.startswith(f"scumble {verb}"))
     assert main(shlex.split(line)[1:]) == 0
-    assert done == (["off", "run"] if verb in ("build", "sketch", "merge", "release", "fit", "stream") else ["run"])
+    assert done == (
+        ["off", "run"] if verb in ("build", "check", "sketch", "merge", "release", "fit", "stream") else ["run"]
+    )
 
 
 def test_the_formats_that_are_offered_are_those_that_are_read(capsys: pytest.CaptureFixture[str]) -> None:

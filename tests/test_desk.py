@@ -121,7 +121,7 @@ def test_cards_and_answers_say_of_which_class_they_are(capsys: pytest.CaptureFix
 
 def test_numbers_that_are_too_large_are_called_so(capsys: pytest.CaptureFixture) -> None:
     Path("large.csv").write_text("x,y\n1,2\n1e305,4\n")
-    assert main(["build", "large.csv", *BUILD[2:]]) == 4
+    assert main(["build", "large.csv", *BUILD[2:], "--invalid", "error"]) == 4
     told = capsys.readouterr().err
     assert "1 cell is missing, not a number or beyond 1e+300 in size" in told
     assert "so large a number, as in 'x', cannot be counted" in told and "Text" not in told

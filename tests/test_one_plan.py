@@ -89,7 +89,9 @@ def test_all_verbs_tell_of_one_release(
     # One definition of the error: the card's, at its own density, is the plan's there.
     there = said("plan", *words, "--density", str(info["expected_error"]["density"]))
     if all(there[name] == info[name] for name in SIZE):
-        assert info["expected_error"]["relative"] == pytest.approx(there["relative_error"], rel=0.02)
+        # (A plan for rows over one column knows how even these very rows are; the card takes them for usual ones.)
+        usual_rows = 0.7 if way == "rows" else 1.0
+        assert usual_rows * 0.98 < there["relative_error"] / info["expected_error"]["relative"] < 1.02
 
     fixed = {name: options[name] for name in ("rows", "buckets") if name in options}
     declared = {"whole": [options["whole"]]} if "whole" in options else {}

@@ -14,6 +14,7 @@ from scumble.cli.kernels import kernel_from
 from scumble.cli.output import check_out, say
 from scumble.cli.progress import ProgressLine
 from scumble.errors import ParameterError
+from scumble.machine.owned import followed
 from scumble.schema import Schema
 from scumble.schema.declarations import KINDS, Declarations
 from scumble.schema.kinds import roles_by
@@ -26,7 +27,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
     """The source opened, the kernel made, everything looked at."""
     running = _running(args)
     if args.checkpoint is not None:
-        check_out(os.path.realpath(args.checkpoint), ours=True, secret=True)
+        check_out(followed(args.checkpoint), ours=True, secret=True)
     reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "decimal", "encoding")}
     make: Callable[..., Build]
     if getattr(args, "engine", "auto") == "spark":

@@ -11,6 +11,11 @@ from scumble.machine.places import Place, lock
 _OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
+def followed(path: str | os.PathLike[str]) -> str:
+    """Where a symbolic link leads; any other path as it was given, which is what messages name."""
+    return os.path.realpath(path) if os.path.islink(path) else os.fspath(path)
+
+
 class Owned:
     """A file that this process alone goes on from: its lock passes from each version of it to the next.
 
@@ -20,7 +25,7 @@ class Owned:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, only: bool = False) -> None:
-        self.path = os.path.realpath(path)
+        self.path = followed(path)
         self._only = only
         self._lock = -1
         self._next: Place | None = None
