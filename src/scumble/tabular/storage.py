@@ -54,7 +54,7 @@ def unpacked(arrays: Mapping[str, np.ndarray], classes: int, groups: Sequence[In
     return [
         Draws(
             totals[number],
-            _shares(weights[number]),
+            _shares(weights[number]).astype(np.float64),
             tuple(_shares(one[number]) for one in inner),
             tuple(_shares(one[number], group) for one, group in zip(outer, groups, strict=True)),
             tuple(groups),
@@ -63,7 +63,7 @@ def unpacked(arrays: Mapping[str, np.ndarray], classes: int, groups: Sequence[In
     ]
 
 
-def _rounded(shares: Numbers) -> npt.NDArray[np.uint16]:
+def _rounded(shares: npt.NDArray[np.floating]) -> npt.NDArray[np.uint16]:
     return np.asarray(np.rint(np.sqrt(np.clip(shares.astype(np.float64), 0.0, 1.0)) * FINEST), np.uint16)
 
 
