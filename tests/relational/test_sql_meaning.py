@@ -39,8 +39,8 @@ def plain(cell: Any) -> Any:
     return cell.item() if hasattr(cell, "item") else cell
 
 
-def ours(query: str, people: scumble.TableRelease) -> list[tuple[Any, ...]]:
-    frame = scumble.sql(query, people=people)
+def ours(query: str, release: scumble.TableRelease, name: str = "people") -> list[tuple[Any, ...]]:
+    frame = scumble.sql(query, {name: release})
     kept = [name for name in frame if not str(name).endswith(("_low", "_high"))]
     for name in set(frame) - set(kept):
         assert str(name).removesuffix("_low").removesuffix("_high") in kept
@@ -65,8 +65,15 @@ def _by_keys(row: tuple[Any, ...]) -> list[tuple[bool, str]]:
     return [(cell is None, f"{cell:.6f}" if isinstance(cell, int | float) else str(cell)[:10]) for cell in row]
 
 
-def same(query: str, people: scumble.TableRelease, duck: duckdb.DuckDBPyConnection, *, ordered: bool = False) -> None:
-    mine, other = ours(query, people), theirs(query, duck)
+def same(
+    query: str,
+    release: scumble.TableRelease,
+    duck: duckdb.DuckDBPyConnection,
+    *,
+    ordered: bool = False,
+    name: str = "people",
+) -> None:
+    mine, other = ours(query, release, name), theirs(query, duck)
     if not ordered:
         mine, other = (sorted(rows, key=_by_keys) for rows in (mine, other))
     assert len(mine) == len(other), (query, mine, other)

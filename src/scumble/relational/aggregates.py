@@ -1,4 +1,4 @@
-"""Counts, sums, means and quantiles: each is one question to the release."""
+"""Counts, sums, means, quantiles and other statistics of a group: each is one question to the release."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from scumble.errors import ParameterError
+from scumble.relational.cells import EVERYTHING, NOTHING, both
+from scumble.relational.keys import key_of
 from scumble.relational.literals import is_value, number, value
+from scumble.relational.moments import STATISTICS, statistic
 from scumble.relational.scope import Scope
 from scumble.relational.syntax import bare, exp, refused, shown
-from scumble.relational.where import EVERYTHING, both, tree_of
+from scumble.relational.values import Branch, Value, value_of
+from scumble.relational.where import case_of, tree_of
 from scumble.schema import condition
-from scumble.schema.grammar import Atom, Junction, Not, Tree
+from scumble.schema.grammar import Junction, Tree
+from scumble.tabular.answers import NONE
 from scumble.tabular.estimate import Estimate
-from scumble.tabular.questions import values_of, with_order
+from scumble.tabular.questions import with_order
 
 _QUANTILES = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile, exp.Median)
 _SINGLE = (exp.Min, exp.Max, exp.ArgMin, exp.ArgMax, exp.AnyValue, exp.First, exp.Last)
@@ -25,18 +32,27 @@ class Aggregate:
     """A number of the records of a group."""
 
     kind: str
-    """"count", "sum", "mean" or "quantile"."""
+    """"count", "sum", "mean", "quantile", "distinct", or one of the statistics of `moments`."""
     column: str | None = None
     where: Tree = EVERYTHING
     """Which records of the group, by FILTER or CASE."""
+    values: tuple[Any, ...] = ()
+    """What a statistic is computed of; of "distinct", the condition of each level."""
     q: float = 0.5
     dated: bool = False
     """Whether it is a date."""
+    among: str = "group"
+    """"group", or "kept" for all records that WHERE keeps, or "all"."""
 
     def ask(self, scope: Scope, group: Tree, confidence: float) -> Estimate:
         """The release's answer."""
         found: Any
-        release, where = scope.release, condition(scope.schema, both(group, self.where))
+        release, tree = scope.release, both(group, self.where)
+        where = condition(scope.schema, tree)
+        if self.kind == "distinct":
+            return self._distinct(scope, tree, confidence)
+        if self.values:
+            return statistic(release, self.kind, self.values, tree, confidence)
         if self.kind == "sum" and not where.terms:
             found = Estimate(math.nan, 0.0, 0.0, 0.0)  # of nothing at all, as SQL has it
         elif self.kind == "count":
@@ -49,13 +65,12 @@ class Aggregate:
         assert isinstance(found, Estimate)
         return found
 
-
-@dataclass(frozen=True)
-class Share:
-    """A number of records over another one."""
-
-    part: Aggregate
-    whole: Aggregate
+    def _distinct(self, scope: Scope, tree: Tree, confidence: float) -> Estimate:
+        """How many levels have a record: on each draw those with a count that rounds to one or more."""
+        answers, asked = scope.release._answers, [condition(scope.schema, both(tree, level)) for level in self.values]
+        counts = [answers.counts(scope.release._question(one)) for one in asked if one.possible]
+        each = np.sum([count >= NONE for count in counts], axis=0) if counts else np.zeros(answers.posterior.size)
+        return answers.told(np.asarray(each, float), confidence, 0.0, float(len(counts)))
 
 
 def is_aggregate(node: Any) -> bool:
@@ -63,11 +78,12 @@ def is_aggregate(node: Any) -> bool:
     return isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls)
 
 
-def aggregate_of(node: Any, scope: Scope) -> Aggregate | Share:
+def aggregate_of(node: Any, scope: Scope) -> Aggregate:
     """The question that an aggregate is."""
     node = bare(node)
     if isinstance(node, exp.Filter):
-        return _among(aggregate_of(node.this, scope), tree_of(node.expression.this, scope))
+        found = aggregate_of(node.this, scope)
+        return replace(found, where=both(tree_of(node.expression.this, scope), found.where))
     inner = node.this if isinstance(node, exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls) else node
     if isinstance(inner, _SINGLE):
         raise ParameterError(
@@ -76,109 +92,50 @@ def aggregate_of(node: Any, scope: Scope) -> Aggregate | Share:
         )
     if isinstance(node, (exp.WithinGroup, *_QUANTILES)):
         return _quantile(node, scope)
-    argument = bare(node.this)
-    if isinstance(argument, exp.Distinct):
-        raise refused(f"{shown(node)}: how many values differ is not in a release")
+    if isinstance(node, exp.Mode):
+        raise refused(f"{shown(node)}: GROUP BY {shown(node.this)} ORDER BY count(*) DESC LIMIT 1 is the commonest")
+    argument, kind = bare(node.this), type(node).__name__.lower()
+    if isinstance(node, exp.ApproxDistinct) or (isinstance(node, exp.Count) and isinstance(argument, exp.Distinct)):
+        return _distinct([argument] if isinstance(node, exp.ApproxDistinct) else argument.expressions, scope)
     if isinstance(node, exp.CountIf):
         return Aggregate("count", where=tree_of(argument, scope))
     if isinstance(node, exp.Count) and not node.expressions:
-        return _count(argument, scope)
-    if isinstance(node, exp.Sum):
-        return _sum(argument, scope)
-    if isinstance(node, exp.Avg):
-        return _mean(argument, scope)
+        return Aggregate("count", where=_counted(argument, scope))
+    if isinstance(node, exp.Sum | exp.Avg):
+        return _added(argument, "sum" if isinstance(node, exp.Sum) else "mean", scope)
+    if kind in STATISTICS:
+        values = [argument, *([node.expression] if node.args.get("expression") is not None else [])]
+        return Aggregate(kind, values=tuple(value_of(one, scope, kind) for one in values))
     raise refused(f"{shown(node)}")
 
 
-def _among(found: Aggregate | Share, where: Tree) -> Aggregate | Share:
-    if isinstance(found, Share):
-        return Share(_narrowed(found.part, where), _narrowed(found.whole, where))
-    return _narrowed(found, where)
+def _distinct(written: list[Any], scope: Scope) -> Aggregate:
+    if len(written) != 1:
+        raise refused("count(DISTINCT …) of several columns: GROUP BY these gives each combination")
+    levels = key_of(written[0], scope, EVERYTHING).levels
+    return Aggregate("distinct", values=tuple(tree for name, tree in levels if name is not None))
 
 
-def _narrowed(found: Aggregate, where: Tree) -> Aggregate:
-    return replace(found, where=both(where, found.where))
-
-
-def _count(argument: Any, scope: Scope) -> Aggregate:
+def _counted(argument: Any, scope: Scope) -> Tree:
+    """Where an argument is not missing."""
     if argument is None or isinstance(argument, exp.Star):
-        return Aggregate("count")
+        return EVERYTHING
     if is_value(argument):
-        return Aggregate("count", where=EVERYTHING if value(argument) is not None else Junction(False, ()))
-    if isinstance(argument, exp.Case):
-        where, then, default = _case(argument, scope)
-        if is_value(then) and value(then) is not None and _is_null(default):
-            return Aggregate("count", where=where)
+        return EVERYTHING if value(argument) is not None else NOTHING
+    if isinstance(argument, exp.Case | exp.If):
+        cases = [(tree, then) for tree, then in case_of(argument, scope) if then is not None]
+        return Junction(False, tuple(both(tree, _counted(then, scope)) for tree, then in cases))
     if not isinstance(argument, exp.Column):
         raise refused(f"count({shown(argument)}): count(*), count of a column or count(CASE WHEN … THEN 1 END)")
-    return Aggregate("count", where=_known(scope.column(argument), scope))
+    return scope.present(scope.column(argument))
 
 
-def _sum(argument: Any, scope: Scope) -> Aggregate:
-    if isinstance(argument, exp.Case):
-        where, then, default = _case(argument, scope)
-        if _is_number(then, 1) and (_is_null(default) or _is_number(default, 0)):
-            return Aggregate("count", where=where)
-        if isinstance(then, exp.Column) and (_is_null(default) or _is_number(default, 0)):
-            return Aggregate("sum", _valued(then, scope, "sum"), where)
-        raise refused(f"sum({shown(argument)}): CASE WHEN … THEN 1 ELSE 0 END, or a column after THEN")
-    column, truth = _number(argument, scope, "sum")
-    return Aggregate("sum", column) if truth is None else Aggregate("count", where=truth)
-
-
-def _mean(argument: Any, scope: Scope) -> Aggregate | Share:
-    if isinstance(argument, exp.Case):
-        where, then, default = _case(argument, scope)
-        if _is_number(then, 1) and _is_number(default, 0):
-            return Share(Aggregate("count", where=where), Aggregate("count"))
-        if isinstance(then, exp.Column) and _is_null(default):
-            return Aggregate("mean", _valued(then, scope, "mean"), where)
-        raise refused(f"avg({shown(argument)}): CASE WHEN … THEN 1 ELSE 0 END, or a column after THEN and no ELSE")
-    column, truth = _number(argument, scope, "avg")
-    if truth is None:
-        return Aggregate("mean", column)
-    return Share(Aggregate("count", where=truth), Aggregate("count", where=Junction(False, (truth, Not(truth)))))
-
-
-def _number(argument: Any, scope: Scope, what: str) -> tuple[str | None, Tree | None]:
-    """A column of numbers or booleans, or a condition, which is 0 or 1."""
-    if isinstance(argument, exp.Cast) and argument.to.is_type(*exp.DataType.NUMERIC_TYPES):
-        inner = bare(argument.this)
-        if isinstance(inner, exp.Column) and scope[scope.column(inner)].kind == "boolean":
-            return _valued(inner, scope, what), None
-        if isinstance(inner, exp.Predicate | exp.Connector | exp.Not):
-            return None, tree_of(inner, scope)
-    if isinstance(argument, exp.Predicate | exp.Connector | exp.Not) and not isinstance(argument, exp.Column):
-        return None, tree_of(argument, scope)
-    if not isinstance(argument, exp.Column):
-        raise refused(f"{what}({shown(argument)}): a column must stand there, or a condition")
-    return _valued(argument, scope, what), None
-
-
-def _case(node: Any, scope: Scope) -> tuple[Tree, Any, Any]:
-    """The condition of a CASE with one, what it gives, and what else."""
-    if node.this is not None or len(node.args["ifs"]) != 1:
-        raise refused(f"{shown(node)} in an aggregate: it must have one WHEN")
-    (branch,) = node.args["ifs"]
-    return tree_of(branch.this, scope), bare(branch.args["true"]), bare(node.args.get("default"))
-
-
-def _is_null(node: Any) -> bool:
-    return node is None or isinstance(node, exp.Null)
-
-
-def _is_number(node: Any, wanted: int) -> bool:
-    return isinstance(node, exp.Literal) and not node.is_string and number(node) == wanted
-
-
-def _valued(node: Any, scope: Scope, what: str) -> str:
-    name = scope.column(node)
-    values_of(scope[name], name, "mean" if what == "avg" else what)  # refuses what has none
-    return name
-
-
-def _known(name: str, scope: Scope) -> Tree:
-    return Not(Atom(name, "missing")) if scope[name].missing else EVERYTHING
+def _added(argument: Any, kind: str, scope: Scope) -> Aggregate:
+    """A sum or a mean: of a column by the release's own question, of anything else by its moments."""
+    found: Value = value_of(argument, scope, kind)
+    if len(found) == 1 and len(found[0].columns) == 1 and found[0].terms == ((found[0].columns, 1.0),):
+        return Aggregate(kind, found[0].columns[0], found[0].where)
+    return Aggregate(kind, values=(found or (Branch(NOTHING, (), ()),),))
 
 
 def _quantile(node: Any, scope: Scope) -> Aggregate:
