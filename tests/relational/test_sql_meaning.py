@@ -234,3 +234,16 @@ def test_years_mean_what_they_mean_to_duckdb(
     people: scumble.TableRelease, duck: duckdb.DuckDBPyConnection, where: str
 ) -> None:
     same(f"select count(*) as n from people where {where}", people, duck)
+
+
+@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day", "dow", "isodow", "doy"])
+def test_parts_of_dates_around_1970_mean_what_they_mean_to_duckdb(unit: str) -> None:
+    days = [datetime.date(1969, 11, 3) + datetime.timedelta(day) for day in range(100)]
+    frame = pd.DataFrame({"d": days})
+    connection = duckdb.connect()
+    connection.register("frame", frame)
+    connection.execute("create table t as select d::date as d from frame")
+    release = exactly(frame, scumble.Schema(d=scumble.Date(days[0], days[-1], cells="day")))
+    same(f"select extract({unit} from d) as k, count(*) as n from t group by k", release, connection, name="t")
+    if unit in ("year", "quarter", "month", "week", "day"):
+        same(f"select date_trunc('{unit}', d) as k, count(*) as n from t group by k", release, connection, name="t")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import islice, pairwise
+from itertools import pairwise
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def bearable(name: str, column: Number | Date) -> str:
     if isinstance(column, Date):
         known = {moment_of(column.moment(place)) for place in inner}
         for unit in reversed(UNITS):
-            begin = list(islice(starts(column, unit), 1, min(len(inner) + 2, MOST_GROUPS)))
+            begin = starts(column, unit, min(len(inner) + 2, MOST_GROUPS))[1:]
             if begin and known.issuperset(begin):
                 return f"date_trunc('{unit}', {written})"
         return f"{written} < '{column.moment(inner[len(inner) // 2])}'"

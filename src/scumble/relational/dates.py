@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from scumble.errors import ParameterError
 from scumble.relational.scope import Scope
@@ -107,7 +109,12 @@ def runs(part: Part, scope: Scope) -> dict[Any, Tree]:
     column, name = scope[part.column], part.column
     assert isinstance(column, Date)
     found: dict[Any, list[Tree]] = {}
-    for place, (start, end) in enumerate(pairwise([*starts(column, part.unit), None])):
+    begin = starts(column, part.unit)
+    if len(begin) > MOST_GROUPS:
+        raise ParameterError(
+            f"The column has more than {MOST_GROUPS:,} {part.unit}s. Hint: date_trunc('year', x), or a range in WHERE."
+        )
+    for place, (start, end) in enumerate(pairwise([*begin, None])):
         assert start is not None
         ends = [Atom(name, ">=", (start,))] if place else []
         ends += [Atom(name, "<", (end,))] if end is not None else []
@@ -122,45 +129,27 @@ def any_of(trees: list[Tree]) -> Tree:
     return trees[0] if len(trees) == 1 else Junction(False, (any_of(trees[:half]), any_of(trees[half:])))
 
 
-def starts(column: Date, unit: str) -> Iterator[datetime.datetime]:
-    """Where each year, month, … of a column begins."""
-    first, last = (moment_of(column.moment(place)) for place in (column.line[0], column.line[1] - 1))
-    at, count = _begin(unit, first), 0
-    while at <= last:
-        yield at
-        if (count := count + 1) > MOST_GROUPS:
-            raise ParameterError(
-                f"The column has more than {MOST_GROUPS:,} {unit}s. Hint: date_trunc('year', x), or a range in WHERE."
-            )
-        try:
-            at = _begin(unit, at + _LONGER[unit])
-        except OverflowError:  # the year 9999 has no next
-            return
+def starts(column: Date, unit: str, most: int = MOST_GROUPS + 1) -> list[datetime.datetime]:
+    """Where each year, month, … of a column begins: the first few of them."""
+    code, step, past = _STEPS[unit]
+    ends = (np.datetime64(column.moment(place), "s") for place in (column.line[0], column.line[1] - 1))
+    first, last = (int(end.astype(f"M8[{code}]").astype(int)) for end in ends)
+    first = (first + past) // step * step - past
+    found = np.arange(first, min(last + 1, first + most * step), step).astype(f"M8[{code}]")
+    listed: list[datetime.datetime] = found.astype("M8[s]").tolist()
+    return listed
 
 
-_LONGER = {
-    "year": datetime.timedelta(370),
-    "quarter": datetime.timedelta(95),
-    "month": datetime.timedelta(32),
-    "week": datetime.timedelta(7),
-    "day": datetime.timedelta(1),
-    "hour": datetime.timedelta(hours=1),
-    "minute": datetime.timedelta(minutes=1),
+_STEPS = {
+    "year": ("Y", 1, 0),
+    "quarter": ("M", 3, 0),
+    "month": ("M", 1, 0),
+    "week": ("D", 7, 3),
+    "day": ("D", 1, 0),
+    "hour": ("h", 1, 0),
+    "minute": ("m", 1, 0),
 }
-"""From the start of one to somewhere in the next."""
-_BEGIN: dict[str, Callable[[datetime.datetime], datetime.datetime]] = {
-    "year": lambda day: day.replace(month=1, day=1),
-    "quarter": lambda day: day.replace(month=day.month - (day.month - 1) % 3, day=1),
-    "month": lambda day: day.replace(day=1),
-    "week": lambda day: day - datetime.timedelta(day.weekday()),
-    "day": lambda day: day,
-}
-
-
-def _begin(unit: str, moment: datetime.datetime) -> datetime.datetime:
-    if unit in ("hour", "minute"):
-        return moment.replace(minute=moment.minute if unit == "minute" else 0, second=0)
-    return _BEGIN[unit](moment.replace(hour=0, minute=0, second=0))
+"""The unit of numpy that each is a multiple of, how many, and how many of them 1970 began after such a start."""
 
 
 def moment_of(found: datetime.date) -> datetime.datetime:

@@ -70,7 +70,7 @@ def _overall(node: Any, scope: Scope) -> Formula:
         plain = not any(part for key, part in node.args.items() if key not in ("this", "over"))
         found = aggregate_of(inner, scope) if plain and is_aggregate(inner) else None
         if found is None or found.kind not in ("count", "sum"):
-            raise refused(f"the window {shown(node)}: sum(count(*)) OVER () is known, the number in all groups")
+            raise refused(f"the window {shown(node)} (sum(count(*)) OVER () is known)")
         return replace(found, among="kept")
     tree = node.this
     beyond = [key for key, part in tree.args.items() if part and key not in ("expressions", "from_", "where")]
@@ -111,7 +111,8 @@ def _operation(node: Any) -> tuple[str, list[Any], int]:
     if isinstance(node, exp.Cast) and node.to.is_type("int", "bigint"):
         return "whole", [node.this], 0
     raise refused(
-        f"{shown(node)}: of aggregates, + - * /, round, floor, ceil, abs, nullif(x, 0) and coalesce(x, 0) are computed"
+        f"{shown(node)}: of aggregates, + - * /, round, floor, ceil, abs, sqrt, nullif(x, 0) and coalesce(x, 0) are "
+        "computed"
     )
 
 

@@ -30,12 +30,12 @@ _DEEPER = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.
 _BACK = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 _PARTS = {
-    "joins": "a join: a release holds one table",
+    "joins": "a join (a release holds one table)",
     "windows": "a window",
     "qualify": "QUALIFY",
     "laterals": "a lateral join",
     "sample": "a sample (`release.sample` draws synthetic rows)",
-    "into": "SELECT INTO: nothing is ever written",
+    "into": "SELECT INTO (nothing is ever written)",
 }
 _KNOWN = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"}
 
@@ -208,5 +208,5 @@ def shown(node: Any) -> str:
 
 
 def refused(what: str) -> ParameterError:
-    """The refusal of what a release cannot answer."""
-    return ParameterError(f"SQL on a release does not know {what}. {CAN}")
+    """The refusal of what a release cannot answer; after a colon, `what` says what to write instead."""
+    return ParameterError(f"SQL on a release does not know {what}.{'' if ': ' in what else ' ' + CAN}")
