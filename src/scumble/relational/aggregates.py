@@ -67,10 +67,15 @@ class Aggregate:
 
     def _distinct(self, scope: Scope, tree: Tree, confidence: float) -> Estimate:
         """How many levels have a record: on each draw those with a count that rounds to one or more."""
-        answers, asked = scope.release._answers, [condition(scope.schema, both(tree, level)) for level in self.values]
-        counts = [answers.counts(scope.release._question(one)) for one in asked if one.possible]
-        each = np.sum([count >= NONE for count in counts], axis=0) if counts else np.zeros(answers.posterior.size)
-        return answers.told(np.asarray(each, float), confidence, 0.0, float(len(counts)))
+        release, answers = scope.release, scope.release._answers
+        levels = [condition(scope.schema, both(tree, level)) for level in self.values]
+        asked = [release._question(one) for one in levels if one.possible]
+        each = np.sum(
+            [answers.counts(one) >= NONE for one in asked] or [np.zeros(answers.posterior.size, bool)], axis=0
+        )
+        remarks = dict.fromkeys(remark for one in asked for remark in release._remarks(one))
+        found = answers.told(np.asarray(each, float), confidence, 0.0, float(len(asked)))
+        return replace(found, remarks=tuple(remarks))
 
 
 def is_aggregate(node: Any) -> bool:

@@ -51,11 +51,6 @@ class Moments:
         self._weights = cache(self._weighed)
 
     @property
-    def possible(self) -> bool:
-        """Whether some record may be meant."""
-        return bool(self._parts)
-
-    @property
     def count(self) -> Floats:
         """How many records there are."""
         return self._total(lambda *_: (((), 1.0),))
