@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 import re
 from pathlib import Path
 
@@ -13,16 +12,16 @@ import pytest
 from tests.relational.exactly import SCHEMA, exactly, table
 
 import scumble
-from scumble.relational.aggregates import Aggregate
-from scumble.relational.formulas import Constant, Interval, Operation, worked_out
+from scumble.relational.formulas import Constant, Operation, worked_out
 from scumble.relational.where import is_like
+from scumble.tabular.estimate import Estimate
 
 PEOPLE = table(150)
 
 
 @pytest.fixture(scope="module")
 def people() -> scumble.TableRelease:
-    return exactly(PEOPLE, variance=25.0)
+    return exactly(PEOPLE, error=0.05)
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +61,14 @@ def test_each_number_is_the_answer_of_the_release(people: scumble.TableRelease) 
         assert (found[name], found[f"{name}_low"], found[f"{name}_high"]) == (wanted.value, wanted.low, wanted.high)
 
 
-def test_a_formula_of_several_numbers_takes_each_with_more_confidence(people: scumble.TableRelease) -> None:
-    found = scumble.sql("select count(*) filter (where smoker) / count(*) as share from people", people=people).iloc[0]
-    part, whole = (people.count(where, confidence=0.975) for where in ("smoker", None))
-    assert found.share == part.value / whole.value
-    assert found.share_low == part.low / whole.high and found.share_high == part.high / whole.low
+def test_a_formula_is_worked_out_on_every_draw(people: scumble.TableRelease) -> None:
+    """Both counts err by the same share, so their quotient is known exactly, and their difference is not."""
+    query = "select count(*) filter (where smoker) / count(*) as share, count(*) - count(smoker) as gone from people"
+    found = scumble.sql(query, people=people).iloc[0]
+    assert found.share_low == pytest.approx(found.share) == found.share_high == PEOPLE.smoker.sum() / len(PEOPLE)
+    wanted = people.count() - people.count("smoker is not missing")
+    assert [found.gone, found.gone_low, found.gone_high] == pytest.approx([wanted.value, wanted.low, wanted.high])
+    assert found.gone_low < found.gone < found.gone_high
 
 
 def test_the_same_number_twice_is_one(people: scumble.TableRelease) -> None:
@@ -78,7 +80,7 @@ def test_the_same_number_twice_is_one(people: scumble.TableRelease) -> None:
 
 
 def test_a_share_stays_one() -> None:
-    few = exactly(PEOPLE[:3], variance=25.0)
+    few = exactly(PEOPLE[:3], error=0.05)
     found = scumble.sql("select avg(case when smoker then 1 else 0 end) as x from p", p=few)
     assert 0 <= found.x_low[0] <= found.x[0] <= found.x_high[0] <= 1
 
@@ -89,48 +91,15 @@ def test_shares_on_the_page_about_sql_are_shares() -> None:
     selected = re.search(r"select town.*?(?=from people)", page, re.DOTALL)
     assert selected is not None
     schema = scumble.Schema({**SCHEMA, "hours": scumble.Number(0, 80, cells=4)})
-    few = exactly(PEOPLE.assign(hours=1.0)[:3], schema, variance=25.0)
+    few = scumble.TableSketch(schema).update(PEOPLE.assign(hours=1.0)[:3]).release(epsilon=1.0)
     found = scumble.sql(f"{selected[0]} from p group by town", p=few)
-    assert len(found) > 2 and found.percent_low.min() == 0 and found.percent_high.max() == 100
-    quotient = scumble.sql("select count(*) filter (where smoker) / count(*) as x from p group by town", p=few)
-    assert quotient.x_high.max() == math.inf
+    assert len(found) > 2 and found.percent_low.min() >= 0 and found.percent_high.max() <= 100
 
 
-OPERATIONS = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "negative": lambda a: -a,
-    "abs": abs,
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "whole": round,
-    "same": lambda a: a,
-}
-
-
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_whatever_lies_in_the_intervals_is_in_the_formulas(name: str) -> None:
-    rng = random.Random(name)
-    count = OPERATIONS[name].__code__.co_argcount if hasattr(OPERATIONS[name], "__code__") else 1
-    for _ in range(400):
-        ends = [sorted(rng.choice([-3.0, -1.5, 0.0, 0.5, 2.0, 7.0]) for _ in range(2)) for _ in range(count)]
-        given = [Interval(rng.uniform(low, high), low, high) for low, high in ends]
-        formula = Operation(name, tuple(Aggregate("count", str(place)) for place in range(count)))
-        found = worked_out(formula, lambda one, given=given: given[int(str(one.column))])  # type: ignore[misc]
-        for _ in range(10):
-            inside = [rng.choice([low, high, rng.uniform(low, high)]) for low, high in ends]
-            if name == "/" and inside[1] == 0:
-                continue
-            assert found.low - 1e-9 <= OPERATIONS[name](*inside) <= found.high + 1e-9, (given, inside, found)
-
-
-def test_infinite_ends_stay_honest() -> None:
+def test_what_does_not_exist_is_null() -> None:
     ratio = Operation("/", (Constant(1.0), Constant(0.0)))
-    found = worked_out(Operation("*", (Constant(0.0), ratio)), lambda _: Interval(0, 0, 0))
-    assert math.isnan(found.value) and found.low <= 0 <= found.high
-    assert worked_out(Operation("round", (ratio,)), lambda _: Interval(0, 0, 0)).high == math.inf
+    for formula in (ratio, Operation("*", (Constant(0.0), ratio)), Operation("round", (ratio,))):
+        assert math.isnan(worked_out(formula, lambda _: Estimate(0.0, 0.0, 0.0, 0.0), 0.95).value)
 
 
 # ---- names, order, groups ----
@@ -176,7 +145,7 @@ def test_keys_keep_their_types(people: scumble.TableRelease) -> None:
 def test_all_groups_that_can_be_are_there(people: scumble.TableRelease) -> None:
     found = scumble.sql("select town, count(*) as n from people group by town", people=people)
     assert found.town.tolist() == ["Ulm", "Bonn", "Jena", "(other)", None]
-    assert found.n[3] == 0 and found.n_high[3] > 0
+    assert found.n[3] == 0
     nothing = scumble.sql("select town, count(*) as n from people where false group by town", people=people)
     assert nothing.empty and list(nothing) == ["town", "n", "n_low", "n_high"]
 
@@ -197,7 +166,7 @@ def test_text_between_dollars_is_text(people: scumble.TableRelease, duck: duckdb
             [*scumble.sql(f"select count(*) as n from people where {dollars}", people=people).n],
             duck.sql(f"select count(*) from people where {dollars}").fetchall(),
         )
-        assert found == wanted == there[0]
+        assert found == wanted == pytest.approx(there[0])
     with pytest.raises(scumble.ParameterError, match=re.escape(repr(r"U\lm''s"))):  # as it stands there
         scumble.sql(r"select count(*) from people where town = $$U\lm''s$$", people=people)
 
@@ -241,8 +210,25 @@ REFUSED = {
     "drop table people": "must be a SELECT, got 'DROP'. Nothing was done",
     "insert into people values (1)": "must be a SELECT",
     "copy people to 'x.csv'": "must be a SELECT",
-    "with a as (select 1) select count(*) from a": "must be a SELECT",
     "select count(*) from people; drop table people": "one statement, got 2",
+    "with a as (select 1 as x) select count(*) from a": "no FROM",
+    "with recursive a as (select * from people) select count(*) from a": "RECURSIVE",
+    "with a as (select town, avg(age) as m from people group by 1) select avg(m) from a": "ask for its groups first",
+    "with a as (select * from people limit 3) select count(*) from a": "may filter records",
+    "with a as (select age as years from people) select avg(score) from a": "There is no column 'score'",
+    "with a as (select town as t, age from people) select age as t, count(*) from a group by t": "something else by AS",
+    "select count(*) over (partition by town) from people": "the window",
+    "select distinct town, count(*) from people": "DISTINCT ON, or",
+    "select count(distinct score) from people": "hold several values each",
+    "select count(distinct (town, plan)) from people": "GROUP BY",
+    "select stddev(town) from people": "there is no stddev",
+    "select sum(age * age * age) from people": "more than two columns",
+    "select variance(age * score) from people": "variance of a product",
+    "select sum(ln(age)) from people": "are computed",
+    "select mode(town) from people": "GROUP BY town ORDER BY count(*) DESC",
+    "select count(*) from people where year(age) = 2024": "no date",
+    "select count(*) from people where century(seen) = 20": "",
+    "select strftime(seen, '%s'), count(*) from people group by 1": "strftime knows",
     "select count(*) from people union select 1": "UNION",
     "select count(*)": "no FROM",
     "select count(*) from peple": "Did you mean 'people'?",
@@ -251,11 +237,7 @@ REFUSED = {
     "select count(*) from read_csv('x')": "the name of a release",
     "select count(*) from people, people": "a join",
     "select count(*) from people join people using (age)": "a join",
-    "select count(*) from (select * from people)": "subquery",
-    "select count(*) from people where age > (select 1)": "subquery",
-    "select count(*) over () from people": "a window",
-    "select distinct town from people": "DISTINCT",
-    "select count(distinct town) from people": "how many values differ",
+    "select count(*) from people where age > (select avg(age) from people)": "ask for its number first",
     "select * from people": "scumble sample, or `release.sample`, draws",
     "select age from people": "Hint: avg(age), or count(*) and GROUP BY age",
     "select town, count(*) from people": "single records",
@@ -265,15 +247,12 @@ REFUSED = {
     "select q.age, count(*) from people group by q.age": "There is no table 'q'",
     "select min(age) from people": "single record",
     "select max(age) from people": "single record",
-    "select stddev(age) from people": "stddev",
     "select string_agg(town) from people": "does not know",
     "select avg(town) from people": "there is no mean",
     "select sum(town) from people": "there is no sum",
     "select median(town) from people": "there are no quantiles",
     "select quantile_cont(age, [0.1, 0.9]) from people": "one share",
     "select quantile_cont(age, 1.5) from people": "between 0 and 1",
-    "select sum(age + score) from people": "a column must stand there",
-    "select avg(case when smoker then age else 0 end) from people": "no ELSE",
     "select count(*) % 2 from people": "are computed",
     "select median(seen) + 1 from people": "nothing is computed of dates",
     "select count(*) from people where age > score": "not with another",
@@ -310,16 +289,13 @@ REFUSED = {
     "select score, count(*) from people group by score": "hold several values each",
     "select floor(score / 1.5), count(*) from people group by 1": "cuts through cells",
     "select score // 2, count(*) from people group by 1": "// is for whole numbers",
-    "select round(age), count(*) from people group by 1": "year, date_trunc, conditions and CASE are known. Hint",
-    "select month(seen), count(*) from people group by 1": "write date_trunc('month', seen), a group for each month",
-    "select hour(seen), count(*) from people group by hour(seen)": "write date_trunc('hour', seen), a group for each",
+    "select round(age), count(*) from people group by 1": "conditions and CASE are known",
+    "select hour(seen), count(*) from people group by hour(seen)": "more than 2,000 hours",
     "select count(*) from people where age > 20,5": "cannot be read: numbers have a decimal point, here 20.5.",
     "select count(*) from people0.3": "cannot be read at line 1",
     "select date_trunc('decade', seen), count(*) from people group by 1": "date_trunc knows",
     "select year(age), count(*) from people group by 1": "no date",
-    "select count(*) from people where extract(month from seen) = 2": "the year is known",
-    "select count(*) from people where year(age) = 2024": "the year is known",
-    "select count(*) from people where year(seen) = '2024-01-01'": "such as 2015",
+    "select count(*) from people where year(seen) = '2024-01-01'": "compared with",
     "select case when smoker then 1 else 'x' end, count(*) from people group by 1": "different kinds",
     "select age, seen, count(*) from people group by all": "more than 2,000 groups, 51 × 92. Hint: fewer keys in GROUP",
     "select age, seen, count(*) from people where age < 25 group by all": "2,000 groups, 25 × 92. Hint: fewer keys",

@@ -39,8 +39,8 @@ def plain(cell: Any) -> Any:
     return cell.item() if hasattr(cell, "item") else cell
 
 
-def ours(query: str, people: scumble.TableRelease) -> list[tuple[Any, ...]]:
-    frame = scumble.sql(query, people=people)
+def ours(query: str, release: scumble.TableRelease, name: str = "people") -> list[tuple[Any, ...]]:
+    frame = scumble.sql(query, {name: release})
     kept = [name for name in frame if not str(name).endswith(("_low", "_high"))]
     for name in set(frame) - set(kept):
         assert str(name).removesuffix("_low").removesuffix("_high") in kept
@@ -65,8 +65,15 @@ def _by_keys(row: tuple[Any, ...]) -> list[tuple[bool, str]]:
     return [(cell is None, f"{cell:.6f}" if isinstance(cell, int | float) else str(cell)[:10]) for cell in row]
 
 
-def same(query: str, people: scumble.TableRelease, duck: duckdb.DuckDBPyConnection, *, ordered: bool = False) -> None:
-    mine, other = ours(query, people), theirs(query, duck)
+def same(
+    query: str,
+    release: scumble.TableRelease,
+    duck: duckdb.DuckDBPyConnection,
+    *,
+    ordered: bool = False,
+    name: str = "people",
+) -> None:
+    mine, other = ours(query, release, name), theirs(query, duck)
     if not ordered:
         mine, other = (sorted(rows, key=_by_keys) for rows in (mine, other))
     assert len(mine) == len(other), (query, mine, other)
@@ -227,3 +234,16 @@ def test_years_mean_what_they_mean_to_duckdb(
     people: scumble.TableRelease, duck: duckdb.DuckDBPyConnection, where: str
 ) -> None:
     same(f"select count(*) as n from people where {where}", people, duck)
+
+
+@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day", "dow", "isodow", "doy"])
+def test_parts_of_dates_around_1970_mean_what_they_mean_to_duckdb(unit: str) -> None:
+    days = [datetime.date(1969, 11, 3) + datetime.timedelta(day) for day in range(100)]
+    frame = pd.DataFrame({"d": days})
+    connection = duckdb.connect()
+    connection.register("frame", frame)
+    connection.execute("create table t as select d::date as d from frame")
+    release = exactly(frame, scumble.Schema(d=scumble.Date(days[0], days[-1], cells="day")))
+    same(f"select extract({unit} from d) as k, count(*) as n from t group by k", release, connection, name="t")
+    if unit in ("year", "quarter", "month", "week", "day"):
+        same(f"select date_trunc('{unit}', d) as k, count(*) as n from t group by k", release, connection, name="t")

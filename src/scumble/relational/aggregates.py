@@ -1,4 +1,4 @@
-"""Counts, sums, means and quantiles: each is one question to the release."""
+"""Counts, sums, means, quantiles and other statistics of a group: each is one question to the release."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from scumble.errors import ParameterError
+from scumble.relational.cells import EVERYTHING, NOTHING, both
+from scumble.relational.keys import key_of
 from scumble.relational.literals import is_value, number, value
+from scumble.relational.moments import STATISTICS, statistic
 from scumble.relational.scope import Scope
 from scumble.relational.syntax import bare, exp, refused, shown
-from scumble.relational.where import EVERYTHING, both, tree_of
+from scumble.relational.values import Branch, Value, value_of
+from scumble.relational.where import case_of, tree_of
 from scumble.schema import condition
-from scumble.schema.grammar import Atom, Junction, Not, Tree
+from scumble.schema.grammar import Junction, Tree
+from scumble.tabular.answers import NONE
 from scumble.tabular.estimate import Estimate
-from scumble.tabular.questions import values_of, with_order
+from scumble.tabular.questions import with_order
 
 _QUANTILES = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile, exp.Median)
 _SINGLE = (exp.Min, exp.Max, exp.ArgMin, exp.ArgMax, exp.AnyValue, exp.First, exp.Last)
@@ -25,18 +32,27 @@ class Aggregate:
     """A number of the records of a group."""
 
     kind: str
-    """"count", "sum", "mean" or "quantile"."""
+    """"count", "sum", "mean", "quantile", "distinct", or one of the statistics of `moments`."""
     column: str | None = None
     where: Tree = EVERYTHING
     """Which records of the group, by FILTER or CASE."""
+    values: tuple[Any, ...] = ()
+    """What a statistic is computed of; of "distinct", the condition of each level."""
     q: float = 0.5
     dated: bool = False
     """Whether it is a date."""
+    among: str = "group"
+    """"group", or "kept" for all records that WHERE keeps, or "all"."""
 
     def ask(self, scope: Scope, group: Tree, confidence: float) -> Estimate:
         """The release's answer."""
         found: Any
-        release, where = scope.release, condition(scope.schema, both(group, self.where))
+        release, tree = scope.release, both(group, self.where)
+        where = condition(scope.schema, tree)
+        if self.kind == "distinct":
+            return self._distinct(scope, tree, confidence)
+        if self.values:
+            return statistic(release, self.kind, self.values, tree, confidence)
         if self.kind == "sum" and not where.terms:
             found = Estimate(math.nan, 0.0, 0.0, 0.0)  # of nothing at all, as SQL has it
         elif self.kind == "count":
@@ -49,13 +65,17 @@ class Aggregate:
         assert isinstance(found, Estimate)
         return found
 
-
-@dataclass(frozen=True)
-class Share:
-    """A number of records over another one."""
-
-    part: Aggregate
-    whole: Aggregate
+    def _distinct(self, scope: Scope, tree: Tree, confidence: float) -> Estimate:
+        """How many levels have a record: on each draw those with a count that rounds to one or more."""
+        release, answers = scope.release, scope.release._answers
+        levels = [condition(scope.schema, both(tree, level)) for level in self.values]
+        asked = [release._question(one) for one in levels if one.possible]
+        each = np.sum(
+            [answers.counts(one) >= NONE for one in asked] or [np.zeros(answers.posterior.size, bool)], axis=0
+        )
+        remarks = dict.fromkeys(remark for one in asked for remark in release._remarks(one))
+        found = answers.told(np.asarray(each, float), confidence, 0.0, float(len(asked)))
+        return replace(found, remarks=tuple(remarks))
 
 
 def is_aggregate(node: Any) -> bool:
@@ -63,11 +83,12 @@ def is_aggregate(node: Any) -> bool:
     return isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls)
 
 
-def aggregate_of(node: Any, scope: Scope) -> Aggregate | Share:
+def aggregate_of(node: Any, scope: Scope) -> Aggregate:
     """The question that an aggregate is."""
     node = bare(node)
     if isinstance(node, exp.Filter):
-        return _among(aggregate_of(node.this, scope), tree_of(node.expression.this, scope))
+        found = aggregate_of(node.this, scope)
+        return replace(found, where=both(tree_of(node.expression.this, scope), found.where))
     inner = node.this if isinstance(node, exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls) else node
     if isinstance(inner, _SINGLE):
         raise ParameterError(
@@ -76,41 +97,42 @@ def aggregate_of(node: Any, scope: Scope) -> Aggregate | Share:
         )
     if isinstance(node, (exp.WithinGroup, *_QUANTILES)):
         return _quantile(node, scope)
-    argument = bare(node.this)
-    if isinstance(argument, exp.Distinct):
-        raise refused(f"{shown(node)}: how many values differ is not in a release")
+    if isinstance(node, exp.Mode):
+        raise refused(f"{shown(node)}: GROUP BY {shown(node.this)} ORDER BY count(*) DESC LIMIT 1 is the commonest")
+    argument, kind = bare(node.this), type(node).__name__.lower()
+    if isinstance(node, exp.ApproxDistinct) or (isinstance(node, exp.Count) and isinstance(argument, exp.Distinct)):
+        return _distinct([argument] if isinstance(node, exp.ApproxDistinct) else argument.expressions, scope)
     if isinstance(node, exp.CountIf):
         return Aggregate("count", where=tree_of(argument, scope))
     if isinstance(node, exp.Count) and not node.expressions:
-        return _count(argument, scope)
-    if isinstance(node, exp.Sum):
-        return _sum(argument, scope)
-    if isinstance(node, exp.Avg):
-        return _mean(argument, scope)
+        return Aggregate("count", where=_counted(argument, scope))
+    if isinstance(node, exp.Sum | exp.Avg):
+        return _added(argument, "sum" if isinstance(node, exp.Sum) else "mean", scope)
+    if kind in STATISTICS:
+        values = [argument, *([node.expression] if node.args.get("expression") is not None else [])]
+        return Aggregate(kind, values=tuple(value_of(one, scope, kind) for one in values))
     raise refused(f"{shown(node)}")
 
 
-def _among(found: Aggregate | Share, where: Tree) -> Aggregate | Share:
-    if isinstance(found, Share):
-        return Share(_narrowed(found.part, where), _narrowed(found.whole, where))
-    return _narrowed(found, where)
+def _distinct(written: list[Any], scope: Scope) -> Aggregate:
+    if len(written) != 1:
+        raise refused("count(DISTINCT …) of several columns: GROUP BY these gives each combination")
+    levels = key_of(written[0], scope, EVERYTHING).levels
+    return Aggregate("distinct", values=tuple(tree for name, tree in levels if name is not None))
 
 
-def _narrowed(found: Aggregate, where: Tree) -> Aggregate:
-    return replace(found, where=both(where, found.where))
-
-
-def _count(argument: Any, scope: Scope) -> Aggregate:
+def _counted(argument: Any, scope: Scope) -> Tree:
+    """Where an argument is not missing."""
     if argument is None or isinstance(argument, exp.Star):
-        return Aggregate("count")
+        return EVERYTHING
     if is_value(argument):
-        return Aggregate("count", where=EVERYTHING if value(argument) is not None else Junction(False, ()))
-    if isinstance(argument, exp.Case):
-        where, then, default = _case(argument, scope)
-        if is_value(then) and value(then) is not None and _is_null(default):
-            return Aggregate("count", where=where)
+        return EVERYTHING if value(argument) is not None else NOTHING
+    if isinstance(argument, exp.Case | exp.If):
+        cases = [(tree, then) for tree, then in case_of(argument, scope) if then is not None]
+        return Junction(False, tuple(both(tree, _counted(then, scope)) for tree, then in cases))
     if not isinstance(argument, exp.Column):
         raise refused(f"count({shown(argument)}): count(*), count of a column or count(CASE WHEN … THEN 1 END)")
+<<<<<<< HEAD
     return Aggregate("count", where=Not(Atom(scope.column(argument), "missing")))
 
 
@@ -175,6 +197,17 @@ def _valued(node: Any, scope: Scope, what: str) -> str:
     name = scope.column(node)
     values_of(scope[name], name, "mean" if what == "avg" else what)  # refuses what has none
     return name
+=======
+    return scope.present(scope.column(argument))
+
+
+def _added(argument: Any, kind: str, scope: Scope) -> Aggregate:
+    """A sum or a mean: of a column by the release's own question, of anything else by its moments."""
+    found: Value = value_of(argument, scope, kind)
+    if len(found) == 1 and len(found[0].columns) == 1 and found[0].terms == ((found[0].columns, 1.0),):
+        return Aggregate(kind, found[0].columns[0], found[0].where)
+    return Aggregate(kind, values=(found or (Branch(NOTHING, (), ()),),))
+>>>>>>> wt-s
 
 
 def _quantile(node: Any, scope: Scope) -> Aggregate:

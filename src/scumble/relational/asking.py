@@ -11,12 +11,13 @@ from scumble import checks
 from scumble.errors import parameter
 from scumble.machine.steps import steps
 from scumble.relational.aggregates import Aggregate
+from scumble.relational.cells import EVERYTHING, both
 from scumble.relational.formulas import Formula, worked_out
 from scumble.relational.keys import COARSER
+from scumble.relational.nested import flat
 from scumble.relational.scope import Scope, scope_of
 from scumble.relational.statement import Order, Statement, columns_of, understood
-from scumble.relational.syntax import parse, too_deep
-from scumble.relational.where import both
+from scumble.relational.syntax import parse, plain, too_deep
 from scumble.schema import condition
 from scumble.schema.grammar import Tree
 from scumble.tabular.estimate import Estimate
@@ -41,14 +42,15 @@ def sql(
 ) -> DataFrame:
     """The answer to a SELECT from the release of a table, with an interval beside each number.
 
-    Nothing is executed: the statement is taken apart, and each of its numbers is asked of the release as `count`,
-    `sum`, `mean` and `quantile` are. What a release cannot answer is refused. Needs ``pip install 'scumble[sql]'``.
+    Nothing is executed: the statement is taken apart, and each of its numbers is computed on every draw from the
+    release's posterior. What a release cannot answer is refused. Needs ``pip install 'scumble[sql]'``.
 
     Parameters
     ----------
     query : str
-        A SELECT in DuckDB's SQL: count, count_if, sum, avg, median, quantile_cont and its kin, each with FILTER;
-        arithmetic on these; WHERE, GROUP BY, HAVING, ORDER BY, LIMIT and OFFSET.
+        A SELECT in DuckDB's SQL: count, count_if, count(DISTINCT …), sum, avg, median, quantile_cont, stddev, variance,
+        covar, corr, regr_slope and their kin, each with FILTER, of columns and of CASE; arithmetic on these; WITH and
+        subqueries after FROM that filter and compute; WHERE, GROUP BY, HAVING, ORDER BY, LIMIT and OFFSET.
     releases : mapping, optional
         The releases by the names that they have after FROM, where a name is no Python word.
     confidence : float
@@ -84,8 +86,9 @@ def sql(
         raise parameter("releases", "a mapping of names to releases", releases, "write people=release, by its name.")
     every = {**(releases or {}), **named}
     tree = parse(query, [*every])
-    scope = scope_of(tree, every)
     try:
+        tree = plain(flat(tree))
+        scope = scope_of(tree, every)
         return _answered(understood(tree, scope), confidence)
     except RecursionError:
         raise too_deep() from None
@@ -102,9 +105,10 @@ def _answered(statement: Statement, confidence: float) -> DataFrame:
 class _Group:
     """The records of one group, and what was asked of them."""
 
-    def __init__(self, scope: Scope, names: tuple[Any, ...], tree: Tree, confidence: float) -> None:
+    def __init__(self, scope: Scope, names: tuple[Any, ...], where: Tree, tree: Tree, confidence: float) -> None:
         self.names = names
-        self._scope, self._tree, self._confidence = scope, tree, confidence
+        self._scope, self._confidence = scope, confidence
+        self._trees = {"group": tree, "kept": where, "all": EVERYTHING}
         self._asked: dict[Aggregate, Estimate] = {}
         self.remarks: dict[str, None] = {}
         """What must be known of the answers."""
@@ -120,7 +124,7 @@ class _Group:
 
     def _answer(self, aggregate: Aggregate) -> Estimate:
         if aggregate not in self._asked:
-            found = self._asked[aggregate] = aggregate.ask(self._scope, self._tree, self._confidence)
+            found = self._asked[aggregate] = aggregate.ask(self._scope, self._trees[aggregate.among], self._confidence)
             self.remarks |= dict.fromkeys(found.remarks)
         return self._asked[aggregate]
 
@@ -138,7 +142,9 @@ def _groups(statement: Statement, confidence: float) -> list[_Group]:
     for combination in itertools.product(*levels):
         tree = both(statement.where, *(tree for _, tree in combination))
         if not levels or condition(schema, tree).possible:
-            found.append(_Group(statement.scope, tuple(name for name, _ in combination), tree, confidence))
+            found.append(
+                _Group(statement.scope, tuple(name for name, _ in combination), statement.where, tree, confidence)
+            )
     if not found:  # nothing is asked of the release, which would warn or refuse
         question(schema, statement.where)
     return found

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from scumble.errors import ParameterError
-from scumble.relational.aggregates import Aggregate, Share, aggregate_of, is_aggregate
+from scumble.relational.aggregates import Aggregate, aggregate_of, is_aggregate
+from scumble.relational.cells import EVERYTHING, both
 from scumble.relational.literals import is_value, number
 from scumble.relational.scope import Scope
 from scumble.relational.syntax import bare, exp, refused, shown
-from scumble.tabular.answers import NONE
+from scumble.relational.where import tree_of
 from scumble.tabular.estimate import Estimate, around
 
 _SIGNS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
@@ -45,8 +45,7 @@ def formula_of(node: Any, scope: Scope, alias: Alias = lambda _: None) -> Formul
     """The formula that a part of a statement is."""
     node = bare(node)
     if is_aggregate(node):
-        found = aggregate_of(node, scope)
-        return Operation("share", (found.part, found.whole)) if isinstance(found, Share) else found
+        return aggregate_of(node, scope)
     if isinstance(node, exp.Literal) and not node.is_string:
         return Constant(float(number(node)))
     if isinstance(node, exp.Column):
@@ -55,6 +54,8 @@ def formula_of(node: Any, scope: Scope, alias: Alias = lambda _: None) -> Formul
             return formula_of(meant, scope)
         name = scope.column(node)
         raise ParameterError(f"Column {name!r} must be grouped by, or be within an aggregate such as avg({name}).")
+    if isinstance(node, exp.Window | exp.Subquery):
+        return _overall(node, scope)
     name, inner, digits = _operation(node)
     parts = tuple(formula_of(part, scope, alias) for part in inner)
     if any(isinstance(part, Aggregate) and part.dated for part in parts):
@@ -62,11 +63,38 @@ def formula_of(node: Any, scope: Scope, alias: Alias = lambda _: None) -> Formul
     return Operation(name, parts, digits)
 
 
+def _overall(node: Any, scope: Scope) -> Formula:
+    """What is computed of more records than the group's: sum(count(*)) OVER (), (SELECT count(*) FROM people)."""
+    if isinstance(node, exp.Window):
+        inner = bare(node.this.this) if isinstance(node.this, exp.Sum) else None
+        plain = not any(part for key, part in node.args.items() if key not in ("this", "over"))
+        found = aggregate_of(inner, scope) if plain and is_aggregate(inner) else None
+        if found is None or found.kind not in ("count", "sum"):
+            raise refused(f"the window {shown(node)} (sum(count(*)) OVER () is known)")
+        return replace(found, among="kept")
+    tree = node.this
+    beyond = [key for key, part in tree.args.items() if part and key not in ("expressions", "from_", "where")]
+    table: Any = tree.args["from_"].this if tree.args.get("from_") else None
+    if beyond or len(tree.expressions) != 1 or getattr(table, "name", "").lower() != scope.source.lower():
+        raise refused(f"the subquery {shown(node)}: a number of the same release can stand there")
+    own = Scope(scope.release, table.alias_or_name, scope.source)
+    where = tree_of(tree.args["where"].this, own) if tree.args.get("where") else EVERYTHING
+
+    def among(formula: Formula) -> Formula:
+        if isinstance(formula, Operation):
+            return replace(formula, parts=tuple(map(among, formula.parts)))
+        if isinstance(formula, Aggregate):
+            return replace(formula, among="all", where=both(where, formula.where))
+        return formula
+
+    return among(formula_of(tree.expressions[0].unalias(), own))
+
+
 def _operation(node: Any) -> tuple[str, list[Any], int]:
     if type(node) in _SIGNS:
         return _SIGNS[type(node)], [node.this, node.expression], 0
-    if isinstance(node, exp.Neg | exp.Abs):
-        return "negative" if isinstance(node, exp.Neg) else "abs", [node.this], 0
+    if isinstance(node, exp.Neg | exp.Abs | exp.Sqrt):
+        return type(node).__name__.lower(), [node.this], 0
     if isinstance(node, exp.Floor | exp.Ceil) and not node.args.get("decimals"):
         return "floor" if isinstance(node, exp.Floor) else "ceil", [node.this], 0
     if isinstance(node, exp.Round) and not node.args.get("truncate"):
@@ -83,42 +111,41 @@ def _operation(node: Any) -> tuple[str, list[Any], int]:
     if isinstance(node, exp.Cast) and node.to.is_type("int", "bigint"):
         return "whole", [node.this], 0
     raise refused(
-        f"{shown(node)}: of aggregates, + - * /, round, floor, ceil, abs, nullif(x, 0) and coalesce(x, 0) are computed"
+        f"{shown(node)}: of aggregates, + - * /, round, floor, ceil, abs, sqrt, nullif(x, 0) and coalesce(x, 0) are "
+        "computed"
     )
 
 
 def worked_out(formula: Formula, answer: Callable[[Aggregate], Estimate], confidence: float) -> Estimate:
-    """The formula's value and interval, given those of its aggregates."""
+    """The formula's value and interval, given those of its aggregates.
+
+    What rises or falls with a single number, such as 100 times it, has the ends of that number's interval; anything
+    else has an interval by its own draws.
+    """
     if isinstance(formula, Aggregate):
         return answer(formula)
-    found: list[Estimate] = []
+    if isinstance(formula, Constant):
+        return Estimate(formula.number, formula.number, formula.number, 0.0)
+    parts = [worked_out(part, answer, confidence) for part in formula.parts]
+    varied = [k for k, one in enumerate(parts) if one.draws is not None or not one.low == one.value == one.high]
 
-    def on(formula: Formula) -> tuple[Any, Any]:
-        """The value of a formula, and its values on all draws."""
-        if isinstance(formula, Constant):
-            return np.float64(formula.number), np.float64(formula.number)
-        if isinstance(formula, Aggregate):
-            found.append(answer(formula))
-            value = np.float64(found[-1].value)
-            return value, value if found[-1].draws is None else found[-1].draws
-        values, draws = zip(*(on(part) for part in formula.parts), strict=True)
-        operation = _OPERATIONS[formula.name]
-        return operation(formula.digits, *values), operation(formula.digits, *draws)
+    def computed(numbers: list[Any]) -> Any:
+        return _OPERATIONS[formula.name](formula.digits, *map(np.asarray, numbers))
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        value, each = on(formula)
-    least, most = (0.0, 1.0) if isinstance(formula, Operation) and formula.name == "share" else (-math.inf, math.inf)
-    remarks = tuple(dict.fromkeys(remark for one in found for remark in one.remarks))
-    if np.ndim(each) == 0:
-        return Estimate(float(value), float(value), float(value), 0.0, remarks)
-    return around(float(value), np.asarray(each, float), confidence, remarks, "", least, most)
+        value = float(computed([part.value for part in parts]))
+        each = np.asarray(computed([part.value if part.draws is None else part.draws for part in parts]), float)
+        ends = [float(computed([getattr(part, end) for part in parts])) for end in ("low", "high")]
+    remarks = tuple(dict.fromkeys(remark for part in parts for remark in part.remarks))
+    found = around(value, each.reshape(-1), confidence, remarks)
+    if not varied:
+        return Estimate(value, value, value, 0.0, remarks)
+    if len(varied) == 1 and formula.name != "abs" and (formula.name, varied) != ("/", [1]):
+        return replace(found, value=value, low=min(ends), high=max(ends))
+    return found
 
 
 # ---- arithmetic of numbers and of draws ----
-
-
-def _share(_: int, a: Any, b: Any) -> Any:
-    return np.where(np.asarray(b) >= NONE, np.clip(a / b, 0.0, 1.0), np.nan)
 
 
 def _rounded(digits: int, a: Any) -> Any:
@@ -132,8 +159,8 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "-": lambda _, a, b: a - b,
     "*": lambda _, a, b: a * b,
     "/": lambda _, a, b: np.where(np.asarray(b) == 0, np.nan, a / b),
-    "share": _share,
-    "negative": lambda _, a: -a,
+    "neg": lambda _, a: -a,
+    "sqrt": lambda _, a: np.sqrt(a),
     "abs": lambda _, a: np.abs(a),
     "nullif": lambda _, a: np.where(np.asarray(a) == 0, np.nan, a),
     "coalesce": lambda _, a, b: np.where(np.isnan(a), b, a),

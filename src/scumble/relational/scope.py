@@ -14,6 +14,7 @@ from scumble.errors import ParameterError, did_you_mean
 from scumble.relational.syntax import exp, refused, shown
 from scumble.schema import Schema
 from scumble.schema.column import Column
+from scumble.schema.grammar import Atom, Junction, Not, Tree
 from scumble.schema.unclear import known
 from scumble.tabular.release import TableRelease
 
@@ -24,6 +25,8 @@ class Scope:
 
     release: TableRelease
     name: str
+    source: str = ""
+    """The name of the release."""
 
     @property
     def schema(self) -> Schema:
@@ -52,6 +55,10 @@ class Scope:
             raise ParameterError(f"{name!r} may be {' or '.join(map(repr, found))}. Hint: write it as it is declared.")
         return found[0] if found else None
 
+    def present(self, name: str) -> Tree:
+        """Where a column is not missing."""
+        return Not(Atom(name, "missing")) if self[name].missing else Junction(True, ())
+
     def __getitem__(self, name: str) -> Column:
         return self.schema[name]
 
@@ -78,7 +85,7 @@ def scope_of(tree: Any, releases: Mapping[str, Any]) -> Scope:
     if alias is not None and alias.args.get("columns"):
         raise refused("new names of columns after FROM")
     found = _release(table.name, releases)
-    return Scope(releases[found], table.alias_or_name)
+    return Scope(releases[found], table.alias_or_name, table.name)
 
 
 def _release(name: str, releases: Mapping[str, Any]) -> str:

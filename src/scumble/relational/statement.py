@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from scumble.errors import ParameterError
-from scumble.relational.aggregates import is_aggregate
+from scumble.relational.aggregates import Aggregate, is_aggregate
+from scumble.relational.cells import EVERYTHING, groups_of
 from scumble.relational.formulas import Formula, formula_of
 from scumble.relational.having import Truth, truth_of
-from scumble.relational.keys import Key, groups_of, key_of
+from scumble.relational.keys import Key, key_of
 from scumble.relational.literals import number
 from scumble.relational.scope import Scope
 from scumble.relational.syntax import bare, exp, identifier, refused, shown, words
-from scumble.relational.where import EVERYTHING, tree_of
+from scumble.relational.where import tree_of
 from scumble.schema.grammar import Tree
+from scumble.tabular.answers import NONE
 
 
 class Output(NamedTuple):
@@ -92,13 +94,20 @@ class _Reader:
 
     def _grouped(self) -> list[Any]:
         group = self._tree.args.get("group")
-        if group is None:
-            return []
+        if group is None or self._tree.args.get("distinct"):
+            return self._distinct()
         if any(part for name, part in group.args.items() if name not in ("expressions", "all")):
             raise refused("ROLLUP, CUBE and GROUPING SETS: ask one after the other")
         if group.args.get("all"):
             return [node for node in self._selected if not _aggregates(node)]
         return [self._key(bare(node)) for node in group.expressions]
+
+    def _distinct(self) -> list[Any]:
+        """What SELECT DISTINCT groups by."""
+        distinct = self._tree.args.get("distinct")
+        if distinct and (distinct.args.get("on") or any(map(_aggregates, self._selected))):
+            raise refused("DISTINCT ON, or DISTINCT beside aggregates")
+        return self._selected if distinct else []
 
     def _key(self, node: Any) -> Any:
         if isinstance(node, exp.Literal):
@@ -149,6 +158,8 @@ class _Reader:
     def having(self) -> Truth | None:
         """Which groups are shown."""
         node = self._tree.args.get("having")
+        if self._tree.args.get("distinct"):
+            return lambda value: value(Aggregate("count")) >= NONE  # what no record has is not listed
         return None if node is None else truth_of(node.this, self._scope, self._alias)
 
     def order(self) -> tuple[Order, ...]:
@@ -191,6 +202,8 @@ class _Reader:
 def understood(tree: Any, scope: Scope) -> Statement:
     """What a SELECT asks for."""
     where = tree.args.get("where")
+    if where is not None and where.find(exp.Subquery, exp.Select):
+        raise refused("a subquery in WHERE: ask for its number first, then write that in its place")
     if where is not None and _aggregates(where):
         raise ParameterError("Aggregates cannot stand in WHERE, which is for records. Hint: HAVING is for groups.")
     condition = EVERYTHING if where is None else tree_of(where.this, scope)

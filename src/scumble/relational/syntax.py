@@ -23,23 +23,21 @@ except ImportError:
 
 MOST_LETTERS, MOST_WORDS, MOST_DEPTH = 50_000, 4_000, 40
 CAN = (
-    "Hint: one SELECT from one release can be asked, with count, sum, avg, median and quantile_cont, WHERE, GROUP BY "
-    "(also floor, year and date_trunc), HAVING, ORDER BY and LIMIT."
+    "Hint: aggregates of one release, WHERE, GROUP BY, HAVING and ORDER BY can be asked; `release.relation` lets "
+    "DuckDB run all other SQL on synthetic rows."
 )
 _DEEPER = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _BACK = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 _PARTS = {
-    "joins": "a join: a release holds one table",
-    "with_": "a WITH",
-    "distinct": "DISTINCT (GROUP BY gives each level once)",
+    "joins": "a join (a release holds one table)",
     "windows": "a window",
     "qualify": "QUALIFY",
     "laterals": "a lateral join",
     "sample": "a sample (`release.sample` draws synthetic rows)",
-    "into": "SELECT INTO: nothing is ever written",
+    "into": "SELECT INTO (nothing is ever written)",
 }
-_KNOWN = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
+_KNOWN = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"}
 
 
 _ORDINARY = {"this", "expression", "expressions"}
@@ -66,6 +64,9 @@ _MORE: dict[type, set[str]] = {
     exp.TableAlias: {"columns"},
     exp.Group: {"all"},
     exp.Select: _KNOWN,
+    exp.Window: {"over", "spec", "partition_by", "order", "alias"},
+    exp.TimeToStr: {"format"},
+    exp.Mode: {"deterministic"},
 }
 """What else a part of a statement may hold. Whatever nobody reads here, such as BETWEEN's SYMMETRIC, is refused."""
 
@@ -108,14 +109,14 @@ def parse(text: object, releases: Collection[str] = ()) -> exp.Select:
         raise ParameterError(f"There must be one statement, got {len(found)}. Hint: ask one after the other.")
     if not isinstance(found[0], exp.Select):
         raise refused("UNION and its kin" if isinstance(found[0], exp.SetOperation) else "this statement")
-    return _plain(found[0])
+    return found[0]
 
 
 def _require_modest(tokens: list[Any]) -> None:
     """Few words, not deep, and the first one SELECT."""
     if len(tokens) > MOST_WORDS:
         raise ParameterError(f"A statement must have at most {MOST_WORDS:,} words, got {len(tokens):,}.")
-    if not tokens or tokens[0].token_type not in (TokenType.SELECT, TokenType.FROM):
+    if not tokens or tokens[0].token_type not in (TokenType.SELECT, TokenType.FROM, TokenType.WITH):
         started = tokens[0].text[:20].upper() if tokens else ""
         raise ParameterError(f"The statement must be a SELECT, got {started!r}. Nothing was done. {CAN}")
     depth = prefixes = 0
@@ -148,14 +149,11 @@ def _where(problem: SqlglotError) -> str:
     return f" at line {first.get('line')}, near {near!r}{quoted}"
 
 
-def _plain(tree: exp.Select) -> exp.Select:
+def plain(tree: exp.Select) -> exp.Select:
+    """The SELECT, if all of its parts are known; refuses others."""
     for name, part in tree.args.items():
         if part and name not in _KNOWN:
             raise refused(_PARTS.get(name, name.strip("_").upper()))
-    if tree.find(exp.Window):
-        raise refused("a window (OVER)")
-    if any(node is not tree for node in tree.find_all(exp.Subquery, exp.Select)):
-        raise refused("a subquery")
     if tree.find(exp.Placeholder, exp.Parameter):
         raise refused("a placeholder: write the value itself, and a number plainly, without a $")
     if tree.find(exp.ByteString):
@@ -210,5 +208,5 @@ def shown(node: Any) -> str:
 
 
 def refused(what: str) -> ParameterError:
-    """The refusal of what a release cannot answer."""
-    return ParameterError(f"SQL on a release does not know {what}. {CAN}")
+    """The refusal of what a release cannot answer; after a colon, `what` says what to write instead."""
+    return ParameterError(f"SQL on a release does not know {what}.{'' if ': ' in what else ' ' + CAN}")

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import datetime
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from scumble.errors import ParameterError
+from scumble.relational.cells import EVERYTHING, NOTHING, both, require_whole_cells
+from scumble.relational.dates import Part, any_of, part_of, runs
 from scumble.relational.literals import fitting, is_value, value
 from scumble.relational.scope import Scope
 from scumble.relational.syntax import bare, exp, identifier, parts_of, refused, shown
 from scumble.schema.category import Category
-from scumble.schema.date import Date
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
 from scumble.schema.unclear import known
 
-EVERYTHING, NOTHING = Junction(True, ()), Junction(False, ())
+CONDITIONS = (
+    *(exp.And, exp.Or, exp.Not, exp.Boolean, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike),
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
+)
+"""What is true or false of a record."""
 _SIGNS: dict[type, str] = {
     exp.EQ: "==",
     exp.NEQ: "!=",
@@ -64,10 +68,16 @@ def tree_of(node: Any, scope: Scope) -> Tree:
     raise refused(f"the condition {shown(node)}: a column is compared with values")
 
 
-def both(*trees: Tree) -> Tree:
-    """All of the conditions."""
-    kept = [tree for tree in trees if tree != EVERYTHING]
-    return kept[0] if len(kept) == 1 else Junction(True, tuple(kept))
+def case_of(node: Any, scope: Scope) -> Iterator[tuple[Tree, Any]]:
+    """The branches of a CASE or an IF, each with where it is taken, the first that is true, and what it gives."""
+    single = isinstance(node, exp.If)
+    before: list[Tree] = []
+    for branch in [node] if single else node.args["ifs"]:
+        asked = branch.this if single or node.this is None else exp.EQ(this=node.this.copy(), expression=branch.this)
+        tree = tree_of(asked, scope)
+        yield both(tree, *map(Untrue, before)), bare(branch.args["true"])
+        before.append(tree)
+    yield both(*map(Untrue, before)), bare(node.args.get("false" if single else "default"))
 
 
 def _boolean(scope: Scope, node: Any) -> Tree:
@@ -102,8 +112,9 @@ def _constant(node: Any, left: Any, sign: str, right: Any) -> Tree:
 
 
 def _atom(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Tree:
-    if isinstance(bare(subject), exp.Year | exp.Extract):
-        return _year(scope, bare(subject), sign, written)
+    part = part_of(bare(subject), scope)
+    if part is not None:
+        return _part(part, bare(subject), sign, written, scope)
     if not isinstance(bare(subject), exp.Column):
         raise refused(f"{shown(subject)} in a condition: a column must stand there by itself")
     name = scope.column(bare(subject))
@@ -117,30 +128,22 @@ def _atom(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Tree:
         raise ParameterError(f"The statement asks about {name!r}: {problem}.") from None
 
 
-def _year(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Tree:
-    """year(seen) = 2015 and its kin: from the first of January to the next."""
-    of_year = isinstance(subject, exp.Year) or subject.this.name.lower() == "year"
-    inner = bare(subject.this if isinstance(subject, exp.Year) else subject.expression)
-    years = [value(one) for one in written]
-    if not of_year or not isinstance(inner, exp.Column) or not isinstance(scope[scope.column(inner)], Date):
-        raise refused(f"{shown(subject)} in a condition: of the parts of a date, the year is known")
-    if not all(isinstance(year, int) and 1 <= year <= 9998 for year in years):
-        raise refused(f"{shown(subject)} in a condition: it is compared with a year, such as 2015")
-    name = scope.column(inner)
-
-    def since(year: int) -> Atom:
-        return Atom(name, ">=", (datetime.datetime(year, 1, 1),))
-
-    def before(year: int) -> Atom:
-        return Atom(name, "<", (datetime.datetime(year, 1, 1),))
-
-    if sign == "between":
-        return both(since(years[0]), before(years[1] + 1))
-    if sign in ("==", "in"):
-        each = tuple(both(since(year), before(year + 1)) for year in years)
-        return each[0] if len(each) == 1 else Junction(False, each)
-    (year,) = years
-    return {"<": before(year), "<=": before(year + 1), ">": since(year + 1), ">=": since(year)}[sign]
+def _part(part: Part, subject: Any, sign: str, written: list[Any], scope: Scope) -> Tree:
+    """year(seen) = 2015, month(seen) in (6, 7) and their kin."""
+    levels, values = runs(part, scope), [value(one) for one in written]
+    kind = type(next(iter(levels)))
+    if not all(type(one) is kind for one in values) or kind not in (int, str):
+        such = next(iter(levels))
+        raise refused(f"{shown(subject)} in a condition: it is compared with such as {such!r}, and dates by the column")
+    if sign == "in":
+        found = [tree for one, tree in levels.items() if one in values]
+    else:
+        signs = (">=", "<=") if sign == "between" else (sign,)
+        found = [t for one, t in levels.items() if all(COMPARED[s](one, v) for s, v in zip(signs, values, strict=True))]
+    if part.unit != "year":  # years are ranges, which WHERE may cut; of other parts every cell would be cut
+        for tree in found:
+            require_whole_cells(tree, EVERYTHING, part.column, scope, shown(subject), part.unit)
+    return any_of(found) if found else Atom(part.column, "in", ())
 
 
 def _require_text(scope: Scope, *nodes: Any) -> None:
