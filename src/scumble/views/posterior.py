@@ -236,7 +236,10 @@ class Posterior:
 
     def cells(self, columns: Sequence[int], asked: Condition = EVERYTHING) -> Floats:
         """(draws, levels, …): the records that meet a condition in each cell of some columns' cross-table."""
-        inner, total = [self._inner(j) for j in columns if j != self.place], np.zeros(1)
+        inner = [self._inner(j) for j in columns if j != self.place]
+        levels = {j: self.classes[0].within[j].shape[1] for j in inner}
+        sizes = [len(self.classes) if j == self.place else levels[self._inner(j)] for j in columns]
+        total = np.zeros((self.size, *sizes))
         for coefficient, product in asked:
             parts = [
                 coefficient * factor * own.cells(inner, mine) for factor, own, mine in self._each(product, keep=True)
