@@ -150,7 +150,8 @@ class Answers:
         """The variance of the noise on each level of a column, by all its views."""
         if column == self.place:
             return np.array([one.count_variance for one in self.evidence])
-        return np.sum([level_variances(one, self._number[column]) for one in self.evidence], axis=0)
+        each = [level_variances(one, self._number[column]) for one in self.evidence]
+        return np.asarray(np.sum(each, axis=0))
 
     def singles(self, column: int) -> tuple[Floats, float]:
         """The noisy count of each level of a column alone, and the variance of one of them."""

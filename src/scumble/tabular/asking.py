@@ -279,8 +279,7 @@ class Asking(Framing):
         Returns
         -------
         Faithfulness
-            For columns and pairs the total variation to expect, how well the model agrees with each published table,
-            and what was never measured.
+            For columns and pairs the total variation to expect, and what was never measured.
         """
         return faithfulness(self._answers, self.schema)
 

@@ -41,7 +41,7 @@ SWEEPS = 4
 MOST = 1e3
 """Times that a share may grow in one of them."""
 WIDE, FEWEST = 300, 12
-"""Groups of all columns together from which on there are fewer draws, and the fewest. Intervals allow for their number."""
+"""Groups of all columns together from which on there are fewer draws, and the fewest. Intervals allow for that."""
 AT_ONCE = 1 << 14
 """Shares of small tables that are fitted at once: large ones gain nothing from company."""
 
