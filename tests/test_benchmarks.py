@@ -10,6 +10,7 @@ from benchmarks.plans import tables
 from benchmarks.speed import first, scaling
 from benchmarks.speed import tables as waits
 from benchmarks.speed.apart import apart
+from benchmarks.tables import coverage, tails
 
 import scumble
 
@@ -32,6 +33,17 @@ def test_what_people_wait_for_of_a_table_is_timed() -> None:
     found = waits.measure(quick=True)
     assert len(found) == 5 and all(name.startswith("table, 500 × 5: ") for name in found)
     assert all(seconds > 0.0 for seconds in found.values())
+
+
+def test_intervals_of_every_kind_of_question_are_judged() -> None:
+    found = coverage.coverage("chain", None, 3.0, 1e-6, 1, 22)
+    assert {kind for kind, _, _ in found} == {*coverage.KINDS} and all(score >= 0 for _, _, score in found)
+    assert np.mean([held for _, held, _ in found]) > 0.5
+    assert coverage._judged("mean", scumble.Estimate(2.0, 1.0, 3.0, 0.5), 4.0, 2.0) == ("mean", False, (2 + 40) / 2)
+
+
+def test_intervals_of_tails_are_judged() -> None:
+    assert len(tails.tails("pareto", 64, 3.0, 1e-6)) == len(tails.POINTS)
 
 
 def test_processes_that_share_nothing_are_timed() -> None:

@@ -11,7 +11,7 @@ import pytest
 from scumble.machine.onethread import one_thread
 from scumble.views.evidence import Evidence, View
 from scumble.views.grouping import Column
-from scumble.views.intervals import Reading
+from scumble.views.posterior import Problem, drawn
 
 threadpoolctl = pytest.importorskip("threadpoolctl")
 
@@ -48,10 +48,9 @@ def test_who_sets_the_limit_lifts_it() -> None:
     assert threads() == {2}
 
 
-def test_an_answer_about_two_columns_takes_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fits_take_one_thread_each(monkeypatch: pytest.MonkeyPatch) -> None:
     views = tuple(View((j,), np.array([60.0, 40.0]), 1.0) for j in (0, 1))
-    reading, found = Reading(Evidence((Column(2),) * 2, (np.arange(2),) * 2, views), "laplace", 1), list[set[int]]()
-    modelled = reading.modelled
-    monkeypatch.setattr(reading, "modelled", lambda asked: found.append(threads()) or modelled(asked))
-    reading.count([(1.0, {0: np.eye(2)[0], 1: np.eye(2)[0]})])
-    assert found == [{1}] and threads() == {2}
+    found, fit = list[set[int]](), Problem.fit
+    monkeypatch.setattr(Problem, "fit", lambda *given: found.append(threads()) or fit(*given))
+    drawn(Evidence((Column(2),) * 2, (np.arange(2),) * 2, views), "laplace", 1)
+    assert found and all(one == {1} for one in found) and threads() == {2}

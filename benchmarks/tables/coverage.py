@@ -1,102 +1,134 @@
-"""Do 95 % intervals hold? Random conjunctions of one to four columns, on real and synthetic tables.
+"""Do 95 % intervals hold, and how wide are they? Random questions of every kind, on real and synthetic tables.
 
-    python -m benchmarks.tables.coverage --data FOLDER [--tables NAME ...] [--releases 4] [--questions 300]
+    python -m benchmarks.tables.coverage [--data FOLDER] [--tables NAME ...] [--releases 4] [--questions 240]
                                          [--processes 2]
 
-Every release has noise and questions of its own. All questions of a release share its noise, so that single releases
-scatter; each figure is the mean of several, with the least and the most of them beside it.
+Each release has noise and questions of its own. The interval score is the width plus 40 times the distance of the truth
+from the interval (Gneiting & Raftery 2007): less is better, and neither wide nor wrong intervals have a good one. It is
+given in percent of the number of records, of a column's standard deviation, or of both for sums.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-from dataclasses import dataclass
+from collections.abc import Iterator
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.tables.data import Table
 from benchmarks.tables.measuring import budget, measured
 from benchmarks.tables.protocol import questions
 from benchmarks.tables.registry import TABLES, load
 from benchmarks.tables.synthetic import SYNTHETIC, synthetic
 from benchmarks.tables.unseen import UNSEEN
+from scumble import Estimate, TableRelease
 from scumble.machine.onethread import one_thread
 
-NORMAL = 1.96
 BUDGETS = tuple(itertools.product((0.1, 1.0, 3.0), (1e-6, 0.0)))
+COUNTS = tuple(f"count, {many} condition{'s' * (many > 1)}" for many in range(1, 5))
+KINDS = (*COUNTS, "share", "mean", "mean by group", "sum by group", "quantile", "ratio", "correlation")
+Judged = tuple[str, bool, float]
+"""A kind of question, whether the interval held, and its score."""
 
 
-@dataclass(frozen=True)
-class Covered:
-    """Shares of intervals that held, in one release."""
-
-    share: float
-    by_columns: tuple[float, ...]
-    """Of questions of one, two, three and four columns."""
-    width: float
-    """Median half-width, as a share of the records."""
-    pairs: int
-    """How many pairs of columns were measured."""
-
-
-def coverage(name: str, folder: Path, epsilon: float, delta: float, seed: int, number: int) -> Covered:
-    """Release once, ask `number` questions."""
-    table = synthetic(name, 30_000, 7) if name in SYNTHETIC else load(name, folder).split()[0]
-    asked = questions(table, number, seed, (1, 4))
+def coverage(name: str, folder: Path | None, epsilon: float, delta: float, seed: int, number: int) -> list[Judged]:
+    """Release once, ask `number` questions, of every kind equally many."""
+    if name in SYNTHETIC or folder is None:
+        table = synthetic(name, 30_000, 7)
+    else:
+        table = load(name, folder).split()[0]
     with one_thread():
-        answers = measured(table.codes, table.columns, budget(epsilon, delta))._answers
-        estimates = [answers.count(question.condition) for question in asked]
-    deviations = np.sqrt([estimate.variance for estimate in estimates])
-    errors = np.abs([estimate.value - q.count for estimate, q in zip(estimates, asked, strict=True)])
-    held = errors <= NORMAL * deviations
-    sizes = np.array([len(q.weights) for q in asked])
-    by_columns = tuple(float(held[sizes == size].mean()) for size in range(1, 5))
-    pairs = sum(len(view.columns) == 2 for view in answers.readings[0].evidence.views)
-    return Covered(float(held.mean()), by_columns, float(np.median(NORMAL * deviations)) / len(table.codes), pairs)
+        release = measured(table.codes, table.columns, budget(epsilon, delta))
+        return [_judged(*asked) for asked in _asked(release, table, number // len(KINDS) + 1, seed)]
 
 
-def report(names: list[str], folder: Path, releases: int = 4, number: int = 300, processes: int = 2) -> None:
-    """A row for each table: the mean, the least and the most of its releases; then what they are made of."""
+def _judged(kind: str, found: Estimate, truth: float, unit: float) -> Judged:
+    missed = max(found.low - truth, truth - found.high, 0.0)
+    return kind, missed <= 0, (found.high - found.low + 40 * missed) / unit
+
+
+def _asked(release: TableRelease, table: Table, each: int, seed: int) -> Iterator[tuple[str, Estimate, float, float]]:
+    """Kind, answer, truth and unit of each question; numbers of a table are the numbers of their cells."""
+    generator, codes, n = np.random.default_rng(seed), table.codes, len(table.codes)
+    answers = release._answers
+    for many, kind in enumerate(COUNTS, 1):
+        for q in questions(table, each, 10 * seed + many, (many, many)):
+            yield kind, answers.told(answers.posterior.counts(q.condition), 0.95, 0.0), q.count, n
+    for q in questions(table, each, 10 * seed, (2, 2)):
+        shares = answers.posterior.counts(q.condition) / answers.posterior.totals
+        yield "share", answers.told(shares, 0.95, 0.0, 1.0), q.count / n, 1.0
+    numbers = [j for j, column in enumerate(table.columns) if column.ordered == column.levels]
+    words = [j for j, column in enumerate(table.columns) if not column.ordered]
+    for _ in range(each):
+        if not numbers or not words:
+            return
+        number, word = int(generator.choice(numbers)), int(generator.choice(words))
+        level = int(codes[generator.integers(n), word])
+        values, some = codes[:, number].astype(float), codes[:, word] == level
+        where, spread = {f"c{word}": str(level)}, max(float(values.std()), 1e-9)
+        q = float(generator.choice([0.1, 0.25, 0.5, 0.75, 0.9]))
+        yield "mean", release.mean(f"c{number}"), values.mean(), spread
+        yield "mean by group", release.mean(f"c{number}", where), values[some].mean(), spread
+        yield "sum by group", release.sum(f"c{number}", where), values[some].sum(), spread * n
+        yield "quantile", release.quantile(f"c{number}", q), np.quantile(values, q, method="inverted_cdf"), spread
+        middle = int(np.median(values))
+        above = release.count(where | {f"c{number}": (middle, None)}) / release.count(where)
+        yield "ratio", above, (values[some] >= middle).mean(), 1.0
+        if len(numbers) > 1:
+            pair = [int(j) for j in generator.choice(numbers, 2, replace=False)]
+            truth = np.corrcoef(codes[:, pair].T)[0, 1]
+            each_draw = np.array([_correlation(cells) for cells in answers.posterior.cells(pair)])
+            yield "correlation", answers.told(each_draw, 0.95, -1.0, 1.0), float(truth), 1.0
+
+
+def _correlation(cells: np.ndarray) -> float:
+    one, two = (
+        np.arange(size) - (np.arange(size) @ cells.sum(1 - axis)) / cells.sum() for axis, size in enumerate(cells.shape)
+    )
+    return float(one @ cells @ two / np.sqrt((cells.sum(1) @ one**2) * (cells.sum(0) @ two**2)))
+
+
+def report(names: list[str], folder: Path | None, releases: int = 4, number: int = 240, processes: int = 2) -> None:
+    """A row for each kind of question, then one for each table."""
     cases = list(itertools.product(names, BUDGETS))
     tasks = [(name, folder, *spent, 1 + seed, number) for seed in range(releases) for name, spent in cases]
-    with get_context("spawn").Pool(processes) as pool:
-        found = pool.starmap(coverage, tasks, chunksize=1)
-    by_case = {case: found[place :: len(cases)] for place, case in enumerate(cases)}
+    if processes > 1:
+        with get_context("spawn").Pool(processes) as pool:
+            found = pool.starmap(coverage, tasks, chunksize=1)
+    else:
+        found = [coverage(*task) for task in tasks]
+    rows = [(*task[:1], task[2:4], *one) for task, ones in zip(tasks, found, strict=True) for one in ones]
     heads = [f"ε = {epsilon:g}" + (", δ = 10⁻⁶" if delta else "") for epsilon, delta in BUDGETS]
-    print(
-        f"\n95 % intervals that held: {releases} releases each, {number} random conjunctions of one to four columns\n"
-    )
-    print("| table | " + " | ".join(heads) + " |\n|" + "---|" * (1 + len(heads)))
-    for name in names:
-        cells = []
-        for spent in BUDGETS:
-            shares = [one.share for one in by_case[name, spent]]
-            cells.append(f"{_short(np.mean(shares))} ({_short(min(shares))}–{_short(max(shares))})")
-        print(f"| {name} | " + " | ".join(cells) + " |")
-    print("\n| table | ε, δ | pairs measured | of 1, 2, 3, 4 columns | median half-width |\n|---|---|---|---|---|")
-    for (name, (epsilon, delta)), ones in by_case.items():
-        by = ", ".join(_short(share) for share in np.mean([one.by_columns for one in ones], axis=0))
-        width = np.mean([one.width for one in ones])
-        print(f"| {name} | {epsilon:g}, {delta:g} | {ones[0].pairs} | {by} | {width:.2%} |")
+    print(f"\nShare of 95 % intervals that held, and 95 % interval score in percent: {releases} releases each\n")
+    for title, place, those in (("question", 2, KINDS), ("table", 0, names)):
+        print(f"| {title} | " + " | ".join((*heads, "all")) + " |\n|" + "---|" * (2 + len(heads)))
+        for this in those:
+            mine = [row for row in rows if row[place] == this]
+            cells = [_cell([row for row in mine if row[1] == spent]) for spent in BUDGETS]
+            print(f"| {this} | " + " | ".join((*cells, _cell(mine))) + " |")
+        print()
 
 
-def _short(share: float) -> str:
-    """Without the nought before the point."""
-    return f"{share:.3f}".removeprefix("0")
+def _cell(rows: list[tuple[str, tuple[float, float], str, bool, float]]) -> str:
+    if not rows:
+        return "–"
+    return f"{np.mean([row[3] for row in rows]):.3f}, {100 * np.mean([row[4] for row in rows]):.3g}"
 
 
 def main() -> None:
-    """All tables of the folder that nothing was chosen on, unless others are named."""
+    """All tables of the folder that nothing was chosen on; without a folder, synthetic ones."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables.coverage", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the tables")
-    parser.add_argument("--tables", nargs="+", choices=(*TABLES, *SYNTHETIC), default=list(UNSEEN))
+    parser.add_argument("--data", type=Path, help="folder of the tables")
+    parser.add_argument("--tables", nargs="+", choices=(*TABLES, *SYNTHETIC))
     parser.add_argument("--releases", type=int, default=4)
-    parser.add_argument("--questions", type=int, default=300)
+    parser.add_argument("--questions", type=int, default=240)
     parser.add_argument("--processes", type=int, default=2)
     chosen = parser.parse_args()
-    report(chosen.tables, chosen.data, chosen.releases, chosen.questions, chosen.processes)
+    names = chosen.tables or list(UNSEEN if chosen.data else SYNTHETIC)
+    report(names, chosen.data, chosen.releases, chosen.questions, chosen.processes)
 
 
 if __name__ == "__main__":

@@ -32,4 +32,5 @@ def _column(column: Column) -> SchemaColumn:
     """The column of a schema that has just these levels."""
     if not column.ordered:
         return Category([str(level) for level in range(column.levels)], other=False, missing=False)
-    return Number(0, column.ordered, cells=column.ordered, missing=column.levels > column.ordered)
+    whole = {"whole": True, "cells": column.ordered, "outside": "drop"}
+    return Number(0, max(column.ordered - 1, 1), **whole, missing=column.levels > column.ordered)

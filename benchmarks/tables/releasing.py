@@ -49,4 +49,4 @@ def independent(table: Table, budget: Budget) -> Mixture:
 
 def evidence(release: TableRelease) -> list[Evidence]:
     """What models of it are fitted to."""
-    return list(release._answers._evidence)
+    return list(release._answers.evidence)

@@ -2,7 +2,7 @@
 
     python -m benchmarks.tables.tails [--releases 16] [--processes 2]
 
-A fit takes cells for empty that hold fewer records than their noise, and most cells of a tail do. Each table has a
+Most cells of a tail hold fewer records than their noise. Each table has a
 Pareto or lognormal column, in equal cells up to its largest value, beside a normal one and a category.
 """
 
@@ -17,7 +17,6 @@ import numpy as np
 from benchmarks.tables.data import Table
 from benchmarks.tables.measuring import budget, measured
 from scumble.machine.onethread import one_thread
-from scumble.tabular.estimate import interval
 from scumble.views.grouping import Column
 
 RECORDS = 20_000
@@ -47,8 +46,8 @@ def tails(law: str, cells: int, epsilon: float, delta: float) -> list[tuple[bool
         answers = measured(table.codes, table.columns, budget(epsilon, delta))._answers
         for point in POINTS:
             last = int(np.searchsorted(upto, point * RECORDS))
-            estimate = answers.count([(1.0, {0: np.arange(cells) > last})])
-            shown, true = interval(estimate.value, estimate.variance, 0.95, 0.0), RECORDS - upto[last]
+            counts = answers.posterior.counts([(1.0, {0: np.arange(cells) > last})])
+            shown, true = answers.told(counts, 0.95, 0.0), RECORDS - upto[last]
             found.append((bool(shown.low <= true <= shown.high), (shown.value - true) / RECORDS))
     return found
 

@@ -45,7 +45,7 @@ def test_a_cross_table_is_of_two_columns_and_a_share_of_all(release: scumble.Tab
 def test_what_was_not_counted_together_is_inferred_wherever_it_is_said() -> None:
     found = scumble.build(PEOPLE, schema=SCHEMA, epsilon=0.01)
     assert ("year", "country") not in found.views
-    assert "- Not counted together, so how they hang together is inferred: year × country" in str(found.faithfulness())
+    assert "- Not counted together, so how they are related is inferred: year × country" in str(found.faithfulness())
     assert "is inferred" in found.count("year > 2000 and country == 'c1'").remarks[0]
 
 

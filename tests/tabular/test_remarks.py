@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 import scumble
 from scumble import Boolean, Category, Date, Number, Schema
 from scumble.cli import main
-from scumble.errors import CuratorWarning, plain_number
+from scumble.errors import CuratorWarning
 from scumble.explore.tableexhibit import TableExhibit
 from scumble.show.cards import lines
 from scumble.tabular.spec import TableSpec
@@ -311,7 +310,7 @@ def test_values_that_a_pair_counted_as_one_are_remarked_on_in_every_way(
 def test_whole_runs_and_a_column_alone_need_no_such_remark(ranks: Any) -> None:
     last = int(np.flatnonzero(np.diff(ranks.groups["rank"]))[0]) + 1
     whole = ranks.mean("share", f"rank between 1 and {last}")
-    assert whole.remarks == () and whole.standard_error < ranks.mean("share", "rank == 2").standard_error / 2
+    assert whole.remarks == ()
     assert ranks.mean("share", "rank > 13").remarks == ranks.count("rank == 2").remarks == ()
     assert not ranks.count(by="rank").attrs and not ranks.histogram("share").attrs
 
@@ -336,26 +335,6 @@ def sparse() -> Any:
     schema = Schema(pay=Number(0, 399, whole=True, cells=400), town=Category(["Ulm", "Bonn"]), smoker=Boolean())
     table = {"pay": np.arange(600) % 3, "town": ["Ulm", "Bonn"] * 300, "smoker": np.arange(600) % 5 == 0}
     return scumble.TableSketch(schema).update(table).release(epsilon=0.3)
-
-
-def test_groups_that_sum_up_to_too_much_say_so_in_every_way(sparse: Any) -> None:
-    by, total = sparse.count(by="pay"), sparse.count()
-    assert by["value"].sum() > 1.05 * total.high, "or nothing is tried here"
-    (told,) = by.attrs["remarks"]
-    sums = (plain_number(number, 3) for number in (by["value"].sum(), total.value))
-    assert told.startswith("The groups sum up to {} where all of them are {}: ".format(*sums))
-    assert sparse.histogram("pay").attrs["remarks"] == [told]
-    assert scumble.sql("select pay, count(*) as n from t group by pay", t=sparse).attrs["remarks"] == [told]
-    (share,) = sparse.share(by="pay").attrs["remarks"]
-    found = re.match(r"The groups sum up to (\d\.\d+) where all of them are 1: ", share)
-    assert found and float(found[1]) > 1.05
-
-
-def test_groups_that_sum_up_to_about_all_need_no_remark(sparse: Any) -> None:
-    assert not sparse.count(by="town").attrs and not sparse.histogram("pay", bins=[0, 100, 399]).attrs
-    assert not scumble.sql("select town, count(*) as n from t group by town", t=sparse).attrs
-    for found in (sparse.mean("pay", by="town"), sparse.sum("pay", by="town")):
-        assert not any("sum up" in one for one in found.attrs.get("remarks", ()))
 
 
 def test_who_asks_beyond_bounds_is_warned_at_their_own_line(sparse: Any, recwarn: pytest.WarningsRecorder) -> None:

@@ -10,9 +10,6 @@ import pytest
 
 import scumble
 from scumble.schema import Boolean, Category, Date, Number, Schema
-from scumble.tabular.answers import Answers, Weighed
-from scumble.tabular.questions import mean_by_median
-from scumble.views.estimates import Estimate
 
 STATES = [f"state {k}" for k in range(40)]
 
@@ -45,44 +42,13 @@ def test_a_sum_is_no_surer_than_the_number_of_its_records(spending: tuple[dict[s
 
 
 def test_a_share_allows_for_the_noise_of_all_records(spending: tuple[dict[str, np.ndarray], Any]) -> None:
+    """Both errors are those of the same draws: the share is surer than the number, and that of all is sure."""
     _, release = spending
     total, large, small = release.count(), release.count("spent > 0"), release.share("spent > 0")
-    value = float(total)
-    assert small.value == pytest.approx(large.value / value)
-    assert (small.value - small.low) ** 2 == pytest.approx(
-        ((large.value - large.low) / value) ** 2 + (small.value * (total.high - total.value) / value) ** 2
-    )
-    assert 0.0 <= release.share("spent >= 0").low < release.share("spent >= 0").high <= 1.0
-    rare = release.share("state == 'state 3'")
-    assert rare.high - rare.low == pytest.approx(
-        (release.count("state == 'state 3'").high - release.count("state == 'state 3'").low) / value, rel=0.01
-    )
-
-
-def test_a_mean_beyond_what_is_possible_is_drawn_to_the_models(
-    spending: tuple[dict[str, np.ndarray], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A quotient of noise may be anywhere. What is far beyond a bound tells nothing; the interval is as it was."""
-    _, release = spending
-    where = "state == 'state 3'"
-    table = release._answers.model.table([0, 1])[3]
-    model = float(table @ np.arange(1997, 2017) / table.sum())
-
-    def told(value: float) -> scumble.Estimate:
-        found = Weighed(value, 100.0, Estimate(value, 100.0))
-        monkeypatch.setattr(Answers, "mean", lambda *_: found)
-        return release.mean("year", where)
-
-    for value in (-1e5, 1e5):
-        assert told(value).value == pytest.approx(model)
-    above = told(2100.0)
-    assert (above.low, above.high) == (pytest.approx(2016 - 19.0, abs=0.6), 2016)
-    steps = [told(value).value for value in np.arange(1950.0, 2060.0, 0.1)]
-    assert np.abs(np.diff(steps)).max() < 0.11, "nowhere does it leap"
-    assert told(2016.0).value == pytest.approx((2016 + model) / 2, abs=1.0)
-    _, implied = mean_by_median(table, np.arange(1997.0, 2017.0))
-    assert (1997 + model) / 2 + 1 < implied, "nor is it below what the median implies"
-    assert told(1997.0).value == pytest.approx(implied, rel=1e-12)
+    assert small.value == pytest.approx(large.value / total.value, rel=1e-3)
+    assert [*small] == pytest.approx([*(large / total)], rel=1e-3)
+    every = release.share("spent >= 0")
+    assert 0.0 <= every.low <= every.value <= every.high <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -97,17 +63,17 @@ def test_a_mean_beyond_what_is_possible_is_drawn_to_the_models(
 def test_the_ends_of_a_sum_are_possible(
     low: int, high: int, where: str, ends: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A mean of less than 1910 for each of 39 records, and perhaps none: 39 times 1910 less would be below nought."""
+    """Draws scatter beyond what values of one sign can sum up to."""
     schema = Schema(x=Number(low, high, whole=True, cells=10), town=Category(["Ulm"], other=False, missing=False))
     table = {"x": np.linspace(low, high, 500).astype(int), "town": ["Ulm"] * 500}
     release = scumble.TableSketch(schema).update(table).release(epsilon=9.0)
-    value, variance = 55_000.0 if high > 0 else -55_000.0, 1e10 if low * high < 0 else 1e8
-    monkeypatch.setattr(Answers, "counted", lambda *_: scumble.Estimate(39.0, 0.0, 300.0, 30.0))
-    monkeypatch.setattr(Answers, "sum", lambda *_: Weighed(value, variance, Estimate(value, variance)))
+    value, variance = 55_000.0 if high > 0 else -55_000.0, 1e10 if low * high < 0 else 1e9
+    sums = value + np.sqrt(variance) * np.resize([-1.0, 1.0], 32)
+    monkeypatch.setattr(scumble.TableRelease, "_summed", lambda *_: ((np.full(32, 39.0), sums),) * 2)
     found = release.sum("x", where)
     assert ends[0] <= found.low <= found.value <= found.high <= ends[1]
     assert (found.low == 0.0) == (ends[0] == 0.0) and (found.high == 0.0) == (ends[1] == 0.0)
-    assert found.high - found.low > 1e5
+    assert found.high - found.low > 5e4
 
 
 def test_of_groups_that_are_told_as_none_nothing_else_is_known() -> None:

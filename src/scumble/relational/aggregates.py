@@ -132,72 +132,6 @@ def _counted(argument: Any, scope: Scope) -> Tree:
         return Junction(False, tuple(both(tree, _counted(then, scope)) for tree, then in cases))
     if not isinstance(argument, exp.Column):
         raise refused(f"count({shown(argument)}): count(*), count of a column or count(CASE WHEN … THEN 1 END)")
-<<<<<<< HEAD
-    return Aggregate("count", where=Not(Atom(scope.column(argument), "missing")))
-
-
-def _sum(argument: Any, scope: Scope) -> Aggregate:
-    if isinstance(argument, exp.Case):
-        where, then, default = _case(argument, scope)
-        if _is_number(then, 1) and (_is_null(default) or _is_number(default, 0)):
-            return Aggregate("count", where=where)
-        if isinstance(then, exp.Column) and (_is_null(default) or _is_number(default, 0)):
-            return Aggregate("sum", _valued(then, scope, "sum"), where)
-        raise refused(f"sum({shown(argument)}): CASE WHEN … THEN 1 ELSE 0 END, or a column after THEN")
-    column, truth = _number(argument, scope, "sum")
-    return Aggregate("sum", column) if truth is None else Aggregate("count", where=truth)
-
-
-def _mean(argument: Any, scope: Scope) -> Aggregate | Share:
-    if isinstance(argument, exp.Case):
-        where, then, default = _case(argument, scope)
-        if _is_number(then, 1) and _is_number(default, 0):
-            return Share(Aggregate("count", where=where), Aggregate("count"))
-        if isinstance(then, exp.Column) and _is_null(default):
-            return Aggregate("mean", _valued(then, scope, "mean"), where)
-        raise refused(f"avg({shown(argument)}): CASE WHEN … THEN 1 ELSE 0 END, or a column after THEN and no ELSE")
-    column, truth = _number(argument, scope, "avg")
-    if truth is None:
-        return Aggregate("mean", column)
-    return Share(Aggregate("count", where=truth), Aggregate("count", where=Junction(False, (truth, Not(truth)))))
-
-
-def _number(argument: Any, scope: Scope, what: str) -> tuple[str | None, Tree | None]:
-    """A column of numbers or booleans, or a condition, which is 0 or 1."""
-    if isinstance(argument, exp.Cast) and argument.to.is_type(*exp.DataType.NUMERIC_TYPES):
-        inner = bare(argument.this)
-        if isinstance(inner, exp.Column) and scope[scope.column(inner)].kind == "boolean":
-            return _valued(inner, scope, what), None
-        if isinstance(inner, exp.Predicate | exp.Connector | exp.Not):
-            return None, tree_of(inner, scope)
-    if isinstance(argument, exp.Predicate | exp.Connector | exp.Not) and not isinstance(argument, exp.Column):
-        return None, tree_of(argument, scope)
-    if not isinstance(argument, exp.Column):
-        raise refused(f"{what}({shown(argument)}): a column must stand there, or a condition")
-    return _valued(argument, scope, what), None
-
-
-def _case(node: Any, scope: Scope) -> tuple[Tree, Any, Any]:
-    """The condition of a CASE with one, what it gives, and what else."""
-    if node.this is not None or len(node.args["ifs"]) != 1:
-        raise refused(f"{shown(node)} in an aggregate: it must have one WHEN")
-    (branch,) = node.args["ifs"]
-    return tree_of(branch.this, scope), bare(branch.args["true"]), bare(node.args.get("default"))
-
-
-def _is_null(node: Any) -> bool:
-    return node is None or isinstance(node, exp.Null)
-
-
-def _is_number(node: Any, wanted: int) -> bool:
-    return isinstance(node, exp.Literal) and not node.is_string and number(node) == wanted
-
-
-def _valued(node: Any, scope: Scope, what: str) -> str:
-    name = scope.column(node)
-    values_of(scope[name], name, "mean" if what == "avg" else what)  # refuses what has none
-    return name
-=======
     return scope.present(scope.column(argument))
 
 
@@ -207,7 +141,6 @@ def _added(argument: Any, kind: str, scope: Scope) -> Aggregate:
     if len(found) == 1 and len(found[0].columns) == 1 and found[0].terms == ((found[0].columns, 1.0),):
         return Aggregate(kind, found[0].columns[0], found[0].where)
     return Aggregate(kind, values=(found or (Branch(NOTHING, (), ()),),))
->>>>>>> wt-s
 
 
 def _quantile(node: Any, scope: Scope) -> Aggregate:

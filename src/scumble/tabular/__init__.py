@@ -11,10 +11,10 @@ The files::
     storage.py      draws from the posterior in 16 bits, as files and pages hold them
     asking.py       the questions, in the words of people who ask them
     frames.py       frames of answers: histograms, cross-tables, groups
-    questions.py    conditions by position, parts of a column, sums and means
-    quantiles.py    where a line's records reach a share
+    questions.py    conditions by position, and parts of a column
     evidence.py     a release's counters as the model takes them
-    answers.py      the model of each class, and how far its answers may be off
+    answers.py      draws from the release's posterior, and answers out of them
+    statistic.py    any statistic, by rows of every draw
     drawing.py      synthetic rows that meet a condition
     weighing.py     their weights, and both for DuckDB
     rows.py         synthetic rows in pandas, polars and Arrow
@@ -23,6 +23,5 @@ The files::
     apart.py        columns that were not counted together, and what to say of them
     within.py       values within cells that were counted as one, and what to say of them
     pooled.py       values that pairs counted as one, and what to say of them
-    toomuch.py      counts of groups that sum up to too much, and what to say of them
     estimate.py     a number that is known up to noise
 """

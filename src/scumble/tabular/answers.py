@@ -24,6 +24,7 @@ from scumble.tabular.questions import Question
 from scumble.tabular.spec import TableSpec
 from scumble.views.budgeting import Law
 from scumble.views.evidence import Evidence
+from scumble.views.margins import level_variances
 from scumble.views.mixture import Condition, Mixture
 from scumble.views.posterior import Draws, Posterior, drawn, spread_evenly
 
@@ -107,41 +108,50 @@ class Answers:
 
     # ---- statistics of each draw ----
 
-    def counts(self, asked: Question) -> Floats:
-        """(draws,): how many records are meant."""
+    def counts(self, asked: Question, *, even: bool = False) -> Floats:
+        """(draws,): how many records are meant; on request with values spread evenly in the cells that are cut."""
         self._note(asked.even)
         middle = self.posterior.counts(asked.even)
-        if not asked.cuts:
+        if even or not asked.cuts:
             return middle
         low, high = (self.posterior.counts(side) for side in (asked.sure, asked.maybe))
         return self.leaning(middle, np.minimum(low, middle), np.clip(high, middle, self.posterior.totals))
 
-    def levels(self, asked: Question, column: int) -> Floats:
+    def levels(self, asked: Question, column: int, *, even: bool = False) -> Floats:
         """(draws, levels): how many of them each level of a column has."""
         self._note(asked.even, column)
         middle = self.posterior.cells([column], asked.even)
-        if not asked.cuts:
+        if even or not asked.cuts:
             return np.maximum(middle, 0.0)
         low, high = (self.posterior.cells([column], side) for side in (asked.sure, asked.maybe))
         return np.maximum(self.leaning(middle, np.minimum(low, middle), np.maximum(high, middle)), 0.0)
 
-    def told(self, each: Floats, confidence: float, least: float = -math.inf, most: float = math.inf) -> Estimate:
+    def told(
+        self,
+        each: Floats,
+        confidence: float,
+        least: float = -math.inf,
+        most: float = math.inf,
+        even: Floats | None = None,
+    ) -> Estimate:
         """A statistic's value and interval out of its values on all draws, cut to what is possible.
 
-        The value is the mean over the draws on which the statistic exists (`estimate.around`).
+        The value is the mean over the draws on which the statistic exists (`estimate.around`); if `even` is given, the
+        mean of that: the statistic where values are spread evenly in their cells.
         """
-        known = each[np.isfinite(each)]
+        known = each if even is None else even
+        known = known[np.isfinite(known)]
         value = float(known.mean()) if len(known) else math.nan
         return around(value, each, checks.confidence(confidence), (), self.identity, least, most)
 
     # ---- what was measured ----
 
     def of_levels(self, column: int) -> Floats:
-        """The variance of the noise on each level of a column alone."""
+        """The variance of the noise on each level of a column, by all its views."""
         if column == self.place:
             return np.array([one.count_variance for one in self.evidence])
-        singles = [one.single(self._number[column]) for one in self.evidence]
-        return np.full(len(singles[0].counts), sum(one.variance for one in singles))
+        each = [level_variances(one, self._number[column]) for one in self.evidence]
+        return np.asarray(np.sum(each, axis=0))
 
     def singles(self, column: int) -> tuple[Floats, float]:
         """The noisy count of each level of a column alone, and the variance of one of them."""

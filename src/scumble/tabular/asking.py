@@ -93,7 +93,8 @@ class Asking(Framing):
 
         def share(asked: Question) -> Estimate:
             totals = np.maximum(self._answers.posterior.totals, 1e-300)
-            return self._answers.told(self._answers.counts(asked) / totals, confidence, 0.0, 1.0)
+            each, even = (self._answers.counts(asked, even=side) / totals for side in (False, True))
+            return self._answers.told(each, confidence, 0.0, 1.0, even)
 
         return self._each(where, by, share)
 
@@ -109,8 +110,8 @@ class Asking(Framing):
         def total(asked: Question) -> Estimate:
             smallest, largest = asked.ends(place, *extremes)
             least, most = 0.0 if smallest >= 0 else -math.inf, 0.0 if largest <= 0 else math.inf
-            _, sums = self._summed(asked, place, values, extremes)
-            return self._answers.told(sums, confidence, least, most)
+            (_, each), (_, even) = self._summed(asked, place, values, extremes)
+            return self._answers.told(each, confidence, least, most, even)
 
         self._tell_heaps([place])
         return self._each(where, by, total, place)
@@ -127,11 +128,11 @@ class Asking(Framing):
 
         def mean(asked: Question) -> Estimate:
             least, most = asked.ends(place, *extremes)
-            records, sums = self._summed(asked, place, values, extremes)
-            if records.mean() < NONE:
+            (records, sums), (even_records, even_sums) = self._summed(asked, place, values, extremes)
+            if even_records.mean() < NONE:
                 return Estimate(math.nan, least, most, math.inf)
             with np.errstate(divide="ignore", invalid="ignore"):
-                return self._answers.told(sums / records, confidence, least, most)
+                return self._answers.told(sums / records, confidence, least, most, even_sums / even_records)
 
         self._tell_heaps([place])
         return self._each(where, by, mean, place)
@@ -278,15 +279,15 @@ class Asking(Framing):
         Returns
         -------
         Faithfulness
-            For columns and pairs the total variation to expect, how well the model agrees with each published table,
-            and what was never measured.
+            For columns and pairs the total variation to expect, and what was never measured.
         """
         return faithfulness(self._answers, self.schema)
 
     # ---- how ----
 
     def _count(self, asked: Question, confidence: float) -> Estimate:
-        return self._answers.told(self._answers.counts(asked), confidence, 0.0)
+        each, even = (self._answers.counts(asked, even=side) for side in (False, True))
+        return self._answers.told(each, confidence, 0.0, even=even)
 
     def _valued(self, column: str, what: str) -> tuple[int, Floats, tuple[Floats, Floats]]:
         """Where a column stands, and the value of each of its levels: the usual one, the least and the largest."""
@@ -295,32 +296,29 @@ class Asking(Framing):
 
     def _summed(
         self, asked: Question, place: int, values: Floats, extremes: tuple[Floats, Floats]
-    ) -> tuple[Floats, Floats]:
-        """On each draw: how many records that are meant have a value, and the sum of their values."""
+    ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """On each draw: how many records that are meant have a value, and the sum of their values; and the same with
+        values spread evenly in their cells."""
         known = np.isfinite(values)
-        table = self._answers.levels(asked, place)[:, known]
+        table, even = (self._answers.levels(asked, place, even=side)[:, known] for side in (False, True))
         middle, low, high = (np.broadcast_to(side[known], table.shape) for side in (values, *extremes))
-        return table.sum(axis=1), (table * self._answers.leaning(middle, low, high)).sum(axis=1)
+        sums = (table * self._answers.leaning(middle, low, high)).sum(axis=1)
+        return (table.sum(axis=1), sums), (even.sum(axis=1), even @ values[known])
 
     def _reached(self, column: Any, place: int, asked: Question, q: float, confidence: float) -> Estimate:
         """The value of an ordered column up to which a share `q` of the records lies; places are counted in cells."""
         cuts = column.cuts
-        table = self._answers.levels(asked, place)[:, : cuts.size]
-        if table.sum(axis=1).mean() < NONE:
+        table, even = (self._answers.levels(asked, place, even=side)[:, : cuts.size] for side in (False, True))
+        if even.sum(axis=1).mean() < NONE:
             low, high = _at(column, [0, cuts.size - 1], [0.0, 1.0])
             return Estimate(NO_DATE if column.kind == "date" else math.nan, low, high, math.inf)
-        upto = np.cumsum(table, axis=1)
-        mark = q * upto[:, -1:]
-        cell = np.minimum((upto < mark).sum(axis=1), cuts.size - 1)
-        at, here = np.arange(len(cell)), table[np.arange(len(cell)), cell]
-        before = upto[at, cell] - here
-        part = np.divide(mark[:, 0] - before, here, out=np.full(len(cell), 0.5), where=here > 0)
-        found = self._answers.told(cell + np.clip(part, 0.0, 1.0), confidence, 0.0, float(cuts.size))
+        cell, part = _reached(table, q)
+        found = self._answers.told(cell + part, confidence, 0.0, float(cuts.size), np.sum(_reached(even, q), axis=0))
         cells = [min(int(end), cuts.size - 1) for end in (found.value, found.low, found.high)]
         value, low, high = _at(column, cells, [found.value - cells[0], 0.0, 1.0])
         if column.kind != "number":
             return Estimate(value, low, high, math.nan)
-        each = np.asarray(cuts.at(cell, np.clip(part, 0.0, 1.0)), float)
+        each = np.asarray(cuts.at(cell, part), float)
         return Estimate(value, low, high, float(each.std(ddof=1)), (), each, self._answers.identity)
 
     def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int) -> Any:
@@ -368,6 +366,16 @@ class Asking(Framing):
             name, column = list(self.schema.items())[place]
             if ends := heaps(self._answers, place, column):
                 warn(remark(name, ends))
+
+
+def _reached(table: Floats, q: float) -> tuple[Any, Floats]:
+    """For each draw the cell of a line in which a share `q` of the records is reached, and how far into it."""
+    upto = np.cumsum(table, axis=1)
+    mark = q * upto[:, -1]
+    cell = np.minimum((upto < mark[:, None]).sum(axis=1), table.shape[1] - 1)
+    here = table[np.arange(len(cell)), cell]
+    before = upto[np.arange(len(cell)), cell] - here
+    return cell, np.clip(np.divide(mark - before, here, out=np.full(len(cell), 0.5), where=here > 0), 0.0, 1.0)
 
 
 def _share(q: object) -> float:

@@ -165,7 +165,7 @@ def around(
 ) -> Estimate:
     """A number and its interval, given the number on every draw from a posterior; all of it cut to what is possible.
 
-    The truth is one more draw from the same law: value ± t · s · √(1 + 1/M), with Student's t of M − 1 degrees of
+    The truth is one more draw from the same law: mean ± t · s · √(1 + 1/M), with Student's t of M − 1 degrees of
     freedom. Draws on which the number does not exist are left out; without two others nothing is known.
 
     >>> print(around(3.0, np.array([2.0, 4.0, 3.0, 3.0]), 0.95))
@@ -176,7 +176,9 @@ def around(
         return Estimate(math.nan, least, most, math.inf, remarks)
     error = float(known.std(ddof=1)) * math.sqrt(1 + 1 / len(known))
     half = float(reach(np.array([len(known) - 1.0]), confidence)[0]) * error
-    value, low, high = (min(max(end, least), most) for end in (value, value - half, value + half))
+    mean = float(known.mean())
+    ends = value, min(value, mean - half), max(value, mean + half)
+    value, low, high = (min(max(end, least), most) for end in ends)
     return Estimate(value, low, high, error, remarks, each, identity)
 
 

@@ -48,6 +48,6 @@ def counted_as_one(name: str, column: Column, group: Integers, beside: Iterable[
         which = f"words of {name!r}, {', '.join(map(repr, words[:NAMED]))}{more}"
         whole, fewer = "them", "fewer columns"
     return (
-        f"Counted as one beside {', '.join(map(repr, beside))}: {which}. How these differ there is not known; "
-        f"intervals allow for what is usual, and are wider. Ask for {whole} as a whole, or release with {fewer}."
+        f"Counted as one beside {', '.join(map(repr, beside))}: {which}. How these differ there is not known, "
+        f"and they are taken to be alike. Ask for {whole} as a whole, or release with {fewer}."
     )

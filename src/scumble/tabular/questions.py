@@ -1,4 +1,4 @@
-"""What can be asked of a table: conditions by position, the parts that a column falls into, sums and means.
+"""What can be asked of a table: conditions by position, and the parts that a column falls into.
 
 A question is a list of products of weights with coefficients, as the model takes it (`views.mixture`).
 """

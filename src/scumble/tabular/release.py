@@ -136,8 +136,7 @@ class TableRelease(Asking, Weighing):
     def inferred(self) -> tuple[tuple[str, str], ...]:
         """The pairs of columns that answers so far were about and that were not measured together.
 
-        How such columns hang together is inferred from other views, or taken for nothing at all; intervals allow for as
-        much as is usual among tables.
+        How such columns are related is inferred from other views and a vague prior around independence.
         """
         return tuple((self.columns[one], self.columns[two]) for one, two in self._answers.inferred)
 
