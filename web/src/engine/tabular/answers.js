@@ -1,6 +1,7 @@
 // Answers out of a table's draws: the twin of tabular/answers.py. A statistic is computed on every draw, and `told` makes a value
 // with its 95 % interval of the numbers. A question has three products: `even`, with values lying evenly in the cells that it
-// cuts; `sure` and `maybe`, without and with all of these cells' records.
+// cuts; `sure` and `maybe`, without and with all of these cells' records. What leans in cells that are cut has beside it, as
+// `even`, what it would be if values were spread evenly: the value is told of that, the interval of all draws.
 
 import { Posterior, sum } from "./draws.js";
 
@@ -33,13 +34,14 @@ export class Answers {
   // How many of them each level of a column has.
   levels(question, j) {
     const found = this.#leaning(question, (product) => this.posterior.cells(j, product));
-    return found.map((cell) => Math.max(cell, 0));
+    const [each, even] = [found, found.even ?? found].map((cells) => cells.map((cell) => Math.max(cell, 0)));
+    return Object.assign(each, { even });
   }
 
   // The share of all records.
   share(question) {
     const { totals } = this.posterior;
-    return this.told(this.counts(question).map((count, draw) => count / Math.max(totals[draw], 1e-300)), 0, 1);
+    return this.told(both(this.counts(question), (counts) => counts.map((count, draw) => count / Math.max(totals[draw], 1e-300))), 0, 1);
   }
 
   // The mean of a column's values; levels without one (NaN) are left out. `extremes` are the least and the largest value of each.
@@ -49,18 +51,24 @@ export class Answers {
     const known = Array.from(values.keys()).filter((level) => Number.isFinite(values[level]));
     const ends = known.some(meant) ? known.filter(meant) : known;
     const [least, most] = [Math.min(...ends.map((at) => extremes[0][at])), Math.max(...ends.map((at) => extremes[1][at]))];
-    const records = this.lean.map((_, draw) => sum(known.map((level) => table[draw * values.length + level])));
+    const means = (cells, leans) =>
+      leans.map((lean, draw) => {
+        const each = known.map((at) => cells[draw * values.length + at]);
+        const sums = each.map((count, k) => count * leant(lean, values[known[k]], extremes[0][known[k]], extremes[1][known[k]]));
+        return sum(sums) / sum(each);
+      });
+    const records = this.lean.map((_, draw) => sum(known.map((level) => table.even[draw * values.length + level])));
     if (sum(records) / records.length < NONE) return { value: NaN, low: least, high: most };
-    const sums = this.lean.map((lean, draw) =>
-      sum(known.map((at) => table[draw * values.length + at] * leant(lean, values[at], extremes[0][at], extremes[1][at]))),
-    );
-    return this.told(sums.map((total, draw) => total / records[draw]), least, most);
+    const even = means(table.even, this.lean.map(() => 0));
+    return this.told(Object.assign(means(table, this.lean), { even }), least, most);
   }
 
   // Which part of some records others are, both given by their number on each draw.
   ratio(some, all) {
-    if (sum(all) / all.length < NONE) return { value: NaN, low: 0, high: 1 };
-    return this.told(some.map((count, draw) => count / all[draw]), 0, 1);
+    const whole = all.even ?? all;
+    if (sum(whole) / whole.length < NONE) return { value: NaN, low: 0, high: 1 };
+    const even = (some.even ?? some).map((count, draw) => count / whole[draw]);
+    return this.told(Object.assign(some.map((count, draw) => count / all[draw]), { even }), 0, 1);
   }
 
   // A statistic's value and interval out of its values on all draws, cut to what is possible.
@@ -70,7 +78,9 @@ export class Answers {
     const mean = sum(known) / known.length;
     const variance = sum(known.map((value) => (value - mean) ** 2)) / (known.length - 1);
     const half = this.reach[known.length - 2] * Math.sqrt(variance * (1 + 1 / known.length));
-    const [value, low, high] = [mean, mean - half, mean + half].map((end) => Math.min(Math.max(end, least), most));
+    const evenly = [...(each.even ?? known)].filter(Number.isFinite);
+    const middle = sum(evenly) / evenly.length;
+    const [value, low, high] = [middle, Math.min(middle, mean - half), Math.max(middle, mean + half)].map((end) => Math.min(Math.max(end, least), most));
     return { value, low, high };
   }
 
@@ -80,13 +90,18 @@ export class Answers {
     if (sure === even) return middle;
     const [low, high] = [count(sure), count(maybe)];
     const wide = middle.length / this.lean.length;
-    return middle.map((one, at) => {
+    const found = middle.map((one, at) => {
       const draw = Math.floor(at / wide);
       const most = Math.min(Math.max(high[at], one), totals ? totals[draw] : Infinity);
       return leant(this.lean[draw], one, Math.min(low[at], one), most);
     });
+    return Object.assign(found, { even: middle });
   }
 }
+
+// The same of what leans and of what is even.
+const both = (each, change) => Object.assign(change(each), { even: change(each.even ?? each) });
+
 
 const leant = (lean, middle, low, high) => middle + lean * (lean > 0 ? high - middle : middle - low);
 
