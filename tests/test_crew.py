@@ -107,7 +107,7 @@ def test_remarks_come_in_the_order_of_the_source(torn: str, uneven: set[str], mo
 
 def test_the_error_is_that_of_the_first_batch(torn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError) as alone:
-        job(torn, 1).count()
+        job(torn, 1, invalid="error").count()
     real, first = tally.Tally._found, threading.Lock()
 
     def late(self: tally.Tally, batch: pa.RecordBatch) -> tally.Found:
@@ -117,7 +117,7 @@ def test_the_error_is_that_of_the_first_batch(torn: str, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(tally.Tally, "_found", late)
     with pytest.raises(DataError) as crew:
-        job(torn, MANY).count()
+        job(torn, MANY, invalid="error").count()
     assert str(crew.value) == str(alone.value)
     assert "0.csv" in str(crew.value)
 
@@ -127,7 +127,7 @@ def test_what_was_counted_aside_before_an_error_is_wiped(torn: str, monkeypatch:
     real = Crew.__init__
     monkeypatch.setattr(Crew, "__init__", lambda self, tally: (crews.append(self), real(self, tally))[1])
     with pytest.raises(DataError):
-        job(torn, MANY).count()
+        job(torn, MANY, invalid="error").count()
     assert crews[0]._made and not any(counts.any() for counts in crews[0]._made)
 
 
@@ -188,7 +188,7 @@ def test_a_source_without_rows_leaves_no_checkpoint(tmp_path: Path, threads: int
     empty, path = str(tmp_path / "empty.parquet"), tmp_path / "c.secret"
     pq.write_table(pa.table({"x": pa.array([], pa.float64()), "y": pa.array([], pa.float64())}), empty)
     with pytest.raises(DataError, match="no rows"):
-        job(empty, threads, checkpoint=str(path), checkpoint_seconds=0.0).count()
+        job(empty, threads, checkpoint=str(path), checkpoint_seconds=0.0, invalid="error").count()
     assert not path.exists()
 
 

@@ -109,7 +109,9 @@ print("numba" in sys.modules)
 
 
 @pytest.mark.parametrize(
-    "options", [{"rows": 100, "buckets": 64}, {"bounds": ([-4.0] * 3, [4.0] * 3)}], ids=["rows", "a planned grid"]
+    "options",
+    [{"rows": 100, "buckets": 64}, {"bounds": ([-4.0] * 3, [4.0] * 3), "design": "grid"}],
+    ids=["rows", "a planned grid"],
 )
 def test_a_first_result_compiles_nothing(options: dict[str, Any]) -> None:
     done = subprocess.run(

@@ -214,7 +214,7 @@ def test_one_charge_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(noise, "discrete_laplace", lambda *a, **k: events.append("draw") or draw(*a, **k))
 
     class Payer(spending.Prepaid):
-        def charge(self, claim: Any) -> str:
+        def charge(self, claim: Any, *_: Any) -> str:
             events.append("charge")
             return super().charge(claim)
 

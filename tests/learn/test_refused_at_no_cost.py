@@ -67,8 +67,8 @@ def refused() -> Iterator[tuple[str, dict[str, Any], str]]:
     tiny: dict[str, Any] = {"kernel": scumble.EuclideanKernel(1e-320), "rows": 4, "buckets": 16, "bandwidths": None}
     for kind in ("PrivateKDE", "PrivateOutlierDetector", "DiversitySampler", "PrivateKDEClassifier"):
         yield kind, tiny, "not finite"
-    yield "PrivateKDE", {"epsilon": 1e-320}, "the scale would be [0-9.]+e[+]3"
-    yield "PrivateKDE", {"mu": 1e200}, "`rho` must be below 1e[+]300, got 5.00e[+]399"
+    yield "PrivateKDE", {"epsilon": 1e-320}, "`epsilon` must be a finite number"
+    yield "PrivateKDE", {"mu": 1e200}, "`rho` must be a finite number"
 
 
 @pytest.mark.parametrize(("name", "given", "words"), list(refused()))

@@ -53,7 +53,7 @@ def test_rows_in_memory_are_counted_from_zero_as_numpy_and_pandas_do() -> None:
     odd = PEOPLE.astype({"year": object})
     odd.loc[2, "year"] = None
     for refused in (
-        lambda: scumble.build(odd, schema=SCHEMA, epsilon=1.0),
+        lambda: scumble.build(odd, schema=SCHEMA, epsilon=1.0, invalid="error"),
         lambda: scumble.TableSketch(SCHEMA).update(odd),
     ):
         with pytest.raises(DataError, match=r"row 2 \(counted from 0\)"):
@@ -65,12 +65,12 @@ def test_rows_in_memory_are_counted_from_zero_as_numpy_and_pandas_do() -> None:
 def test_one_cell_is_no_words() -> None:
     unlisted = scumble.Schema(country=scumble.Category(["a"], other=False))
     with pytest.raises(DataError, match="1 cell is missing, unreadable, not finite or none of the schema's words"):
-        scumble.build(pd.DataFrame({"country": ["a", "b"]}), schema=unlisted, epsilon=1.0)
+        scumble.build(pd.DataFrame({"country": ["a", "b"]}), schema=unlisted, epsilon=1.0, invalid="error")
 
 
 def test_a_table_without_rows() -> None:
     with pytest.raises(DataError, match=r"^There are columns but no rows in the table\."):
-        scumble.build(PEOPLE.iloc[:0], schema=SCHEMA, epsilon=1.0)
+        scumble.build(PEOPLE.iloc[:0], schema=SCHEMA, epsilon=1.0, invalid="error")
 
 
 def test_columns_are_those_of_the_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -98,10 +98,14 @@ class Menu:
         What is left open: the size if 1, and if 2 whether a grid is published as rows.
     refined : bool
         Whether answers will be refined (`scumble.learn.refine`).
+    gauged : bool
+        Whether to measure how even these very rows are, which loads SciPy and takes a while.
     """
 
-    def __init__(self, spec: Spec, budget: Budget, planned: int = SIZE, *, refined: bool = False) -> None:
-        self.spec, self.budget, self.refined = spec, budget, refined
+    def __init__(
+        self, spec: Spec, budget: Budget, planned: int = SIZE, *, refined: bool = False, gauged: bool = True
+    ) -> None:
+        self.spec, self.budget, self.refined, self.gauged = spec, budget, refined, gauged
         self.clumping = _clumping(spec)
         """What tells how clumped a grid's records are; None if that is no fact."""
         self._rest = divided(budget, self.numbers).rows
@@ -234,7 +238,7 @@ class Menu:
         found = []
         refined = spec.dimensions if self.refined else None
         inverse = None if spec.bounds is None else self._shapes[1].inverse(densities)
-        single = measurable(spec)
+        single = self.gauged and measurable(spec)
         for rows in ladder:
             noise = sqrt(self.noise_variance(rows) / rows)
             about = (spec.kernel, spec.design, rows, spec.buckets)

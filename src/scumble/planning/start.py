@@ -81,6 +81,7 @@ def choose(
         require_design(design)
         return open_rows(kernel, dimensions, buckets, design, pure=pure), SIZE
     budget = Budget(1.0) if budget is None else budget
+    budget.calibrate(1)  # refuses, in words, what is no budget
     facts = {"bounds": bounds, "columns": columns, "design": design, "rows": rows, "buckets": buckets}
     facts["refined"] = refined
     axes = len(kernel.which(dimensions, columns))
@@ -98,7 +99,7 @@ def choose(
 
         def error(fields: Fields) -> float:
             spec = spec_of(*about, tuple((kinds or {}).items()), **fields)
-            return Menu(spec, budget, refined=refined).expected(records, assumed.density)[1]
+            return Menu(spec, budget, refined=refined, gauged=False).expected(records, assumed.density)[1]
 
         if design == "grid" or error(gridded) <= error(hashed):
             return gridded, DESIGN if undecided else SIZE

@@ -26,7 +26,7 @@ from scumble.views.budgeting import Law
 from scumble.views.evidence import Evidence
 from scumble.views.margins import level_variances
 from scumble.views.mixture import Condition, Mixture
-from scumble.views.posterior import Draws, Posterior, drawn, spread_evenly
+from scumble.views.posterior import Draws, Posterior, drawn, leans
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -98,8 +98,7 @@ class Answers:
     @cached_property
     def lean(self) -> Floats:
         """(draws,) from −1 to 1: where in their cells the values of a draw lie, from all low to all high."""
-        generator = np.random.default_rng([self._seed, 3])
-        return 2 * spread_evenly(generator, self.posterior.size, 1)[:, 0] - 1
+        return leans(self._seed, self.posterior.size)
 
     def leaning(self, middle: Floats, low: Floats, high: Floats) -> Floats:
         """For each draw something between the least and the most that it can be, by where its values lie in cells."""

@@ -169,7 +169,7 @@ def around(
     freedom. Draws on which the number does not exist are left out; without two others nothing is known.
 
     >>> print(around(3.0, np.array([2.0, 4.0, 3.0, 3.0]), 0.95))
-    3 (0.09481 to 5.90519)
+    3 (0.0948373 to 5.90516)
     """
     known = each[np.isfinite(each)]
     if len(known) < 2 or not math.isfinite(value):

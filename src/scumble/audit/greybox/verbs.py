@@ -84,6 +84,7 @@ def _add_tables() -> None:
             SCHEMA.save(folder / "schema.toml")
             source, out = str(file_of(table, folder, ".csv")), str(folder / "out.scumble")
             more = [str(folder / word) if word == "c.secret" else word for word in more]
+            command(["check", source, "--schema", str(folder / "schema.toml")], folder)  # secret: not published
             words = ["build", source, "--schema", str(folder / "schema.toml"), "--invalid", "drop", "--allow-empty"]
             return published(folder, [*words, *EPSILON, "--out", out, *more])
 
