@@ -377,7 +377,7 @@ SETTINGS = {
 @pytest.mark.parametrize("epsilon", [1.0, 0.1, None])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_intervals_cover_and_are_not_too_wide(name, epsilon):
-    # All queries of one draw share its noise, so coverage is averaged over draws: with six or sixteen draws of, say,
+    # All queries of one draw share its noise, so coverage is averaged over draws: with six or 32 draws of, say,
     # five independent stretches each, 95 % has a standard error of 3 %; two of them are allowed for in each half.
     kernel, sample, low, high, n = SETTINGS[name]
     rng = np.random.default_rng(61)
@@ -385,7 +385,7 @@ def test_intervals_cover_and_are_not_too_wide(name, epsilon):
     shape, _ = choose_shape(kernel, low, high, n=n, counter_sd=np.sqrt(v), width=len(low))
     grid = Grid(kernel, low=low, high=high, shape=shape, width=len(low))
     errors, bars, sums = [], [], []
-    for _ in range(6 if len(low) == 3 else 64 if name == "few" else 16):  # few records: 95 % in 300 draws, ± 12 % each
+    for _ in range(6 if len(low) == 3 else 64 if name == "few" else 32):  # few records: 95 % in 300 draws, ± 12 % each
         X = sample(rng, n)
         Q = sample(rng, 60)
         counts = counted(grid, X)

@@ -361,7 +361,9 @@ def test_bad_cells_are_the_drivers_news_and_no_tasks_failure(df, folder: Path) -
     with pytest.raises(scumble.DataError, match=r"^Partition \d+: .*unreadable or not finite.*'a'.*invalid='drop'"):
         spark.sketch(df, KERNEL, COLUMNS, **SIZE)
     with pytest.raises(scumble.DataError, match=r"^Partition \d+: .*none of the classes, in column 'town'"):
-        spark.build_by(df, "town", scumble.EuclideanKernel(1.0), ["b"], classes=["Ulm"], epsilon=1.0, rows=8)
+        spark.build_by(
+            df, "town", scumble.EuclideanKernel(1.0), ["b"], classes=["Ulm"], epsilon=1.0, rows=8, invalid="error"
+        )
     with pytest.raises(scumble.DataError, match="Column 'town' must hold numbers, got text"):
         spark.build(df, scumble.EuclideanKernel(1.0), ["town"], epsilon=1.0)
     with pytest.raises(scumble.DataError, match="no column 'agee'"):
@@ -381,7 +383,7 @@ def test_what_does_not_go_with_a_cluster_is_refused(df, session) -> None:
     with pytest.raises(scumble.ParameterError, match="build_by"):
         spark.build(df, kernel, ["b"], epsilon=1.0, classes=["Ulm"])
     with pytest.raises(scumble.DataError, match="no rows"):
-        spark.build(df.where("b > 100"), kernel, ["b"], epsilon=1.0, rows=8)
+        spark.build(df.where("b > 100"), kernel, ["b"], epsilon=1.0, rows=8, invalid="error")
     name = "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled"
     session.conf.set(name, "true")
     try:
@@ -530,7 +532,7 @@ def test_the_command_line(session, table: pa.Table, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(
         scumble.sources.Build,
         "release",
-        lambda job: (counted.append(counters(job.tally.sketches[0]).copy()), release(job))[1],
+        lambda job, *more: (counted.append(counters(job.tally.sketches[0]).copy()), release(job, *more))[1],
     )
     options = "--columns a,b,town --categories town --bandwidth 1 --epsilon 1 --invalid drop --rows 20 --buckets 64"
     for source in ("people.parquet", "people.csv", "people.jsonl"):
