@@ -2,13 +2,13 @@
 
 A release holds noisy counts. Together with this prior they define a posterior distribution over tables
 (`views.posterior`). The prior is deliberately vague: where the counts say much it hardly matters, and where they say
-little an interval should be wide. Each constant was set on Adult, sixteen public tables and synthetic ones, by the 95 %
-interval score of random questions; `benchmarks.tables.coverage` reports it on tables that took no part in that.
+little an interval should be wide. Each constant was set on Adult, thirteen public tables and three synthetic ones, by
+the 95 % interval score of random questions; `benchmarks.tables.coverage` reports it on tables that took no part in it.
 """
 
 DEPENDENCE = 1.0
 """φ: prior standard deviation of the correlation between two conditions on two columns, whatever their size. One is
-vague: any dependence is possible. Halving or doubling it moves the score by 2 %."""
+vague: any dependence is possible. Halving or doubling it moves the score by 3 %."""
 
 EMPTY = 0.1
 """Probability that one half of a column's levels holds no record at all, at each split of the column's tree."""
