@@ -335,3 +335,9 @@ def test_what_another_sketch_has_read_is_not_counted_and_shows_no_record() -> No
         one.add(read)
     assert "7.25" not in repr(read) + str(read)
     assert np.array_equal(counters(one.add(one.read(table))), counters(small(columns=["a", "b"]).update(table)))
+
+
+def test_bounds_for_another_number_of_columns_are_refused() -> None:
+    known = scumble.Sketch(scumble.EuclideanKernel(1.0), dimensions=1, rows=4, buckets=8)._spec
+    with pytest.raises(scumble.CorruptFileError):
+        type(known).from_dict({**known.to_dict(), "bounds": [[], ""]})

@@ -119,6 +119,8 @@ class Spec:
             if values["bounds"] is not None:
                 low, high = values["bounds"]
                 values["bounds"] = (tuple(low), tuple(high))
+                if {len(low), len(high)} != {values["dimensions"]}:
+                    raise ValueError("bounds that are not one for each column")
             spec = Spec(**values)
             spec._check()
             return spec

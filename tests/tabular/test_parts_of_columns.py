@@ -114,8 +114,9 @@ def test_cells_of_two_and_three_numbers_are_no_comb() -> None:
     told = ["records per 2 units", "records per 2 units, 0 by itself", "", "records per 2 days"]
     assert [one.get_xlabel() for one in axes[:4]] == told
     heights = [[round(bar.get_height()) for bar in one.patches] for one in axes[:4]]
-    assert {*heights[0]} == {*heights[1][1:]} == {*heights[3]} == {120}
-    assert heights[1][0] == 60 and heights[2] == pytest.approx([120, 180, 5760], abs=2)
+    even = [*heights[0], *heights[1][1:], *heights[3]]
+    assert even == pytest.approx([120] * len(even), abs=2)  # two records per cell: fits end that near
+    assert heights[1][0] == pytest.approx(60, abs=2) and heights[2] == pytest.approx([120, 180, 5760], abs=2)
 
 
 def test_a_condition_that_leaves_few_cells_has_a_group_for_each() -> None:
