@@ -60,9 +60,10 @@ chromium: setup
 page:
 	cd web && npm ci --no-audit --no-fund && npm run build
 
-# One thread for linear algebra: with two workers on two cores, a second one only waits, and takes time to do so. And
-# bytecode is kept: hundreds of tests start a Python of their own.
-test: check postgresql spark chromium paper-quick
+# The checks and the paper's dry run take a core each. Then one thread for linear algebra: with two workers on two cores,
+# a second one only waits, and takes time to do so. And bytecode is kept: hundreds of tests start a Python of their own.
+test: postgresql spark chromium
+	@$(MAKE) --no-print-directory -j 2 check paper-quick
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Whatever reads a file, against hostile ones, guided by coverage. What it has learnt stays in .fuzz, for the next time.

@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 
 from scumble import Sketch
-from scumble.counting.families import family
-from scumble.design import DESIGNS
+from scumble.counting.hasher import family
+from scumble.density.grid_cells import MAX_DIMENSIONS
+from scumble.density.grid_layout import GridRow
 from scumble.errors import ParameterError
-from scumble.grid import MAX_DIMENSIONS
 from scumble.kernels import Kernel, ProductKernel
-from scumble.reading.grid import GridRow
+from scumble.kernels.design import DESIGNS
 
 LARGEST, LEAST = np.finfo(np.float64).max, np.finfo(np.float64).smallest_subnormal
 NORMAL = np.finfo(np.float64).tiny

@@ -1,6 +1,6 @@
 """Is the plan good? Its choice against the best in hindsight, and its foretold error against the error seen.
 
-    python -m benchmarks.plans --data FOLDER [--unbounded]
+    python -m benchmarks.plans --data FOLDER [--unbounded] [--write]
 
 FOLDER holds tables, ``.csv``, ``.parquet`` or ``.arrow``; of each, the columns of numbers are read, standardised, and
 rows that lack some left out; of long tables, 20,000 records. 200 more are held out as queries; the error is the mean of
@@ -34,18 +34,17 @@ import pandas as pd
 from scipy.special import ndtr
 
 import scumble
+from benchmarks import page
 from scumble.counting import engine
-from scumble.grid.coarser import coarser, groups
-from scumble.planning.later import Menu
-from scumble.planning.rehashing import Rehashed
-from scumble.planning.start import DESIGN, SIZE
-from scumble.privacy.budget import Budget
-from scumble.privacy.calibration import calibrate
+from scumble.density.grid_cells import coarser, groups
+from scumble.density.planned_release import typical_norm
+from scumble.density.release_plan import DESIGN, SIZE, Menu, Rehashed
+from scumble.density.spec import Spec
+from scumble.privacy.budget import Budget, calibrate
 from scumble.privacy.facts import Facts, divided
-from scumble.releasing.planned import CLUMPINGS, typical_norm
-from scumble.spec import Spec
 
 QUERIES, SEEDS, DRAWS, MOST, MOST_ROWS = 200, 1, 5, 20_000, 8192
+COMMAND = "python -m benchmarks.plans"
 DENSITIES = {"wide": 0.1, "middle": 0.03, "narrow": 0.003}
 BUDGETS = [(epsilon, delta) for epsilon in (0.1, 1.0, 10.0) for delta in (0.0, 1e-6)]
 
@@ -150,7 +149,7 @@ class Grids:
         fold, self.rows = menu.fold(), replace(self.spec, design="sobol", shape=None, rows=MOST_ROWS, buckets=1024)
         assert fold is not None
         self.norm = typical_norm(fold(counts[0]))
-        self.clumping = None if menu.clumping is None else CLUMPINGS[menu.clumping](counts)
+        self.clumping = typical_norm(counts) if menu.clumped else None
         self.sums: np.ndarray | None = None
         self.counts, self.known = counts, dict[Any, Any]()
         self.sizes: list[Any] = list(coarser(low, high, self.spec.shape or ()))
@@ -214,7 +213,7 @@ def judge(name: str, numbers: np.ndarray, wider: float | None = 1.0) -> Iterator
             for one in mine:
                 menu = Menu(one.spec, budget, one.left)
                 for _ in range(DRAWS):
-                    spec, expected = menu.best([noisy(menu, n, one.norm, one.clumping, rng)])
+                    spec, expected = menu.best([menu.seen(noisy(menu, n, one.norm, one.clumping, rng))])
                     seen.append(one.error(one.size_of(spec), truth, menu.noise_variance(spec.rows)))
                     told.append(expected)
                     taken.append(one.size_of(spec))
@@ -233,6 +232,7 @@ def main() -> None:
     asked = parser.add_mutually_exclusive_group()
     asked.add_argument("--wider", type=float, default=1.0, metavar="TIMES", help="of the data's bounds (default: 1)")
     asked.add_argument("--unbounded", dest="wider", action="store_const", const=None, help="no bounds, and no grids")
+    parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md")
     args = parser.parse_args()
     found = []
     print("table                     n   d kernel       ε δ     planned           hindsight          ratio foretold")
@@ -245,16 +245,23 @@ def main() -> None:
                 f"{line['hindsight']:8.2%} {line['best']:>12} {line['ratio']:6.2f} {line['foretold']:8.2%}",
                 flush=True,
             )
-    frame = pd.DataFrame(found)
+    told = summary(pd.DataFrame(found))
+    print(f"\n{told}")
+    if args.write:
+        page.put("benchmarks.md", COMMAND, told)
+
+
+def summary(frame: pd.DataFrame) -> str:
+    """Markdown: the cases that some choice answers with an error below 100 %, by how wide the kernel is."""
     useful = frame[frame["hindsight"] < 1.0]
-    print(f"\n{len(useful)} of {len(frame)} cases have an error below 100 % in hindsight; of these:")
-    for title, some in [("all", useful), *useful.groupby("kernel")]:
+    lines = ["| kernel | cases | planned / best, median | at most | within 1.3 | predicted error off by, median |"]
+    lines.append("|---" + "|---:" * 5 + "|")
+    for width in [width for width in DENSITIES if width in {*useful["kernel"]}]:
+        some = useful[useful["kernel"] == width]
         ratio, off = some["ratio"], np.exp(np.abs(np.log(some["foretold"] / some["planned"])))
-        print(
-            f"{title:8} ratio: median {ratio.median():.2f}, 90 % {ratio.quantile(0.9):.2f}, worst {ratio.max():.2f}, "
-            f"within 1.3: {np.mean(ratio <= 1.3):.0%} (fair: {np.mean(some['fair'] <= 1.3):.0%}); "
-            f"foretold is off by {off.median():.2f} at the median"
-        )
+        figures = f"{ratio.median():.2f} | {ratio.max():,.2f} | {np.mean(ratio <= 1.3):.0%} | {off.median():,.2f} times"
+        lines.append(f"| {width} | {len(some)} | {figures} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

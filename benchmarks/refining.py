@@ -14,8 +14,8 @@ import numpy as np
 
 import scumble
 from benchmarks.paper.densities import PAPER, density_set, truth
+from scumble.density.expected_error import left_by_refining
 from scumble.learn import refine
-from scumble.planning.plans import left_by_refining
 
 QUERIES = 1000
 

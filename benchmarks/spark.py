@@ -1,15 +1,11 @@
-"""Counting on Spark beside counting on one machine, on the same cores, in one run: ``python -m benchmarks spark``.
+"""Counting on Spark compared with one machine, on the same cores: ``python -m benchmarks.spark``.
 
 A table of 20 million rows × 8 columns lies in a folder of Parquet files. One process with two threads counts it, and so
-do two executors with one core each (`local-cluster`: processes of their own), turn about. Both have compiled their
-loops before (numba's, and Java's). Wall time suffers from what else the machine does, so processor time (of all
-processes together) stands beside it.
+do two executors with one core each (`local-cluster`), in turn, with all loops compiled. CPU time is reported next to
+wall-clock time. Then: the driver's memory as partitions grow, what is shuffled, and an extrapolation to large clusters.
 
-Then: what the driver needs as partitions grow, what is shuffled, and what that means on paper for a large cluster.
-
-The sketch is the one that the plan chooses for such a table at ε = 1 (4,096 rows). The fewer rows it has
-(``python -m benchmarks.spark --sketch-rows 1000``), the less there is to count, and the more weighs what Spark does
-beside it. ``--rows 2000000 --repeats 1`` is shorter.
+The sketch has the rows that the plan chooses at ε = 1; ``--sketch-rows 1000`` sets another number. ``--rows 2000000
+--repeats 1`` is shorter.
 """
 
 from __future__ import annotations
@@ -218,7 +214,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--sketch-rows", type=int, metavar="R", help="left out: what the plan chooses for such a table")
-    args = parser.parse_args([word for word in sys.argv[1:] if word != "spark"])
+    args = parser.parse_args()
     planned = scumble.plan(args.rows, len(COLUMNS), epsilon=1.0, kernel=KERNEL)
     size = {"rows": args.sketch_rows or planned.rows, "buckets": 1024, "seed": 7, "design": "sobol"}
     with tempfile.TemporaryDirectory() as place:

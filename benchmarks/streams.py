@@ -11,15 +11,16 @@ with the same budget and the same law::
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections.abc import Callable
 
 import numpy as np
 
 import scumble
+from benchmarks import page
 from scumble.privacy.budget import Budget
 
+COMMAND = "python -m benchmarks.streams"
 ROWS, BUCKETS = 16, 256
 BUDGETS = {"(1, 1e-6)": {"epsilon": 1.0, "delta": 1e-6}, "ε = 1": {"epsilon": 1.0}}
 KERNEL = scumble.EuclideanKernel(1.0)
@@ -112,20 +113,32 @@ def main() -> None:
     for periods in args.periods:
         for title, money in BUDGETS.items():
             ours = "toeplitz" if "delta" in money else "bridge"
-            ways = {f"scumble.Stream ({ours})": streamed(ours, periods, money)}
-            ways["daily releases, merged"] = streamed("daily", periods, money)
-            ways["plain binary tree"] = tree(periods, money)
+            ways = {"`scumble.Stream`": streamed(ours, periods, money)}
+            ways["daily releases, added up"] = streamed("daily", periods, money)
+            ways["binary tree"] = tree(periods, money)
             if "delta" in money and str(periods) in optimum:
                 ways["dense optimum (jax-privacy)"] = factored(optimum[str(periods)], money)
             for name, (errors, single) in ways.items():
-                found[f"{periods} periods, {title}, {name}"] = figures(errors, single)
+                found[periods, title, name] = figures(errors, single)
                 curves[periods, title, name] = np.sqrt((errors**2).mean(axis=1)) / single
                 print(
                     f"{periods} periods, {title:<10} {name:<30}",
                     {k: round(v, 2) for k, v in figures(errors, single).items()},
                 )
-    print(json.dumps(found, ensure_ascii=False))
+    page.put("benchmarks.md", COMMAND, table(found))
     _draw(curves, args.periods[0], args.picture)
+
+
+def table(found: dict[tuple[int, str, str], dict[str, float]]) -> str:
+    """Markdown: methods by budgets and questions."""
+    asked = {"total": "total", "window of 7": "last 7", "one": "one"}
+    heads = [f"{title}: {name}" for title in BUDGETS for name in asked.values()]
+    lines = [f"| | {' | '.join(heads)} |", "|---" + "|---:" * len(heads) + "|"]
+    for periods, name in dict.fromkeys((periods, name) for periods, _, name in found):
+        each = [found.get((periods, title, name), {}).get(key) for title in BUDGETS for key in asked]
+        cells = ["–" if value is None else f"{value:.2f}" for value in each]
+        lines.append(f"| {periods} periods, {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _draw(curves: dict[tuple[int, str, str], np.ndarray], periods: int, path: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble.machine.compiling import Loop
+from scumble.files.compiling import Loop
 
 
 class Loops:

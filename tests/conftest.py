@@ -13,8 +13,8 @@ from hypothesis import settings
 import scumble
 from entropy import noise_named, rate_of
 from scumble.counting import early
-from scumble.releasing import spending
-from scumble.tabular import counting
+from scumble.gate import spending
+from scumble.table import counting
 from windows import NOT_ON_WINDOWS, reason
 
 # Some of these files could not even be imported there.

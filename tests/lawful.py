@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scumble.privacy import calibrate as quieter
-from scumble.privacy.calibration import Calibration
+from scumble.privacy.budget import Budget, Calibration
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.splitting import calibrate_shares as quieter_shares
 
@@ -14,8 +14,10 @@ def calibrate(rows: Any, **budget: Any) -> Calibration:
     return quieter(rows, **_lawful(budget))
 
 
-def calibrate_shares(rows: Any, **budget: Any) -> PrivacyClaim:
-    return quieter_shares(rows, **_lawful(budget))
+def calibrate_shares(rows: Any, *, custodians: Any, dropouts: Any = 0, **budget: Any) -> PrivacyClaim:
+    given = _lawful(budget)
+    law = given.pop("mechanism", None)
+    return quieter_shares(rows, Budget.of(**given), custodians=custodians, dropouts=dropouts, mechanism=law)
 
 
 def _lawful(budget: dict[str, Any]) -> dict[str, Any]:

@@ -14,13 +14,13 @@ from xml.etree import ElementTree
 import pytest
 
 from scumble.cli import VERBS
+from scumble.density.layout import Layout
+from scumble.density.spec import LAYOUTS
 from scumble.privacy.laws import LAWS
 from scumble.privacy.laws.law import Law
-from scumble.reading.layout import Layout
-from scumble.sources.filesource import READERS
 from scumble.sources.formats import Format
+from scumble.sources.opening import READERS
 from scumble.sources.paths import FORMATS
-from scumble.spec import LAYOUTS
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "scumble"
@@ -88,9 +88,9 @@ def test_what_stands_beside_a_room_fits_there() -> None:
 def test_the_three_ways_have_their_steps() -> None:
     ways = rooms().ways(PAGE)
     assert set(ways) == set(rooms().WAYS) and all(len(steps) >= 5 for steps in ways.values())
-    assert ways["R"][0] == "sources" and ways["R"][-1] == "releasing"
-    assert "releasing" in ways["G"] and "privacy" in ways["G"]
-    assert not {"sources", "sketch", "releasing"} & set(ways["Q"]), "a question never meets a secret"
+    assert ways["R"][0] == "sources" and ways["R"][-1] == "gate"
+    assert "gate" in ways["G"] and "privacy" in ways["G"]
+    assert not {"sources", "gate"} & set(ways["Q"]), "a question never meets a secret"
 
 
 # ---- the paths ----

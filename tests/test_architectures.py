@@ -1,15 +1,16 @@
 """The loops as another processor would run them: plain Python, with that processor's conversions and fused products.
 
 numba's loops are loaded once more with the compiler taken away, and `np.int32` and its kin replaced by the rules of
-`counting.architectures`. The counters must be the reference's under every rule. One rule, "trap", raises where
+`CONVERSIONS`. The counters must be the reference's under every rule. One rule, "trap", raises where
 processors disagree: the loops never meet such a conversion.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -17,18 +18,47 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.counting import Hasher, architectures, cpu, reference
-from scumble.counting.architectures import CONVERSIONS, Conversion, whole
-from scumble.design import Design
-from scumble.grid import Grid, cells
+from scumble.counting import Hasher, cpu, reference
+from scumble.counting.hasher import whole
+from scumble.density import grid_cells as cells
+from scumble.density.grid_cells import Grid
+from scumble.files import compiling
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel, Records
-from scumble.machine import compiling
+from scumble.kernels.design import Design
 
 LARGEST, LEAST = np.finfo(np.float64).max, np.finfo(np.float64).smallest_subnormal
-QUICK = ["columns", "projections", "codes", "cells", "again", "counters", "tiles", "batches"]
-LOADED = ["exact", *(f"quick.{name}" for name in QUICK), "quick", "repeats", "cpu"]
+LOADED = ["exact", "quick", "repeats", "cpu"]
 """In the order in which they import each other."""
 WIDTHS = {"int32": 32, "int64": 64, "intp": 64, "uint32": 33, "uint64": 65}  # unsigned: as signed with one bit more
+
+Conversion = Callable[[float, int], int]
+"""From a float to a signed integer of so many bits, the fraction cut off."""
+
+
+def _fits(value: float, bits: int) -> bool:
+    return math.isfinite(value) and -(2 ** (bits - 1)) <= int(value) < 2 ** (bits - 1)
+
+
+def _x86(value: float, bits: int) -> int:
+    """CVTTSD2SI: what does not fit is "integer indefinite"."""
+    return int(value) if _fits(value, bits) else -(2 ** (bits - 1))
+
+
+def _arm(value: float, bits: int) -> int:
+    """FCVTZS: what does not fit is the nearest end, NaN is 0."""
+    if _fits(value, bits):
+        return int(value)
+    return 0 if math.isnan(value) else 2 ** (bits - 1) - 1 if value > 0.0 else -(2 ** (bits - 1))
+
+
+def _trap(value: float, bits: int) -> int:
+    """Of no processor: refuses what they disagree about."""
+    if not _fits(value, bits):
+        raise FloatingPointError(f"A float was converted to {bits} bits that do not hold it.")
+    return int(value)
+
+
+CONVERSIONS: dict[str, Conversion] = {"x86-64": _x86, "arm64": _arm, "trap": _trap}
 
 
 class Whole:
@@ -79,7 +109,7 @@ def loops(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             room, _, short = name.rpartition(".")
             monkeypatch.setattr(sys.modules[room], short, copy)
         if fused:
-            monkeypatch.setattr(sys.modules["scumble.counting.quick.projections"], "multiply", fused_products)
+            monkeypatch.setattr(sys.modules["scumble.counting.quick"], "multiply", fused_products)
         grids = load(cells)
         monkeypatch.setattr(grids, "np", processor)
         return sys.modules["scumble.counting.cpu"], grids
@@ -199,7 +229,7 @@ def test_a_conversion_that_processors_disagree_about_is_trapped(loops: Any, monk
     engine, _ = loops("trap")
     monkeypatch.setattr(guard, "_middles", careless)
     monkeypatch.setattr(
-        sys.modules["scumble.counting.quick.columns"],
+        sys.modules["scumble.counting.quick"],
         "_moved",
         lambda value, centre, stretch: np.float32((value - centre) * stretch),
     )
@@ -209,4 +239,3 @@ def test_a_conversion_that_processors_disagree_about_is_trapped(loops: Any, monk
 
 def test_loaded_loops_are_put_back() -> None:
     assert cpu.exact is sys.modules["scumble.counting.exact"]
-    assert architectures.CONVERSIONS is CONVERSIONS

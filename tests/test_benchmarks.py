@@ -1,16 +1,21 @@
-"""What the measurements read."""
+"""What the measurements read, and that the pages show what was measured."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks import page
+from benchmarks.paper import report, results
 from benchmarks.plans import tables
-from benchmarks.speed import first, scaling
+from benchmarks.speed import __main__ as speed
+from benchmarks.speed import rivals, scaling
 from benchmarks.speed import tables as waits
 from benchmarks.speed.apart import apart
-from benchmarks.tables import coverage, tails
+from benchmarks.tables import __main__ as comparison
+from benchmarks.tables import contest, coverage, tails
 
 import scumble
 
@@ -23,10 +28,21 @@ def test_tables_of_one_column_and_of_any_delimiter_are_read(tmp_path: Path, head
     np.testing.assert_allclose(numbers.std(axis=0), 1.0)
 
 
-def test_first_answers_have_releases_to_ask() -> None:
-    for make in first._small().values():
-        release, at = make()
-        assert isinstance(release, scumble.Release) and at.startswith("[")
+def test_pages_show_the_recorded_results() -> None:
+    """If this fails: python -m benchmarks.speed --write, python -m benchmarks.paper --report, or benchmarks.tables."""
+    shown = page.between("speed.md", "make bench")
+    for part, table in (("rivals", rivals.table), ("scaling", scaling.summary)):
+        assert "\n".join(table(speed._by_machine(json.loads((speed.HERE / "results.json").read_text()), part))) in shown
+    assert page.between("benchmarks.md", "make paper") == report.in_short(results.read()).strip()
+    assert page.between("benchmarks.md", comparison.COMMAND) == contest.report(contest.shown(contest.Results().cells))
+
+
+def test_a_table_is_put_between_its_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "DOCS", tmp_path)
+    (tmp_path / "a.md").write_text("x\n<!-- begin: written by one -->\nold\n<!-- end -->\ny\n")
+    page.put("a.md", "one", "new")
+    assert (tmp_path / "a.md").read_text() == "x\n<!-- begin: written by one -->\n\nnew\n\n<!-- end -->\ny\n"
+    assert page.between("a.md", "one") == "new"
 
 
 def test_what_people_wait_for_of_a_table_is_timed() -> None:

@@ -10,10 +10,10 @@ import pytest
 
 import scumble
 from scumble.checks import by_column
-from scumble.cli.arguments import bounds
+from scumble.cli.options import bounds
+from scumble.columns.roles import in_order
 from scumble.errors import ParameterError
 from scumble.learn import PrivateKDE
-from scumble.tables.roles import in_order
 
 NAMED = {"b": (0, 100), "a": (-1, 1)}
 PAIR = ([-1.0, 0.0], [1.0, 100.0])

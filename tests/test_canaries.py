@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -28,12 +27,6 @@ def test_an_honest_release_is_not_accused(epsilon):
     assert 0.0 <= values(report)["epsilon"] <= epsilon
 
 
-def test_an_honest_gaussian_release_is_not_accused():
-    report = audit_canaries(rho=0.03, delta=1e-6)
-    assert report.passed and values(report)["guesses"] < 1000
-    assert values(report)["delta"] < 1e-9 and values(report)["claimed"] > 1.0
-
-
 def test_where_laplace_noise_is_quieter_every_canary_is_guessed_at():
     report = audit_canaries(epsilon=1.0, delta=1e-6)
     assert report.passed and values(report)["guesses"] == 1000 and values(report)["claimed"] <= 1.0
@@ -43,7 +36,7 @@ def test_flawed_noise_is_caught(monkeypatch):
     """The bound is missed by less than 1e-6: guesses are right with probability 0.979 and above, each by itself."""
 
     def quartered(s, table, n):
-        return s.samples(table + s.noise(n, s.scale / 4), int(table[0].sum()), Fraction(1, 4))
+        return s.samples(table + s.noise(n, 0.25), table, 0.25)
 
     monkeypatch.setitem(CHANGES, "scale-quartered", quartered)
     for mutant in ("scale-quartered", "scale-over-n"):
@@ -55,9 +48,9 @@ def test_flawed_noise_is_caught(monkeypatch):
 
 
 def test_a_release_without_noise_is_caught(monkeypatch):
-    draw = scumble.privacy.calibration.Calibration.draw_counters
+    draw = scumble.privacy.budget.Calibration.draw_counters
     zero = lambda self, size, backend="exact": 0 * draw(self, size, backend=backend)  # noqa: E731
-    monkeypatch.setattr(scumble.privacy.calibration.Calibration, "draw_counters", zero)
+    monkeypatch.setattr(scumble.privacy.budget.Calibration, "draw_counters", zero)
     assert not audit_canaries(epsilon=1.0).passed
 
 

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.cli import main, output
-from scumble.machine.places import Place
+from scumble.cli import home, main
+from scumble.files.places import Place
 from scumble.privacy.ledger import Ledger
 
 pytestmark = [
@@ -64,7 +65,7 @@ STEPS = {
     "before it is written": (Place, "fill", False),
     "before it has its name": (Place, "fill", True),
     "after it has its name": (Place, "take_name", True),
-    "while it is told": (output, "say", True),
+    "while it is told": (None, "say", True),
 }
 """The call that is meant, of the output's own file after the charge, and whether the signal comes after it."""
 
@@ -73,6 +74,7 @@ def hit(line: list[str], number: int, owner: Any, name: str, after: bool) -> int
     """Run a command in a process of its own, which gets a signal at a step; its exit code."""
     pid = os.fork()
     if pid == 0:
+        owner = owner or import_module(home(line[0]))
         charge, call, charged = Ledger.charge, getattr(owner, name), []
 
         def struck(self: Any, *args: Any, **options: Any) -> Any:

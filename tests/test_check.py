@@ -47,10 +47,21 @@ def test_it_counts_what_the_schema_cannot_read_or_match(capsys: pytest.CaptureFi
     assert found["persons"] == {"persons": 50, "most_rows": 8, "with_too_many": 50, "rows_too_many": 250}
     assert main([*check, "--person-column", "id"]) == BAD_DATA
     told, more = capsys.readouterr()
-    assert told.startswith("SECRET") and "100 cells of 'town' match one of its words but for blanks or case" in told
+    assert told.startswith("SECRET") and "100 cells of 'town' match one of its words but for case" in told
     assert "50 of 50 persons have more than" in told and "1 with a cell unreadable" in told
     assert not any(word in text for word in ("unspeakable", "4711", "ULM") for text in (out, err, told, more))
     assert sorted(os.listdir()) == before, "nothing is written"
+
+
+def test_near_misses_are_among_the_unmatched(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of records that are counted; the hint names only settings that are off."""
+    rows = [f"{k},ULM,41,{'yes' if k % 2 else 'unspeakable'}\n" for k in range(10)]
+    Path("people.csv").write_text("id,town,age,sex\n" + "".join(rows))
+    assert main(["check", "people.csv", "--schema", "people.toml", "--json"]) == BAD_DATA
+    found = json.loads(capsys.readouterr().out)
+    assert (found["columns"]["town"]["unmatched"], found["columns"]["town"]["near_misses"]) == (5, 5)
+    (hint,) = [note for note in found["notes"] if "Hint" in note and "'town'" in note]
+    assert "ignore_case = true" in hint and "strip" not in hint
 
 
 def test_it_finds_nothing_where_there_is_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,11 +20,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import scumble
-from scumble.bundle import Bundle
-from scumble.cli import VERBS, demo, home, main
-from scumble.cli.arguments import LISTS
-from scumble.cli.parsing import parser_of
-from scumble.cli.progress import ProgressLine
+from scumble.cli import VERBS, home, main
+from scumble.cli.terminal import ProgressLine
+from scumble.density.bundle import Bundle
+from scumble.show import plots
 from scumble.sources import Progress
 
 DESIGN = shlex.split(
@@ -45,6 +44,8 @@ def design(*more: str) -> list[str]:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(plots, "_POINTS_2D", 31)
+    monkeypatch.setattr(plots, "_POINTS_PAIRS", 31)
     rng = np.random.default_rng(4)
     frame = pl.DataFrame(
         {
@@ -92,26 +93,6 @@ def test_the_command_lines_of_the_design(capsys: pytest.CaptureFixture[str]) -> 
     assert facts["count"] == release.count and abs(facts["count"] - 4000) < 600  # 24 scales of its Laplace noise
 
 
-def test_the_card_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*DESIGN, "--records-per-person", "3"]) == 0
-    assert run("info people.scumble") == 0
-    card = " ".join(said(capsys)[0].split())
-    for words in (
-        "people.scumble: a private release",
-        "ε = 1, δ = 0",
-        "at δ = 1e-6",
-        "every person with up to 3 records",
-        "add-remove",
-        "a factor of at most 2.72",
-        "discrete Laplace noise",
-        "1,000 rows × 1,024 buckets",
-        "euclidean (bandwidth 1, power 2, scale age=10, income=20,000)",
-        "Records about",
-        "standard error of about",
-    ):
-        assert words in card, words
-
-
 def test_releases_hold_no_name_of_the_source(folder: Path) -> None:
     assert main(DESIGN) == 0
     data = Path("people.scumble").read_bytes()
@@ -157,7 +138,7 @@ def test_stages_on_several_machines_equal_one_build(capsys: pytest.CaptureFixtur
     assert main(["sketch", "south.csv", *same, "--out", "south.secret"]) == 0
     capsys.readouterr()
     assert run("merge north.secret south.secret --out all.secret") == 0
-    assert "north.secret, south.secret still hold exact counters" in said(capsys)[1]
+    assert "Delete north.secret, south.secret" in said(capsys)[1]
     assert main(["sketch", "people.parquet", *same, "--out", "whole.secret"]) == 0
     merged, whole = scumble.load_secret("all.secret"), scumble.load_secret("whole.secret")
     assert np.array_equal(merged._counts, whole._counts)
@@ -184,16 +165,9 @@ def test_merging_releases(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "north.csv", *same, "--out", "n.scumble"]) == 0
     assert main(["build", "south.csv", *same, "--out", "s.scumble"]) == 0
     assert run("merge n.scumble s.scumble --disjoint records --out both.scumble") == 0
-    assert "taken to be" not in said(capsys)[1]
+    assert "add up" not in said(capsys)[1]
     assert run("merge n.scumble s.scumble --out twice.scumble") == 0
-    told = said(capsys)[1]
-    sums = "all numbers are sums over 2 releases, and a record that is in both counts twice"
-    assert f"The 2 releases are taken to be of the same records, so their budgets add up; {sums}. Hint: if" in told
-    assert run("merge n.scumble s.scumble --overlapping --out twice.scumble") == 0
-    assert (
-        f"The 2 releases are declared to be of the same records, so their budgets add up; {sums}.\n" in said(capsys)[1]
-    )
-    assert run("merge n.scumble s.scumble --overlapping --disjoint persons --out x.scumble") == 2
+    assert "add up" in said(capsys)[1]
     both, twice = scumble.load("both.scumble"), scumble.load("twice.scumble")
     assert both.privacy.epsilon == 1.0 and twice.privacy.epsilon == 2.0
     assert np.array_equal(both.counts, twice.counts)
@@ -201,9 +175,6 @@ def test_merging_releases(capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys)
     assert run("merge n.scumble other.scumble --out x.scumble") == 4
     assert "seed is 0 here and 9 there" in said(capsys)[1]
-    for name in ("both", "twice"):
-        assert main(["info", f"{name}.scumble"]) == 0
-        assert (sums in " ".join(said(capsys)[0].split())) == (name == "twice")
 
 
 def test_classes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,7 +194,7 @@ def test_classes(capsys: pytest.CaptureFixture[str]) -> None:
     assert "bus, car, bike, ferry" in said(capsys)[0]
     assert run("plot modes.scumble --class car --range age=0:100 --out car.svg") == 0
     assert run("plot modes.scumble --range age=0:100 --out any.svg") == 2
-    assert "choose one with --class: bus" in said(capsys)[1]
+    assert "--class" in said(capsys)[1]
 
 
 def test_mixed_tables_and_toml(capsys: pytest.CaptureFixture[str]) -> None:
@@ -262,12 +233,11 @@ def test_plans(capsys: pytest.CaptureFixture[str]) -> None:
     words = shlex.split("plan --n 1000000 --dimensions 8 --bandwidth 1 --epsilon 1")
     assert main(words) == 0
     assert "expected error" in said(capsys)[0]
-    assert main([*words, "--json", "--plot", "plan.svg"]) == 0
+    assert main([*words, "--json"]) == 0
     found = json.loads(said(capsys)[0])
     direct = scumble.plan(1_000_000, 8, 1.0, kernel=scumble.EuclideanKernel(1.0))
     assert (found["rows"], found["buckets"]) == (direct.rows, direct.buckets)
-    assert Path("plan.svg").stat().st_size > 5000
-    grid = "plan --n 100000 --columns a,b --bandwidth 1 --bounds a=0:10,b=0:10 --epsilon 1 --plot grid.png --json"
+    grid = "plan --n 100000 --columns a,b --bandwidth 1 --bounds a=0:10,b=0:10 --epsilon 1 --json"
     assert main(grid.split()) == 0
     assert json.loads(said(capsys)[0])["design"] == "grid"
 
@@ -282,7 +252,7 @@ def test_pictures(capsys: pytest.CaptureFixture[str]) -> None:
     three = "build people.parquet --columns age,income,mode --categories mode --scale age=10,income=20000 --bandwidth 1"
     assert main([*three.split(), "--epsilon", "1", "--rows", "16", "--buckets", "64", "--out", "three.scumble"]) == 0
     assert main(["plot", "three.scumble", *both, "--out", "x.png"]) == 2
-    assert "fix it, such as --at mode=bus" in said(capsys)[1]
+    assert "--at mode=" in said(capsys)[1]
     assert main(["plot", "three.scumble", *both, "--at", "mode=bus", "--out", "x.png"]) == 0
     flat = (
         "build people.parquet --columns age,income,twin --scale age=10,income=20000,twin=10 --bandwidth 1 --epsilon 1"
@@ -340,29 +310,11 @@ def test_progress_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert said(capsys)[1] == ""
 
 
-def test_no_question_of_the_demo_cuts_a_cell() -> None:
-    """Of a cell that is cut nobody knows which half the records are in: the interval would be wide on one side."""
-    schema = demo.public_schema()
-    for where in (demo.CYCLISTS, demo.ON_THE_BUS, demo.YOUNG_AND_RICH):
-        assert scumble.schema.condition(schema, where).exact
-    income = demo.commuters(2000)["income"].to_numpy()
-    assert ((income >= schema["income"].low) & (income <= schema["income"].high)).all()
-
-
-def test_the_demo_of_a_stream_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("demo --stream --days 9 --out out") == 0
-    told = said(capsys)[0]
-    assert "all 9 days" in told and "this stream" in told
-    assert len(os.listdir("out/trips")) == 9 and os.path.exists("out/trips.png")
-    assert os.path.getsize("out/trips.html") > 100_000
-    assert run("demo --stream --days 9 --out out") == 2 and "already" in said(capsys)[1]
-
-
 def test_the_demo_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("demo --people 20000 --out out") == 0
     out, _ = said(capsys)
-    assert "5 there are" in out and "a private release" in out and "scumble query out/commuters.scumble" in out
-    for name in ("commuters.parquet", "commuters.scumble", "map.png", "cut.png", "plan.png", "places.csv"):
+    assert out.count("  95 % interval") == 2 and "scumble query out/commuters.scumble" in out
+    for name in ("commuters.parquet", "commuters.scumble", "map.png", "people.html", "places.csv"):
         assert (Path("out") / name).stat().st_size > 50
     assert run("query out/commuters.scumble out/places.csv") == 0
 
@@ -371,30 +323,13 @@ def test_the_demo_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
 def test_verbs_that_hold_private_tables_leave_no_core_dumps(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each as its first example begins, and then stopped: every verb but those that say why they need not."""
     module, done = importlib.import_module(home(verb)), []
-    monkeypatch.setattr("scumble.cli.coredumps.switch_off", lambda: done.append("off"))
+    monkeypatch.setattr("scumble.cli.no_core_dumps", lambda: done.append("off"))
     monkeypatch.setattr(module, "run", lambda args: done.append("run"))
     line = next(line for line in module.EXAMPLE.split("\n") if line.startswith(f"scumble {verb}"))
     assert main(shlex.split(line)[1:]) == 0
     assert done == (
         ["off", "run"] if verb in ("build", "check", "sketch", "merge", "release", "fit", "stream") else ["run"]
     )
-
-
-def test_the_formats_that_are_offered_are_those_that_are_read(capsys: pytest.CaptureFixture[str]) -> None:
-    from scumble.sources.filesource import READERS
-    from scumble.sources.paths import FORMATS
-
-    assert set(FORMATS) == set(READERS)
-    assert main(["query", "--help"]) == 0
-    assert "--format {" + ",".join(FORMATS) + "}" in said(capsys)[0]
-
-
-def test_the_engines_that_are_offered_are_those_that_count(capsys: pytest.CaptureFixture[str]) -> None:
-    from scumble.counting.engines import ENGINES
-
-    assert main(["build", "--help"]) == 0
-    offered = re.search(r"--engine \{(.*?)\}", said(capsys)[0])
-    assert offered is not None and set(offered[1].split(",")) == {*ENGINES, "spark"} - {"reference"}
 
 
 def test_what_is_replaced_is_told_before_it_is_charged(capsys: pytest.CaptureFixture[str]) -> None:
@@ -418,18 +353,9 @@ def test_what_is_replaced_is_told_before_it_is_charged(capsys: pytest.CaptureFix
     assert not Path("twice.4.scumble").exists(), "what fails takes no name"
     capsys.readouterr()
     first, second, third, quiet = lines
-    told = "twice.scumble is a release already (ε = 1), written 20"
     assert len(first) == 1 and quiet == []
-    assert (
-        second[0].startswith(told)
-        and "if this build succeeds, it stays as twice.1.scumble, and this build will be charged beside it."
-        in second[0]
-    )
-    assert "The ledger has its charge of 20" in second[0] and second[1].startswith("Wrote")
-    assert third[0].startswith(told) and "charged" not in third[0], "there is no ledger to charge"
-    assert third[0].endswith(
-        "what it cost stays spent: this build will add to it, and without --ledger nobody keeps count."
-    )
+    assert "stays as twice.1.scumble" in second[0] and second[1].startswith("Wrote")
+    assert "stays as twice.2.scumble" in third[0] and "on top" in third[0]
     parts = ["sketch", "north.csv", "--columns", "age", "--bandwidth", "5", "--rows", "4", "--buckets", "8"]
     assert main([*parts, "--out", "twice.secret"]) == 0
     assert main([*parts, "--out", "thrice.secret"]) == 0
@@ -454,7 +380,7 @@ def test_what_is_not_ours_is_not_replaced(capsys: pytest.CaptureFixture[str]) ->
         "fit north.csv --task classify --target mode --bounds 0:1 --classes bus --epsilon 1 --out south.csv",
     ):
         assert run(line) == 2, line
-        assert "'south.csv' is there already, and is no .scumble file but something else" in said(capsys)[1]
+        assert "'south.csv' is there already, and is no .scumble file" in said(capsys)[1]
     release = Path("p.scumble").read_bytes()
     for line, out in (
         ("schema north.csv --out", "south.csv"),
@@ -464,29 +390,16 @@ def test_what_is_not_ours_is_not_replaced(capsys: pytest.CaptureFixture[str]) ->
         ("predict p.scumble north.csv --out", "south.csv"),
         ("plot p.scumble --range age=0:100 --out", "mine.png"),
         ("explore p.scumble --range age=0:100 --export", "mine.html"),
-        ("plan --n 900 --dimensions 1 --bandwidth 5 --epsilon 1 --plot", "mine.png"),
+        ("explore p.scumble --range age=0:100 --out", "mine.html"),
     ):
         Path(out).write_text("mine")
         assert run(f"{line} {out}") == 2, line
-        assert "Hint: name another file, or add --replace." in said(capsys)[1]
+        assert "--replace" in said(capsys)[1]
         assert Path(out).read_text() == "mine"
         if "predict" not in line:
             assert run(f"{line} {out} --replace") == 0
             assert Path(out).read_bytes() != b"mine"
     assert Path("p.scumble").read_bytes() == release
-
-
-def test_verbs_say_what_they_wrote(capsys: pytest.CaptureFixture[str]) -> None:
-    """How many rows nobody asked for, that a .csv holds a release, and how a number is written."""
-    assert (
-        run("build north.csv --columns age --whole age --bandwidth 5 --rows 4 --buckets 8 --epsilon 1 --out a.csv") == 0
-    )
-    assert "It is a release, not a table, whatever .csv says: .scumble is usual." in said(capsys)[1]
-    assert run("sample a.csv --bounds 0:100 --out s.csv") == 0
-    assert said(capsys)[1] == "Wrote s.csv: 1,000 synthetic records.\n"
-    assert len(Path("s.csv").read_text().splitlines()) == 1001
-    assert run("query a.csv --at age=ten") == 4
-    assert "Hint: numbers are read as 1234.5, $1,234.50 or 12 %" in said(capsys)[1]
 
 
 def test_what_is_given_twice_does_not_replace_the_first(capsys: pytest.CaptureFixture[str]) -> None:
@@ -498,10 +411,6 @@ def test_what_is_given_twice_does_not_replace_the_first(capsys: pytest.CaptureFi
         ("--scale age=1,age=2", "argument --scale: names 'age' twice"),
         ("--scale 2 --scale age=2", "--scale is given twice"),
         ("--columns income", "--columns is given twice"),
-        (
-            "--epsilon 1 --epsilon 2",
-            "--epsilon is given twice, and the second would replace the first: write one, the one that you mean",
-        ),
         ("--epsilon=1 --epsilon=1", "--epsilon is given twice"),
         ("--seed 1 --seed 2", "--seed is given twice"),
         *((f"--{kind} age --{kind} income", f"--{kind} is given twice") for kind in ("whole", "dates", "categories")),
@@ -510,41 +419,7 @@ def test_what_is_given_twice_does_not_replace_the_first(capsys: pytest.CaptureFi
         assert told in capsys.readouterr().err
     assert main(["query", "o.scumble", "--at", "age=1,age=2"]) == 2
     assert main(["explore", "o.scumble", "--values", "mode=bus,mode=car"]) == 2
-    assert capsys.readouterr().err.count("twice, and only one of them can be meant") == 2
-    for verb in VERBS:  # whatever is a list of columns is known as one
-        parser = parser_of(verb, VERBS[verb], importlib.import_module(home(verb)))
-        listed = {action.option_strings[0] for action in parser._actions if str(action.metavar).count(",")}
-        assert listed <= {action.option_strings[0] for action in parser._actions if action.type in LISTS}
-
-
-def test_a_count_and_its_density_agree_where_few_records_are(capsys: pytest.CaptureFixture[str]) -> None:
-    """So large a budget that the noise is far below one record."""
-    kernel = scumble.EuclideanKernel(1.0, power=2)
-    people = {"age": np.full(10_000, 20.0)}
-    release = scumble.build(pl.DataFrame(people), kernel, epsilon=20.0, bounds=(0, 60), buckets=4096)
-    release.save("far.scumble")
-    for age in range(21, 60, 2):
-        assert main(["query", "far.scumble", "--at", f"age={age}"]) == 0
-        told = re.fullmatch(r"(\S+) records near \((\S+) to (\S+), 95%\); density (\S+)\n", capsys.readouterr().out)
-        assert told is not None
-        total, low, high, density = (float(number.replace(",", "")) for number in told.groups())
-        assert low < high and low <= total <= high
-        assert abs(density * release.count - total) < 0.2 * (high - low) + 1e-3 * total or density == 0.0
-
-
-def test_nobody_is_told_of_less_than_no_records(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of empty classes there is noise alone, below zero as often as above; JSON has it as it is, unbiased.
-
-    It is exactly zero for less than one class in ten, so none of 40 is below with a chance of 0.55⁴⁰ < 1e-10 at most.
-    """
-    kernel = scumble.EuclideanKernel(1.0, power=2)
-    classes = {str(k): scumble.Sketch(kernel, columns=["age"], rows=8, buckets=16) for k in range(40)}
-    Bundle({name: sketch.release(epsilon=1.0) for name, sketch in classes.items()}).save("empty.scumble")
-    assert main(["query", "empty.scumble", "--at", "age=5"]) == 0
-    told = capsys.readouterr().out
-    assert "-" not in re.sub(r"density \S+", "", told)
-    assert main(["query", "empty.scumble", "--at", "age=5", "--json"]) == 0
-    assert min(row["kernel_sum"] for row in json.loads(capsys.readouterr().out)) < 0
+    assert capsys.readouterr().err.count("twice") == 2
 
 
 def test_answers_in_text_have_the_digits_that_noise_leaves_and_json_all(capsys: pytest.CaptureFixture[str]) -> None:
@@ -565,7 +440,7 @@ def test_answers_in_text_have_the_digits_that_noise_leaves_and_json_all(capsys: 
             for name in ("kernel_sum", "lower", "upper") if "kernel_sum" in row else ("density", "lower", "upper"):
                 assert abs(float(text[name]) - row[name]) <= width / 1e5
         if verb[0] == "query":
-            assert [len(row["remarks"]) for row in full] == [0, 1] and "1 point lies outside" in captured.err
+            assert all(len(row["remarks"]) == 1 and row["remarks"][0] in captured.err for row in full)
             _, upper = release.interval([[100.0]])
             assert full[1]["lower"] <= 0.0 and full[1]["upper"] == pytest.approx(upper[0])
 
@@ -576,14 +451,8 @@ def test_a_point_outside_the_bounds_is_answered_with_a_remark(capsys: pytest.Cap
         bounds={"age": (0, 100), "seen": ("2024-01-01", "2024-12-31")},
     ).release(1.0)  # fmt: skip
     release.save("dated.scumble")
-    for at, more, told in (
-        ("age=100,seen=2024-12-31", [], []),
-        ("age=101,seen=2024-12-31", [], ["'age' goes from 0 to 100."]),
-        ("age=-1,seen=2025-01-01", ["--json"], ["0 to 100.", "'seen' goes from 2024-01-01 to 2024-12-31."]),
-        ("age=-1,seen=2025-01-01", ["--quiet"], []),
-    ):
-        assert main(["query", "dated.scumble", "--at", at, *more]) == 0
-        out, err = (text.splitlines() for text in capsys.readouterr())
-        if "--json" in more:
-            assert json.loads("".join(out))[0]["remarks"] == err
-        assert len(err) == len(told) and all(end in line for line, end in zip(err, told, strict=True))
+    for at, remarks in (("age=100,seen=2024-12-31", 0), ("age=101,seen=2024-12-31", 1), ("age=-1,seen=2025-01-01", 1)):
+        assert main(["query", "dated.scumble", "--at", at, "--json"]) == 0
+        out, err = capsys.readouterr()
+        found = json.loads(out)[0]["remarks"]
+        assert len(found) == remarks and all(one in err for one in found)

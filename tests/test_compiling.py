@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 import scumble
-from scumble.machine.compiling import Loop, Spelled
+from scumble.files.compiling import Loop, Spelled
 
 OUTER = """
 from inner import twice
 from numbers_ import STEP
-from scumble.machine.compiling import njit
+from scumble.files.compiling import njit
 from spelled import seven
 
 @njit(cache=True)
@@ -26,14 +26,14 @@ def outer(x):
     return twice(x) + STEP + seven()
 """
 INNER = """
-from scumble.machine.compiling import njit
+from scumble.files.compiling import njit
 
 @njit(cache=True)
 def twice(x):
     return 2 * x
 """
 SPELLED = """
-from scumble.machine.compiling import Spelled
+from scumble.files.compiling import Spelled
 
 class Seven(Spelled):
     @staticmethod
@@ -50,8 +50,7 @@ RUN = "from outer import outer; print(outer(1), sum(outer.stats.cache_hits.value
 
 CHANGES = [
     ("inner.py", "2 * x", "3 * x", 110),
-    ("numbers_.py", "100", "200", 210),
-    ("spelled.py", "64, 7", "64, 8", 211),
+    ("spelled.py", "64, 7", "64, 8", 111),
 ]
 
 

@@ -16,11 +16,11 @@ import pytest
 
 import scumble
 from scumble.counting.guard import Known
+from scumble.density.sketch import Sketch
 from scumble.errors import DataError, PrivacyError
-from scumble.sketch import Sketch
 from scumble.sources import Build, database, parquet, source, tally
 from scumble.sources.checkpoint import Checkpoint
-from scumble.sources.crew import Crew
+from scumble.sources.onepass import Crew
 
 MANY = 6
 ROWS = 2_000
@@ -230,17 +230,6 @@ def test_what_needs_an_order_or_has_no_counters_to_spare_is_counted_in_turn(
     assert not uneven and made.tally.rows == ROWS
 
 
-def test_counters_too_many_to_have_them_often_are_shared(
-    table: str, uneven: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tally, "MOST_ASIDE", 16 * 32 * tally.MOST_THREADS)
-    job(table, MANY).count()
-    assert not uneven
-    monkeypatch.setattr(tally, "MOST_ASIDE", 16 * 32 * (tally.MOST_THREADS + 1))
-    job(table, MANY).count()
-    assert 0 < len(uneven) <= tally.MOST_THREADS + 1
-
-
 def test_a_sketch_that_began_with_noise_has_no_counters_aside() -> None:
     sketch = Sketch(scumble.EuclideanKernel(2.0), dimensions=1, rows=4, buckets=8).start_with_noise(epsilon=1.0)
     with pytest.raises(PrivacyError):
@@ -260,7 +249,7 @@ def test_the_records_of_another_sketch_are_not_counted_aside() -> None:
 def test_what_was_counted_aside_is_added_up_and_cleared(
     rows: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scumble.releasing import secret
+    from scumble.gate import secret
 
     monkeypatch.setattr(secret, "WORTH_A_THREAD", 4)
     sketch = Sketch(scumble.EuclideanKernel(2.0), dimensions=1, rows=rows, buckets=5)
@@ -270,58 +259,3 @@ def test_what_was_counted_aside_is_added_up_and_cleared(
     sketch.secret.take_in(aside, threads)
     assert sketch.secret.counts.ravel().tolist() == [111 * k for k in range(1, 5 * rows + 1)]
     assert not any(counts.any() for counts in aside)
-
-
-def test_the_last_pieces_of_a_pass_are_small(
-    table: str, tmp_path: Path, uneven: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So are the others, and a pass goes on after any of them."""
-    alone, seen = job(table, 1), list[int]()
-    alone.count()
-    monkeypatch.setattr(tally, "FEWEST_ALONE", 10)
-    monkeypatch.setattr(tally, "HASHES_ALONE", 16 * 24)
-    real = tally.Tally.update
-
-    def update(self: tally.Tally, batch: pa.RecordBatch, *given: Any) -> None:
-        seen.append(batch.num_rows)
-        if sum(seen) == 7 * 64 + 24:  # in the middle of what was read together
-            signal.raise_signal(signal.SIGINT)
-        real(self, batch, *given)
-
-    monkeypatch.setattr(tally.Tally, "update", update)
-    checkpoint = str(tmp_path / "c.checkpoint")
-    with pytest.raises(KeyboardInterrupt):
-        job(table, MANY, checkpoint=checkpoint).count()
-    assert max(seen) == 24 and sum(seen) < ROWS
-    crew = job(table, MANY, checkpoint=checkpoint)
-    crew.count()
-    assert uneven and sum(seen) == ROWS
-    assert told(crew)[:4] == told(alone)[:4]
-
-
-@pytest.mark.parametrize(
-    "columns, rows, most", [(2, 16, 1 << 19), (8, 1024, 1 << 16), (384, 16, 2730), (9000, 16, 1024)]
-)
-def test_pieces_of_wide_tables_are_small(columns: int, rows: int, most: int) -> None:
-    """By the number of their hashes, 2²⁶, and of their bytes, 8 MiB: three of them lie ready for each thread."""
-    spec = Sketch(scumble.EuclideanKernel(2.0), dimensions=columns, rows=rows, buckets=8, design="iid").spec
-    assert tally.Tally(spec, threads=MANY).at_most == most
-    together = tally.HASHES_AT_ONCE // rows  # of all threads, what is read together, unless it is more than that
-    assert tally.Tally(spec, threads=1).at_most == max(tally.BATCH_ROWS, together)
-
-
-def test_threads_that_meet_a_new_loop_compile_one() -> None:
-    from scumble.machine.compiling import njit
-
-    loop, all_here, found = njit(lambda x: x + 1), threading.Barrier(8), list[Any]()
-
-    def first() -> None:
-        all_here.wait()
-        found.append(loop._make())
-
-    threads = [threading.Thread(target=first) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 8 and all(one is loop._made for one in found)

@@ -10,10 +10,12 @@ import pytest
 
 import scumble
 from scumble.cli import main
-from scumble.cluster.spark.reading import read
+from scumble.columns.category import Category
+from scumble.columns.number import Number
+from scumble.columns.schema import Schema
 from scumble.errors import ParameterError
-from scumble.schema import Category, Number, Schema
 from scumble.sources import formats, open_source
+from scumble.sources.spark import read
 
 ROLES = {"alter": "number", "lohn": "number", "ort": "category"}
 TABLE = "ort;alter;lohn\nUlm, alt;41;1.234,50\nB.;30,5;€ 987,25\nUlm, alt;;12.345\nB.;3.14;7\n"
@@ -75,22 +77,19 @@ def test_hints_are_in_the_sign_that_was_chosen(tmp_path: Path, capsys: pytest.Ca
     build = ["build", str(path), "--epsilon", "1", "--delimiter", ";", "--decimal", ",", "--out", str(out)]
     by_kernel = ["--columns", "anteil", "--bandwidth", "1"]
     by_schema = ["--schema", str(schema)]
-    read = "1234,5, €1.234,50 {} 12,5 %"
+    read = "1234,5, €1.234,50 and 12,5 %"
     Schema(anteil=Number(0, 100, missing=True)).save(schema)
     assert main([*build, *by_schema]) == 0
     told = capsys.readouterr().err
-    assert f"not a number ({read.format('and')} are read; 12 kg and USD 12 are not, and a dash does not mean" in told
-    assert "without --decimal , (decimal=',') 1,234.50 is read" in told and "1234.5" not in told
+    assert f"not a number ({read} are read" in told
+    assert "without --decimal , 1,234.50 is read" in told and "1234.5" not in told
     Schema(anteil=Number(0, 100)).save(schema)
-    for chosen, said in [(by_schema, "and"), (by_kernel, "or"), ([*by_kernel, "--whole", "anteil"], "or")]:
+    for chosen in (by_schema, by_kernel, [*by_kernel, "--whole", "anteil"]):
         assert main([*build, *chosen, "--invalid", "error"]) == 4
         told = capsys.readouterr().err
-        assert read.format(said) in told and "1234.5" not in told
+        assert read in told and "1234.5" not in told
     assert main([*build, *by_kernel]) == 0
-    assert (
-        f"numbers are read as {read.format('or')} (not with a unit, 12 kg or USD 12), and without it as 1,234.50"
-        in capsys.readouterr().err
-    )
+    assert f"numbers are read as {read}" in capsys.readouterr().err
 
 
 def test_a_comma_cannot_do_both(table: Path, capsys: pytest.CaptureFixture[str]) -> None:

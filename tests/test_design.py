@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 import scumble
-from scumble.design import BLOCKS, DESIGNS, Design, orthogonal, random, sobol
+from scumble.kernels import design, random, sobol
+from scumble.kernels.design import BLOCKS, DESIGNS, Design
 
 
 def digest(array: np.ndarray) -> str:
@@ -24,14 +25,6 @@ def test_philox_gives_the_published_answers() -> None:
         "0xe169c58d6627e8d5",
         "0x9b00dbd8bc57ac4c",
     ]
-
-
-def test_words_do_not_depend_on_how_they_are_asked_for() -> None:
-    whole = random.words(5, 9, 1001)
-    np.testing.assert_array_equal(np.r_[random.words(5, 9, 333), random.words(5, 9, 668, first=333)], whole)
-    assert len(np.unique(whole)) == 1001
-    assert not np.array_equal(random.words(6, 9, 1001), whole)
-    assert not np.array_equal(random.words(5, 10, 1001), whole)
 
 
 GOLDEN = {
@@ -63,17 +56,6 @@ def test_sobol_points_are_the_known_sequence() -> None:
     np.testing.assert_array_equal(points / 2.0**32, theirs)
 
 
-def test_many_coordinates_at_once_are_each_as_if_alone() -> None:
-    """Also where they are computed in several parts, and begin at an odd word."""
-    several = random.side_by_side(5, 9, 7, 9001, first=33)
-    for j, line in enumerate(several):
-        np.testing.assert_array_equal(line, random.words(5, 9 + j, 9001, first=33))
-    several = sobol.points(3, 40, 40, 5, 1000)
-    for j, line in enumerate(several):
-        np.testing.assert_array_equal(line, sobol.points(3, 40 + j, 40 + j, 1, 1000)[0])
-        np.testing.assert_array_equal(line[:77], sobol.points(3, 40 + j, 40 + j, 1, 77)[0])
-
-
 def test_scrambling_keeps_the_net() -> None:
     """Any 2^m points of one coordinate fall one into each of 2^m equal steps."""
     for coordinate in (0, 1, 17, 1000):
@@ -95,8 +77,8 @@ def test_every_row_has_its_exact_law(name: str) -> None:
 @pytest.mark.parametrize(("rows", "d"), [(1, 3), (12, 6), (11, 4), (5, 1), (7, 9)])
 def test_wide_blocks_have_the_bits_of_narrow_ones(rows: int, d: int) -> None:
     gauss, out = random.normal(random.to_unit(random.words(3, rows, rows * d))).reshape(rows, d), np.empty((rows, d))
-    orthogonal._one_by_one(gauss, out)
-    np.testing.assert_array_equal(out.view(np.uint64), orthogonal.orthogonalised(gauss).view(np.uint64))
+    design._one_by_one(gauss, out)
+    np.testing.assert_array_equal(out.view(np.uint64), design.orthogonalised(gauss).view(np.uint64))
 
 
 def test_orthogonal_directions_are_orthogonal() -> None:

@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy as np
 
-from scumble.design import random
+from scumble.kernels import random
 
 
 def test_quantiles_are_accurate() -> None:
@@ -55,15 +55,3 @@ def cauchy(u: float) -> float:
         fraction = odd - x * x / fraction
     t = 1.0 / (x / fraction) if edge < 0.25 else x / fraction
     return -t if u < 0.5 else t
-
-
-def test_no_bit_depends_on_how_many_numbers_there_are() -> None:
-    """Vector units, parts and the masks of tails: each number is as if it were alone."""
-    edges = [0.075, 0.925, 0.25, 0.75, 0.7071067811865476, 2.0**-53, 1e-12, 1.4e-11, 1 - 2.0**-53]
-    u = np.r_[random.to_unit(random.words(1, 2, 2 * random.AT_ONCE + 5)), edges, np.nextafter(edges, 0.5)]
-    np.testing.assert_array_equal(
-        random.normal(u).view(np.uint64), np.array([*map(normal, u.tolist())]).view(np.uint64)
-    )
-    np.testing.assert_array_equal(
-        random.cauchy(u).view(np.uint64), np.array([*map(cauchy, u.tolist())]).view(np.uint64)
-    )

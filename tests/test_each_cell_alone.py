@@ -20,10 +20,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scumble
+from scumble.columns.containers import objects
+from scumble.columns.hashing import stable_hash
+from scumble.columns.table import Table
 from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel
 from scumble.sources import Build
-from scumble.tables import Table, stable_hash
-from scumble.tables.containers import objects
 
 BERLIN = ZoneInfo("Europe/Berlin")
 TWICE = dt.datetime(2020, 10, 25, 2, 30, tzinfo=BERLIN)  # this hour came twice

@@ -14,10 +14,10 @@ from hypothesis.extra.numpy import arrays
 
 import scumble
 from scumble.counting import Hasher, cpu, early
-from scumble.design import DESIGNS, Design
+from scumble.files.compiling import Patience, Ready
 from scumble.kernels import Kernel, Records
 from scumble.kernels.column import ColumnKernel
-from scumble.machine.patience import Patience, Ready
+from scumble.kernels.design import DESIGNS, Design
 
 KERNELS: list[Kernel] = [
     scumble.EuclideanKernel(0.5, 2),
@@ -118,14 +118,3 @@ def test_a_first_result_compiles_nothing(options: dict[str, Any]) -> None:
         [sys.executable, "-c", FIRST.format(options=options)], capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\n"
-
-
-@pytest.mark.parametrize("threads, share", [(1, 1), (2, 2), (16, 2)])
-def test_many_threads_do_not_put_the_compiler_off(threads: int, share: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sixteen threads with slow loops would be done before the quick ones are compiled, in this run and the next."""
-    patience = Patience(0, 1 << 60)
-    monkeypatch.setattr(early, "exact_first", patience)
-    hasher = Hasher(scumble.EuclideanKernel(1.0), Design("iid", 3, 4), buckets=32, width=3)
-    monkeypatch.setattr(cpu.quick, "ready", lambda: False)
-    assert cpu._prepared(hasher, [Records(np.zeros((1000, 3)))], threads, None) is None
-    assert patience.spent == early.work_of(hasher, 1000) // share

@@ -10,12 +10,12 @@ import pytest
 import scumble
 from discovered import KERNELS
 from rates import normal
+from scumble.columns.table import Table
 from scumble.counting import Hasher, cpu, reference
-from scumble.design import DESIGNS, Design
 from scumble.kernels import Kernel
-from scumble.tables import Table
+from scumble.kernels.design import DESIGNS, Design
 
-DRAWS = 100_000
+DRAWS = 30_000
 
 
 def ladder(kind: type[Kernel]) -> tuple[np.ndarray, np.ndarray]:
@@ -48,7 +48,7 @@ def codes_of(kernel: Kernel, X: np.ndarray, design: Design) -> np.ndarray:
 @pytest.mark.parametrize("power", [1, 4])
 @pytest.mark.parametrize("kind", KERNELS, ids=lambda kind: kind.name)
 def test_records_meet_as_often_as_the_kernel_says(kind: type[Kernel], power: int, design: str) -> None:
-    """Within the bounds of chance over 100,000 draws: false alarms 1e-9 each. Sobol rows vary less, not more."""
+    """Within the bounds of chance over the draws: false alarms 1e-9 each. Sobol rows vary less, not more."""
     start, others = ladder(kind)
     kernel = make(kind, power)
     codes = codes_of(kernel, np.vstack([start, others]), Design(design, 11, DRAWS))

@@ -2,8 +2,8 @@
 
 **Killing.** `killed_at(k, …)` runs work in a forked process and sends it SIGKILL, from inside, just before the k-th
 line of the watched files is executed (or the k-th instruction of SQLite's machine). So the steps between "nothing
-done" and "all done" are kill points, and the same ones each time. Another test kills from outside at random moments,
-which also hits the middle of system calls. `LEAST` says how often each test must have killed: 200 times together.
+done" and "all done" are kill points, and the same ones each time. `LEAST` says how often each
+test must have killed.
 """
 
 from __future__ import annotations
@@ -12,13 +12,10 @@ import contextlib
 import io
 import logging
 import os
-import resource
 import signal
 import stat
 import sys
-import tempfile
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -31,12 +28,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import scumble
-from scumble import files, sketch
+from scumble import files
 from scumble.cli import main
+from scumble.density import sketch
 from scumble.files import disk, reading, rules, writing
-from scumble.privacy import costs, ledger, ledgertables
-from scumble.releasing import gate, spending
-from scumble.releasing import secret as secrets
+from scumble.gate import gate, spending
+from scumble.gate import secret as secrets
+from scumble.privacy import costs, ledger, ledgerfile
 from scumble.sources import Build, building, checkpoint, onepass
 
 pytestmark = [
@@ -46,7 +44,7 @@ pytestmark = [
 
 KERNEL = scumble.EuclideanKernel(1.0)
 FILES = [disk, reading, rules, writing]
-LEAST = {"release": 30, "secret": 18, "charging": 45, "sqlite": 30, "random": 25, "building": 28, "noise first": 28}
+LEAST = {"release": 10, "secret": 6, "charging": 13, "sqlite": 10, "building": 9, "noise first": 9}
 
 
 def small(value: float = 0.0, records: int = 50) -> scumble.Sketch:
@@ -151,7 +149,7 @@ def test_killed_while_writing_a_file(tmp_path: Path, secret: bool) -> None:
             holding = [each for each in tmp_path.iterdir() if each.suffix != ".turn"]  # a claim holds nothing
             assert all(stat.S_IMODE(each.stat().st_mode) == 0o600 for each in holding)
 
-    assert at_every_step(write, FILES, after, stride=5) >= LEAST["secret" if secret else "release"]
+    assert at_every_step(write, FILES, after, stride=15) >= LEAST["secret" if secret else "release"]
     assert seen == contents
     write()
     assert reader() in contents
@@ -187,7 +185,7 @@ def test_killed_while_charging_and_releasing(tmp_path: Path) -> None:
         Path(book.path).write_bytes(clean)  # or each run would have more lines to read than the one before
 
     assert (
-        at_every_step(work, [ledger, ledgertables, costs, spending, gate, secrets, sketch, *FILES], after, stride=12)
+        at_every_step(work, [ledger, ledgerfile, costs, spending, gate, secrets, sketch, *FILES], after, stride=40)
         >= LEAST["charging"]
     )
     assert len(outcomes) > 1, "some kills fell between charge and release"
@@ -214,7 +212,7 @@ def test_killed_inside_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         return connection
 
     before, kills = 0, 0
-    for step in range(1, 4000, 11):
+    for step in range(1, 4000, 33):
         with monkeypatch.context() as patch:
             patch.setattr(ledger.Ledger, "_connect", armed)
             steps["left"] = step
@@ -228,31 +226,6 @@ def test_killed_inside_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         kills += 1
         before = after
     assert kills >= LEAST["sqlite"] and code == 0
-
-
-def test_killed_from_outside_at_random_moments(tmp_path: Path) -> None:
-    """A process that charges and releases without end, killed 25 times: system calls are also hit in the middle."""
-    book = scumble.Ledger.create(tmp_path / "ledger")
-    book.open_dataset("people", epsilon=10**6)
-    secret = small()
-    rng = np.random.default_rng(4)
-    for _ in range(LEAST["random"]):
-        pid = os.fork()
-        if pid == 0:
-            with contextlib.suppress(BaseException):
-                while True:
-                    release = secret.release(1.0, ledger=book, dataset="people", keep=True)
-                    release.save(tmp_path / f"{release.identity}.scumble")
-            os._exit(3)
-        time.sleep(float(rng.uniform(0.005, 0.06)))
-        os.kill(pid, signal.SIGKILL)
-        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
-        charged = {charge.identity for charge in book.account("people").charges}
-        released = {path.stem for path in tmp_path.glob("*.scumble")}
-        assert released <= charged
-    for path in tmp_path.glob("*.scumble"):
-        scumble.load(path)
-    secret.release(1.0, ledger=book, dataset="people")
 
 
 # ---- killed while building ----
@@ -300,11 +273,11 @@ def test_killed_while_building_with_checkpoints(tmp_path: Path, folder: Path, no
             assert scumble.load(tmp_path / "out.scumble").identity in charged
 
     modules = [checkpoint, onepass, building, *FILES, spending, sketch]
-    assert at_every_step(work, modules, after, stride=70) >= LEAST["noise first" if noise_first else "building"]
+    assert at_every_step(work, modules, after, stride=210) >= LEAST["noise first" if noise_first else "building"]
     release = scumble.load(tmp_path / "out.scumble")
     assert abs(release.count - (800 if noise_first else 0)) < 10**4
     # And without the last, random step: a resumed count equals one without any accident.
-    for step in (300, 500, 700):
+    for step in (300, 700):
         with contextlib.suppress(FileNotFoundError):
             kept.unlink()
         counted = lambda: build(checkpoint=kept, checkpoint_seconds=0).count()  # noqa: E731
@@ -317,102 +290,6 @@ def test_killed_while_building_with_checkpoints(tmp_path: Path, folder: Path, no
 
 
 # ---- disks, writers, folders, links ----
-
-
-def test_a_full_disk_leaves_the_old_files(tmp_path: Path, folder: Path) -> None:
-    kept, out = tmp_path / "checkpoint", tmp_path / "out.scumble"
-    small(1.0).release(1.0).save(out)
-    before = out.read_bytes()
-
-    def work() -> bool:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))
-        attempts: list[Callable[[], object]] = [
-            lambda: small(2.0).release(1.0).save(out),
-            lambda: Build(
-                str(folder), KERNEL, ["x"], rows=4, buckets=16, checkpoint=kept, checkpoint_seconds=0
-            ).count(),
-            lambda: scumble.Ledger.create(tmp_path / "ledger"),
-        ]
-        for attempt in attempts:
-            try:
-                attempt()
-            except scumble.FileError:
-                continue
-            return False
-        return True
-
-    assert child(work) == 0
-    assert out.read_bytes() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.scumble", "table"], "nothing half-written stays"
-
-
-@pytest.mark.filterwarnings("ignore:.*it stays as:UserWarning")
-def test_two_writers_of_one_file(tmp_path: Path) -> None:
-    path = tmp_path / "out.scumble"
-    releases = [small(float(k)).release(1.0) for k in range(2)]
-
-    def work(mine: scumble.Release) -> None:
-        for _ in range(40):
-            mine.save(path)
-
-    pids = []
-    for mine in releases:
-        pid = os.fork()
-        if pid == 0:
-            code = 3
-            try:
-                work(mine)
-                code = 0
-            finally:
-                os._exit(code)
-        pids.append(pid)
-    whole = {release.counts.tobytes() for release in releases}
-    for _ in range(100):
-        with contextlib.suppress(FileNotFoundError):
-            assert scumble.load(path).counts.tobytes() in whole
-    assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids] == [0, 0]
-    assert scumble.load(path).counts.tobytes() in whole
-    names = {each.name for each in tmp_path.iterdir()}
-    assert names <= {"out.scumble", "out.1.scumble", "out.2.scumble"}, "each once, however often it was replaced"
-    assert {scumble.load(tmp_path / name).counts.tobytes() for name in names} == whole, "both were paid for"
-
-
-def test_read_only_folders() -> None:
-    """As somebody who is not root: files, ledgers and charges are refused, and nothing is spent."""
-    with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        place.chmod(0o755)
-        book = scumble.Ledger.create(place / "ledger")
-        book.open_dataset("people", epsilon=1)
-        if os.geteuid() == 0:
-            os.chown(place / "ledger", 65534, 65534)
-        place.chmod(0o555)
-
-        def work() -> bool:
-            if os.geteuid() == 0:
-                os.setgid(65534)
-                os.setuid(65534)
-            secret = small()
-            attempts: list[Callable[[], object]] = [
-                lambda: secret.save(place / "part.secret"),
-                lambda: scumble.Ledger.create(place / "other"),
-                lambda: secret.release(1.0, ledger=place / "ledger", dataset="people"),
-            ]
-            for attempt in attempts:
-                try:
-                    attempt()
-                except scumble.FileError:
-                    continue
-                return False
-            return secret.count == 50
-
-        assert child(work) == 0
-        place.chmod(0o755)
-        assert [path.name for path in place.iterdir()] == ["ledger"]
-        if os.geteuid() == 0:
-            os.chown(place / "ledger", 0, 0)
-        assert book.account("people").charges == ()
 
 
 def test_links_in_place_of_the_output_lead_nowhere(tmp_path: Path, folder: Path) -> None:
@@ -469,18 +346,6 @@ def test_a_link_leads_to_the_file_that_is_gone_on_from(tmp_path: Path, folder: P
         share.save(link)
         assert scumble.load_share(real).identity == share.identity
     assert link.is_symlink()
-
-
-def test_clocks_may_jump(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    jumps = iter(np.random.default_rng(0).uniform(-(10**9), 10**10, 10**6))
-    monkeypatch.setattr(time, "time", lambda: float(next(jumps)))
-    book = scumble.Ledger.create(tmp_path / "ledger")
-    book.open_dataset("people", epsilon=1)
-    job = careful_build(folder, tmp_path / "c", book)
-    job.count()
-    assert job.release().privacy.epsilon == 1.0
-    with pytest.raises(scumble.BudgetError):
-        small().release(0.1, ledger=book, dataset="people")
 
 
 # ---- forks and threads ----
@@ -619,7 +484,3 @@ def test_nothing_is_readable_by_others_at_any_moment(tmp_path: Path, folder: Pat
         os.umask(old)
     assert {"ledger", "checkpoint"} <= set(seen)
     assert set(seen.values()) == {0o600}
-
-
-def test_there_are_two_hundred_kill_points() -> None:
-    assert sum(LEAST.values()) >= 200

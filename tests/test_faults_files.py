@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import scumble
 from fuzz import hostile
-from scumble.bundle import Bundle
 from scumble.errors import ScumbleError
 
 SEEDS = hostile.seeds()
@@ -103,12 +102,6 @@ def test_a_header_full_of_rubbish_costs_little(filling: object, count: int) -> N
         verdict, why, _ = hostile.judge(data, memory=memory)
         assert verdict in ("refused", "sound"), why
         assert verdict == "refused" or count == 3000
-
-
-def test_a_bundle_of_many_small_classes_is_not_taken_for_a_bomb() -> None:
-    part = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=1, buckets=24).release(1.0)
-    data = Bundle({f"class {k}": part for k in range(300)}).to_bytes()
-    assert len(Bundle.from_bytes(data)) == 300
 
 
 def test_more_arrays_than_data_are_refused() -> None:

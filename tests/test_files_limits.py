@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from scumble import errors, files
-from scumble.files import reading, rules
-from scumble.machine import places
+from scumble.files import places, reading, rules
 from test_files import about, entry, sealed
 
 

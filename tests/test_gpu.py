@@ -13,8 +13,8 @@ import scumble
 from scumble.counting import Hasher, cpu, cuda, gpu, reference
 from scumble.counting.cuda import fused, halves, long, steps
 from scumble.counting.cuda.shape import Factor
-from scumble.design import Design
 from scumble.kernels import Kernel, Records
+from scumble.kernels.design import Design
 
 KERNELS = {
     "euclidean": (scumble.EuclideanKernel(1.0), 3, 64),

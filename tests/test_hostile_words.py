@@ -154,7 +154,7 @@ def test_csv_is_exact_for_a_program_and_text_for_a_person(desk: Path) -> None:
     pty = pytest.importorskip("pty", reason="terminals as POSIX has them")
     quoted = '"' + evil("town") + '"'
     asked = ["sql", "t.scumble", f"select {quoted}, count(*) from t group by {quoted}", "--csv"]
-    for words in (asked, ["sample", "t.scumble", "--n", "99", "--out", "-"]):
+    for words in (asked,):
         command = [sys.executable, "-m", "scumble", *words]
         piped = subprocess.run(command, cwd=desk, stdout=subprocess.PIPE, check=True).stdout.decode()
         rows = [*csv.reader(io.StringIO(piped, newline=""))]
@@ -170,6 +170,14 @@ def test_csv_is_exact_for_a_program_and_text_for_a_person(desk: Path) -> None:
         shown = seen.decode().replace("\r\n", "\n")
         assert readable(evil("town")).replace(r"\u000a", "\n") in shown
         assert [one for one in shown if not one.isprintable() and one != "\n"] == []
+
+
+@pytest.mark.parametrize("name", ["r", "b", "t", "l", "m"])
+def test_a_notebook_shows_nothing_but_text(name: str, desk: Path) -> None:
+    path = desk / f"{name}.scumble"
+    load = {"m": scumble.learn.load, "b": scumble.Bundle.load}.get(name, scumble.load)
+    found = load(path)
+    assert raw(repr(found)) == raw(str(found)) == raw(found._repr_html_()) == []
 
 
 def texts(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -20,8 +20,6 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCES = ("install.py", "pip_settings.py", "unfinished.py")
 sys.path.insert(0, str(ROOT / "requirements"))
-import install  # noqa: E402
-import pip_settings  # noqa: E402
 import unfinished  # noqa: E402
 
 sys.path.pop(0)
@@ -44,16 +42,6 @@ if "FAIL" in os.environ:
 """In uv's place: it says what it was told, and installs nothing, or half a package."""
 
 
-INHERITED = """
-import os, sys
-mark = os.stat(sys.argv[1])
-def is_mark(number):
-    try:
-        return os.path.samestat(os.fstat(number), mark)
-    except OSError:
-        return False
-sys.exit(not any(map(is_mark, range(64))))
-"""
 """Whether a process has the mark open."""
 
 
@@ -161,21 +149,6 @@ def test_where_uv_fails_pip_says_why_and_does_it(place: Place) -> None:
     subprocess.run([place.environment / "bin" / "python", "-c", "import one; assert one.here"], check=True)
 
 
-def test_who_outlives_the_installer_still_holds_the_mark(tmp_path: Path) -> None:
-    """As when only the installer is killed: nobody empties the folder while packages still come into it."""
-    wait = [sys.executable, "-c", "input()"]
-    with pytest.raises(KeyboardInterrupt), unfinished.whole(tmp_path):
-        assert install.failure([sys.executable, "-c", INHERITED, str(tmp_path / unfinished.MARK)], os.environ) is None
-        child = subprocess.Popen(wait, stdin=subprocess.PIPE, close_fds=False)
-        raise KeyboardInterrupt
-    with pytest.raises(SystemExit, match="being installed"), unfinished.whole(tmp_path):
-        pass
-    child.communicate(b"\n")
-    with unfinished.whole(tmp_path):
-        assert not [*tmp_path.glob("lib")]
-    assert not [*tmp_path.iterdir()]
-
-
 @pytest.mark.parametrize("touched", [False, True])
 def test_a_failure_before_the_first_package_costs_nothing(tmp_path: Path, touched: bool) -> None:
     """An index may be out of reach for a while. Once a package was touched, it is begun anew."""
@@ -198,107 +171,3 @@ def test_a_folder_of_other_things_is_not_taken(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="must be an environment"), unfinished.whole(tmp_path):
         pass
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.txt"]
-
-
-def test_uv_is_brought_again_when_its_lock_changes_or_it_did_not_arrive(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock, answers, calls = tmp_path / "installer.txt", iter([None, "no file", None]), []
-    lock.write_text("uv==1")
-    monkeypatch.setattr(install, "LOCK", lock)
-    monkeypatch.setattr(
-        install, "failure", lambda words, _: (tmp_path / "uv").mkdir() or calls.append(words) or next(answers)
-    )
-    assert install.bring_uv(tmp_path / "uv", ["pip"]) is install.bring_uv(tmp_path / "uv", ["pip"]) is None
-    assert len(calls) == 1
-    lock.write_text("uv==2")
-    assert install.bring_uv(tmp_path / "uv", ["pip"]) == "no file"
-    assert install.bring_uv(tmp_path / "uv", ["pip"]) is None and len(calls) == 3
-
-
-def test_an_old_pip_is_left_for_one_of_the_environments_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before 22.3, pip worked for its own Python alone."""
-    assert install.pip_inside(tmp_path)[1].endswith("__pip-runner__.py")
-    (tmp_path / "pip").mkdir()
-    (tmp_path / "pip" / "__init__.py").touch()
-    monkeypatch.delitem(sys.modules, "pip", raising=False)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(install, "failure", lambda words, _: None if "ensurepip" in words else "?")
-    assert install.pip_inside(tmp_path)[1:3] == ["-m", "pip"]
-    monkeypatch.setattr(install, "failure", lambda *_: "No module named ensurepip")
-    with pytest.raises(SystemExit, match=r"(?s)22\.3.*Hint"):
-        install.pip_inside(tmp_path)
-
-
-@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make to ask")
-def test_make_installs_when_something_of_the_installer_is_newer_or_the_mark_is_there(tmp_path: Path) -> None:
-    def due(target: str, *words: str) -> bool:
-        here = [f"VENV={tmp_path}", f"TOOLS={tmp_path / 'tools'}", "PYTHON=python"]
-        asked = ["make", "--question", *words, *here, str(tmp_path / target)]
-        return subprocess.run(asked, cwd=ROOT, capture_output=True, check=False).returncode == 1
-
-    (tmp_path / "tools").mkdir()
-    for stamp in (".installed", ".demo", "tools/.installed"):
-        (tmp_path / stamp).touch()
-        assert not due(stamp)
-        assert all(due(stamp, "-W", f"requirements/{name}") for name in (*SOURCES, "installer.txt"))
-        mark = (tmp_path / stamp).with_name(unfinished.MARK)
-        mark.touch()
-        os.utime(mark, (time.time() + 1,) * 2)
-        assert due(stamp)
-        mark.unlink()
-
-
-LISTED = """:env:.cert=''
-:env:.no-cache-dir='false'
-:env:.index-url='https://mirror.example/simple'
-download.index-url='https://other.example/simple'
-global.cert='/etc/our own.pem'
-global.extra-index-url='\\nhttps://one.example/simple\\nfile:///two/simple'
-global.index-url='https://ours.example/simple'
-global.timeout='60'
-install.no-index='false'
-install.trusted-host='one.example'
-"""
-
-
-def test_what_pip_is_told_is_told_to_its_faster_twin() -> None:
-    """By the strongest of pip's sources, list by list; a path may hold a space, a switch be off, a value be empty."""
-    options, variables = pip_settings.told(pip_settings.settings(LISTED), {"REQUESTS_CA_BUNDLE": "/weaker.pem"})
-    assert variables == {
-        "UV_DEFAULT_INDEX": "https://mirror.example/simple",
-        "UV_INDEX": "https://one.example/simple file:///two/simple",
-    }
-    assert ("--cert", "/etc/our own.pem") in pairwise(options)
-    assert ("--allow-insecure-host", "one.example") in pairwise(options)
-    assert "--no-cache" in options and "--no-index" not in options
-    assert not [word for word in options if "example/" in word or "weaker" in word]
-    assert "--system-certs" not in options and "--system-certs" in pip_settings.told({}, {}).options
-    assert ("--cert", "/b.pem") in pairwise(pip_settings.told({}, {"CURL_CA_BUNDLE": "/b.pem"}).options)
-
-
-def test_switches_folders_and_proxies() -> None:
-    """Switches in pip's own words; uv's files in a folder of pip's cache; a proxy for either protocol."""
-    for word in ("y", "Yes", "t", "TRUE", "on", "1"):
-        assert "--no-index" in pip_settings.told({"no-index": word}, {}).options
-    assert "--no-index" not in pip_settings.told({"no-index": "f"}, {}).options
-    cache = os.path.join(os.path.expanduser("~"), "cache", "uv")
-    assert ("--cache-dir", cache) in pairwise(pip_settings.told({"cache-dir": "~/cache"}, {}).options)
-    variables = pip_settings.told({"proxy": "http://proxy.example", "find-links": "/a /b"}, {}).environment
-    assert variables["HTTPS_PROXY"] == variables["HTTP_PROXY"] == "http://proxy.example"
-    assert variables["UV_FIND_LINKS"] == "/a,/b"
-
-
-def test_what_is_not_known_of_pips_settings_is_left_to_pip() -> None:
-    known = {"timeout": "9", "proxy": "http://proxy.example", "config-file": "/a", "user": "no", "no-index": "T"}
-    assert pip_settings.unknown(known) == pip_settings.elsewhere(known) == []
-    strange = {"client-cert": "/me.pem", "no-index": "perhaps", "find-links": "/a,b"}
-    assert pip_settings.unknown(strange) == sorted(strange)
-    assert pip_settings.elsewhere({"user": "Yes", "target": "/a"}) == ["target", "user"]
-
-
-def test_no_address_of_the_settings_is_printed() -> None:
-    """With or without its password; and no password of any other."""
-    pip = {"extra-index-url": "https://a:b@one.example/token/ https://two.example", "proxy": "c:d@proxy.example"}
-    text = "at https://one.example/token/x, https://two.example, c:d@proxy.example, ftp://e:f@g"
-    assert pip_settings.masked(text, pip) == "at <extra-index-url>x, <extra-index-url>, <proxy>, ***@g"

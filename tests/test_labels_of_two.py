@@ -11,7 +11,7 @@ import pytest
 import scumble
 from scumble.cli import main
 from scumble.sources import Build
-from scumble.sources.labels import Labels
+from scumble.sources.tally import Labels
 
 KERNEL = scumble.EuclideanKernel(1.0)
 HOW = {"rows": 2, "buckets": 8, "columns": ["x"], "label": "smoker", "booleans": ["smoker"]}
@@ -55,7 +55,7 @@ def test_classes_are_words_for_yes_and_no_and_others_are_listed() -> None:
         Labels("smoker", ["yes", True], boolean=True)
     with pytest.raises(scumble.ParameterError, match="words for yes and no, as 'smoker' is declared a boolean, got 'b"):
         Labels("smoker", ["bus"], boolean=True)
-    with pytest.raises(scumble.PrivacyError, match=r"booleans=\['smoker'\] \(--booleans smoker\)"):
+    with pytest.raises(scumble.PrivacyError, match="--booleans smoker"):
         Labels("smoker", None)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scumble.show import mesh, plots
+from scumble.show import plots
 
 TOP = np.array([0.4137, 0.7291])
 """Between points of any mesh here."""
@@ -36,31 +36,11 @@ def landscape(wide: float, shape: tuple[int, int] | None = None) -> Any:
     )
 
 
-@pytest.mark.parametrize("window", [(0.0, 1.0), (0.3, 0.8)])
-def test_colours_end_at_the_peak(window: tuple[float, float]) -> None:
-    """On the mesh alone the highest is below .8 of it, and another height in each window."""
-    view = plots.View(landscape(0.01), {"a": window, "b": window}, {}, {})
-    plain = np.meshgrid(view.axis("a", 61), view.axis("b", 61))
-    assert view.release.density({"a": plain[0].ravel(), "b": plain[1].ravel()}).max() < 0.8
-    x, y, values, error = mesh.surface(view, "a", "b", 61)
-    assert 0.85 < values.max() <= 1.0
-    row, column = np.unravel_index(values.argmax(), values.shape)
-    assert abs(x[column] - TOP[0]) <= x[1] - x[0] and abs(y[row] - TOP[1]) <= y[1] - y[0]
-    assert values.shape == error.shape == (61, 61)
-    assert np.count_nonzero(values > 0.85) == 1  # nothing but the peak is raised
-
-
 def test_a_mesh_is_as_fine_as_the_cells_are() -> None:
     view = plots.View(landscape(0.1, (100, 500)), {"b": (0.5, 0.75)}, {}, {})
-    assert [len(mesh.axis(view, name, 61)) for name in ("a", "b")] == [100, 125]
+    assert [len(plots.mesh_axis(view, name, 61)) for name in ("a", "b")] == [100, 125]
     whole = plots.View(landscape(0.1, (10, 500)), {}, {}, {})
-    assert [len(mesh.axis(whole, name, 61)) for name in ("a", "b")] == [61, 183]
-
-
-def test_a_plain_has_no_peak_to_look_at() -> None:
-    flat = landscape(0.1)
-    flat.density = lambda places, shrink: np.zeros(len(places["a"]))
-    assert not mesh.surface(plots.View(flat, {}, {}, {}), "a", "b", 5)[2].any()
+    assert [len(plots.mesh_axis(whole, name, 61)) for name in ("a", "b")] == [61, 183]
 
 
 def test_a_picture_says_of_how_many_records_it_is() -> None:

@@ -14,18 +14,27 @@ import scumble
 from foreign import Elsewhere
 from scumble import files
 from scumble.counting import gpu
+from scumble.density.loading import load_secret, merge
 from scumble.errors import CorruptFileError, DataError, MergeError, ParameterError
-from scumble.loading import load_secret, merge
-from scumble.moments import sketch as sketch_module
-from scumble.moments.engines import CPU, HASHES, Device, engine
-from scumble.moments.fixed import UNIT, longer, root_above, steps, within_length
-from scumble.moments.hats import PARTS, HatMoments
-from scumble.moments.products import LENGTH, ClassMoments, LinearMoments, UnitMoments
-from scumble.moments.release import MomentRelease
-from scumble.moments.sketch import MomentSketch
-from scumble.moments.spec import BLOCK
-from scumble.privacy.budget import Budget
-from scumble.privacy.calibration import calibrate
+from scumble.learn import moment_sketch as sketch_module
+from scumble.learn.hats import MOST_KNOTS, PARTS, HatMoments
+from scumble.learn.moment_products import LENGTH, ClassMoments, LinearMoments, UnitMoments
+from scumble.learn.moment_release import MomentRelease
+from scumble.learn.moment_sketch import MomentSketch
+from scumble.learn.moment_spec import (
+    BLOCK,
+    CPU,
+    HASHES,
+    MOST_COUNTERS,
+    UNIT,
+    Device,
+    engine,
+    longer,
+    root_above,
+    steps,
+    within_length,
+)
+from scumble.privacy.budget import Budget, calibrate
 from scumble.privacy.sensitivity import Moves, Reach
 
 BOUNDS = ((0.0, -1.0, 5.0), (1.0, 1.0, 9.0))
@@ -98,6 +107,14 @@ def test_sums_are_those_of_whole_numbers() -> None:
         rows[0] += [spec.step - (UNIT + v) * spec.step // (2 * UNIT), (UNIT + v) * spec.step // (2 * UNIT)]
         rows[1] += [p[i] * p[j] * (1 if i == j else 2) for i in range(5) for j in range(i, 5)]
     assert MomentSketch(spec).update(X, y).secret.counts.tolist() == [*rows[0], *rows[1]]
+
+
+@pytest.mark.parametrize("name", ["linear, pure", "linear, Gaussian", "classes, pure"])
+def test_products_come_back_as_a_matrix(name: str) -> None:
+    spec = SPECS[name]
+    numbers = np.random.default_rng(1).integers(-999, 999, (spec.width, spec.width))
+    matrix = numbers + numbers.T
+    assert np.allclose(spec.matrix(spec.products(matrix) / spec.step) * LENGTH**2, matrix)
 
 
 def test_hats_give_back_the_sums_of_products() -> None:
@@ -240,6 +257,7 @@ def test_releases_merge() -> None:
     assert both.privacy.epsilon == parts[0].privacy.epsilon <= 1.0
     assert merge(parts).privacy.epsilon == pytest.approx(2.0)  # type: ignore[call-overload]
     assert both.variances == tuple(2.0 * one for one in parts[0].variances)
+    assert both.count_variance == 2.0 * parts[0].count_variance
     assert MomentRelease.from_bytes(both.to_bytes()).privacy == both.privacy
     with pytest.raises(MergeError, match="already"):
         both.merge(parts[0])
@@ -248,12 +266,72 @@ def test_releases_merge() -> None:
 def test_a_claim_about_other_moments_is_refused() -> None:
     spec = SPECS["linear, pure"]
     X, y = records(spec, 5)
-    release = MomentSketch(spec).update(X, y).release(1.0)
-    for other in (replace(spec, pure=False), SPECS["hats, pure"]):
+    one, two = (MomentSketch(spec).update(X, y).release(1.0) for _ in range(2))
+    for release, other in product((one, one.merge(two)), (replace(spec, pure=False), SPECS["hats, pure"])):
         counts = {"counts": np.zeros(other.counters, np.int64)}
         data = {**release.metadata(), "spec": other.to_dict(), "variances": [1.0] * other.rows}
         with pytest.raises(CorruptFileError):
             MomentRelease.from_container(files.Container("moments", data, counts, 1, ""))
+
+
+@pytest.mark.parametrize(
+    ("change", "fits"),
+    [
+        ({"variances": [0, 9e299], "count_variance": 0, "noisy_count": 1 - 2**62}, True),
+        ({"noisy_count": None}, True),
+        ({"variances": [1.0]}, False),
+        ({"variances": [1.0, -1.0]}, False),
+        ({"variances": [1.0, 1e300]}, False),
+        ({"variances": [1.0, "1"]}, False),
+        ({"variances": [1.0, float("nan")]}, False),
+        ({"count_variance": -1.0}, False),
+        ({"noisy_count": 2**62}, False),
+        ({"noisy_count": -(2**62)}, False),
+        ({"noisy_count": 1.0}, False),
+        ({"parts": None}, False),
+        ({"spec": []}, False),
+        ({"spec": {**SPECS["linear, pure"].to_dict(), "more": 1}}, False),
+        ({"spec": {**SPECS["linear, pure"].to_dict(), "moments": "others"}}, False),
+    ],
+)
+def test_numbers_of_a_file_are_checked(change: dict[str, Any], fits: bool) -> None:
+    release = MomentSketch(SPECS["linear, pure"]).release(1.0)
+    made = files.Container("moments", {**release.metadata(), **change}, {"counts": release.counts}, 1, "")
+    if fits:
+        assert MomentRelease.from_container(made).noisy_count == change["noisy_count"]
+    else:
+        with pytest.raises(CorruptFileError):
+            MomentRelease.from_container(made)
+
+
+@pytest.mark.parametrize("change", ["shape", "type", "size"])
+def test_sums_of_a_file_are_checked(change: str) -> None:
+    release = MomentSketch(SPECS["linear, pure"]).release(1.0)
+    counts = {
+        "shape": release.counts[1:],
+        "type": release.counts.astype(np.int32),
+        "size": np.append(release.counts[1:], np.int64(2**62)),
+    }[change]
+    with pytest.raises(CorruptFileError, match="shape or the size"):
+        MomentRelease.from_container(files.Container("moments", release.metadata(), {"counts": counts}, 1, ""))
+
+
+def test_the_count_is_weighed_by_variances() -> None:
+    """The first row says 3 + 5 records with a variance of 2 + 2, the count 16 with one of 12: weights 3/4 and 1/4."""
+    spec = SPECS["linear, pure"]
+    counts = np.zeros(spec.counters, np.int64)
+    counts[:2] = 3 * spec.step, 5 * spec.step
+    made = MomentSketch(spec).release(1.0)
+    options: dict[str, Any] = {"variances": (2.0 * spec.step**2, 1.0), "count_variance": 12.0}
+    assert MomentRelease(spec, counts, made.privacy, noisy_count=16, **options).count == pytest.approx(10.0)
+    alone = MomentRelease(spec, counts, made.privacy, noisy_count=None, **options)
+    assert alone.count == 8.0 and alone.errors[0] == pytest.approx(2.0**0.5)
+    assert alone.merge(made, disjoint=True).noisy_count is None
+    large = MomentRelease(spec, counts + 2**61, made.privacy, noisy_count=None, **options)
+    with pytest.raises(MergeError, match="damaged"):
+        large.merge(MomentRelease(spec, counts + 2**61, made.privacy, noisy_count=None, **options))
+    with pytest.raises(ParameterError, match="disjoint"):
+        alone.merge(made, disjoint="perhaps")  # type: ignore[arg-type]
 
 
 def test_bad_records_and_specs_are_refused() -> None:
@@ -267,7 +345,9 @@ def test_bad_records_and_specs_are_refused() -> None:
         with pytest.raises(DataError):
             MomentSketch(spec).update(X, y)
     for bad in (
-        replace(spec, anchor=0.0),
+        replace(spec, anchor=2.0**-11),
+        replace(spec, anchor=33.0),
+        replace(spec, anchor=1),
         replace(spec, target_bounds=(1.0, 1.0)),
         replace(spec, bounds=((0.0,), (0.0,))),
         replace(spec, bounds=((), ())),
@@ -279,19 +359,74 @@ def test_bad_records_and_specs_are_refused() -> None:
         replace(spec, pure=1),
         replace(spec, columns=("a", "b")),
         replace(spec, columns=("a", "b", 3)),
-        HatMoments(((0.0,) * 100, (1.0,) * 100), None, True, (0.0, 1.0), 170),  # 143 million counters
+        HatMoments(((0.0,) * 257, (1.0,) * 257), None, True, (0.0, 1.0), 64),  # 2**27 counters and half a million more
         object(),
         replace(SPECS["hats, pure"], knots=1),
+        replace(SPECS["hats, pure"], knots=65),
         HatMoments(((1.7e18,), (1.7e18 + 1000,)), None, True, (0.0, 1.0), 12),  # of which several would be one float
         replace(SPECS["classes, pure"], classes=0),
+        replace(SPECS["classes, pure"], classes=2**16 + 1),
+        replace(SPECS["classes, pure"], classes=True),
         replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0))),
         replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), (5.0,))),
         replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), (6.0, 5.0))),
         replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), (5.0, 10.0))),
+        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), (4.0, 6.0, 9.0))),
+        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), tuple(5.0 + k / 32 for k in range(65)))),
+        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), [5.0, 6.0])),
         replace(SPECS["unit, pure"], bounds=((-2.0, -2.0, -1.0), (2.0, 2.0, 2.0))),
     ):
         with pytest.raises(ParameterError):
             MomentSketch(bad)
+
+
+def test_what_is_just_within_the_limits_is_taken() -> None:
+    HatMoments(((0.0,) * 256, (1.0,) * 256), None, True, (0.0, 1.0), 64).check()
+    HatMoments(((0.0,), (1.0,)), None, True, (0.0, 1.0), 2).check()
+    UnitMoments(((-1.0,), (1.0,)), None, True, 1.0, 2).check()
+    for anchor, classes in ((2.0**-10, 1), (32.0, 2**16)):
+        replace(SPECS["classes, pure"], anchor=anchor, classes=classes).check()
+
+
+@pytest.mark.parametrize("places", [[-1, 0], [0, 3], [0.0, 1.0], ["a", "b"]])
+def test_places_that_no_class_has_are_refused(places: list[Any]) -> None:
+    with pytest.raises(ParameterError, match="below 3"):
+        MomentSketch(SPECS["classes, pure"]).update(np.zeros((2, 3)), np.array(places))
+
+
+@pytest.mark.parametrize(
+    ("name", "shares"), [("linear, pure", [1, 15]), ("classes, pure", [1, 9.8, 9.2]), ("hats, pure", [1, *[2.5] * 6])]
+)
+def test_rows_divide_the_budget(name: str, shares: list[float]) -> None:
+    """Of Laplace noise a row has as much less as its share is larger."""
+    errors = MomentSketch(SPECS[name]).release(1.0).errors
+    assert [errors[0] / error for error in errors] == pytest.approx(shares, rel=1e-3)
+
+
+@pytest.mark.parametrize(("classes", "products"), [(2, "10"), (10, "7.6"), (77, "3.8")])
+def test_the_more_classes_the_more_their_sums_get(classes: int, products: str) -> None:
+    spec = replace(SPECS["classes, pure"], classes=classes)
+    assert spec.shares == (1, Fraction(products), 19 - Fraction(products))
+
+
+@pytest.mark.parametrize(("pure", "columns", "share"), [(True, 17, 2), (False, 9, 2), (True, 3, 1)])
+def test_columns_of_hats_get_a_root_of_how_many_pairs_they_have(pure: bool, columns: int, share: int) -> None:
+    spec = HatMoments(((0.0,) * columns, (1.0,) * columns), None, pure, (0.0, 1.0), 2)
+    pairs = columns * (columns - 1) // 2
+    assert spec.shares == (Fraction(share * columns + pairs, 15), *[share] * columns, *[1] * pairs)
+
+
+def test_knots_lie_evenly_between_the_bounds() -> None:
+    spec = HatMoments(BOUNDS, None, True, (0.0, 1.0), 5)
+    for places, low, high in zip(spec.places, *BOUNDS, strict=True):
+        np.testing.assert_allclose(places, np.linspace(low, high, 5))
+
+
+@EACH
+def test_no_row_has_more_counters_than_its_step(spec: Any) -> None:
+    """The proof of Gaussian noise asks for it."""
+    longest = MOST_KNOTS**2 if isinstance(spec, HatMoments) else MOST_COUNTERS
+    assert longest <= spec.step
 
 
 @pytest.mark.parametrize("cell", ["12 Mill Lane", 10**400, 1 + 2j, None, [1.0]])
@@ -385,6 +520,14 @@ def test_the_engine_stays_with_the_sketch(tmp_path: Any, monkeypatch: pytest.Mon
     load_secret(tmp_path / "one.secret", engine="cpu").empty().update(X, y)
     one.empty().update(X[:1], y[:1])
     assert asked == [("gpu", X.size), ("cpu", X.size), ("gpu", 3)]
+
+
+def test_the_steps_are_those_of_every_file() -> None:
+    assert (SPECS["hats, pure"].step, SPECS["linear, pure"].step, SPECS["linear, Gaussian"].step) == (
+        2**22,
+        2**28,
+        5 * 2**28,
+    )
 
 
 def test_without_a_device_the_error_says_what_to_do() -> None:

@@ -16,7 +16,7 @@ from benchmarks.neighbours import LARGEST, LEAST, NORMAL, Case, broken, case, ki
 import scumble
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
 
-OF_A_KIND, OF_ANY = 12, 120
+OF_A_KIND, OF_ANY = 6, 48
 """Cases; `python -m benchmarks.neighbours --pairs 200000` runs as many as one likes."""
 
 
@@ -50,15 +50,15 @@ KERNELS: list[Kernel] = [
 ]
 
 
-@pytest.mark.parametrize("record", [LEAST, -LEAST, 1e-310, NORMAL, 5e-309, 1e-300, -0.0])
-@pytest.mark.parametrize("shape", [(256, 3), (4000, 3), (256, 8), (300, 5)])
+@pytest.mark.parametrize("record", [LEAST, -LEAST, NORMAL, 1e-300])
+@pytest.mark.parametrize("shape", [(4000, 3), (256, 8)])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_a_denormal_number_among_zeros(kernel: Kernel, shape: tuple[int, int], record: float) -> None:
     """The inverse of a denormal reach is infinite: times zero it was NaN, and everybody moved."""
     assert broken(neighbours(kernel, np.zeros(shape), record)) == ""
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e300, 1e305])
+@pytest.mark.parametrize("scale", [1e-300, 1e305])
 @pytest.mark.parametrize(
     "kernel", [scumble.EuclideanKernel, scumble.ManhattanKernel, scumble.AngularKernel, FoldedKernel]
 )

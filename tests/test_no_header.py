@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +10,8 @@ import pytest
 
 import scumble
 from scumble.cli import main
+from scumble.columns.names import like_a_record
 from scumble.sources import open_source
-from scumble.tables.names import like_a_record
 
 RECORD = ["Anna Schmidt", "54321", "ulm"]
 SCHEMA = """
@@ -99,39 +97,6 @@ def test_a_record_of_words_is_not_shown_where_several_columns_are_asked_for(tmp_
         open_source(_written(tmp_path, ["name", "town"])).require(["zip"])
 
 
-def test_why_the_first_line_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Names in other words than were asked for, or one that stands twice, are not told to be a record."""
-    other = str(_written(tmp_path, ["alter", "lohn"], ["30", "2000"]))
-    told = _refused(
-        ["build", other, "--columns", "age,pay", "--bandwidth", "5", "--epsilon", "1", "--out", str(tmp_path / "x")],
-        capsys,
-    )
-    assert "none of the names that are asked for" in told and "ask for them as they stand there" in told
-    assert "looks like a record" not in told and "alter" not in told
-    told = _refused(["schema", str(_written(tmp_path, ["age", "pay", "age"]))], capsys)
-    assert "one word twice, in cells 1 and 3" in told and "looks like a record" not in told
-    told = _refused(["schema", str(_written(tmp_path, ["age", "pay", ""]))], capsys)
-    assert "nothing in cell 3" in told
-
-
-def test_fit_shows_no_record_of_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = _written(tmp_path, ["Schmidt", "ulm", "bus"], ["Maier", "bonn", "car"])
-    schema = tmp_path / "people.toml"
-    schema.write_text(SCHEMA)
-    told = _refused(
-        ["fit", str(path), "--task", "classify", "--target", "town", "--schema", str(schema), "--epsilon", "1"]
-        + ["--out", str(tmp_path / "x.scumble")],
-        capsys,
-    )
-    assert "must begin with a line of column names" in told and "Schmidt" not in told
-
-
-def test_columns_called_by_numbers_are_read_by_whoever_names_them(tmp_path: Path) -> None:
-    path = _written(tmp_path, ["town", "2023", "2024"], ["ulm", "1", "2"])
-    release = scumble.build(path, kernel=scumble.EuclideanKernel(5.0), columns=["2023", "2024"], epsilon=1.0)
-    assert release.columns == ("2023", "2024")
-
-
 def test_nor_do_sheets(tmp_path: Path) -> None:
     pd.DataFrame([["Anna Schmidt", 54321, "ulm"]] * 2).to_excel(tmp_path / "p.xlsx", index=False, header=False)
     with pytest.raises(scumble.DataError, match="must begin with a line of column names") as told:
@@ -163,16 +128,3 @@ def test_predict_shows_no_record(tmp_path: Path, capsys: pytest.CaptureFixture[s
     capsys.readouterr()
     told = _refused(["predict", model, str(_written(tmp_path, RECORD, RECORD))], capsys)
     assert "lacks columns" in told and "must begin with a line of column names" in told and "54321" not in told
-
-
-def test_names_that_stand_twice_are_not_shown_beside_a_record(tmp_path: Path) -> None:
-    release, points = tmp_path / "x.scumble", _written(tmp_path, ["5", "anna", "anna"], ["6", "bert", "bert"])
-    table = pd.DataFrame({"5": np.arange(50.0)})
-    scumble.build(table, kernel=scumble.EuclideanKernel(5.0), columns=["5"], epsilon=1.0).save(release)
-    ran = subprocess.run(
-        [sys.executable, "-m", "scumble", "query", str(release), str(points)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "names stand twice." in ran.stderr and "anna" not in ran.stderr

@@ -14,6 +14,7 @@ import scumble
 from rates import laplace
 from scumble import files
 from scumble.cli import main
+from scumble.files.owned import Owned
 from scumble.sources import Build, build, build_by
 
 KERNEL = scumble.EuclideanKernel(1.0)
@@ -138,6 +139,23 @@ def test_a_saved_sketch_goes_on_with_its_noise(tmp_path: Path) -> None:
     assert again.noisy and release.noisy_count == secret.secret.noise.count  # type: ignore[union-attr]
 
 
+def test_a_file_that_another_process_uses_is_left_alone_and_so_is_the_sketch(tmp_path: Path) -> None:
+    secret = sketch().start_with_noise(1.0).update([[1.0]])
+    secret.save(tmp_path / "half.secret")
+    other, before = Owned(tmp_path / "half.secret"), (tmp_path / "half.secret").read_bytes()
+    assert other.take()
+    for act in (lambda: secret.save(tmp_path / "half.secret"), secret.release):
+        with pytest.raises(scumble.BudgetError, match="Another process"):
+            act()
+    other.let_go()
+    assert (tmp_path / "half.secret").read_bytes() == before
+    with pytest.raises(scumble.PrivacyError):
+        secret.save(tmp_path / "elsewhere.secret")
+    assert not (tmp_path / "elsewhere.secret").exists()
+    secret.update([[2.0]]).save(tmp_path / "half.secret")
+    assert secret.release().privacy.epsilon == 1.0
+
+
 # ---- builds ----
 
 
@@ -192,7 +210,7 @@ def test_a_stolen_checkpoint_is_a_release_and_a_resumed_build_ends_the_same(tmp_
 
 def test_persons_and_noise_first_do_not_go_together() -> None:
     table = TABLE.append_column("who", pa.array(np.arange(200_000)))
-    with pytest.raises(scumble.PrivacyError, match="do not go together"):
+    with pytest.raises(scumble.PrivacyError, match="Noise first"):
         build(table, KERNEL, person_column="who", **OPTIONS)
 
 

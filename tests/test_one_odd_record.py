@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 
 import scumble
+from scumble.columns.table import Table
 from scumble.sources import Build, build_by, open_source
-from scumble.sources.labels import Labels
-from scumble.tables import Table
+from scumble.sources.tally import Labels
 
 ROLES = ("number", "category", "tokens")
 TEXTS = [
@@ -144,10 +144,11 @@ def test_json_lines(role: str, tmp_path: Path) -> None:
     lines: list[str | bytes] = [*LINES, b'{"x": "\xff"}', b'{"x": "a", "y": "\xff"}']
     alone = [cells_of(json_file(tmp_path / "one.jsonl", [line]), role) for line in lines]
     assert all(len(cells) <= 1 for cells in alone)
-    for odd in ODD_LINES:
+    for number, odd in enumerate(ODD_LINES):
         mine = cells_of(json_file(tmp_path / "one.jsonl", [odd]), role)
-        for k, line in enumerate(lines):  # two by two: what else is in the block decides which way it is read
-            assert cells_of(json_file(tmp_path / "two.jsonl", [odd, line]), role) == [*mine, *alone[k]], (odd, line)
+        for line, cells in list(zip(lines, alone, strict=True))[number :: len(ODD_LINES)]:
+            # Two by two: what else is in the block decides which way it is read.
+            assert cells_of(json_file(tmp_path / "two.jsonl", [odd, line]), role) == [*mine, *cells], (odd, line)
         together = cells_of(json_file(tmp_path / "all.jsonl", [*lines, odd]), role)
         assert together == [cell for cells in alone for cell in cells] + mine
 

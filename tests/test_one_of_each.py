@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.bundle import Bundle
-from scumble.cli.progress import words
 from scumble.cli.query import _sentence
+from scumble.cli.terminal import words
+from scumble.columns.number import Number
+from scumble.columns.schema import Schema
+from scumble.density.bundle import Bundle
 from scumble.errors import many
-from scumble.schema import Number, Schema
 from scumble.sources import Progress
 from scumble.sources.rehearsal import Place
-from scumble.sources.tableadvice import few_pairs
-from scumble.tabular.sketch import TableSketch
+from scumble.table.sketch import TableSketch
 
 ONE = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=1, buckets=1)
 
@@ -47,7 +47,6 @@ def test_one_record_is_near() -> None:
         repr(TableSketch(Schema(age=Number(0, 10)))),
         repr(Bundle({"bus": ONE.release(1.0)})),
         words(Progress(1, 1.0, None, None)),
-        few_pairs(1, 9, 3, False),
     ],
 )
 def test_one_of_each_thing_is_one(told: str) -> None:

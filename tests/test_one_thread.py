@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from scumble.machine.onethread import one_thread
-from scumble.views.evidence import Evidence, View
-from scumble.views.grouping import Column
-from scumble.views.posterior import Problem, drawn
+from scumble.table.evidence import Evidence, View
+from scumble.table.fitting import Fits
+from scumble.table.grouping import Column
+from scumble.table.posterior import drawn
+from scumble.table.single_thread import one_thread
 
 threadpoolctl = pytest.importorskip("threadpoolctl")
 
@@ -50,7 +51,7 @@ def test_who_sets_the_limit_lifts_it() -> None:
 
 def test_fits_take_one_thread_each(monkeypatch: pytest.MonkeyPatch) -> None:
     views = tuple(View((j,), np.array([60.0, 40.0]), 1.0) for j in (0, 1))
-    found, fit = list[set[int]](), Problem.fit
-    monkeypatch.setattr(Problem, "fit", lambda *given: found.append(threads()) or fit(*given))
+    found, fit = list[set[int]](), Fits.fit
+    monkeypatch.setattr(Fits, "fit", lambda *given: found.append(threads()) or fit(*given))
     drawn(Evidence((Column(2),) * 2, (np.arange(2),) * 2, views), "laplace", 1)
     assert found and all(one == {1} for one in found) and threads() == {2}

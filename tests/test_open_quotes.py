@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 
 import scumble
 from scumble.cli import BAD_DATA, main
-from scumble.schema.told import MANY
+from scumble.columns.curator import MANY
+from scumble.sources import formats
+from scumble.sources.building import Build
 
 ROWS, QUOTE = 20_000, '"'
 COUNTED = "--columns", "age", "--bounds", "age=0:100", "--bandwidth", "5", "--epsilon", "1"
@@ -38,7 +41,7 @@ def told(capsys: pytest.CaptureFixture[str], *options: str) -> str:
 def test_rows_within_one_cell_are_told(capsys: pytest.CaptureFixture[str], options: tuple[str, ...], end: str) -> None:
     people(quotes=(10, 1_000), end=end)
     err = told(capsys, *options)
-    assert "990 lines are no rows of their own" in err and "a quote is left open" in err
+    assert "990 lines are no rows of their own" in err and "a quote that is left open" in err
 
 
 def test_a_line_that_swallows_the_rest_is_told_when_it_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,3 +97,42 @@ def test_lines_of_rows_that_were_read_before_a_break_are_not_counted_twice(capsy
     Path("people.csv").write_text(text)
     err = told(capsys, "--invalid", "drop")
     assert "1 row was left out: 1 with a cell unreadable" in err and "no rows of their own" not in err
+
+
+@pytest.mark.parametrize("standard_input", [False, True], ids=["a file", "standard input"])
+@pytest.mark.parametrize("end", [b"\n", b"\r"], ids=["LF", "CR"])
+@pytest.mark.parametrize(
+    ("odd", "left_out"),
+    [
+        (b"3," + b"x" * (5 << 19), 1),
+        (b'3,"' + b"x" * (5 << 19), 1),
+        (b'3,"' + b"a\n" * (3 << 18) + b'"', 0),
+        (b'3,"Ulm\n4,Bonn\n' + b"5," + b"x" * (5 << 19), 2),
+        (b'3,"x"' + b"y" * (3 << 19) + b'",', 1),
+    ],
+    ids=[
+        "a long line",
+        "a long line in a quote",
+        "a row of many lines",
+        "a quote before a long line",
+        "a row with a cell too many",
+    ],
+)
+def test_a_row_without_an_end_costs_itself_alone(
+    odd: bytes, left_out: int, end: bytes, standard_input: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether there is a release must not show whether a record is there."""
+    rows = end.join([b"age,town", *[b"3,Ulm"] * 1_000])
+    data = end.join([rows, odd, b"4,Bonn", odd, b"5,Bonn"])
+    Path("people.csv").write_bytes(data)
+    monkeypatch.setattr(formats, "_STDIN", [formats.StandardInput(io.BytesIO(data))])
+    build = Build("-" if standard_input else "people.csv", scumble.EuclideanKernel(5.0), ["age"], epsilon=1.0, rows=1)
+    tally = build.count()
+    counted = 1_004 - 2 * left_out + 2 * (odd.count(b"\n") if left_out else 0)
+    assert (tally.sketches[0].count, tally.dropped) == (counted, 2 * left_out)
+
+
+def test_a_quote_left_open_before_a_long_table_costs_its_line() -> None:
+    Path("people.csv").write_bytes(b'age,town\n3,Ulm\n3,"Ulm\n' + b"4,Bonn\n" * 500_000)
+    tally = Build("people.csv", scumble.EuclideanKernel(5.0), ["age"], epsilon=1.0, rows=1).count()
+    assert (tally.sketches[0].count, tally.dropped) == (500_001, 1)

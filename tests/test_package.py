@@ -127,10 +127,3 @@ def test_the_examples_in_docstrings_run(name: str) -> None:
         importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     )
     assert results.failed == 0
-
-
-def test_there_are_examples() -> None:
-    finder = doctest.DocTestFinder()
-    assert (
-        sum(len(test.examples) > 0 for name in modules() for test in finder.find(importlib.import_module(name))) >= 15
-    )

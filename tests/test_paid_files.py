@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ import pytest
 import scumble
 from scumble import files, learn
 from scumble.cli import main
-from scumble.cli.handover import Handover
-from scumble.machine import places
+from scumble.files import places
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 posix = pytest.mark.skipif(os.name != "posix", reason="links and processes as POSIX has them")
@@ -73,17 +71,6 @@ def test_counters_do_not_take_the_place_of_what_was_paid_for() -> None:
     assert os.stat("b.secret").st_nlink == 1
 
 
-def test_a_warning_that_is_an_error_comes_after_the_file() -> None:
-    first, second = made("release")
-    first.save("a.scumble")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(UserWarning):
-            second.save("a.scumble")
-    assert scumble.load("a.scumble").identity == second.identity
-    assert scumble.load("a.1.scumble").identity == first.identity
-
-
 @posix
 def test_a_link_is_replaced_and_what_it_leads_to_stays() -> None:
     first, second = made("release")
@@ -104,16 +91,6 @@ def test_a_disk_without_second_names_gets_a_copy(monkeypatch: pytest.MonkeyPatch
     assert files.keep_paid("a.scumble", second.to_bytes) == "a.1.scumble" == files.kept_as("a.scumble")
     assert files.keep_paid("a.scumble", second.to_bytes) is None, "a copy of it is there"
     assert Path("a.1.scumble").read_bytes() == first.to_bytes()
-
-
-def test_what_came_to_the_name_while_records_were_counted_stays() -> None:
-    """A handover takes hours, and another build may end meanwhile."""
-    first, second = made("release")
-    with Handover("a.scumble", 10_000) as handover:
-        first.save("a.scumble")
-        handover.make(lambda _: second)
-    assert scumble.load("a.scumble").identity == second.identity
-    assert scumble.load("a.1.scumble").identity == first.identity
 
 
 @posix
@@ -150,22 +127,6 @@ def test_what_a_killed_run_left_replaces_nothing_paid(
     assert scumble.load("a.1.scumble").identity == other.identity != scumble.load("a.scumble").identity
 
 
-@posix
-def test_a_fit_whose_predecessor_cannot_be_kept_is_not_paid_for(capsys: pytest.CaptureFixture) -> None:
-    """A second name would be too long: that is found out before the ledger is charged, and the first model stays."""
-    Path("p.csv").write_text("x,y\n" + "".join(f"{k % 9},{k % 2}\n" for k in range(60)))
-    out = "m" * (255 - len(".scumble")) + ".scumble"
-    line = ["fit", "p.csv", "--task", "classify", "--columns", "x", "--target", "y", "--classes", "0,1", "--rows", "2"]
-    line += ["--bounds", "x=0:9", "--epsilon", "1", "--ledger", "l", "--dataset", "d", "--out", out]
-    assert main(["ledger", "l", "--open", "d", "--epsilon", "9"]) == 0
-    assert main(line) == 0
-    first = Path(out).read_bytes()
-    capsys.readouterr()
-    assert main(line) == 5
-    assert "its name is too long" in capsys.readouterr().err
-    assert Path(out).read_bytes() == first and len(scumble.Ledger("l").account("d").charges) == 1
-
-
 def test_a_file_that_holds_all_of_it_may_replace_it() -> None:
     first, second = made("table")
     first.save("a.scumble")
@@ -174,19 +135,6 @@ def test_a_file_that_holds_all_of_it_may_replace_it() -> None:
     with pytest.warns(UserWarning, match="stays as"):
         second.save("a.scumble", draws=True)
     assert sorted(os.listdir()) == ["a.1.scumble", "a.scumble"]
-
-
-@posix
-def test_a_copy_is_as_private_as_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError
-
-    first, second = made("release")
-    first.save("a.scumble")
-    os.chmod("a.scumble", 0o600)
-    monkeypatch.setattr(os, "link", refuse)
-    assert files.keep_paid("a.scumble", second.to_bytes) == "a.1.scumble"
-    assert os.stat("a.1.scumble").st_mode & 0o777 == 0o600
 
 
 @posix

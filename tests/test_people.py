@@ -111,22 +111,6 @@ def test_numbers_that_are_one_float64_name_several_persons(persons: object) -> N
     assert scumble.PersonLimit(1).keep(persons).all()
 
 
-def test_json_names_persons_by_all_digits(tmp_path: Path) -> None:
-    ids = [
-        "0.1",
-        "0.10000000000000000001",
-        "0.10",
-        "1e-1",
-        "123456789012345678.5",
-        "5",
-        "5.0",
-        "1e99999999999999999999",
-    ]
-    (tmp_path / "people.jsonl").write_text("".join(f'{{"who": {who}, "x": 0.5, "s": [0.5]}}\n' for who in ids))
-    build = Build(tmp_path / "people.jsonl", KERNEL, ["x"], person_column="who", epsilon=1.0)
-    assert build.count().over == 3
-
-
 @pytest.mark.parametrize("bad", [[None], ["a", float("nan")], [["x"]], [object()], np.zeros((2, 2))])
 def test_columns_that_name_nobody(bad: object) -> None:
     with pytest.raises((scumble.DataError, scumble.ParameterError)) as caught:
@@ -134,7 +118,7 @@ def test_columns_that_name_nobody(bad: object) -> None:
     assert "0x" not in str(caught.value)
 
 
-@pytest.mark.parametrize("bad", [0, -1, 1.5, True, "2", 2**31])
+@pytest.mark.parametrize("bad", [0, -1, 1.5, 2.0, True, "2", 2**31, 2**32, 3**31])
 def test_limits_that_make_no_sense(bad: object) -> None:
     with pytest.raises(scumble.ParameterError):
         scumble.PersonLimit(bad)  # type: ignore[arg-type]
@@ -148,18 +132,6 @@ def test_the_limit_keeps_its_secret() -> None:
             attempt(limit)
     assert repr(limit) == "PersonLimit(2)"
     assert scumble.PersonLimit(2)._key != scumble.PersonLimit(2)._key
-
-
-def test_it_goes_on_from_a_checkpoint() -> None:
-    limit, again = scumble.PersonLimit(2), scumble.PersonLimit(2)
-    limit.keep([f"p{k}" for k in range(5000)])
-    limit.keep(["p1", "p2"])
-    again.restore(*limit.contents())
-    assert again.keep(["p1", "p2", "p3", "p3", "new"]).tolist() == [False, False, True, False, True]
-    with pytest.raises(scumble.CorruptFileError):
-        scumble.PersonLimit(3).restore(*limit.contents())
-    with pytest.raises(scumble.CorruptFileError):
-        again.restore({}, {})
 
 
 # ---- builds ----
@@ -222,7 +194,7 @@ def test_missing_persons_are_refused_or_dropped() -> None:
     job = Build(table, KERNEL, ["age"], invalid="drop", **options)
     job.count()
     assert job.tally.sketches[0].count == 2 and job.tally.dropped == 1
-    with pytest.raises(scumble.ParameterError, match="another use"):
+    with pytest.raises(scumble.ParameterError, match="columns"):
         build(table, KERNEL, ["age", "who"], **options)
     with pytest.raises(scumble.DataError, match="no column 'whom'"):
         build(table, KERNEL, ["age"], **{**options, "person_column": "whom"})
@@ -256,38 +228,6 @@ def test_a_resumed_build_remembers_whom_it_has_counted(tmp_path: Path, rng: np.r
     assert job.tally.over == straight.tally.over
 
 
-def test_parts_with_limits_of_their_own_add_up() -> None:
-    """Documented: after merging k parts a person may have k·m records."""
-    X, who = np.zeros((10, 1)), ["ann"] * 10
-    parts = []
-    for _ in range(2):
-        sketch = scumble.Sketch(KERNEL, 1, rows=4, buckets=8)
-        parts.append(sketch.update(X[scumble.PersonLimit(3).keep(who)]))
-    assert scumble.merge(parts).count == 6
-    assert "k·m records" in (people.__doc__ or "")
-
-
-def test_the_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table = tmp_path / "visits.csv"
-    table.write_text("age,who\n" + "1,ann\n" * 50 + "2,bob\n")
-    words = [str(table), "--bandwidth", "5", "--rows", "4", "--buckets", "8", "--person-column", "who"]
-    assert main(["build", *words, "--epsilon", "1", "--records-per-person", "2", "--out", str(tmp_path / "a")]) == 0
-    assert "48 records over the limit" in capsys.readouterr().err
-    assert scumble.load(tmp_path / "a").columns == ("age",)
-    unheld = [*words[:-2], "--columns", "age", "--epsilon", "1", "--records-per-person", "2"]
-    assert main(["build", *unheld, "--out", str(tmp_path / "c")]) == 0
-    assert "Note: nothing holds anybody to 2 records: that is your word" in capsys.readouterr().err
-    assert main(["build", *unheld, "--rehearse"]) == 0
-    assert "Advice: Nothing holds anybody to 2 records" in capsys.readouterr().out
-    assert main(["info", str(tmp_path / "c")]) == 0
-    card = " ".join(capsys.readouterr().out.split())
-    assert "every person with up to 2 records: whether they are in the table at all (neighbors: add-remove;" in card
-    assert "Further records of a person were left out and count nowhere, or the curator vouches that there" in card
-    assert "are none. The file does not say which." in card
-    assert main(["sketch", *words, "--records-per-person", "1", "--quiet", "--out", str(tmp_path / "b")]) == 0
-    assert scumble.load_secret(tmp_path / "b").count == 2
-
-
 def test_a_column_of_persons_needs_the_records_of_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A table of visits must not shrink to one visit each, and be paid for, because an option was forgotten."""
     whose, out = ["--columns", "age", "--bandwidth", "5", "--person-column", "who"], str(tmp_path / "out")
@@ -302,19 +242,170 @@ def test_a_column_of_persons_needs_the_records_of_each(tmp_path: Path, capsys: p
     ):
         assert main(words) == 2
         told = " ".join(capsys.readouterr().err.split())
-        assert "Give --records-per-person beside --person-column: how many records of each person may count" in told
+        assert "Give --records-per-person" in told
     assert not list(tmp_path.iterdir())
 
 
-def test_a_column_of_persons_does_not_go_with_replacement() -> None:
-    """How many records are counted would depend on whose they are, and N is public under replacement."""
-    table = {"age": [1.0, 2.0], "who": ["ann", "bob"]}
-    with pytest.raises(scumble.PrivacyError, match="column of persons"):
-        scumble.build(
-            table,
-            scumble.EuclideanKernel(1.0, columns=["age"]),
-            columns=["age"],
-            epsilon=1.0,
-            person_column="who",
-            neighbors="replace",
-        )
+# ---- the table of persons ----
+
+
+@pytest.mark.parametrize("memory", [1024, 1920, 30 * 2**10 - 1, 30 * 2**10, 100_000, people.DEFAULT_MEMORY])
+def test_as_many_places_as_the_memory_holds(memory: int) -> None:
+    """The largest power of two at 30 bytes a place; three quarters of them are for people."""
+    limit = scumble.PersonLimit(1, memory=memory)
+    places = max(2**k for k in range(40) if 30 * 2**k <= memory)
+    assert limit._most_places == places and len(limit._counts) == min(1024, places)
+    if places <= 4096:
+        assert limit.keep(np.arange(3 * places // 4)).all() and len(limit._counts) == places
+        with pytest.raises(scumble.DataError, match=rf"room for \({3 * places // 4:,}\)"):
+            limit.keep([-1])
+        assert not limit.keep([0, 1]).any()
+
+
+@pytest.mark.parametrize("column", [np.array([1 + 1j]), np.array([1], "m8[s]")])
+def test_a_column_of_no_names_is_refused_by_its_type(column: np.ndarray) -> None:
+    with pytest.raises(scumble.DataError, match=r"must be named by text, numbers or dates, got (complex|durations)"):
+        scumble.PersonLimit(1).keep(column)
+
+
+@pytest.mark.parametrize("bad", [1023, 0, -1, True, 1e6, "1024", None])
+def test_a_memory_that_is_none(bad: object) -> None:
+    with pytest.raises(scumble.ParameterError, match="`memory` must be at least 1024 bytes"):
+        scumble.PersonLimit(1, memory=bad)  # type: ignore[arg-type]
+
+
+def test_the_table_grows_only_when_three_quarters_are_taken() -> None:
+    limit = scumble.PersonLimit(1)
+    limit.keep(np.arange(768))
+    assert len(limit._counts) == 1024 and limit._persons == 768
+    limit.keep([768])
+    assert len(limit._counts) == 2048 and limit._persons == 769
+    assert not limit.keep(np.arange(769)).any()
+
+
+@pytest.mark.parametrize("persons", [0, 1, 768, 769, 3000])
+def test_what_a_checkpoint_remembers(persons: int) -> None:
+    limit, again = scumble.PersonLimit(2), scumble.PersonLimit(2)
+    limit.keep(np.arange(persons))
+    about, arrays = limit.contents()
+    again.restore(about, arrays)
+    assert again._persons == persons and 4 * persons <= 3 * len(again._counts) and len(again._counts) <= 4096
+    assert again.keep(np.arange(persons)).all() and not again.keep(np.arange(persons)).any()
+    assert len(arrays["people.hashes"]) == persons and bytes.fromhex(about["key"]) == limit._key
+    assert len(limit._key) == 32 and limit._hash(b"ann") == again._hash(b"ann") and len(limit._hash(b"ann")) == 16
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda about, arrays: about.update(records_per_person=3),
+        lambda about, arrays: about.update(key="no hexadecimal"),
+        lambda about, arrays: about.pop("key"),
+        lambda about, arrays: arrays.pop("people.hashes"),
+        lambda about, arrays: arrays.pop("people.counts"),
+        lambda about, arrays: arrays.update({"people.hashes": arrays["people.hashes"][:-1]}),
+        lambda about, arrays: arrays.update({"people.hashes": arrays["people.hashes"][:, :1]}),
+        lambda about, arrays: arrays.update({"people.hashes": arrays["people.hashes"].astype(np.int64)}),
+        lambda about, arrays: arrays.update({"people.counts": arrays["people.counts"].astype(np.int64)}),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused(spoil) -> None:
+    limit = scumble.PersonLimit(2)
+    limit.keep(["ann", "bob"])
+    about, arrays = limit.contents()
+    spoil(about, arrays)
+    with pytest.raises(scumble.CorruptFileError, match="lacks the table of persons"):
+        scumble.PersonLimit(2).restore(about, arrays)
+
+
+def test_a_table_of_two_axes_is_refused_and_a_column_of_none_is_empty() -> None:
+    with pytest.raises(scumble.ParameterError, match="`persons` must be one column, got '2 axes'"):
+        scumble.PersonLimit(1).keep(np.zeros((2, 2)))
+    assert scumble.PersonLimit(1).keep([]).shape == (0,)
+    assert scumble.PersonLimit(2**31 - 1).keep(["ann"]).all()
+
+
+def test_a_full_table_lets_all_pass_whom_it_knows_wherever_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first place of the table is a place like any other."""
+    limit = scumble.PersonLimit(2, memory=30 * 64)
+
+    def by_number(self: scumble.PersonLimit, name: bytes) -> bytes:
+        return int(name).to_bytes(8, "little") + bytes(8)
+
+    monkeypatch.setattr(scumble.PersonLimit, "_hash", by_number)
+    assert limit.keep(range(48)).all() and limit._counts[0] == 1 and len(limit._counts) == 64
+    assert limit.keep(range(48)).all() and not limit.keep(range(48)).any()
+    with pytest.raises(scumble.DataError, match="more persons than"):
+        limit.keep([0, 48])
+
+
+# ---- the two loops, as plain Python and as compiled ----
+
+find, passing = people._find.__wrapped__, people._pass.__wrapped__  # not compiled
+
+
+def slots(places: int, *taken: tuple[int, int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """An empty table with some places taken: (place, two words of the hash, count)."""
+    hashes, counts = np.zeros((places, 2), np.uint64), np.zeros(places, np.int32)
+    for place, one, two, count in taken:
+        hashes[place], counts[place] = (one, two), count
+    return hashes, counts
+
+
+def words(*hashes: tuple[int, int]) -> np.ndarray:
+    return np.array(hashes, np.uint64).reshape(-1, 2)
+
+
+def test_each_has_the_first_free_place_from_its_own_on() -> None:
+    hashes, counts = slots(8)
+    places, fresh = find(hashes, counts, words((3, 7), (8 + 3, 7), (6, 1), (3, 8), (7, 3), (15, 0), (3, 7)), True)
+    assert places.tolist() == [3, 4, 6, 5, 7, 0, 3] and fresh == 6, "also round the end"
+    assert counts.tolist() == [-1, 0, 0, -1, -1, -1, -1, -1], "a place, and no record yet"
+    assert hashes.tolist() == [[15, 0], [0, 0], [0, 0], [3, 7], [11, 7], [3, 8], [6, 1], [7, 3]]
+
+
+def test_two_are_one_only_if_both_words_agree() -> None:
+    hashes, counts = slots(4, (1, 1, 5, 2), (2, 1, 6, 1))
+    before = hashes.copy(), counts.copy()
+    places, fresh = find(hashes, counts, words((1, 6), (1, 5), (1, 7), (5, 5), (0, 0)), False)
+    assert places.tolist() == [2, 1, -1, -1, -1] and fresh == 0
+    assert np.array_equal(hashes, before[0]) and np.array_equal(counts, before[1]), "looking adds nobody"
+    places, fresh = find(hashes, counts, words((1, 6), (5, 5), (0, 0)), True)
+    assert places.tolist() == [2, 3, 0] and fresh == 2 and counts.tolist() == [-1, 2, 1, -1]
+
+
+def test_nobody_is_looked_for_in_vain() -> None:
+    hashes, counts = slots(4, (0, 0, 1, 1))
+    places, fresh = find(hashes, counts, words(), True)
+    assert places.shape == (0,) and fresh == 0
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_the_first_records_of_each_pass(most: int) -> None:
+    counts = np.array([-1, 0, 2, 1], np.int32)
+    places, which = np.array([2, 0, 3]), np.array([0, 1, 1, 2, 1, 0, 2, 1])
+    out = passing(counts, places, which, most)
+    seen, wanted = [2, 0, 1], []
+    for person in which.tolist():
+        wanted.append(seen[person] < most)
+        seen[person] += wanted[-1]
+    assert out.tolist() == wanted and out.dtype == bool
+    assert counts.tolist() == [seen[1], 0, seen[0], seen[2]]
+
+
+def test_compiled_they_do_the_same() -> None:
+    rng = np.random.default_rng(4)
+    hashes = rng.integers(0, 2**64, (700, 2), dtype=np.uint64)
+    which = rng.integers(0, 700, 3000)
+    results = []
+    for look, let_pass in ((find, passing), (people._find, people._pass)):
+        kept, counts = slots(1024)
+        places, fresh = look(kept, counts, hashes, True)
+        results.append([kept, places, fresh, let_pass(counts, places, which, 3), counts])
+    for plain, compiled in zip(*results, strict=True):
+        np.testing.assert_array_equal(plain, compiled)
+
+
+def test_a_quarter_of_a_gibibyte_is_for_six_million() -> None:
+    assert people.DEFAULT_MEMORY == 2**28
+    assert scumble.PersonLimit(1)._most_places == 2**23

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from scumble.errors import FileError, MissingFileError
-from scumble.machine import places
-from scumble.machine.owned import Owned
-from scumble.machine.places import DRAFT, READY, Place
+from scumble.files import places
+from scumble.files.owned import Owned
+from scumble.files.places import DRAFT, READY, Place
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="modes and locks of POSIX"),
@@ -386,7 +386,7 @@ def test_a_file_that_is_replaced_while_it_is_taken_is_taken_anew(here: Path, mon
         seen.append(os.fstat(descriptor).st_ino)
         return real(descriptor)
 
-    monkeypatch.setattr("scumble.machine.owned.lock", lock)
+    monkeypatch.setattr("scumble.files.owned.lock", lock)
     owned = Owned("c")
     assert owned.take() and seen[-1] == os.stat("c").st_ino and len(seen) == 2
     owned.let_go()

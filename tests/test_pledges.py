@@ -9,7 +9,7 @@ import pytest
 
 import scumble
 from scumble import files
-from scumble.releasing.pledges import became, identity_of, left_release, pledge, require_free
+from scumble.gate.pledges import became, identity_of, left_release, pledge, require_free
 
 NAME = ".scumble-0123456789ab-0123456789ab.ready"
 
@@ -34,7 +34,7 @@ def test_to_the_release_where_it_was_or_beside_the_secret(tmp_path: Path) -> Non
     for way in ((said,), (said, secret), ({**said, "released": made.identity},)):
         path, found = left_release(*way) or ("", None)  # type: ignore[arg-type]
         assert path == str(tmp_path / "out" / NAME) and found is not None and identity_of(found) == made.identity
-    with pytest.raises(scumble.BudgetError, match=f"released before, as '{made.identity}', by a run that was killed"):
+    with pytest.raises(scumble.BudgetError, match=made.identity):
         require_free(said)
     (tmp_path / "out" / NAME).write_bytes(b"half")
     assert left_release(said) is None
@@ -54,7 +54,7 @@ def test_a_note_names_the_file_of_its_release_while_it_is_there(tmp_path: Path) 
 def test_a_folder_that_is_not_there_may_hold_the_release(tmp_path: Path) -> None:
     said = pledge(str(tmp_path / "unmounted" / NAME), {}, "people.scumble")
     for ask in (left_release, require_free):
-        with pytest.raises(scumble.BudgetError, match=r"'.*unmounted', which is not there now"):
+        with pytest.raises(scumble.BudgetError, match=r"'.*unmounted'"):
             ask(said)
     assert left_release({**said, "released": "abc"}) is None, "that it was released is known already"
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import scumble
+from scumble.columns.table import Table
 from scumble.counting import Hasher, cpu, early, exact, guard, quick, reference, repeats, turns
-from scumble.design import Design
+from scumble.files.compiling import Patience
 from scumble.kernels import FoldedKernel, Kernel, Records
 from scumble.kernels.column import ColumnKernel
-from scumble.machine.patience import Patience
-from scumble.tables import Table
+from scumble.kernels.design import Design
 
 N = 2 * quick.TILE + 300
 
@@ -43,7 +43,7 @@ def check(kernel: Kernel, X: np.ndarray, *, rows: int = 21, buckets: int = 64, t
     return batch
 
 
-@pytest.mark.parametrize("columns", [1, 2, 3, 4, 5, 9, 40])
+@pytest.mark.parametrize("columns", [1, 3, 5, 40])
 @pytest.mark.parametrize("power", [1, 2, 5])
 @pytest.mark.parametrize(
     "kind", [scumble.EuclideanKernel, scumble.ManhattanKernel, scumble.AngularKernel, FoldedKernel]
@@ -60,7 +60,7 @@ def test_loops_are_compiled_once_whatever_the_arrays_are_like() -> None:
     still = X.copy()
     still.flags.writeable = False
     near = scumble.EuclideanKernel(1.0)
-    loops = quick.tiles.walk, repeats._find, exact._start, exact._add_floor
+    loops = quick.walk, repeats._find, exact._start, exact._add_floor
 
     def compiled() -> list[int]:
         check(near, X)
@@ -111,27 +111,6 @@ def test_records_on_a_hyperplane_equal_the_reference(kernel: Kernel) -> None:
     np.testing.assert_array_equal(counts, slow)
 
 
-@pytest.mark.parametrize("kernel", [scumble.AngularKernel(), FoldedKernel(3)], ids=repr)
-def test_without_their_guard_sides_err(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records so near to a hyperplane that single precision takes them for being on its other side, or on it."""
-    rng = np.random.default_rng(11)
-    hasher = Hasher(kernel, Design("iid", 5, 12), buckets=8, width=4)
-    normal = hasher.parameters[0][0, 0, :4]
-    X = rng.normal(size=(N, 4))
-    X -= np.outer(X @ normal, normal) / (normal @ normal) * (1.0 + rng.normal(size=(N, 1)) * 1e-9)
-    careless = guard.prepare
-    monkeypatch.setattr(cpu, "prepare", lambda *given: careless(*given)._replace(guards=np.zeros((12, 1), np.float32)))
-    counts, slow = np.zeros((2, 12, 8), np.int64)
-    cpu.count(hasher, [Records(X)], counts)
-    reference.count(hasher, [Records(X)], slow)
-    assert np.any(counts[0] != slow[0])
-    np.testing.assert_array_equal(counts[1:], slow[1:])
-    monkeypatch.undo()
-    counts[:] = 0
-    cpu.count(hasher, [Records(X)], counts)
-    np.testing.assert_array_equal(counts, slow)
-
-
 def test_without_its_guard_single_precision_errs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison can fail: whole numbers on edges, guard taken away."""
     rng = np.random.default_rng(3)
@@ -172,7 +151,7 @@ def test_products_equal_the_reference(kernel: Kernel, buckets: int) -> None:
     check(kernel, X, buckets=buckets)
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e4, 1e9, 1e15, 1e200])
+@pytest.mark.parametrize("scale", [1e-12, 1e4, 1e9, 1e200])
 @pytest.mark.parametrize(
     "kernel",
     [scumble.EuclideanKernel(1.0, power=2), scumble.AngularKernel(power=4), FoldedKernel(3, power=2)],
@@ -211,7 +190,7 @@ def test_constant_columns_and_one_column_equal_the_reference() -> None:
 
 def test_repeated_records_are_counted_as_often_as_they_occur() -> None:
     rng = np.random.default_rng(9)
-    X = rng.integers(0, 4, (20_000, 3)).astype(float)
+    X = rng.integers(0, 4, (6_000, 3)).astype(float)
     wanted, how_often = np.unique(X, axis=0, return_counts=True)
     for threads in (1, 2, 3, 7):
         found = [repeats.distinct(X, share, threads) for share in range(threads)]
@@ -220,59 +199,9 @@ def test_repeated_records_are_counted_as_often_as_they_occur() -> None:
         np.testing.assert_array_equal(values[order], wanted)
         np.testing.assert_array_equal(times[order], how_often)
     assert repeats.worth_a_search(X, repeats.WORTH)
-    assert not repeats.worth_a_search(rng.normal(size=(20_000, 3)), repeats.WORTH)
+    assert not repeats.worth_a_search(rng.normal(size=(6_000, 3)), repeats.WORTH)
     assert not repeats.worth_a_search(X, repeats.WORTH - 1)
     check(scumble.EuclideanKernel(0.7), X, rows=300)
-
-
-@pytest.mark.parametrize("columns, parts", [(3, 1), (80, 3)])
-def test_threads_judge_together_whether_to_look_for_repeats(columns: int, parts: int) -> None:
-    """As one alone would: equal records may be in the parts of two threads, and wide ones are worth sharing."""
-    shares: list[list[slice]] = []
-
-    def spread(work: Any, n: int) -> list[Any]:
-        many = cpu._shares(n, cpu.SOME, 3 if n * columns >= cpu.WORTH_SPREADING else 1)
-        shares.append(many)
-        return [work(share) for share in many]
-
-    X = np.random.default_rng(3).normal(size=(repeats.SAMPLE, columns))
-    least = round(repeats.FEWEST * len(X)) + 1
-    for again, worth in ((least, True), (least - 2, False)):
-        some = X.copy()
-        some[-again:] = X[:again]
-        assert repeats.worth_a_search(some, repeats.WORTH, spread) == worth
-        assert repeats.worth_a_search(some, repeats.WORTH) == worth
-    assert all(len(many) == parts for many in shares)
-
-
-@pytest.mark.parametrize("threads", [1, 2, 3, 4, 8, 16])
-def test_rows_are_dealt_out_in_equal_numbers_of_shares(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty shares for sixteen threads would keep twelve of them waiting for four, half of the time."""
-    dealt: list[int] = []
-    monkeypatch.setattr(cpu, "_in_threads", lambda work, shares, pool: dealt.append(len(shares)))
-    hasher = Hasher(scumble.AngularKernel(), Design("iid", 5, 1000), buckets=2, width=2)
-    for n in (1, 10_000, 5_461 * threads, 20_000 * threads, 1_000_000):
-        cpu._by_rows(hasher, [Records(np.zeros((n, 2)))], None, quick.EMPTY, np.zeros((1000, 2)), threads, None, None)
-    assert all(many % threads == 0 for many in dealt) or threads == 1
-    assert dealt[0] == threads and dealt[-1] in (1, cpu.SHARES * threads)
-
-
-def test_hashes_of_wide_records_keep_more_threads_busy() -> None:
-    """A hash of 384 columns takes about ten times as long as one of 8: fewer of them are worth a thread."""
-    busy = {}
-    for columns in (8, 384):
-        hasher = Hasher(scumble.AngularKernel(), Design("iid", 5, 100), buckets=2, width=columns)
-        busy[columns] = cpu._busy(hasher, 100_000, 16), cpu._busy(hasher, 100, 16)
-    assert busy == {8: (8, 1), 384: (14, 1)}
-
-
-@pytest.mark.parametrize("n", [0, 1, 8_192, 8_193, 100_000])
-def test_parts_of_the_records_are_equal_and_none_too_large(n: int) -> None:
-    hasher = Hasher(scumble.AngularKernel(), Design("iid", 5, 10), buckets=2, width=384)
-    sizes = [len(part) for (part,) in cpu._parts(hasher, [Records(np.zeros((n, 384)))], 2)]
-    most = max(cpu.FEWEST, cpu.PART * 2 // 384)
-    assert sum(sizes) == n and len(sizes) == -(-n // most)
-    assert not sizes or (max(sizes) <= most and max(sizes) - min(sizes) < len(sizes))
 
 
 def test_what_no_record_changes_is_prepared_once() -> None:
@@ -339,21 +268,6 @@ def test_a_room_serves_batches_of_any_size_and_several_threads() -> None:
     assert 1 <= len(known.rooms) <= len(asides) and not any(room.own.tables.any() for room in known.rooms)
 
 
-def test_ends_grow_until_they_hold_for_all_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two kinds that come in turn, neither is prepared again and again; one much narrower has its own."""
-    made: list[int] = []
-    real = guard._within_ends
-    monkeypatch.setattr(guard, "_within_ends", lambda *given: made.append(1) or real(*given))
-    low, known = np.zeros(3), guard.Known()
-    hasher = Hasher(scumble.EuclideanKernel(), Design("iid", 5, 21), buckets=64, width=3)
-    for least, most, wanted in [(0, 10, 1), (2, 12, 2), (0, 10, 2), (-0.5, 12.5, 2), (5, 6, 3), (4, 6, 4), (5, 6, 5)]:
-        batch = known.batch(hasher, np.empty((0, 3)), low + least, low + most)
-        assert len(made) == wanted
-        reach = 1.0 / batch.stretch
-        assert np.all(batch.centre - reach <= least) and np.all(batch.centre + reach >= most)
-        assert np.all(reach <= guard.MUCH_WIDER * (most - least) / 2.0)
-
-
 def test_ends_are_of_the_records_that_they_came_with() -> None:
     X = np.random.default_rng(8).normal(size=(1000, 3))
     records = parts_of(scumble.EuclideanKernel(1.0), X)[0]
@@ -362,13 +276,6 @@ def test_ends_are_of_the_records_that_they_came_with() -> None:
     assert records[:] is records and records[:999].ends is None and records.keep(X[:, 0] > 0).ends is None
     X[500, 1] = np.nan
     assert parts_of(scumble.EuclideanKernel(1.0), X)[0].ends is None
-
-
-@pytest.mark.parametrize("keys", [[], [0], [0, 0, 5], [8191, 0, 8191, 2**64 - 1], [8192 * k for k in range(1, 4000)]])
-def test_different_keys_are_counted_as_a_set_counts_them(keys: list[int]) -> None:
-    """Those that fall on the same slot included."""
-    slots = np.zeros(2 * repeats.SAMPLE, np.uint64)
-    assert repeats._different(np.array(keys, np.uint64), slots) == len(set(keys))
 
 
 @pytest.mark.parametrize("quickly", [True, False])
@@ -411,7 +318,7 @@ def test_rows_or_records_dealt_out_are_counted_alike(
     if quickly:
         batch = guard.prepare(hasher, [Records(X)])
         assert batch is not None
-        assert quick.counters.cells_of(batch, slice(0, 30)).astype(bool).tolist() == [power == 1] * 30
+        assert quick.cells_of(batch, slice(0, 30)).astype(bool).tolist() == [power == 1] * 30
         assert repr(quick.fresh(batch, slice(0, 30), np.zeros((30, 128), np.int64), 2)) == "Own(secret)"
     found, wanted = np.ones((2, 30, 128), np.int64)
     cpu.count(hasher, [Records(X)], found, 6)
@@ -422,21 +329,6 @@ def test_rows_or_records_dealt_out_are_counted_alike(
         cpu.sums(hasher, [Records(X)], found, lines, 6), reference.sums(hasher, [Records(X)], wanted, lines)
     )
     assert dealt == ["_by_records" if most else "_by_rows"]
-
-
-@pytest.mark.parametrize("n, columns, parts", [(4 * N, 64, 3), (4 * N, 2, 1)])
-def test_wide_records_are_prepared_by_all_threads(
-    n: int, columns: int, parts: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By the number of their values, not of the records."""
-    looked: list[int] = []
-    ends = guard.ends
-    monkeypatch.setattr(guard, "ends", lambda values: looked.append(len(values)) or ends(values))
-    monkeypatch.setattr(cpu, "WORTH_A_THREAD", 16)
-    X = np.random.default_rng(15).normal(size=(n, columns))
-    hasher = Hasher(scumble.EuclideanKernel(9.0), Design("iid", 5, 4), buckets=16, width=columns)
-    cpu.count(hasher, [Records(X)], np.zeros((4, 16), np.int64), 3)
-    assert len(looked) == parts and sum(looked) == n
 
 
 def test_small_tables_do_not_wait_for_the_quick_loops(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,14 +17,10 @@ from scipy import special
 
 import scumble
 from scumble.cli import main
-from scumble.counting import cpu, early
-from scumble.counting.hasher import Hasher
-from scumble.design import orthogonal
-from scumble.grid.profile import fast_length
-from scumble.machine import functions
-from scumble.machine.later import lacking
-from scumble.machine.patience import Patience
-from scumble.reading.student import reach
+from scumble.density.grid_cells import fast_length
+from scumble.density.student import reach
+from scumble.files.lazy_modules import lacking
+from scumble.privacy import special_functions as functions
 
 ALONE = """
 import json, sys
@@ -161,23 +157,6 @@ def test_densities_are_read_without_numba(tmp_path: Path) -> None:
     assert re.fullmatch(r"'\w+' is a loop that numba compiles\. Hint: pip install numba\.\n", done.stderr)
 
 
-def test_where_numba_is_the_first_records_alone_wait_for_nothing(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    hasher = scumble.Sketch(scumble.EuclideanKernel(1.0), 2, rows=4, buckets=8).spec.layout.hasher
-    assert isinstance(hasher, Hasher)
-    monkeypatch.setattr(early, "numpy_first", Patience(0, 0))
-    for there in (True, False):
-        monkeypatch.setattr(cpu, "can_compile", lambda there=there: there)
-        assert cpu._early(hasher, 10) != there
-
-
-def test_wide_blocks_are_the_same_without_numba(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    gauss = np.random.default_rng(0).normal(size=(6, 4))
-    expected = orthogonal.orthogonalised(gauss)
-    monkeypatch.setattr(orthogonal, "WIDE", 2)
-    monkeypatch.setattr(orthogonal, "can_compile", lambda: False)
-    assert np.array_equal(orthogonal.orthogonalised(gauss), expected)
-
-
 TABLE = """
 import sys
 sys.modules["numba"] = None
@@ -211,9 +190,9 @@ for release in (grid, rows):
 print(*sys.modules)
 """
 NEEDLESS = {
-    *("scipy", "numba", "pyarrow", "pandas", "numpy.ma", "threadpoolctl", "tempfile", "scumble.schema"),
-    *("scumble.tabular", "scumble.views", "scumble.moments", "scumble.continual", "scumble.planning"),
-    *("scumble.releasing", "scumble.sketch", "scumble.sources.building", "scumble.sources.job"),
+    *("scipy", "numba", "pyarrow", "pandas", "numpy.ma", "threadpoolctl", "tempfile", "scumble.columns.schema"),
+    *("scumble.table", "scumble.learn.moment_sketch", "scumble.streams.published", "scumble.density.plan"),
+    *("scumble.gate", "scumble.density.sketch", "scumble.sources.building"),
 }
 
 

@@ -18,12 +18,12 @@ import pytest
 
 import scumble
 from scumble import files
+from scumble.columns.column import Strays
+from scumble.columns.containers import take_apart
+from scumble.columns.curator import Strays as OfSource
 from scumble.counting.guard import FEW, prepare
-from scumble.schema.column import Strays
-from scumble.schema.strays import Strays as OfSource
 from scumble.sources.formats import Read
 from scumble.sources.source import Piece
-from scumble.tables.containers import take_apart
 
 KERNEL = scumble.EuclideanKernel(1.0)
 SECRET = 7_654_321  # an N and a counter that would be recognised anywhere
@@ -81,7 +81,7 @@ def test_the_budget_is_spent_even_if_drawing_fails(sketch: scumble.Sketch, monke
 
 def test_a_sketch_is_not_pickled_or_copied(sketch: scumble.Sketch) -> None:
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(scumble.PrivacyError, match="not pickled or copied"):
+        with pytest.raises(scumble.PrivacyError):
             attempt(sketch)
 
 
@@ -170,15 +170,27 @@ def test_released_counters_are_read_only(sketch: scumble.Sketch) -> None:
         release.counts[0, 0] = 1
 
 
+POST_PROCESSING = {
+    "show/ranges.py",
+    "sources/rehearsal.py",
+    "table/answers.py",
+    "table/drawing.py",
+    "table/fitting.py",
+    "table/posterior.py",
+    "table/statistic.py",
+}
+"""What makes a generator of its own, and never sees a counter."""
+
+
 def test_no_pickle_and_no_other_randomness_in_the_source() -> None:
     root = Path(scumble.__file__).parent
     for path in root.rglob("*.py"):
         text = path.read_text()
         assert not re.search(r"^\s*(import|from) pickle|allow_pickle=True|joblib", text, re.M), path
-        # Post-processing, synthetic tables and the audit's mutants may use any generator; what touches counters not.
-        # Layouts and schemas draw synthetic records with the generator that they are handed, and make none.
-        if path.parent.name in ("reading", "schema", "tabular"):
+        # Post-processing, synthetic tables and the audit's mutants may use a generator; what touches counters may not.
+        # Layouts and columns draw synthetic records with the generator that they are given, and make none.
+        if path.parent.name in ("density", "columns", "table"):
             text = re.sub(r"\w+: np\.random\.Generator", "", text)
-        made_up = path.parent.name in ("learn", "cli", "audit", "explore", "views") or path.name == "madeup.py"
-        if not made_up:
+        place = path.relative_to(root)
+        if place.parts[0] not in ("learn", "cli", "audit") and place.as_posix() not in POST_PROCESSING:
             assert not re.search(r"np\.random|numpy\.random|^\s*import random$", text, re.M), path

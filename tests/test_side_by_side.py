@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from scumble.machine.patience import Patience
-from scumble.tables import Table, sidebyside
-from scumble.tables.ends import ends
+from scumble.columns import sidebyside
+from scumble.columns.sidebyside import ends
+from scumble.columns.table import Table
+from scumble.files.compiling import Patience
 
 WAYS = pytest.mark.parametrize("way", ["numpy", "compiled"])
 

@@ -69,12 +69,14 @@ def documented(site: Path) -> set[str]:
 
 def homes_of(module: str, name: str, value: Any) -> set[str]:
     """The names under which a public thing may be described."""
-    value = getattr(value, name) if isinstance(value, ModuleType) else value  # a room that can be called
+    if isinstance(value, ModuleType):  # a room that can be called
+        home = value if hasattr(value, name) else importlib.import_module(f"{value.__name__}.asking")
+        value = getattr(home, name)
     home, own = getattr(value, "__module__", None), getattr(value, "__qualname__", name)
     return {f"{module}.{name}", f"{home}.{own}"}
 
 
-DOCSTRING = """Adds; see :class:`~scumble.sketch.Sketch`.
+DOCSTRING = """Adds; see :class:`~scumble.density.sketch.Sketch`.
 
     Parameters
     ----------

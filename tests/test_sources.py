@@ -6,8 +6,6 @@ import datetime as dt
 import gzip
 import io
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +13,6 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import openpyxl
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -27,10 +24,13 @@ from tests import postgres
 
 import scumble
 from rates import laplace
+from scumble.columns.roles import roles_of
 from scumble.errors import DataError
 from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel
-from scumble.sources import Build, build, build_by, formats, open_source
-from scumble.tables.roles import roles_of
+from scumble.sources import Build, build, build_by, formats, onepass, open_source, parquet
+from scumble.sources.formats import Options
+from scumble.sources.opening import FileSource
+from scumble.sources.source import BATCH_ROWS, Piece
 
 ROWS = 5_000
 COLUMNS = ["age", "income", "member", "town", "words"]
@@ -151,25 +151,6 @@ def test_standard_input(kind: str, table: pa.Table, expected: np.ndarray, monkey
     assert np.array_equal(counted("-"), expected)
 
 
-def test_standard_input_of_a_process(table: pa.Table, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scumble", "sketch", "-", "--columns", "income", "--bandwidth", "5000"]
-    command += [
-        "--rows",
-        "24",
-        "--buckets",
-        "64",
-        "--seed",
-        "5",
-        "--design",
-        "iid",
-        "--out",
-        str(tmp_path / "a.secret"),
-    ]
-    subprocess.run(command, input=csv_bytes(table), check=True, capture_output=True)
-    found = scumble.load_secret(tmp_path / "a.secret")
-    assert np.array_equal(found._counts, counted(table, EuclideanKernel(5000.0), ["income"]))
-
-
 def test_sqlite(table: pa.Table, expected: np.ndarray, tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "t.db") as database:
         table.to_pandas().to_sql("people", database, index=False)
@@ -177,21 +158,6 @@ def test_sqlite(table: pa.Table, expected: np.ndarray, tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path / 't.db'}"
     assert np.array_equal(counted(uri, table="people"), expected)
     assert np.array_equal(counted(uri, query="SELECT * FROM people WHERE age >= 0;"), expected)
-
-
-def test_sqlite_tables_of_as_many_columns_as_it_has(tmp_path: Path) -> None:
-    """More than half of the most: a result cannot have numbers and texts of all of them."""
-    names = [f"x{j}" for j in range(1500)]
-    values = np.random.default_rng(0).normal(size=(3, 1500)).round(2)
-    with sqlite3.connect(tmp_path / "t.db") as database:
-        database.execute(f"CREATE TABLE t ({', '.join(names)})")
-        for row in values:  # a statement has fewer variables than a table has columns, in older versions
-            database.execute(f"INSERT INTO t VALUES ({', '.join(map(str, row))})")
-    database.close()
-    options: dict = {"rows": 4, "buckets": 8, "design": "iid", "seed": 1}
-    job = Build(f"sqlite:///{tmp_path / 't.db'}", EuclideanKernel(1.0), names, table="t", **options)
-    direct = scumble.Sketch(EuclideanKernel(1.0), columns=names, **options).update(values)
-    assert np.array_equal(job.count().sketches[0]._counts, direct._counts)
 
 
 def test_sqlite_cells_have_types_of_their_own(tmp_path: Path) -> None:
@@ -234,15 +200,6 @@ def test_duckdb(table: pa.Table, expected: np.ndarray, tmp_path: Path) -> None:
     with pytest.raises(scumble.DataError, match=r"Reading from t\.duckdb failed") as found:
         counted(uri, EuclideanKernel(1.0), ["x"], query="SELECT CAST(word AS double) AS x FROM words")
     assert "hush" not in str(found.value)
-    with pytest.raises(scumble.ParameterError, match=r"t\.duckdb has: old\.people, people, words"):
-        counted(uri)
-    with pytest.raises(scumble.ParameterError, match="has no checkpoint"):
-        counted(uri, table="people", checkpoint=tmp_path / "c.secret")
-    (tmp_path / "no.duckdb").write_bytes(b"no database at all" * 100)
-    with pytest.raises(scumble.DataError, match="cannot be opened as a DuckDB database"):
-        counted(f"duckdb:///{tmp_path / 'no.duckdb'}", table="people")
-    with pytest.raises(scumble.DataError, match="four for a full path"):
-        counted("duckdb:///nowhere.duckdb", table="people")
 
 
 def test_a_relation_and_a_lazy_frame_are_read_in_batches(table: pa.Table, expected: np.ndarray, tmp_path: Path) -> None:
@@ -285,12 +242,6 @@ def test_postgresql(table: pa.Table, expected: np.ndarray, server: postgres.Serv
             counted(server.uri(), **dict([options]))
     with pytest.raises(scumble.DataError, match="must hold numbers, got text"):
         counted(server.uri(), EuclideanKernel(1.0), ["town"], table="people")
-    with pytest.raises(scumble.ParameterError, match=r"Give --table or --query .* people"):
-        counted(server.uri())
-    with pytest.raises(scumble.ParameterError, match="has no checkpoint"):
-        counted(server.uri(), table="people", checkpoint="x")
-    with pytest.raises(scumble.DataError, match="There is no database 'nix'"):
-        counted(server.uri("nix"), table="people")
     with pytest.raises(scumble.DataError, match="cannot be reached") as problem:
         counted("postgresql://me:hush@127.0.0.1:1/x", table="people")
     assert "hush" not in str(problem.value)
@@ -399,8 +350,6 @@ def test_json_cells_of_any_type(tmp_path: Path) -> None:
 
 
 def test_batches_are_small_whatever_the_file(table: pa.Table, tmp_path: Path) -> None:
-    from scumble.sources import parquet
-    from scumble.sources.source import BATCH_ROWS
 
     many = {"t.parquet": parquet.AT_ONCE, "t.feather": 1}  # of one column
     big = pa.concat_tables([table] * 40)
@@ -412,43 +361,11 @@ def test_batches_are_small_whatever_the_file(table: pa.Table, tmp_path: Path) ->
         assert sum(sizes) == len(big) and max(sizes) <= times * BATCH_ROWS
 
 
-def test_pandas_and_memory_refusals() -> None:
-    with pytest.raises(scumble.DataError, match="must be a path"):
-        open_source(42)
-    with pytest.raises(scumble.ParameterError, match="has no checkpoint"):
-        Build(pd.DataFrame({"a": [1.0]}), EuclideanKernel(1.0), checkpoint="x.secret")
-
-
 def test_excel(table: pa.Table, tmp_path: Path) -> None:
     columns = ["age", "income", "member"]  # a workbook has no empty texts: they are missing cells
     table.to_pandas().to_excel(tmp_path / "t.xlsx", index=False)
     kernel = EuclideanKernel(1.0, scale={"age": 10.0, "income": 20_000.0, "member": 1.0})
     assert np.array_equal(counted(tmp_path / "t.xlsx", kernel, columns), counted(table, kernel, columns))
-
-
-def _workbook(path: Path, rows: list[list[object]]) -> Path:
-    book = openpyxl.Workbook()
-    for at, row in enumerate(rows, start=1):
-        for place, cell in enumerate(row, start=1):
-            book.active.cell(at, place, cell)
-    book.save(path)
-    return path
-
-
-def test_blank_rows_above_the_names_of_a_sheet_do_not_count(tmp_path: Path) -> None:
-    rows = [["x", "y"], [1, 2], [], [3, 4]]
-    source = open_source(_workbook(tmp_path / "t.xlsx", [[], [None, None], *rows]))
-    assert source.names == ("x", "y")
-    kernel = EuclideanKernel(1.0)
-    plain = counted(_workbook(tmp_path / "plain.xlsx", rows), kernel, ["x", "y"])
-    assert np.array_equal(counted(tmp_path / "t.xlsx", kernel, ["x", "y"]), plain)
-
-
-def test_a_title_above_the_names_of_a_sheet_is_told(tmp_path: Path) -> None:
-    path = _workbook(tmp_path / "t.xlsx", [["Players, 2024"], [], ["x", "y"], [1, 2]])
-    with pytest.raises(scumble.DataError, match=r"t\.xlsx: the first row has one cell, and the next has more"):
-        open_source(path)
-    assert open_source(_workbook(path, [["x"], [], [1], [None]])).names == ("x",)
 
 
 def test_an_excel_sheet_has_cells_of_any_type(tmp_path: Path) -> None:
@@ -503,19 +420,9 @@ def test_a_sheet_is_chosen_by_name(tmp_path: Path) -> None:
         open_source(__file__, format="csv", table="south")
 
 
-@pytest.mark.parametrize("head", [b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"])
-def test_an_archive_is_not_read_as_text(head: bytes, tmp_path: Path) -> None:
-    (tmp_path / "people.xls").write_bytes(head + b"xl/worksheets" * 9)
-    with pytest.raises(scumble.DataError, match="archive, or an old Excel file"):
-        counted(tmp_path / "people.xls", EuclideanKernel(1.0), ["age"])
-
-
 @pytest.mark.parametrize("numbers", [False, True])
 def test_large_pieces_are_counted_together(monkeypatch: pytest.MonkeyPatch, numbers: bool) -> None:
     """Of one file, alike, and no more than is said; the same rows in the same order, before an error too."""
-    from scumble.sources import onepass
-    from scumble.sources.source import Piece
-
     monkeypatch.setattr(onepass, "LARGE", 2)
     sizes = [(0, 2), (0, 3), (0, 2), (1, 2), (1, 1), (1, 2), (1, 2), (1, 9)]
     batches = [pa.record_batch({"x": np.arange(size) + 10 * k}) for k, (_, size) in enumerate(sizes)]
@@ -545,9 +452,6 @@ def test_large_pieces_are_counted_together(monkeypatch: pytest.MonkeyPatch, numb
 
 def test_pieces_for_many_threads_are_smaller_towards_the_end() -> None:
     """The same rows in the same order, wherever a build goes on from; where nobody knows the end, all are large."""
-    from scumble.sources import onepass
-    from scumble.sources.source import Piece
-
     sizes, total = [3000, 0, 4000, 2500, 500], 20_000  # of which the first half was read before
     ends = np.cumsum(sizes) + 10_000
     batches = [pa.record_batch({"x": np.arange(end - size, end)}) for size, end in zip(sizes, ends, strict=True)]
@@ -570,43 +474,8 @@ def test_pieces_for_many_threads_are_smaller_towards_the_end() -> None:
     assert cut(known, 3, 10_000)[-1] == 1  # however small
 
 
-def test_parquet_is_read_some_batches_at_a_time() -> None:
-    """Where it is known what they take, and that is little: else one by one."""
-    from scumble.sources import parquet
-    from scumble.sources.source import BATCH_ROWS
-
-    for kinds, many in (
-        ([pa.float64()] * 8, parquet.AT_ONCE),
-        ([pa.float64()] * 16, 2),
-        ([pa.float32()] * 200, 1),
-        ([pa.bool_()], parquet.AT_ONCE),
-        ([pa.float64(), pa.string()], 1),
-        ([pa.dictionary(pa.int8(), pa.string())], 1),
-    ):
-        assert parquet._at_once(kinds) == many
-        if many > 1:
-            assert many * BATCH_ROWS * sum(kind.bit_width for kind in kinds) <= 8 * parquet.MOST_BYTES
-
-
-def test_of_many_row_groups_some_are_under_way_and_not_too_many_bytes() -> None:
-    from scumble.sources import parquet
-
-    for kinds, rows, groups, many in (
-        ([pa.float64()] * 8, 500_000, 20, 4),
-        ([pa.float64()] * 8, 500_000, 3, 3),
-        ([pa.float64()] * 8, 1 << 20, 20, 2),
-        ([pa.float64()] * 8, 1 << 22, 20, 1),
-        ([pa.bool_()], 0, 9, 4),
-        ([pa.float64(), pa.string()], 10, 20, 1),
-    ):
-        assert parquet._under_way(kinds, rows, groups) == many
-        assert many == 1 or many * rows * sum(kind.bit_width for kind in kinds) <= 8 * parquet.MOST_AHEAD
-
-
 def test_row_groups_under_way_are_handed_over_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though the first is read last; all handles are closed, also if nobody wants the rest; what is damaged is told."""
-    from scumble.sources import parquet
-
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": np.arange(10.0)}), path, row_group_size=1)
     real, opened, began = pq.ParquetFile, list[pq.ParquetFile](), list[int]()
@@ -646,11 +515,6 @@ def test_whatever_is_read_at_a_time_batches_are_cut_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skip: int, cores: int
 ) -> None:
     """The rows of a file, from any of them on, in batches of a few MB."""
-    from scumble.sources import parquet
-    from scumble.sources.filesource import FileSource
-    from scumble.sources.formats import Options
-    from scumble.sources.source import BATCH_ROWS
-
     monkeypatch.setattr(parquet, "available_threads", lambda: cores)
     pq.write_table(pa.table({"x": np.arange(600_001.0)}), tmp_path / "t.parquet", row_group_size=100_000)
     source = FileSource(str(tmp_path / "t.parquet"), options=Options())
@@ -664,9 +528,6 @@ def test_whatever_is_read_at_a_time_batches_are_cut_alike(
 
 def test_dictionaries_are_not_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """One record's rare word may be one too many for the index, and a refusal would tell that it is there."""
-    from scumble.sources import onepass
-    from scumble.sources.source import Piece
-
     monkeypatch.setattr(onepass, "LARGE", 1)
     words = [[f"a{k}" for k in range(127)], ["a0", "rare"]]
     batches = [
@@ -676,29 +537,6 @@ def test_dictionaries_are_not_put_together(monkeypatch: pytest.MonkeyPatch) -> N
     assert batches[0].schema == batches[1].schema
     found = list(onepass.gathered((Piece(batch, (0, 0), None) for batch in batches), 1000))
     assert [piece.batch for piece in found] == batches
-
-
-def test_a_file_stays_open_while_somebody_may_read_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrow reads ahead in a thread. Were a file closed before that ends, its number could be that of the next file
-    that is opened, and rows of that one would be lost."""
-    from scumble.sources import delimited, formats
-
-    path = tmp_path / "t.csv"
-    path.write_text("x,word\n" + "1.5,a\n" * 400_000 + "NA,b\n" * 10)
-    opened: list[formats.Stream] = []
-    open_before: list[bool] = []
-
-    class Watched(formats.Stream):
-        def __init__(self, file: object) -> None:
-            open_before.extend(not one._raw.closed for one in opened)
-            super().__init__(file)  # type: ignore[arg-type]
-
-    source = open_source(path)  # which looks at the header first
-    monkeypatch.setattr(delimited, "Stream", lambda file: opened.append(Watched(file)) or opened[-1])
-    rows = sum(piece.batch.num_rows for piece in source.pieces({"x": "number", "word": "category"}, invalid="drop"))
-    assert rows == 400_010
-    assert len(opened) == 2 and open_before == [True]
-    assert opened[1]._raw.closed, "what was read to its end"
 
 
 def test_a_file_whose_columns_are_gone_has_changed(tmp_path: Path) -> None:
@@ -715,3 +553,31 @@ def test_a_column_is_not_paid_for_twice(tmp_path: Path) -> None:
     path.write_text("x,y\n1,2\n")
     with pytest.raises(scumble.ParameterError, match=r"--columns \(columns=\) names 'x' twice"):
         Build(path, EuclideanKernel(1.0), ["x", "x"], epsilon=1.0)
+
+
+def test_parquet_is_read_in_parts_of_bounded_size() -> None:
+    """Several batches at a time, and several row groups, only where it is known what they take."""
+    for bits in (1, 64, 8 * 64, 16 * 64, 6400):
+        many = parquet._at_once(bits)
+        assert many == 1 or many * BATCH_ROWS * bits <= 8 * parquet.MOST_BYTES
+        for rows in (0, 1 << 20, 1 << 22):
+            groups = parquet._under_way(bits, rows, 20)
+            assert groups == 1 or groups * rows * bits <= 8 * parquet.MOST_AHEAD
+    assert (parquet._at_once(0), parquet._under_way(0, 10, 20)) == (1, 1)
+    assert (parquet._at_once(8 * 64), parquet._under_way(8 * 64, 1000, 3)) == (parquet.AT_ONCE, 3)
+
+
+def test_words_of_a_schema_are_counted_alike_however_parquet_holds_them(tmp_path: Path) -> None:
+    """As dictionaries or plainly, with few words or one per row, with words that nobody declared and missing ones."""
+    rng = np.random.default_rng(4)
+    words = rng.choice(np.array(["Ulm", "Köln ", "na", "", "Rom", None], object), ROWS)
+    each = np.array([f"town {k}" for k in range(ROWS)], object)
+    table = pa.table({"few": words, "each": each, "coded": pa.array(words).dictionary_encode()})
+    schema = scumble.Schema({name: scumble.Category(["Ulm", "Köln", "town 7"]) for name in table.column_names})
+    wanted = scumble.TableSketch(schema).update(table.to_pandas())
+    for name, options in {"coded": {}, "plain": {"use_dictionary": False}}.items():
+        pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=1000, **options)
+        for threads in (1, 3):
+            job = Build(tmp_path / f"{name}.parquet", schema=schema, threads=threads, epsilon=1.0)
+            assert np.array_equal(job.count().sketches[0].secret.counts, wanted.secret.counts)
+            assert job.tally.aside == (threads > 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scumble.release import Span
+from scumble.density.release import Span
 
 GOOD: dict[str, Any] = {"identity": "6a7ff4a4-0e0f-4a4b-9a51-0d7c3b3f2f10", "first": 1, "last": 3, "method": {"a": 1}}
 

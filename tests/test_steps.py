@@ -12,12 +12,12 @@ import pytest
 
 import scumble
 from scumble.audit.replay import Session, compare, used
-from scumble.privacy import noise, seam
+from scumble.gate import gate, spending
+from scumble.gate.secret import Secret
+from scumble.gate.steps import Groups, PublishedRows, publish_in_steps
+from scumble.privacy import audit_hooks, noise
 from scumble.privacy.budget import Budget
 from scumble.privacy.sensitivity import ONE
-from scumble.releasing import gate, spending
-from scumble.releasing.secret import Secret
-from scumble.releasing.steps import Groups, PublishedRows, publish_in_steps
 
 LENGTHS = (3, 5, 15)
 SHARES = (2, 1, 6)
@@ -235,7 +235,7 @@ def test_every_class_has_noise_of_its_own() -> None:
 
 def run(records: list, budget: Budget, choose: Any = halves, before: Session | None = None) -> tuple[Session, Any]:
     session = Session(before)
-    with seam.watching(session):
+    with audit_hooks.watching(session):
         first = None if choose is None else [0, 1]
         (found,) = publish_in_steps([secret(records)], budget, shares=SHARES, first=first, choose=choose)
     told = [(one.counts.tolist(), None if one.groups is None else one.groups.tolist()) for one in found.rows]
@@ -288,8 +288,8 @@ def test_noise_that_the_claim_does_not_name_is_caught(monkeypatch: pytest.Monkey
 def test_a_row_that_the_claim_does_not_have_is_caught() -> None:
     calibration = Budget(1.0).calibrate(3, SHARES)
     session = Session()
-    with seam.watching(session):
+    with audit_hooks.watching(session):
         for row in (None, 3, -1):
             drawn = calibration.law.draw(calibration.row_scales[0], 3)
-            seam.hold(f"row {row}", calibration.claim, drawn, None, row=row)
+            audit_hooks.hold(f"row {row}", calibration.claim, drawn, None, row=row)
     assert len(session.problems) == 3

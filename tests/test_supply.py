@@ -198,19 +198,9 @@ def test_the_libraries_in_the_page_are_in_the_lock_of_its_sources() -> None:
     """The page travels built; its licences say what went in."""
     page = json.loads((ROOT / "web" / "package-lock.json").read_text("utf-8"))
     named = {f"{each['name']} {each['version']}" for each in script("sbom").page_components(page)}
-    licences = (ROOT / "src/scumble/explore/page/LICENSES.txt").read_text("utf-8")
+    licences = (ROOT / "src/scumble/show/page/LICENSES.txt").read_text("utf-8")
     inside = set(re.findall(r"(?:libraries\.|----)\n\n(.+ [0-9.]+)\n", licences))
     assert inside and inside <= named
-
-
-def test_checksums_are_those_of_sha256sum(tmp_path: Path) -> None:
-    (tmp_path / "b.whl").write_bytes(b"")
-    (tmp_path / "a.tar.gz").write_bytes(b"abc")
-    (tmp_path / "SHA256SUMS").write_bytes(b"old")
-    assert script("dist").checksums(tmp_path) == (
-        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  a.tar.gz\n"
-        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  b.whl\n"
-    )
 
 
 def test_what_is_left_out_on_windows_is_there_to_be_left_out() -> None:

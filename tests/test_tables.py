@@ -21,11 +21,12 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scumble.columns.cells import number_in
+from scumble.columns.containers import objects
+from scumble.columns.hashing import stable_hash
+from scumble.columns.roles import numbers_from_text
+from scumble.columns.table import Table, invalid_message
 from scumble.errors import DataError, ParameterError
-from scumble.tables import Table, invalid_message, stable_hash
-from scumble.tables.cells import number_in
-from scumble.tables.containers import objects
-from scumble.tables.roles import numbers_from_text
 
 NUMBERS = {"a": [1.0, 2.5, -0.0], "b": [4, 5, 6], "c": [True, False, True]}
 EXPECTED = np.array([[1.0, 4, 1], [2.5, 5, 0], [0.0, 6, 1]])
@@ -534,7 +535,7 @@ def test_columns_of_flags(name):
 
 
 def test_tokens_that_cannot_be():
-    with pytest.raises(DataError, match=r"Column 'b' must hold 0 or 1 beside others, got text\."):
+    with pytest.raises(DataError, match=r"Column 'b' must hold 0 or 1, got text\."):
         Table.of({"a": [1], "b": np.array(["x"])}).tokens([0, 1])
     with pytest.raises(DataError, match="must hold sets of tokens, got values of type struct"):
         Table.of(pa.array([{"a": 1}])).tokens([0])
@@ -573,15 +574,13 @@ def test_columns_are_picked_by_name(name):
     np.testing.assert_array_equal(table.numeric([0, 1]), EXPECTED[:, [2, 0]])
     with pytest.raises(
         DataError,
-        match=r"There is no column 'A'\. (Is 'a' meant to be it\?|The table has 'a', 'b', 'c'\.)",
+        match=r"There is no column 'A'\. (Did you mean 'a'\?|The table has 'a', 'b', 'c'\.)",
     ):
         Table.of(X, columns=["A"])
 
 
 def test_close_names_are_suggested():
-    with pytest.raises(
-        DataError, match=r"no column 'incom'\. Is 'income' meant to be it\? The table has 'age', 'income'\."
-    ):
+    with pytest.raises(DataError, match=r"no column 'incom'\. Did you mean 'income'\? The table has 'age', 'income'\."):
         Table.of({"age": [1], "income": [2]}, columns=["incom"])
     many = Table.of({f"c{j}": [1] for j in range(30)})
     with pytest.raises(DataError, match=r"'c19' and 10 more"):
@@ -743,7 +742,7 @@ def test_what_is_no_category_is_refused(column):
         (iter([1]), "must be a table, got list_iterator"),
         (np.float64(5), "got a single value"),
         (np.zeros((2, 2, 2)), "got 3 axes"),
-        ([[1, 2], [3]], "equally long, got different lengths. Hint: for sets"),
+        ([[1, 2], [3]], "equally long"),
         ([[1, 2], 3], "equally long"),
         ([{"a": 1}], "got dictionaries. Hint: pass pyarrow.Table.from_pylist"),
         ({"a": [1], "b": [1, 2]}, "equally long"),
@@ -789,7 +788,7 @@ def test_bad_cells_are_counted_and_named():
 def test_neither_pandas_nor_polars_is_imported():
     code = """
 import sys, numpy as np, pyarrow as pa
-from scumble.tables import Table
+from scumble.columns.table import Table
 t = pa.RecordBatch.from_arrays([pa.Array.from_buffers(pa.float64(), 2, [None, pa.py_buffer(np.ones(2))])], ["a"])
 for X in (np.eye(2), [["a", 1], ["b", None]], {"a": ["x y", None]}, t):
     table = Table.of(X)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scumble.counting import turns
 from scumble.counting.turns import SMALL, take
-from scumble.machine.compiling import njit
+from scumble.files.compiling import njit
 
 PIECES, THREADS = 3_000_000, 4
 

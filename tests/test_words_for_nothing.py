@@ -19,9 +19,8 @@ import pytest
 
 import scumble
 from scumble import EuclideanKernel, HammingKernel, JaccardKernel
-from scumble.cli import main
+from scumble.columns.cells import NO_VALUE
 from scumble.sources import Build
-from scumble.tables.cells import NO_VALUE
 
 TOWNS = ["Ulm", *NO_VALUE, "Bonn", "n/a", " NA", "NA DE", "-"]
 KINDS = {"category": HammingKernel(columns=["town"]), "tokens": JaccardKernel(columns=["town"])}
@@ -129,22 +128,3 @@ def test_they_name_no_person(tmp_path: Path) -> None:
     job = Build(tmp_path / "t.csv", EuclideanKernel(1.0), ["x"], person_column="town", invalid="drop", **SIZE)
     assert job.count().sketches[0].count == 2
     assert job.left_out() == ["2 that do not say whose they are in 'town'"]
-
-
-@pytest.mark.parametrize("kernel", [["--categories", "town"], ["--tokens", "town"]])
-@pytest.mark.parametrize("word", ["NA", ""])
-def test_nobody_asks_for_them(
-    kernel: list[str], word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_csv(tmp_path / "t.csv", ["Ulm", "Bonn"])
-    assert main(["build", "t.csv", "--columns", "town", *kernel, "--out", "t.scumble", "--epsilon", "1"]) == 0
-    (tmp_path / "points.csv").write_text(f"town,x\nUlm,1\n{word},1\n")
-    what = "no word" if "--categories" in kernel else "no set of words"
-    asked = {"points.csv, line 3": ["points.csv"]}
-    if word or "--categories" in kernel:  # an empty set may be asked for
-        asked["--at"] = ["--at", f"town={word}"]
-    for place, words in asked.items():
-        capsys.readouterr()
-        assert main(["query", "t.scumble", *words]) == 4
-        assert f"{place}: column 'town' is missing or {what}. Hint: text" in capsys.readouterr().err

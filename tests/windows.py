@@ -10,11 +10,8 @@ FORKS = "Windows has no fork, and no signal that kills"
 MODES = "Windows has no mode bits: the folder's access list says who may read"
 PIPES = "Windows has no named pipes in folders"
 LIMITS = "Windows has no limit on the size of a process's files"
-PROC = "Windows has no /proc"
 INTERRUPTS = "Windows interrupts whole groups of processes, not one"
 SCRIPTS = "Windows runs no scripts as programs"
-LOCKS = "the installer locks nothing on Windows"
-COLONS = "make takes the colon in a path of Windows for its own"
 SERVER = "the tests' PostgreSQL listens on a Unix socket"
 
 NOT_ON_WINDOWS = {
@@ -35,14 +32,11 @@ NOT_ON_WINDOWS = {
     "test_files.py::test_targets_that_are_no_files": PIPES,
     "test_files.py::test_sources_that_are_no_files": PIPES,
     "test_sources.py::test_postgresql": SERVER,
-    "explore/test_server.py::test_two_thousand_requests_of_fifty_connections": PROC,
-    "explore/test_server.py::test_the_verb_opens_a_browser": INTERRUPTS,
-    "cluster/test_spark.py": FORKS,
+    "show/test_server.py::test_the_verb_opens_a_browser": INTERRUPTS,
+    "sources/test_spark.py": FORKS,
     "test_installer.py::test_uv_hears_what_pip_was_told_and_nothing_else": SCRIPTS,
     "test_installer.py::test_where_uv_fails_pip_says_why_and_does_it": SCRIPTS,
     "test_installer.py::test_what_is_at_work_is_left_alone_and_ends_when_told_to": SCRIPTS,
-    "test_installer.py::test_who_outlives_the_installer_still_holds_the_mark": LOCKS,
-    "test_installer.py::test_make_installs_when_something_of_the_installer_is_newer_or_the_mark_is_there": COLONS,
 }
 
 

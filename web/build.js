@@ -6,7 +6,7 @@ import { copyFileSync, readFileSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { build, transform } from "esbuild";
 
-const OUT = "../src/scumble/explore/page";
+const OUT = "../src/scumble/show/page";
 const common = {
   bundle: true,
   minify: true,
@@ -47,7 +47,7 @@ const licences = packages.map((name) => {
 });
 writeFileSync(`${OUT}/LICENSES.txt`, `The page bundles these libraries.\n\n${licences.join("\n----\n\n")}`);
 
-// The sources in the order of their names, each with its name: the twin of tests/explore/test_page.py.
+// The sources in the order of their names, each with its name: the twin of tests/show/test_page.py.
 const hash = createHash("sha256");
 for (const name of ["package-lock.json", ...files("src")].sort()) hash.update(`${name}\n`).update(readFileSync(name));
 writeFileSync(`${OUT}/sources.sha256`, `${hash.digest("hex")}\n`);

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks import page
 from benchmarks.paper import report, results, runner, synthetic
 
 
@@ -64,6 +65,8 @@ def run(options: argparse.Namespace) -> None:
     else:
         found = results.write(path, journal, runner.all_tasks(options.quick))
     report.write(options.out, found)
+    if options.out == runner.HERE:
+        page.put("benchmarks.md", "make paper", report.in_short(found))
     print(f"{len(found['rows'])} rows in {results.PATH.name}, and the report in {report.NAME}", file=sys.stderr)
 
 

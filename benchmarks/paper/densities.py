@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import density as sets
+from benchmarks.paper.data import load
 from benchmarks.paper.sums import distinct, kernel_sums
 from scumble import EuclideanKernel
 
@@ -29,6 +29,27 @@ SIZES = {
 }
 """Records and columns, known before a file is opened."""
 PILOTS = 500
+QUERIES = 2000
+BOUNDS = {"nyc": (0.0, 250_000.0), "sf": (0.0, 400_000.0), "skin": (0.0, 255.0), "codrna": None}
+"""Public: what a salary or a colour can be."""
+BANDWIDTH = {"nyc": 5000.0, "sf": 5000.0, "skin": 5.0, "codrna": 0.5}
+
+
+def records(name: str) -> np.ndarray:
+    frame = load(name)
+    if name in ("nyc", "sf"):
+        return frame[["salary"]].to_numpy(np.float64)
+    if name == "skin":
+        return frame[["B", "G", "R"]].to_numpy(np.float64)
+    X = frame[[f"f{i}" for i in range(1, 9)]].to_numpy(np.float64)
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def split(name: str, queries: int = QUERIES) -> tuple[np.ndarray, np.ndarray]:
+    """Records to sketch, and held-out queries."""
+    X = records(name)
+    order = np.random.default_rng(20201116).permutation(len(X))
+    return np.ascontiguousarray(X[order[queries:]]), X[order[:queries]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +71,9 @@ class DensitySet:
 def density_set(name: str) -> DensitySet:
     if name in QUICK:
         return _hills(name, 1 if name == "hills-1d" else 3)
-    X, Q = sets.split(name)
-    bounds = sets.BOUNDS[name] or (-5.0, 5.0)
-    return DensitySet(name, X, Q, EuclideanKernel(sets.BANDWIDTH[name]), bounds)
+    X, Q = split(name)
+    bounds = BOUNDS[name] or (-5.0, 5.0)
+    return DensitySet(name, X, Q, EuclideanKernel(BANDWIDTH[name]), bounds)
 
 
 def _hills(name: str, d: int) -> DensitySet:

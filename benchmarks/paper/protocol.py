@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.paper.task import Task
 
 EPSILONS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-QUICK_EPSILONS = (0.1, 1.0)
+QUICK_EPSILONS = (1.0,)
 REPETITIONS = 10
 DELTA = 1e-6
 """Of all methods that need one."""
@@ -22,7 +22,7 @@ def budgets(quick: bool) -> tuple[float, ...]:
 
 
 def repetitions(quick: bool) -> range:
-    return range(2 if quick else REPETITIONS)
+    return range(1 if quick else REPETITIONS)
 
 
 def tasks(

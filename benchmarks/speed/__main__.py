@@ -1,4 +1,4 @@
-"""``make bench``: every part, in one run; results as JSON beside this file, a table and a plot in the docs."""
+"""``make bench``: measures every part, keeps the results as JSON beside this file, and writes docs/speed.md."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import clock, counting, first, growth, path, rivals, scaling, start
+from benchmarks import page
+from benchmarks.speed import clock, counting, growth, path, rivals, scaling, start
 from scumble.counting import early
 
 HERE = Path(__file__).parent
-DOCS = HERE.parents[1] / "docs"
-PARTS = ("start", "first", "rivals", "counting", "scaling", "growth", "path")
-BEGIN, END = "<!-- begin: written by make bench -->", "<!-- end -->"
+PARTS = ("start", "rivals", "counting", "scaling", "growth", "path")
 Found = dict[str, Any]
 """What was found, by part."""
 
@@ -26,7 +25,6 @@ def main() -> None:
     parser.add_argument(
         "--write", action="store_true", help="measure nothing: the tables from the results that are there"
     )
-    parser.add_argument("--beside", metavar="FOLDER", help="for `first`: the src/ of another version, asked the same")
     given = parser.parse_args()
     results = HERE / "results.json"
     everywhere: dict[str, Found] = json.loads(results.read_text()) if results.exists() else {}
@@ -35,7 +33,7 @@ def main() -> None:
     early.numpy_first.limits = early.exact_first.limits = (0, 0)  # `start` alone measures what comes before
     for part in () if given.write else given.parts or PARTS:
         print(f"\n== {part} ==\n", flush=True)
-        for line in run(part, found, quick=given.quick, beside=given.beside):
+        for line in run(part, found, quick=given.quick):
             print(line, flush=True)
         found[part]["machine"] = machine
         if not given.quick:  # part by part: who is interrupted has what was done
@@ -45,17 +43,14 @@ def main() -> None:
         write_docs(everywhere)
 
 
-def run(part: str, found: Found, *, quick: bool, beside: str | None = None) -> list[str]:
+def run(part: str, found: Found, *, quick: bool) -> list[str]:
     """Measure one part into `found`; returns its table."""
     if part == "start":
         found[part] = {"found": start.measure(quick)}
-        return start.table(found[part]["found"])
-    if part == "first":
-        found[part] = {"found": first.measure(quick, beside)}
-        return first.table(found[part]["found"])
+        return start.table({"here": found[part]["found"]})
     if part == "rivals":
         found[part] = {"found": rivals.measure(quick)}
-        return rivals.table(found[part]["found"])
+        return rivals.table({"here": found[part]["found"]})
     if part == "path":
         found[part] = {"found": path.measure(quick)}
         return path.table(found[part]["found"])
@@ -74,56 +69,44 @@ def run(part: str, found: Found, *, quick: bool, beside: str | None = None) -> l
 def summary(lines: list[Found]) -> str:
     shares, strict = ([line[key] for line in lines] for key in ("fraction", "fraction_single"))
     return (
-        f"Of the limit: {min(shares):.2f} at least, {statistics.median(shares):.2f} in the median; of that in single "
-        f"precision {min(strict):.2f} and {statistics.median(strict):.2f}."
+        f"{statistics.median(shares):.2f} times the limit at the median of {len(lines)} shapes, {min(shares):.2f} at "
+        f"least; with the product in single precision {statistics.median(strict):.2f} and {min(strict):.2f}"
     )
 
 
 def write_docs(everywhere: dict[str, Found]) -> None:
-    """Put the tables of every architecture into docs/speed.md, between its marks, and the plots beside it."""
-    page = DOCS / "speed.md"
-    text = page.read_text()
-    parts = [part for kind, found in sorted(everywhere.items()) for part in section(kind, found)]
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
-    page.write_text(f"{before}{BEGIN}\n\n" + "\n\n".join(parts) + f"\n\n{END}{after}")
+    """Put the tables of every architecture into docs/speed.md, and the plots beside it."""
+    page.put("speed.md", "make bench", "\n\n".join(sections(everywhere)))
 
 
-TITLES = {
-    "rivals": "Beside the alternatives",
-    "start": "What people wait for",
-    "first": "First answers",
-    "counting": "Beside the machine's limit",
-    "scaling": "What threads are worth",
-    "growth": "How cost grows",
-    "path": "From Parquet to a release",
-}
-
-
-def section(kind: str, found: Found) -> list[str]:
-    """One architecture's tables. Parts may come from different machines and days; each says how many cores it had."""
-    out = [f"## On {kind}"]
-    for part, title in TITLES.items():
-        if part not in found:
-            continue
-        what, cores = found[part]["found"], found[part]["machine"]["threads"]
-        out += [f"### {title}, {kind}", f"Measured in one run, with {cores} cores."]
-        if part == "counting":
-            out.append(summary(what))
-        if part == "growth":
+def sections(everywhere: dict[str, Found]) -> list[str]:
+    """One section per question, with a column for every architecture that was measured."""
+    out = ["## How long you wait", "First results are wall-clock times of fresh processes; tables share one process."]
+    out += ["\n".join(start.table(_by_machine(everywhere, "start")))]
+    out += ["## Compared with alternatives", "Preparing and querying the density of the paper's skin table."]
+    out += ["\n".join(rivals.table(_by_machine(everywhere, "rivals")))]
+    out += ["## Compared with the machine's limit", "Speed of counting, relative to the bare product and increments."]
+    out += ["\n".join(f"- {name}: {summary(found)}." for name, found in _by_machine(everywhere, "counting").items())]
+    out += ["## What threads gain", "Time with all cores, and in brackets how many times as fast as one thread."]
+    out += ["\n".join(scaling.summary(_by_machine(everywhere, "scaling")))]
+    out += ["## How cost grows", "The dashed line is proportional growth."]
+    for kind, parts in sorted(everywhere.items()):
+        if "growth" in parts:
             name = f"speed-{kind}.svg"
-            growth.plot(what["records"], what["size"], DOCS / name)
-            out.append(f"![cost against records, rows, columns and power]({name})")
-            what = what["records"]
-        module = {
-            "rivals": rivals,
-            "start": start,
-            "first": first,
-            "counting": counting,
-            "scaling": scaling,
-            "growth": growth,
-        }
-        out.append("\n".join(module.get(part, path).table(what)))  # type: ignore[attr-defined]
+            growth.plot(parts["growth"]["found"]["records"], parts["growth"]["found"]["size"], page.DOCS / name)
+            out.append(f"![Cost against records, rows, columns and power on {kind}]({name})")
+    out += ["## From Parquet to a release"]
+    out += ["\n".join(f"- {name}: {path.table(found)[0]}" for name, found in _by_machine(everywhere, "path").items())]
     return out
+
+
+def _by_machine(everywhere: dict[str, Found], part: str) -> dict[str, Any]:
+    """What one part found, by architecture and number of cores."""
+    return {
+        f"{kind}, {parts[part]['machine']['threads']} cores": parts[part]["found"]
+        for kind, parts in sorted(everywhere.items())
+        if part in parts
+    }
 
 
 if __name__ == "__main__":

@@ -25,11 +25,11 @@ import numpy as np
 
 import scumble
 from scumble.counting import Hasher, cpu, gpu, reference
-from scumble.design import Design
 from scumble.kernels import Kernel, Records
-from scumble.learn.class_moments import UNIT_ANCHOR
-from scumble.moments.products import UnitMoments, anchored
-from scumble.moments.sketch import MomentSketch
+from scumble.kernels.design import Design
+from scumble.learn.linear import UNIT_ANCHOR
+from scumble.learn.moment_products import UnitMoments, anchored
+from scumble.learn.moment_sketch import MomentSketch
 
 REPEATS, WARM_UP = 5, 0.1
 CHECKED = 20_000

@@ -11,8 +11,8 @@ import numpy as np
 import scumble
 from benchmarks.speed.clock import seconds
 from scumble.counting import Hasher, cpu
-from scumble.design import Design
 from scumble.kernels import Records
+from scumble.kernels.design import Design
 
 BATCH = 500_000
 

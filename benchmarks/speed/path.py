@@ -44,5 +44,5 @@ def measure(quick: bool) -> dict[str, Any]:
 def table(found: dict[str, Any]) -> list[str]:
     return [
         f"{found['records']:,} Parquet rows × {found['columns']} columns, {found['rows']} rows of counters, to a "
-        f"released file: {found['seconds']:.2f} s, and {found['processor']:.1f} s of the processor."
+        f"released file: {found['seconds']:.2f} s of wall-clock time and {found['processor']:.1f} s of CPU time."
     ]

@@ -15,8 +15,8 @@ from benchmarks.paper import data
 from benchmarks.speed.clock import seconds
 from benchmarks.speed.shapes import BUCKETS, Shape
 from scumble.counting import Hasher, cpu
-from scumble.design import Design
 from scumble.kernels import Records
+from scumble.kernels.design import Design
 
 ROWS, BANDWIDTH, QUERIES = 1000, 5.0, 100_000
 
@@ -107,16 +107,16 @@ def measure(quick: bool) -> list[dict[str, Any]]:
     return found
 
 
-def table(found: list[dict[str, Any]]) -> list[str]:
-    best = found[0]
-    out = ["| on " + best["data"] + " | preparing, s | times ours | one query of many, µs | times ours | |"]
-    out.append("|---|---:|---:|---:|---:|---|")
-    for line in found:
-        asked = (
-            f"{line['query'] * 1e6:.1f} | {line['query'] / best['query']:,.0f}" if line["query"] is not None else " | "
-        )
-        out.append(
-            f"| {line['name']} | {line['prepare']:.3f} | {line['prepare'] / best['prepare']:,.1f} "
-            f"| {asked} | {line['note']} |"
-        )
+def table(found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Two columns for each machine: seconds to prepare, and microseconds for one query of many."""
+    lines = {line["name"]: line["note"] for each in found.values() for line in each}
+    heads = [f"{name}: {what}" for name in found for what in ("preparation, s", "query, µs")]
+    out = [f"| | {' | '.join(heads)} | remarks |", "|---" + "|---:" * len(heads) + "|---|"]
+    for name, note in lines.items():
+        cells = []
+        for each in found.values():
+            line = next((line for line in each if line["name"] == name), None)
+            cells.append("" if line is None else f"{line['prepare']:,.3g}")
+            cells.append("" if line is None or line["query"] is None else f"{line['query'] * 1e6:,.1f}")
+        out.append(f"| {name} | {' | '.join(cells)} | {note} |")
     return out

@@ -23,11 +23,11 @@ from benchmarks.speed import limit, path
 from benchmarks.speed.apart import ROUNDS, apart
 from benchmarks.speed.clock import seconds
 from benchmarks.speed.shapes import BUCKETS, Shape
+from scumble.columns.roles import roles_of
 from scumble.counting import cpu
 from scumble.kernels import Records
 from scumble.privacy.noise import discrete_laplace
 from scumble.sources.opening import open_source
-from scumble.tables.roles import roles_of
 
 Line = dict[str, Any]
 Work = Callable[[int], Any]
@@ -149,7 +149,7 @@ def table(found: list[Line]) -> list[str]:
     if not found:
         return []
     threads, apart_too = list(found[0]["seconds"]), any(line.get("apart") for line in found)
-    head = ["", "records × columns", "rows", "power", "1 thread", *threads[1:], "of all cores"]
+    head = ["", "records × columns", "rows", "power", "1 thread", *threads[1:], "share of ideal"]
     head += [f"{threads[-1]} processes"] if apart_too else []
     out = [f"| {' | '.join(head)} |", f"|---|---|{'---:|' * (len(head) - 2)}"]
     for line in found:
@@ -164,3 +164,20 @@ def table(found: list[Line]) -> list[str]:
             f"| {' | '.join(cells)} |"
         )
     return out
+
+
+def summary(found: dict[str, list[Line]]) -> list[str]:
+    """One row per kind of work: what all cores of each machine take."""
+    rows: dict[str, list[str]] = {}
+    for lines in found.values():
+        for line in lines:
+            if line["what"].startswith("bare"):
+                continue
+            one, *_, last = line["seconds"].values()
+            size = f"{line['records']:,} × {line['columns']}" + (f", {line['rows']:,} rows" if line["rows"] > 1 else "")
+            rows.setdefault(f"{line['what']}, {size}", []).append(f"{last:.2f} s ({one / last:.1f})")
+    return [
+        f"| | {' | '.join(found)} |",
+        "|---" + "|---:" * len(found) + "|",
+        *(f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items()),
+    ]

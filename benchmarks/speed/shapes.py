@@ -8,8 +8,8 @@ import numpy as np
 
 import scumble
 from scumble.counting import Hasher
-from scumble.design import Design
 from scumble.kernels import Kernel
+from scumble.kernels.design import Design
 
 BUCKETS = 1024
 

@@ -100,8 +100,18 @@ def _each(ask: Callable[[np.ndarray], Any], X: np.ndarray) -> float:
     return seconds(lambda: [ask(X[i : i + 1]) for i in range(200)], 5) / 200
 
 
-def table(found: dict[str, float]) -> list[str]:
-    def told(value: float) -> str:
+def table(found: dict[str, dict[str, float]]) -> list[str]:
+    """A column for each machine."""
+
+    def shown(value: float | None) -> str:
+        if value is None:
+            return ""
         return f"{value * 1e6:.0f} µs" if value < 1e-3 else f"{value:.2f} s"
 
-    return ["| | |", "|---|---:|", *(f"| {name} | {told(value)} |" for name, value in found.items())]
+    names = dict.fromkeys(name for times in found.values() for name in times)
+    rows = [[name, *(shown(times.get(name)) for times in found.values())] for name in names]
+    return [
+        f"| | {' | '.join(found)} |",
+        "|---" + "|---:" * len(found) + "|",
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]

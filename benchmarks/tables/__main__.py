@@ -11,13 +11,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from benchmarks import page
 from benchmarks.tables import coverage
-from benchmarks.tables.contest import RESULTS, Results, compete, report
+from benchmarks.tables.contest import RESULTS, Results, compete, report, shown
 from benchmarks.tables.registry import TABLES, path_of
 from benchmarks.tables.rivals import RIVALS
 from benchmarks.tables.running import LIMIT
 from benchmarks.tables.synthetic import SYNTHETIC
-from scumble.machine.onethread import one_thread
+from scumble.table.single_thread import one_thread
+
+COMMAND = "python -m benchmarks.tables"
 
 
 def main() -> None:
@@ -36,9 +39,12 @@ def main() -> None:
     if chosen.only != "intervals":
         real, results = [name for name in names if name in TABLES], Results(chosen.results)
         compete(real, chosen.data, others, results, chosen.limit)
-        print(report(cell for cell in results.cells if cell["table"] in real))
+        told = report(cell for cell in results.cells if cell["table"] in real)
+        print(told)
+        if chosen.results == RESULTS:
+            page.put("benchmarks.md", COMMAND, report(shown(results.cells)))
     if chosen.only != "accuracy":
-        coverage.report(names, chosen.data)
+        print(coverage.measure(names, chosen.data))
 
 
 if __name__ == "__main__":

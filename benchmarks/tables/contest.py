@@ -76,28 +76,51 @@ def judge(model: Distribution, private: Table, number: int = 2000) -> dict[str, 
     return {"tv1": one, "tv2": two, "common": common, "every": every, "means": group_means(private, model)}
 
 
+MEASURES = {
+    "tv2": ("Error of pairs of columns (total variation)", "{:.3f}"),
+    "common": ("Error of counts with two to four conditions", "{:.1%}"),
+    "auc": ("AUC of a classifier trained on synthetic rows", "{:.3f}"),
+    "cpu": ("CPU seconds", "{:,.0f}"),
+}
+NAMES = {
+    "joint": "**scumble**",
+    "per_class": "**scumble, `target=`**",
+    "independent": "independent noisy columns",
+    "real rows": "the private rows themselves",
+}
+"""What methods are called in the documentation."""
+
+
 def report(cells: Iterable[Cell]) -> str:
-    """Markdown: a table for each budget, in the order of the cells."""
-    kept, lines = list(cells), []
+    """Markdown: for each budget and measure a table of methods by tables of data."""
+    kept, parts = list(cells), []
     for epsilon, delta in dict.fromkeys((cell["epsilon"], cell["delta"]) for cell in kept):
-        lines += [
-            f"\nε = {epsilon:g}, δ = {delta:g}\n",
-            "| table | method | TV 1-way | TV 2-way | conjunctions (all) | group means (sd) | AUC | CPU s | MiB |",
-            "|---|---|---|---|---|---|---|---|---|",
-        ]
-        lines += [_line(cell) for cell in kept if (cell["epsilon"], cell["delta"]) == (epsilon, delta)]
-    return "\n".join(lines)
+        parts.append(f"### ε = {epsilon:g}" + (", δ = 10⁻⁶" if delta else ""))
+        here = {_key(cell): cell for cell in kept if (cell["epsilon"], cell["delta"]) == (epsilon, delta)}
+        tables, methods = (list(dict.fromkeys(key[place] for key in here)) for place in (0, 3))
+        methods.sort(key=lambda method: [*NAMES, method].index(method))
+        for measure, (title, form) in MEASURES.items():
+            lines = [f"| {title} | {' | '.join(map(str, tables))} |", "|---" + "|---:" * len(tables) + "|"]
+            for method in methods:
+                found = [_shown(here.get((name, epsilon, delta, method)), measure, form) for name in tables]
+                if any(found):
+                    lines.append(f"| {NAMES.get(str(method), method)} | {' | '.join(found)} |")
+            parts.append("\n".join(lines))
+    return "\n\n".join(parts)
 
 
-def _line(cell: Cell) -> str:
-    begun = f"| {cell['table']} | {cell['method']} "
+def shown(cells: Iterable[Cell]) -> list[Cell]:
+    """The cells that the documentation shows: the budget and the settings that rivals were run with everywhere."""
+    return [cell for cell in cells if cell["delta"] and "rounded" not in cell["method"] and "16" not in cell["method"]]
+
+
+def _shown(cell: Cell | None, measure: str, form: str) -> str:
+    if cell is None:
+        return ""
     if "why" in cell:
-        return begun + f"| {cell['why']} | | | | | | |"
-    taken = f"{cell['cpu']:,.0f} | {cell['mib']:,.0f}" if cell["cpu"] else " | "
-    return begun + (
-        f"| {cell['tv1']:.4f} | {cell['tv2']:.4f} | {cell['common']:.1%} ({cell['every']:.1%}) "
-        f"| {cell['means']:.3f} | {cell['auc']:.3f} | {taken} |"
-    )
+        return "–"
+    wanted = measure == "auc" or cell["method"] != "real rows"  # whose other errors are zero
+    return form.format(cell[measure]) if wanted and cell[measure] else ""
 
 
 def _key(cell: Cell) -> tuple[object, ...]:

@@ -1,7 +1,7 @@
 """Do 95 % intervals hold, and how wide are they? Random questions of every kind, on real and synthetic tables.
 
     python -m benchmarks.tables.coverage [--data FOLDER] [--tables NAME ...] [--releases 4] [--questions 240]
-                                         [--processes 2]
+                                         [--processes 2] [--write]
 
 Each release has noise and questions of its own. The interval score is the width plus 40 times the distance of the truth
 from the interval (Gneiting & Raftery 2007): less is better, and neither wide nor wrong intervals have a good one. It is
@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks import page
 from benchmarks.tables.data import Table
 from benchmarks.tables.measuring import budget, measured
 from benchmarks.tables.protocol import questions
@@ -25,8 +26,9 @@ from benchmarks.tables.registry import TABLES, load
 from benchmarks.tables.synthetic import SYNTHETIC, synthetic
 from benchmarks.tables.unseen import UNSEEN
 from scumble import Estimate, TableRelease
-from scumble.machine.onethread import one_thread
+from scumble.table.single_thread import one_thread
 
+COMMAND = "python -m benchmarks.tables.coverage"
 BUDGETS = tuple(itertools.product((0.1, 1.0, 3.0), (1e-6, 0.0)))
 COUNTS = tuple(f"count, {many} condition{'s' * (many > 1)}" for many in range(1, 5))
 KINDS = (*COUNTS, "share", "mean", "mean by group", "sum by group", "quantile", "ratio", "correlation")
@@ -91,8 +93,8 @@ def _correlation(cells: np.ndarray) -> float:
     return float(one @ cells @ two / np.sqrt((cells.sum(1) @ one**2) * (cells.sum(0) @ two**2)))
 
 
-def report(names: list[str], folder: Path | None, releases: int = 4, number: int = 240, processes: int = 2) -> None:
-    """A row for each kind of question, then one for each table."""
+def measure(names: Sequence[str], folder: Path | None, releases: int = 4, number: int = 240, processes: int = 2) -> str:
+    """Markdown: a row for each kind of question, then one for each table."""
     cases = list(itertools.product(names, BUDGETS))
     tasks = [(name, folder, *spent, 1 + seed, number) for seed in range(releases) for name, spent in cases]
     if processes > 1:
@@ -102,20 +104,23 @@ def report(names: list[str], folder: Path | None, releases: int = 4, number: int
         found = [coverage(*task) for task in tasks]
     rows = [(*task[:1], task[2:4], *one) for task, ones in zip(tasks, found, strict=True) for one in ones]
     heads = [f"ε = {epsilon:g}" + (", δ = 10⁻⁶" if delta else "") for epsilon, delta in BUDGETS]
-    print(f"\nShare of 95 % intervals that held, and 95 % interval score in percent: {releases} releases each\n")
+    parts = []
     for title, place, those in (("question", 2, KINDS), ("table", 0, names)):
-        print(f"| {title} | " + " | ".join((*heads, "all")) + " |\n|" + "---|" * (2 + len(heads)))
+        lines = [
+            f"| {title} | " + " | ".join((*heads, "all", "score, %")) + " |",
+            "|---" + "|---:" * (2 + len(heads)) + "|",
+        ]
         for this in those:
             mine = [row for row in rows if row[place] == this]
-            cells = [_cell([row for row in mine if row[1] == spent]) for spent in BUDGETS]
-            print(f"| {this} | " + " | ".join((*cells, _cell(mine))) + " |")
-        print()
+            cells = [_held([row for row in mine if row[1] == spent]) for spent in BUDGETS]
+            score = f"{100 * np.mean([row[4] for row in mine]):.3g}" if mine else "–"
+            lines.append(f"| {this} | " + " | ".join((*cells, _held(mine), score)) + " |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
 
 
-def _cell(rows: list[tuple[str, tuple[float, float], str, bool, float]]) -> str:
-    if not rows:
-        return "–"
-    return f"{np.mean([row[3] for row in rows]):.3f}, {100 * np.mean([row[4] for row in rows]):.3g}"
+def _held(rows: list[tuple[str, tuple[float, float], str, bool, float]]) -> str:
+    return f"{np.mean([row[3] for row in rows]):.3f}" if rows else "–"
 
 
 def main() -> None:
@@ -126,9 +131,13 @@ def main() -> None:
     parser.add_argument("--releases", type=int, default=4)
     parser.add_argument("--questions", type=int, default=240)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md")
     chosen = parser.parse_args()
     names = chosen.tables or list(UNSEEN if chosen.data else SYNTHETIC)
-    report(names, chosen.data, chosen.releases, chosen.questions, chosen.processes)
+    found = measure(names, chosen.data, chosen.releases, chosen.questions, chosen.processes)
+    print(found)
+    if chosen.write:
+        page.put("benchmarks.md", COMMAND, found.split("\n\n")[0])
 
 
 if __name__ == "__main__":

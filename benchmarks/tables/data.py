@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble.views.grouping import Column
+from scumble.table.grouping import Column
 
 CELLS = 64
 """Fine cells of a number, unless whole numbers are fewer."""

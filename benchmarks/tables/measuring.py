@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from scumble.columns.category import Category
+from scumble.columns.column import Column as SchemaColumn
+from scumble.columns.number import Number
+from scumble.columns.schema import Schema
 from scumble.privacy.budget import Budget
-from scumble.schema import Category, Number, Schema
-from scumble.schema.column import Column as SchemaColumn
-from scumble.tabular import counting
-from scumble.tabular.publishing import COUNT_SHARE, publish
-from scumble.tabular.release import TableRelease
-from scumble.tabular.sketch import TableSketch
-from scumble.views.grouping import Column
+from scumble.table import counting
+from scumble.table.grouping import Column
+from scumble.table.publishing import COUNT_SHARE, publish
+from scumble.table.release import TableRelease
+from scumble.table.sketch import TableSketch
 
 
 def measured(codes: np.ndarray, columns: tuple[Column, ...], budget: Budget, target: int | None = None) -> TableRelease:

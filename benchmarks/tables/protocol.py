@@ -18,8 +18,8 @@ from typing import Protocol
 import numpy as np
 
 from benchmarks.tables.data import Table
-from scumble.views.grouping import runs
-from scumble.views.mixture import Condition
+from scumble.table.grouping import runs
+from scumble.table.mixture import Condition
 
 JUDGED_CELLS = 16
 FLOOR = 0.001

@@ -9,9 +9,9 @@ import numpy as np
 from benchmarks.tables.data import Table
 from benchmarks.tables.measuring import measured
 from scumble.privacy.budget import Budget
-from scumble.tabular.release import TableRelease
-from scumble.views.evidence import Evidence
-from scumble.views.mixture import Mixture
+from scumble.table.evidence import Evidence
+from scumble.table.mixture import Mixture
+from scumble.table.release import TableRelease
 
 
 @dataclass(frozen=True)

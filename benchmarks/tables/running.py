@@ -22,8 +22,8 @@ import numpy as np
 from benchmarks.tables.data import Table
 from benchmarks.tables.protocol import Rows
 from benchmarks.tables.rivals import RIVALS
-from scumble.views.grouping import Column
-from scumble.views.mixture import Mixture
+from scumble.table.grouping import Column
+from scumble.table.mixture import Mixture
 
 LIMIT = 1800
 """CPU seconds for a fit and its rows."""

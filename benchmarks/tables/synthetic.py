@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.tables.data import Table
-from scumble.views.grouping import Column
+from scumble.table.grouping import Column
 
 SYNTHETIC = ("chain", "interactions", "curved", "independent")
 KINDS = (2, 5, 12, 40, -60, -60, -30, 8, 3, -99)

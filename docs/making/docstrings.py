@@ -19,7 +19,7 @@ _ENTRY = re.compile(r"^(\*{0,2}\w[\w\s,*]*?) : (.*)$")
 
 
 class Markdown(griffe.Extension):
-    """Turns every docstring into Markdown as it is loaded, and gives the package the estimators' names.
+    """Turns every docstring into Markdown as it is loaded, and gives the package the estimators' names and signatures.
 
     The package's stub takes these from `scumble.learn.estimators` by a star, which griffe loses.
     """
@@ -28,6 +28,13 @@ class Markdown(griffe.Extension):
         estimators = "learn.estimators"
         for name in pkg[estimators].exports or ():
             pkg.set_member(name, griffe.Alias(name, f"{pkg.path}.{estimators}.{name}"))
+
+    def on_class_instance(self, *, cls: griffe.Class, **_: Any) -> None:
+        # Estimators are dataclasses by a decorator of their own, which griffe does not know.
+        for decorator in cls.decorators:
+            if str(decorator.value) == "estimator":
+                keyword = griffe.ExprKeyword("kw_only", "True")
+                decorator.value = griffe.ExprCall(griffe.ExprName("dataclasses.dataclass"), [keyword])
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.patches import Rectangle
 
 import scumble
 from scumble import learn
-from scumble.counting import reference
 from scumble.kernels import Records
 from scumble.show import plots
 from scumble.show.plots import FAINT, INK, LINES, SECOND, new_figure, plain, thousands
@@ -70,6 +70,87 @@ def _truth(kernel: scumble.Kernel, Q: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 
 @picture
+def views() -> Any:
+    """Six records, the views that count them, and a view with noise; one record is marked everywhere."""
+    records = [
+        ("18–39", "Ulm"),
+        ("40–64", "Bonn"),
+        ("65+", "Ulm"),
+        ("40–64", "Ulm"),
+        ("18–39", "Bonn"),
+        ("40–64", "Bonn"),
+    ]
+    ages, places, marked = ["18–39", "40–64", "65+"], ["Ulm", "Bonn"], 3
+    age, place = (np.array([names.index(record[k]) for record in records]) for k, names in enumerate((ages, places)))
+    pair = np.zeros((3, 2), dtype=int)
+    np.add.at(pair, (age, place), 1)
+    noisy = pair + np.array([[1, -2], [0, 1], [2, -1]])
+    figure = new_figure(10.5, 2.6)
+    axes = figure.subplots(1, 5, width_ratios=[1.3, 0.7, 0.7, 1.2, 1.2])
+
+    def cells(
+        panel: Any, numbers: np.ndarray, title: str, mark: tuple[int, int] | None, rows: list[str], columns: list[str]
+    ) -> None:
+        panel.imshow(np.zeros(numbers.shape), cmap="Greys", vmin=0, vmax=1, aspect="auto")
+        for (i, j), number in np.ndenumerate(numbers):
+            panel.text(j, i, str(number).replace("-", "−"), ha="center", va="center", fontsize=10, color=INK)
+        panel.xaxis.tick_top()
+        panel.set_xticks(range(len(columns)), columns)
+        panel.set_yticks(range(len(rows)), rows)
+        panel.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)
+        panel.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
+        panel.grid(which="minor", color=FAINT, linewidth=0.7)
+        panel.tick_params(which="both", length=0, labelsize=9)
+        panel.spines[:].set_visible(False)
+        panel.set_title(title, fontsize=10, color=INK)
+        if mark is not None:
+            box = (mark[1] - 0.5, mark[0] - 0.5)
+            panel.add_patch(Rectangle(box, 1, 1, fill=False, edgecolor=SECOND, linewidth=2.4, clip_on=False, zorder=3))
+
+    cells(axes[0], np.array(records), "the table (private)", None, [""] * 6, ["age", "town"])
+    for column in range(2):
+        axes[0].add_patch(Rectangle((column - 0.5, marked - 0.5), 1, 1, fill=True, color=PALE, zorder=0.5))
+    at = (int(age[marked]), int(place[marked]))
+    cells(axes[1], np.bincount(age)[:, None], "age", (at[0], 0), ages, [""])
+    cells(axes[2], np.bincount(place)[:, None], "town", (at[1], 0), places, [""])
+    cells(axes[3], pair, "age × town", at, ages, places)
+    cells(axes[4], noisy, "released, with noise", None, ages, places)
+    return figure
+
+
+@picture
+def posterior() -> Any:
+    """A statistic on each draw from a release's posterior, and the interval that follows."""
+    pay = salaries(4_000)
+    schema = scumble.Schema(salary=scumble.Number(0, 200_000, cells=50))
+    release = scumble.TableSketch(schema).update({"salary": pay}).release(epsilon=0.05)
+    drawn = [table["salary"].to_numpy() for table in release.draws(24)]
+    answer = release.estimate(lambda table: (table["salary"] > 80_000).mean())
+    figure = new_figure(10.5, 3.3)
+    left, right = figure.subplots(1, 2)
+    edges = np.arange(0, 164_000, 4_000)
+    for colour, values in zip(LINES, drawn[:3], strict=False):
+        left.stairs(np.histogram(values, edges)[0] / len(values), edges, color=colour, linewidth=1.3)
+    left.axvline(80_000, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+    left.set(xlabel="salary", ylabel="share of records", xlim=(0, 160_000))
+    left.set_ylim(bottom=0)
+    left.set_xticks([0, 50_000, 100_000, 150_000])
+    left.set_title("Three tables drawn from the posterior", fontsize=10, color=INK)
+    thousands(left.xaxis)
+    shares = [100 * np.mean(values > 80_000) for values in drawn]
+    right.axvspan(100 * answer.low, 100 * answer.high, color=PALE, label="95 % interval")
+    right.plot(shares, range(len(shares)), "o", color=SECOND, ms=4.5, label="each draw")
+    right.axvline(100 * answer.value, color=SECOND, linewidth=1.6, label="answer")
+    right.axvline(100 * np.mean(pay > 80_000), color=INK, linewidth=1.1, linestyle=(0, (4, 2)), label="truth")
+    right.set(xlabel="percent above 80,000", yticks=[])
+    right.set_title("The same statistic on 24 draws", fontsize=10, color=INK)
+    right.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    for axes in (left, right):
+        plain(axes, grid=False)
+    return figure
+
+
+@picture
 def hashing() -> Any:
     """Three rows of one sketch: each cuts the plane into stripes of its own."""
     rng = np.random.default_rng(5)
@@ -98,89 +179,6 @@ def hashing() -> Any:
 
 
 @picture
-def kernel() -> Any:
-    """How often two points meet over many rows, beside the formula."""
-    distances = np.linspace(0.0, 4.0, 21)
-    points = np.column_stack([distances, np.zeros_like(distances)])
-    fine = np.linspace(0.0, 4.0, 200)
-    figure = new_figure(7.0, 4.0)
-    axes = figure.subplots()
-    for colour, power in zip(LINES, (1, 2, 4), strict=False):
-        near = scumble.EuclideanKernel(bandwidth=1.0, power=power)
-        hasher = scumble.Sketch(near, 2, rows=2000, buckets=2**16, seed=1, design="sobol").spec.layout.hasher
-        bucket = reference.buckets(hasher, [Records(points)])
-        axes.plot(fine, near([[0.0]], fine[:, None])[0], color=colour, linewidth=1.6, label=f"k, power {power}")
-        axes.plot(distances, (bucket == bucket[0]).mean(axis=1), "o", color=colour, ms=4.5)
-    axes.plot([], [], "o", color=FAINT, ms=4.5, label="share of 2,000 rows in which the two meet")
-    axes.set(xlabel="distance in bandwidths", ylabel="probability of meeting", xlim=(0, 4), ylim=(0, 1.02))
-    axes.legend(frameon=False, fontsize=9)
-    plain(axes)
-    return figure
-
-
-@picture
-def counting() -> Any:
-    """A small sketch as it is: one record has added one to the marked counter of each row."""
-    rng = np.random.default_rng(3)
-    people = rng.normal(size=(300, 2))
-    sketch = scumble.Sketch(scumble.EuclideanKernel(1.5), 2, rows=8, buckets=20, seed=2).update(people)
-    hasher = sketch.spec.layout.hasher
-    where = reference.buckets(hasher, [Records(people)])
-    counts = np.stack([np.bincount(where[:, r], minlength=20) for r in range(8)])
-    one = where[17]
-    figure = new_figure(9.0, 3.6)
-    axes = figure.subplots()
-    axes.imshow(counts, cmap="Blues", vmax=counts.max() * 1.3, aspect="auto")
-    for r, w in np.ndindex(counts.shape):
-        axes.text(w, r, counts[r, w], ha="center", va="center", fontsize=8.5, color=INK)
-    from matplotlib.patches import Rectangle
-
-    for r, w in enumerate(one):
-        axes.add_patch(Rectangle((w - 0.5, r - 0.5), 1, 1, fill=False, edgecolor=SECOND, linewidth=2.4))
-    axes.set(xlabel="bucket", ylabel="row", xticks=range(20), yticks=range(8))
-    axes.set_yticklabels(range(1, 9))
-    axes.tick_params(length=0, labelsize=8)
-    axes.set_title("300 records; the marked counters are where one of them was counted", fontsize=10, color=INK)
-    for side in axes.spines.values():
-        side.set_visible(False)
-    return figure
-
-
-@picture
-def noise() -> Any:
-    """One row before and after; and what the mean over all rows says in spite of it."""
-    X = salaries()[:, None]
-    near = scumble.EuclideanKernel(bandwidth=5_000)
-    sketch = scumble.Sketch(near, 1, rows=400, buckets=64, seed=1).update(X)
-    x = np.linspace(0, 160_000, 240)[:, None]
-    where = reference.buckets(sketch.spec.layout.hasher, [Records(X)])
-    exact = np.bincount(where[:, 0], minlength=64)
-    release = sketch.release(epsilon=1.0)
-    figure = new_figure(10.5, 3.6)
-    left, right = figure.subplots(1, 2, width_ratios=[1.1, 1])
-    left.bar(range(64), exact, color=INK, width=0.8, label="exact: secret, and gone")
-    left.plot(range(64), release.counts[0], "o", color=SECOND, ms=4, label="released")
-    left.set(xlabel="bucket of row 1", ylabel="counter")
-    left.axhline(0.0, color=INK, linewidth=0.6)
-    left.legend(frameon=False, fontsize=9)
-    spread = np.sqrt(2.0) * release.privacy.scale
-    left.set_title(f"One row: ± {spread:,.0f} records of noise on every counter", fontsize=10, color=INK)
-    lower, upper = (side / release.count for side in release.interval(x))
-    right.fill_between(x[:, 0], lower, upper, color=SECOND, alpha=0.25, linewidth=0, label="95 % interval")
-    right.plot(x[:, 0], release.density(x), color=SECOND, linewidth=1.8, label="released")
-    right.plot(x[:, 0], _truth(near, x, X), color=INK, linewidth=1.1, linestyle=(0, (4, 2)), label="truth")
-    right.set(xlabel="salary", ylabel="density", xlim=(0, 160_000))
-    right.set_ylim(bottom=0)
-    right.legend(frameon=False, fontsize=9)
-    right.set_title("The mean over 400 rows", fontsize=10, color=INK)
-    thousands(right.xaxis)
-    right.set_xticks([0, 50_000, 100_000, 150_000])
-    for axes in (left, right):
-        plain(axes)
-    return figure
-
-
-@picture
 def grid() -> Any:
     """Few columns and public bounds: one row whose buckets are cells."""
     homes, _ = towns(8_000)
@@ -199,51 +197,6 @@ def grid() -> Any:
     figure.colorbar(image, ax=right, label="density", shrink=0.9)
     right.set_aspect("equal")
     right.set_title("What a query reads: every cell, weighed by the kernel", fontsize=10, color=INK)
-    return figure
-
-
-@picture
-def rows() -> Any:
-    """Measured error against rows: three designs without noise, and Sobol rows with it."""
-    X = np.random.default_rng(4).normal(size=(6_000, 3))
-    Q = np.random.default_rng(5).normal(size=(200, 3))
-    near = scumble.EuclideanKernel(bandwidth=1.0)
-    truth = _truth(near, Q, X)
-    sizes = [16, 32, 64, 128, 256, 512, 1024, 2048]
-
-    def error(density: np.ndarray) -> float:
-        return float(np.mean(np.abs(density - truth) / truth))
-
-    def measured(size: int, design: str, **budget: float) -> float:
-        seeds = range(2)
-        errors = []
-        for seed in seeds:
-            sketch = scumble.Sketch(near, 3, rows=size, buckets=512, seed=seed, design=design).update(X)
-            errors.append(error((sketch.release(**budget) if budget else sketch).density(Q)))
-        return float(np.mean(errors))
-
-    figure = new_figure(7.0, 4.4)
-    axes = figure.subplots()
-    lines = [
-        ("independent rows, no noise", FAINT, "--", "iid", {}),
-        ("Sobol rows, no noise", INK, "--", "sobol", {}),
-        ("Sobol rows, ε = 1 (Laplace)", SECOND, "-", "sobol", {"epsilon": 1.0}),
-        ("Sobol rows, ε = 1, δ = 1e-6 (Gaussian)", LINES[2], "-", "sobol", {"epsilon": 1.0, "delta": 1e-6}),
-    ]
-    for label, colour, dashes, design, budget in lines:
-        values = [measured(size, design, **budget) for size in sizes]
-        axes.loglog(sizes, values, color=colour, linestyle=dashes, marker="o", ms=4, linewidth=1.6, label=label)
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axes.xaxis.set_major_locator(LogLocator(base=2))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g} %"))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_minor_formatter(NullFormatter())
-    axes.set(xlabel="rows", ylabel="mean relative error of a density")
-    axes.legend(frameon=False, fontsize=9)
-    plain(axes)
     return figure
 
 
@@ -298,30 +251,7 @@ def bandwidth() -> Any:
     return _curves({title: release(width) for title, width in widths.items()}, X)
 
 
-@picture
-def plan() -> Any:
-    """What `scumble plan --plot` draws."""
-    near = scumble.EuclideanKernel(1.0)
-    lines = {
-        budget: [scumble.plan(100_000, 6, budget, kernel=near, rows=2**k) for k in range(3, 14)]
-        for budget in (0.1, 0.3, 1.0, 3.0)
-    }
-    return plots.plan_errors(lines, chosen=scumble.plan(100_000, 6, 1.0, kernel=near))
-
-
 # ---- tutorials and how-tos ----
-
-
-@picture
-def payroll() -> Any:
-    """The curator's tutorial: what was published."""
-    rng = np.random.default_rng(7)
-    pay = salaries(6_000)
-    age = np.clip(rng.normal(34 + pay / 9_000, 9), 18, 70)
-    near = scumble.EuclideanKernel(1.0, 2, scale={"age": 10.0, "salary": 20_000.0})
-    sketch = scumble.Sketch(near, columns=["age", "salary"], design="grid", bounds=([18, 0], [70, 200_000]))
-    release = sketch.update(np.column_stack([age, pay])).release(epsilon=1.0)
-    return release.plot(units={"age": "years", "salary": "€"})
 
 
 @picture

@@ -1,7 +1,7 @@
 """The picture of the rooms in ``docs/architecture.md``, drawn from the code: ``python docs/making/rooms.py``.
 
-The layers are those of the import contract in ``pyproject.toml``, what stands beside a room is the first sentence of
-its docstring, and the marks are the steps of the ways that the page describes. A test draws it again and compares.
+The layers are those of the import contract in ``pyproject.toml``, next to a room is the first sentence of
+its docstring, and the marks are the steps that the page describes. A test draws it again and compares.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def svg(page: str) -> str:
             "</style>",
             '<rect width="100%" height="100%" fill="#fff"/>',
             f'<text x="{LEFT}" y="20">src/scumble: a line is a room (a folder or a file), a box is a layer. '
-            "R: the way of a record. G: through the gate. Q: the way of a question.</text>",
+            "R: the path of a record. G: through the gate. Q: the path of a question.</text>",
             arrow,
             middle,
             *out,

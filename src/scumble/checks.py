@@ -1,4 +1,4 @@
-"""Parameters that come from people, checked once: each gives the plain value back, or a ParameterError that helps."""
+"""Checks of arguments: each returns the plain value, or raises a ParameterError that helps."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from scumble.errors import ParameterError, did_you_mean, parameter, plain_number
 P = ParamSpec("P")
 T = TypeVar("T")
 
+Json = dict[str, Any]
+"""A JSON object, as files hold them."""
 Sides = tuple[np.ndarray, np.ndarray]
 """The low and the high end of each column."""
 Ranges = Mapping[str, tuple[float, float]]

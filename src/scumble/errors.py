@@ -194,7 +194,7 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     return "" if found is None else f" Did you mean {found!r}?"
 
 
-def told_by_others(asked: object, name: str, others: Mapping[str, str]) -> Any:
+def suggest_attribute(asked: object, name: str, others: Mapping[str, str]) -> object:
     """What ``__getattr__`` does on a class where people look for methods of others: a refusal that says what to call.
 
     It is an AttributeError, as any other name's: ``hasattr`` stays False.

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.cli import main
-from scumble.sources.job import Build
+from scumble.sources.building import Build
 from scumble.sources.tally import Tally
 
 TOWNS = scumble.HammingKernel(columns=["town"])
@@ -109,15 +108,6 @@ def test_json_drops_the_row_and_counts_it(bad: bytes, around: int, tmp_path: pat
     assert tally.dropped == 1
 
 
-def test_half_a_pair_of_escapes_is_a_text_of_its_own(tmp_path: pathlib.Path) -> None:
-    """JSON allows it, Arrow has no such text: it is read line by line, and is a category like any other."""
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{"age": 1, "town": "Ulm"}\n{"age": 3, "town": "\\ud800"}\n')
-    tally = counted(path)
-    assert np.array_equal(tally.sketches[0]._counts, expected([(1.0, "Ulm"), (3.0, "\ud800")]))
-    assert tally.dropped == 0
-
-
 @pytest.mark.parametrize("bad", JSON_BAD.values(), ids=JSON_BAD)
 def test_json_names_the_line(bad: bytes, tmp_path: pathlib.Path) -> None:
     path = tmp_path / "a.jsonl"
@@ -133,26 +123,6 @@ def test_half_a_surrogate_pair_is_counted_as_in_memory(invalid: str, tmp_path: p
     path.write_bytes(b'{"age": 1, "town": "Ulm"}\n{"age": 3, "town": "\\ud800"}\n')
     tally = counted(path, invalid=invalid)
     assert np.array_equal(tally.sketches[0]._counts, expected([(1.0, "Ulm"), (3.0, "\ud800")]))
-
-
-def test_headers_that_do_not_end(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture) -> None:
-    path = tmp_path / "a.csv"
-    for header in (b"n" * 1_000_000, b"n" * 2_000_000, b'"' + b"n,\n" * 1_000_000):
-        path.write_bytes(header + b"\n1\n")
-        words = [
-            "build",
-            str(path),
-            "--kernel",
-            "euclidean",
-            "--bandwidth",
-            "1",
-            "--epsilon",
-            "1",
-            "--out",
-            "o.scumble",
-        ]
-        assert main(words) == 4
-        assert "seems not to end" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("query", ["SELECT x FROM t -- all of it", "SELECT x FROM t /* all */", "SELECT x FROM t;\n"])

@@ -9,12 +9,11 @@ import pytest
 
 import scumble
 from scumble import files, learn
-from scumble.bundle import Bundle
-from scumble.cli import main
+from scumble.density.bundle import Bundle
+from scumble.density.release import Release
+from scumble.density.spec import Spec
 from scumble.errors import CorruptFileError, ParameterError
 from scumble.learn import models
-from scumble.release import Release
-from scumble.spec import Spec
 
 
 @pytest.fixture(scope="module")
@@ -107,10 +106,3 @@ def test_a_model_of_many_releases_is_bounded_as_a_whole(tmp_path: pathlib.Path) 
 
 
 PLAN = ["plan", "--n", "1000", "--bandwidth", "1", "--epsilon", "1"]
-
-
-def test_a_plan_for_what_no_table_has(capsys: pytest.CaptureFixture) -> None:
-    for words in (["--dimensions", "10000000"], ["--dimensions", "0"], ["--dimensions", "2", "--power", "1000000000"]):
-        assert main([*PLAN, *words]) == 2
-        assert capsys.readouterr().err.count("\n") == 1
-    assert main([*PLAN, "--dimensions", "1000000"]) == 0

@@ -7,10 +7,10 @@ import pytest
 
 import scumble
 from scumble import files
+from scumble.density.release import Release
+from scumble.density.share import Share
+from scumble.density.sketch import Sketch
 from scumble.errors import CorruptFileError, MergeError
-from scumble.release import Release
-from scumble.releasing.share import Share
-from scumble.sketch import Sketch
 
 LARGE = [2**62, 2**63 - 1, -(2**62), -(2**63)]
 

@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.explore import Exhibit, Server, server
+from scumble.show import server
+from scumble.show.exhibit import Exhibit
+from scumble.show.server import Server
 
 SLOTS = 4
 

@@ -23,10 +23,10 @@ import numpy as np
 
 COMPILED = [
     "scumble.counting.cpu",
-    "scumble.design",
-    "scumble.design.random",
-    "scumble.design.sobol",
-    "scumble.reading.particles",
+    "scumble.kernels.design",
+    "scumble.kernels.random",
+    "scumble.kernels.sobol",
+    "scumble.density.draws",
     "scumble.sources.people",
     "scumble.privacy.noise",
     "scumble.privacy.polya",

@@ -27,13 +27,13 @@ import numpy as np
 import scumble
 from scumble import files
 from scumble.audit.greybox.estimators import estimators, options
-from scumble.bundle import Bundle
+from scumble.density.bundle import Bundle
+from scumble.density.release import Release
+from scumble.density.share import Share
+from scumble.density.sketch import Sketch
 from scumble.errors import ScumbleError
-from scumble.learn import models, saving
+from scumble.learn import models
 from scumble.learn.base import PrivateEstimator
-from scumble.release import Release
-from scumble.releasing.share import Share
-from scumble.sketch import Sketch
 
 SECONDS, BYTES = 0.1, 50 * 10**6
 ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples", "count_within", "keep_probability")
@@ -60,7 +60,7 @@ def seeds() -> dict[str, bytes]:
     share = sketch().release_share(1.0, custodians=2)
     metadata = {"spec": share.spec.to_dict(), "count": 3, "privacy": share.privacy.to_dict(), "identity": "x"}
     found["share"] = files.to_bytes("share", metadata, {"counts": share._counts})
-    return found | {type(model).__name__: saving.to_bytes(model) for model in fitted(X)}
+    return found | {type(model).__name__: models.to_bytes(model) for model in fitted(X)}
 
 
 def fitted(X: np.ndarray) -> Iterator[PrivateEstimator]:
@@ -274,7 +274,7 @@ def use(found: Any) -> None:
         return
     if isinstance(found, PrivateEstimator):
         found.privacy_.sentence()
-        saving.to_bytes(found)
+        models.to_bytes(found)
         query = np.zeros((2, found.n_features_in_))
         for name in ANSWERS:
             if hasattr(found, name):

@@ -13,17 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_predict
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 import scumble
 from estimators import EACH, fitted, options, parts, releases, small, target
 from scumble import learn
-from scumble.checks import sides
-from scumble.learn.base import PrivateEstimator, RepeatedReleaseWarning, default_kernel
-from scumble.moments.hats import HatMoments
+from scumble.learn.base import RepeatedReleaseWarning
+from scumble.learn.hats import HatMoments
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
 
@@ -108,27 +104,6 @@ def test_values_outside_the_bounds_are_clipped_and_the_number_stays_with_the_cur
 
 
 @EACH
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"bounds": (1, 0)}, "low below high"),
-        ({"bounds": (0, np.inf)}, "finite"),
-        ({"bounds": 3}, "a pair"),
-        ({"bounds": ([0, 0, 0], [1, 1, 1])}, "2 numbers"),
-        ({"epsilon": -1.0}, "epsilon"),
-        ({"delta": 2.0}, "delta"),
-        ({"neighbors": "same"}, "neighbors"),
-        ({"kernel": "gaussian"}, "kernel"),
-        ({"random_state": np.random.RandomState(0)}, "hash seed"),
-        ({"records_per_person": 0}, "records_per_person"),
-    ],
-)
-def test_bad_parameters_are_named(kind: Any, options: dict[str, Any], words: str, table: np.ndarray) -> None:
-    with pytest.raises((scumble.ParameterError, scumble.PrivacyError), match=words):
-        fitted(kind, table, **options)
-
-
-@EACH
 def test_from_a_file_alone(kind: Any, table: np.ndarray, tmp_path: Path) -> None:
     """A released file makes the same estimator as the data did: what is learnt is a function of the release.
 
@@ -179,15 +154,6 @@ def test_kernels_that_call_columns_by_name(rows: int | None, table: np.ndarray) 
     assert learn.sample(release, 7, bounds=(0, 10)).shape == (7, 2)
 
 
-def test_hashed_rows_have_no_bounds_of_their_own(table: np.ndarray) -> None:
-    release = learn.PrivateKDE(bounds=(0, 10), rows=16, buckets=64).fit(table).release_
-    assert release.design != "grid"
-    learn.PrivateKDE.from_release(release)
-    with pytest.raises(scumble.ParameterError, match=r"pass bounds=\(low, high\)"):
-        learn.PrivateModes.from_release(release)
-    learn.PrivateOutlierDetector.from_release(release, bounds=(0, 10))
-
-
 @EACH
 def test_what_is_no_release_is_refused(kind: Any, table: np.ndarray, tmp_path: Path) -> None:
     sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 2, rows=4, buckets=8)
@@ -213,36 +179,6 @@ def test_each_fit_is_a_release(table: np.ndarray) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         learn.PrivateKDE(bounds=(0, 10)).fit(table)  # another estimator: not our business
-
-
-def test_cross_validation_works_and_warns(table: np.ndarray) -> None:
-    model = learn.PrivateOutlierDetector(bounds=(0, 10))
-    with pytest.warns(RepeatedReleaseWarning):
-        found = cross_val_predict(model, table, cv=3)
-    assert set(found) <= {-1, 1} and np.mean(found == -1) < 0.2  # eight runs: 0.05 ± 0.02
-
-
-def test_in_a_pipeline_and_with_set_output(table: np.ndarray) -> None:
-    halves = FunctionTransformer(lambda X: X / 2.0, feature_names_out="one-to-one").set_output(transform="pandas")
-    pipeline = make_pipeline(halves, learn.PrivateOutlierDetector(bounds=(0, 5))).fit(table)
-    assert pipeline.predict(np.array([[2.0, 2.0], [9.0, 0.5]])).tolist() == [1, -1]
-    assert list(pipeline[-1].feature_names_in_) == ["x0", "x1"]
-
-
-@EACH
-def test_before_fit(kind: Any, table: np.ndarray) -> None:
-    from sklearn.exceptions import NotFittedError
-
-    with pytest.raises(NotFittedError):
-        kind().save("nowhere.scumble")
-
-
-@pytest.mark.parametrize("records", [1, 3])
-@EACH
-def test_more_columns_than_records(kind: Any, records: int) -> None:
-    X = np.full((records, 6), 0.5)
-    model = fitted(kind, X, bounds=(0, 1), rows=16, buckets=64)
-    assert model.n_features_in_ == 6
 
 
 @pytest.mark.statistical(rate=1e-300)  # 1,024 noises all equal, each with probability below 1/16
@@ -277,8 +213,8 @@ def test_the_number_of_records_is_used_only_where_it_is_public(table: np.ndarray
 
 
 def test_models_hold_every_plain_value(table: np.ndarray, tmp_path: Path) -> None:
-    from scumble.bundle import Bundle
-    from scumble.learn import models, saving
+    from scumble.density.bundle import Bundle
+    from scumble.learn import models
 
     release = learn.PrivateKDE(bounds=(0, 10), rows=8, buckets=16).fit(table).release_
     arrays: dict[str, np.ndarray] = {}
@@ -293,7 +229,7 @@ def test_models_hold_every_plain_value(table: np.ndarray, tmp_path: Path) -> Non
         "bundle": Bundle({"x": release, "y": release}, label="kind"),
         "exact": [Fraction(1, 3), Decimal("0.1")],
     }
-    encoded = saving.encode(values, arrays)
+    encoded = models.encode(values, arrays)
     box = scumble.files.from_bytes(scumble.files.to_bytes("model", {"v": encoded}, arrays), expect="model")
     found = models._decode(box.metadata["v"], box)
     assert found["numbers"][:6] == [1, 2.5, 0.5, 3, True, None] and np.isnan(found["numbers"][6])
@@ -303,14 +239,14 @@ def test_models_hold_every_plain_value(table: np.ndarray, tmp_path: Path) -> Non
     assert found["bundle"].classes == ("x", "y") and found["bundle"].label == "kind"
     assert found["exact"] == [Fraction(1, 3), Fraction(1, 10)]
     with pytest.raises(scumble.ParameterError, match="set"):
-        saving.encode({1, 2}, {})
+        models.encode({1, 2}, {})
 
 
 def test_a_models_file_runs_nothing_and_sets_nothing_unknown(table: np.ndarray) -> None:
-    from scumble.learn import models, saving
+    from scumble.learn import models
 
     model = learn.PrivateKDE(bounds=(0, 10), rows=8, buckets=16).fit(table)
-    metadata, arrays = saving.contents(model)
+    metadata, arrays = models.contents(model)
     for change in (
         {"estimator": "os.system"},
         {"estimator": "load"},
@@ -322,13 +258,4 @@ def test_a_models_file_runs_nothing_and_sets_nothing_unknown(table: np.ndarray) 
         bad = scumble.files.to_bytes("model", {**metadata, **change}, arrays)
         with pytest.raises((scumble.CorruptFileError, scumble.ForeignFileError)):
             models.from_bytes(bad)
-    assert isinstance(models.from_bytes(saving.to_bytes(model)), learn.PrivateKDE)
-
-
-def test_bounds_and_default_kernel() -> None:
-    low, high = sides((0, [1.0, 10.0]), 2)
-    kernel = default_kernel((low, high))
-    assert kernel.scale == (1.0, 10.0) and kernel.power == 2
-    near, far = kernel([[0.5, 5.0]], [[0.55, 5.5], [0.9, 9.0]])[0]
-    assert near > 0.5 > 0.1 > far
-    assert issubclass(learn.PrivateKDE, PrivateEstimator)
+    assert isinstance(models.from_bytes(models.to_bytes(model)), learn.PrivateKDE)

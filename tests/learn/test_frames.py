@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
 import scumble
 from estimators import CLASSES, EACH, options, parts, releases, small
 from scumble import Boolean, Category, Date, Number, Schema, learn
+from scumble.gate import selection
 from scumble.learn.frames import Coding, short_schema
-from scumble.learn.models import from_bytes
-from scumble.learn.saving import contents
+from scumble.learn.models import contents, from_bytes
 from scumble.privacy.laws.discrete_laplace import DiscreteLaplace
-from scumble.releasing import selection
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
 
@@ -133,19 +131,6 @@ def test_every_estimator_counts_what_coding_by_hand_counts(kind: Any, frame: pd.
                 np.testing.assert_array_equal(getattr(again, name)(frame), getattr(model, name)(frame))
 
 
-def test_a_stream_is_read_once(frame: pd.DataFrame) -> None:
-    """Whoever needs a table twice, before and after its budget is charged, keeps it."""
-
-    def stream() -> pa.RecordBatchReader:
-        table = pa.table({"age": [20.0, 30.0, 90.0], "town": ["Ulm", "Bonn", "Ulm"]})
-        return pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
-
-    short: dict[str, Any] = {"bounds": (0, 100), "categories": {"town": ["Ulm", "Bonn"]}}
-    assert learn.PrivateKDE(**short, rows=8, buckets=16).fit(stream()).n_features_in_ == 2
-    found = learn.PrivateOutlierDetector(**short, rows=8, buckets=16).fit(stream())
-    assert found.columns_ is not None and found.score_samples(stream()).shape == (3,)
-
-
 def test_a_release_alone_and_its_schema(frame: pd.DataFrame) -> None:
     kinds = learn.PrivateKDE, learn.PrivateNeighbors, learn.PrivateLinearRegression, learn.PrivateAdditiveRegressor
     for kind in kinds:
@@ -170,61 +155,6 @@ def test_a_schema_in_short(frame: pd.DataFrame) -> None:
         learn.PrivateKDE(categories=words).fit(table)
     with pytest.raises(scumble.PrivacyError, match="bounds"):  # a kernel of one's own does not say how wide they are
         learn.PrivateKDE(categories=words, kernel=scumble.EuclideanKernel(1.0)).fit(table)
-    only = learn.PrivateKDE(categories=words, rows=4, buckets=8).fit(table[["town", "smoker"]])
-    assert only._names() == [f"town={w}" for w in ("Ulm", "Bonn", "(other)", "(missing)")] + [
-        f"smoker={w}" for w in ("false", "true", "(other)", "(missing)")
-    ]
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"schema": SCHEMA, "bounds": (0, 1)}, "leave out `bounds`"),
-        ({"schema": SCHEMA, "categories": {"town": ["Ulm"]}}, "leave out `bounds`"),
-        ({"schema": 3}, "or the path of a schema"),
-        ({"schema": Schema(age=Number(17, 90, outside="drop"))}, "outside='clip'"),
-        ({"schema": Schema(age=Number(17, 90), pay=Number(0, 9))}, "in column 'pay'.*missing=True"),
-        ({"schema": Schema(town=Category(["Ulm"], other=False))}, "other=True"),
-        ({"schema": Schema({"a": Category(["b=c"]), "a=b": Category(["c"])})}, "same name"),
-        ({"categories": ["town"], "bounds": (0, 1)}, "mapping"),
-        ({"categories": {"twon": ["Ulm"]}, "bounds": (0, 1)}, "no column 'twon'"),
-        ({"categories": {"age": [1]}, "bounds": {"age": (0, 1)}}, "a category has none"),
-        ({"categories": {"town": ["Ulm"], "pay": [1]}, "bounds": {"age": (1, 0)}}, "low below high|below"),
-    ],
-)
-def test_what_is_wrong_is_said_without_a_cell(given: dict[str, Any], words: str, frame: pd.DataFrame) -> None:
-    table = frame[["age", "town", "pay"]]
-    table = table if "categories" not in given else table.assign(town=1.0, pay=1.0)
-    with pytest.raises((scumble.ParameterError, scumble.DataError), match=words) as caught:
-        learn.PrivateKDE(rows=4, buckets=8, **given).fit(table)
-    assert "Rom" not in str(caught.value)
-
-
-def test_a_table_is_not_read_for_bounds_that_are_given(monkeypatch: pytest.MonkeyPatch, frame: pd.DataFrame) -> None:
-    some = frame[["age", "town"]]
-    model = learn.PrivateKDE(categories={"town": ["Ulm", "Rom"]}, bounds=(0, 99))
-    monkeypatch.setattr("scumble.learn.columns.Table.of", lambda *a, **k: pytest.fail("the table was read"))
-    assert model._public_schema(some)["age"].limits == (0.0, 99.0)
-
-
-def test_an_empty_table_has_no_bounds_of_its_own(frame: pd.DataFrame) -> None:
-    model = learn.PrivateKDE(categories={"town": ["Ulm", "Rom"]}, public=("bounds",))
-    with pytest.raises(scumble.DataError, match=r"0 sample\(s\)"):
-        model.fit(frame[["age", "town"]].iloc[:0])
-
-
-def test_tables_without_names_and_without_records() -> None:
-    schema = Schema(age=Number(0, 9), town=Category(["Ulm"]))
-    model = learn.PrivateKDE(schema=schema, rows=4, buckets=8).fit([[1, "Ulm"], [2, None]])
-    assert model.density([[1, "Ulm"]]).shape == (1,)
-    with pytest.raises(scumble.DataError, match="0 sample"):
-        model.density({"age": [], "town": []})
-    with pytest.raises(scumble.DataError, match="2 were asked for"):
-        model.density([[1, "Ulm", 3]])
-    with pytest.raises(scumble.ParameterError, match="this table has none"):
-        learn.PrivateKDE(categories={"town": ["Ulm"]}, bounds=(0, 9)).fit([[1, "Ulm"]])
-    with pytest.raises(scumble.ParameterError, match="A release does not tell"):
-        learn.PrivateKDE.from_release(model.release_, categories={"town": ["Ulm"]}, bounds=(0, 9))
 
 
 @pytest.mark.parametrize("indicators", [False, True])
@@ -237,17 +167,6 @@ def test_a_record_is_coded_alike_in_any_company_and_comes_back(indicators: bool,
     back = coding.table(together, "pandas")
     assert list(back) == list(SCHEMA)
     np.testing.assert_array_equal(coding.read(back)[0], together)  # what was clipped or unforeseen stays that
-
-
-def test_numbers_on_a_logarithmic_scale_stand_between_their_cells() -> None:
-    pay = Number(0, 1000.0, scale="log", cells=8, missing=True)
-    values = np.array([0.0, 5e-324, 1e-3, 1.0, 31.0, 1000.0, 1e9, -1.0, np.inf, np.nan])
-    found = pay.numbers(values)
-    assert pay.limits == (0.0, found[5]) and found[0] == 0.0 and round(found[5], 9) == 8.0
-    assert (np.diff(found[:6]) > 0).all() and found[6] > found[5] and found[7] < 0.0 and np.isnan(found[8:]).all()
-    np.testing.assert_array_equal(np.floor(found[:5]), pay.encode(values[:5]).codes)
-    near = np.asarray(pay.cells_at(found[:6], np.zeros(6, bool)))
-    np.testing.assert_allclose(near, values[:6], rtol=1e-9, atol=1e-12)
 
 
 def test_samples_and_modes_are_records() -> None:
@@ -281,8 +200,22 @@ def test_a_file_cannot_say_another_thing_than_its_schema(frame: pd.DataFrame) ->
             from_bytes(bad)
 
 
-def test_a_refit_to_numbers_forgets_the_schema(frame: pd.DataFrame) -> None:
-    model = learn.PrivateKDE(schema=SCHEMA, rows=4, buckets=8).fit(frame)
-    with pytest.warns(learn.RepeatedReleaseWarning):
-        model.set_params(schema=None, bounds=(0, 9)).fit(np.ones((3, 2)))
-    assert model.schema_ is None and model.n_features_in_ == 2 and model.density(np.ones((1, 2))).shape == (1,)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"schema": SCHEMA, "bounds": (0, 1)},
+        {"schema": SCHEMA, "categories": {"town": ["Ulm"]}},
+        {"schema": Schema(age=Number(17, 90, outside="drop"))},
+        {"schema": Schema(age=Number(17, 90), pay=Number(0, 9))},
+        {"schema": Schema(town=Category(["Ulm"], other=False))},
+        {"schema": Schema({"a": Category(["b=c"]), "a=b": Category(["c"])})},
+        {"categories": {"twon": ["Ulm"]}, "bounds": (0, 1)},
+        {"categories": {"age": [1]}, "bounds": {"age": (0, 1)}},
+    ],
+)
+def test_what_is_wrong_is_said_without_a_cell(given: dict[str, Any], frame: pd.DataFrame) -> None:
+    table = frame[["age", "town", "pay"]]
+    table = table if "categories" not in given else table.assign(town=1.0, pay=1.0)
+    with pytest.raises((scumble.ParameterError, scumble.DataError)) as caught:
+        learn.PrivateKDE(rows=4, buckets=8, **given).fit(table)
+    assert "Rom" not in str(caught.value)

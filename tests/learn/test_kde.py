@@ -10,7 +10,6 @@ import pytest
 import scumble
 from scumble import learn
 from scumble.learn.kde import PrivateKDE, integral
-from scumble.privacy.budget import Budget
 
 
 @pytest.fixture
@@ -38,12 +37,6 @@ def test_hashed_rows_too(rng: np.random.Generator) -> None:
     assert np.mean(np.abs(model.density(X[:100]) / exact - 1.0)) < 0.1
 
 
-def test_far_from_everything_the_score_is_finite(table: np.ndarray) -> None:
-    model = PrivateKDE(kernel=scumble.EuclideanKernel(1.0, power=4), bounds=(0, 10), rows=16, buckets=256).fit(table)
-    score = model.score_samples([[0.0, 10.0], [5.0, 5.0]])  # f is 0 and 600, the noise has a standard deviation of 6
-    assert np.all(np.isfinite(score)) and score[0] < score[1] and np.exp(score[0]) >= 0.4 / 20_500
-
-
 def test_several_bandwidths_share_the_budget(table: np.ndarray, tmp_path: Path) -> None:
     model = PrivateKDE(epsilon=1.0, bounds=(0, 10), bandwidths=[0.1, 0.3, 1.0]).fit(table)
     assert [release.privacy.epsilon for release in model.releases_] == pytest.approx([1 / 3] * 3)
@@ -63,24 +56,6 @@ def test_several_bandwidths_share_the_budget(table: np.ndarray, tmp_path: Path) 
         assert other.privacy_ == model.privacy_
 
 
-def test_several_bandwidths_share_what_has_less_noise(table: np.ndarray) -> None:
-    """With a δ, rows have Gaussian noise, whose ρ adds up; a grid has one row, and Laplace noise is quieter there."""
-    options: dict = {"epsilon": 1.0, "delta": 1e-6, "bandwidths": [0.1, 0.3, 1.0], "refine": False}
-    even = Budget(1.0, 1e-6).split(3)[0]
-    model = PrivateKDE(kernel=scumble.EuclideanKernel(1.0), rows=64, buckets=16, **options).fit(table)
-    assert model.release_.counter_variance < 0.4 * even.calibrate(64).counter_variance
-    assert 0.99 < model.privacy_.epsilon <= 1 and model.privacy_.delta <= 1e-6
-    cells: dict = {"bounds": (0, 10), "buckets": (8, 8), "design": "grid"}
-    grids = [scumble.Sketch(scumble.EuclideanKernel(b), 2, **cells) for b in (0.1, 0.3, 1.0)]
-    assert PrivateKDE(**options)._shared(grids) == even
-
-
-@pytest.mark.parametrize("bad", [[], [1.0, 1.0], [0.0], ["a"], 3])
-def test_bad_bandwidths(bad: object, table: np.ndarray) -> None:
-    with pytest.raises(scumble.ParameterError, match="bandwidths"):
-        PrivateKDE(bounds=(0, 10), bandwidths=bad).fit(table)  # type: ignore[arg-type]
-
-
 def test_normalised_densities_integrate_to_one(table: np.ndarray) -> None:
     """By summing over a lattice that reaches well beyond the data; 2 % lie beyond it (power 3 falls like 1/r in 2-d).
 
@@ -88,9 +63,9 @@ def test_normalised_densities_integrate_to_one(table: np.ndarray) -> None:
     """
     kernel = scumble.EuclideanKernel(1.0, power=3)
     model = PrivateKDE(epsilon=1e4, bounds=(-10, 20), normalize=True, kernel=kernel).fit(table)
-    axis = np.arange(-9.8, 20.0, 0.4)
+    axis = np.arange(-9.7, 20.0, 0.6)
     lattice = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
-    assert np.sum(model.density(lattice)) * 0.4**2 == pytest.approx(1.0, abs=0.06)
+    assert np.sum(model.density(lattice)) * 0.6**2 == pytest.approx(1.0, abs=0.06)
     assert np.exp(model.score_samples(table[:5])) == pytest.approx(model.density(table[:5]), rel=1e-9)
 
 
@@ -103,34 +78,3 @@ def test_integrals_against_brute_force() -> None:
         assert integral(kernel, 2) == pytest.approx(brute, rel=0.01)
     product = scumble.EuclideanKernel(1.0, 3, columns=[0]) * scumble.EuclideanKernel(2.0, 3, columns=[1])
     assert integral(product, 2) == pytest.approx(2.0 * integral(scumble.EuclideanKernel(1.0, 3), 1) ** 2, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    "kernel", [scumble.EuclideanKernel(1.0), scumble.EuclideanKernel(1.0, power=2), scumble.AngularKernel(4)]
-)
-def test_where_there_is_no_integral_it_says_so(kernel: scumble.Kernel, table: np.ndarray) -> None:
-    with pytest.raises(scumble.ParameterError, match="integral"):
-        PrivateKDE(kernel=kernel, normalize=True, bounds=(0, 10)).fit(table)
-
-
-def test_samples(table: np.ndarray) -> None:
-    drawn = PrivateKDE(bounds=(0, 10)).fit(table).sample(5000, random_state=1)
-    np.testing.assert_allclose(drawn.mean(axis=0), 5.0, atol=0.3)  # ± 0.026 in twenty releases, most of it noise
-
-
-def test_budgets_in_other_currencies(rng: np.random.Generator) -> None:
-    X = rng.normal(5.0, 1.0, (500, 1))
-    for money, rho in (({"rho": 0.02}, 0.02), ({"mu": 0.2}, 0.02)):
-        kde = PrivateKDE(bounds=(0, 10), **money).fit(X)
-        assert 0.0199 < (kde.privacy_.rho or 0.0) <= rho * (1 + 1e-12)
-        assert kde.price().rho is not None and kde.get_params()["epsilon"] == 1.0
-    fixed = PrivateKDE(bounds=(0, 10), rho=0.02, rows=16, buckets=64).fit(X)
-    assert fixed.privacy_.mechanism == "discrete-gaussian"
-
-
-def test_rows_that_are_left_open_are_chosen_at_the_release(rng: np.random.Generator) -> None:
-    """Few records, little budget: few rows. The plan for 100,000 records would drown them."""
-    X = rng.normal(5.0, 1.0, (2000, 5))
-    kde = PrivateKDE(bounds=(0, 10), epsilon=0.5, refine=False).fit(X)
-    beforehand = scumble.plan(100_000, 5, 0.5, kernel=kde.release_.kernel, bounds=(0, 10)).rows
-    assert 8 <= kde.release_.rows < beforehand

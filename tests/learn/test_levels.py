@@ -6,7 +6,6 @@ import itertools
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,10 +14,9 @@ from sklearn.base import clone
 
 import scumble
 from scumble import TableRelease, TableSketch, learn
-from scumble.cli import main
 from scumble.learn import levels as on_levels
 from scumble.learn import outliers
-from scumble.learn.levels import Levels, target_of
+from scumble.learn.levels import Levels
 
 SCHEMA = scumble.Schema(
     age=scumble.Number(18, 77, whole=True, cells=12),
@@ -55,7 +53,7 @@ def few_draws() -> Iterator[None]:
     """Sooner done."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(on_levels, "ROWS", 8_000)
-        patch.setattr(outliers, "DRAWN", 8_000)
+        patch.setattr(outliers, "TABLE_DRAWS", 8_000)
         yield
 
 
@@ -89,12 +87,6 @@ def test_scores_are_sums_of_weights(release: TableRelease, classifier: learn.Pri
             total += classifier.weights_[1, place] - classifier.weights_[0, place]
             start += sizes[name]
         assert margin == pytest.approx(total)
-
-
-def test_priors_move_the_border(release: TableRelease, classifier: learn.PrivateKDEClassifier) -> None:
-    even = learn.PrivateKDEClassifier.from_release(release, target="ill", priors=[0.5, 0.5])
-    moved = even.decision_function(TEST) - classifier.decision_function(TEST)
-    np.testing.assert_allclose(moved, np.log(classifier.priors_[0] / classifier.priors_[1]), atol=1e-6)
 
 
 def test_numbers_are_learnt_in_closed_form(release: TableRelease) -> None:
@@ -153,73 +145,25 @@ def test_models_of_tables_in_files(name: str, release: TableRelease, tmp_path: P
         model.plot()
 
 
-def test_a_file_is_enough(release: TableRelease, tmp_path: Path) -> None:
-    release.save(tmp_path / "table.scumble")
-    one, other = (
-        learn.PrivateLinearRegression.from_release(found, target="hours")
-        for found in (release, tmp_path / "table.scumble")
-    )
-    np.testing.assert_array_equal(one.coef_, other.coef_)
-
-
 def test_what_makes_no_sense_is_refused(release: TableRelease, tmp_path: Path) -> None:
     release.save(tmp_path / "table.scumble")
     for name in ("PrivateKDE", "PrivateModes", "PrivateNeighbors", "DiversitySampler", "PrivateLinearClassifier"):
         with pytest.raises(scumble.ParameterError, match=r"release\.sample"):
             getattr(learn, name).from_release(tmp_path / "table.scumble")
-    for target, told in ((("hours"), "no classes"), ("height", "height")):
-        with pytest.raises(scumble.ParameterError, match=told):
-            learn.PrivateKDEClassifier.from_release(release, target=target)
-    with pytest.raises(scumble.ParameterError, match="not a number"):
-        learn.PrivateLinearRegression.from_release(release, target="town")
-    with pytest.raises(scumble.ParameterError, match="left out"):
-        learn.PrivateOutlierDetector.from_release(release, target="ill")
-    with pytest.raises(scumble.ParameterError, match="'levels'"):
-        learn.PrivateKDEClassifier.from_release(release, target="ill", rule="map")
-    with pytest.raises(scumble.ParameterError, match="release of a table"):
-        learn.PrivateKDEClassifier(rule="levels", bounds=(0, 1), classes=[0, 1]).fit([[0.5]], [1])
-    if release.target is None:
-        for kind, column in ((learn.PrivateKDEClassifier, "ill"), (learn.PrivateLinearRegression, "hours")):
-            with pytest.raises(scumble.ParameterError, match=f"needs `target`.*Hint: target='{column}', say"):
-                kind.from_release(release)
+    classify, regress = learn.PrivateKDEClassifier, learn.PrivateLinearRegression
+    with pytest.warns(UserWarning):  # no pair is measured
         alone = TableSketch(SCHEMA).update(TABLE).release(epsilon=0.001, n=100)
-        with pytest.raises(scumble.ParameterError, match="no view of 'ill' together"):
-            learn.PrivateKDEClassifier.from_release(alone, target="ill")
-
-
-def test_the_hint_names_a_column_that_can_be_learnt() -> None:
-    """The last one of that kind that stands in a view with another, whatever the last column of the table is."""
-
-    def said(schema: scumble.Schema, views: list[tuple[str, ...]]) -> str:
-        bare = SimpleNamespace(target=None, columns=schema.names, schema=schema, views=views)
-        with pytest.raises(scumble.ParameterError, match="needs `target`") as raised:
-            target_of(bare, None, "It", ("category", "boolean"))  # type: ignore[arg-type]
-        return str(raised.value)
-
-    number, word = scumble.Number(0, 1), scumble.Category(["no", "yes"])
-    assert "target='b', say" in said(scumble.Schema(a=number, b=word, c=word, d=number), [("a", "b"), ("c",)])
-    assert "target='c', say" in said(scumble.Schema(a=number, b=word, c=word, d=number), [("b",), ("c",)])
-    assert "a category or a boolean, and this table has none" in said(scumble.Schema(a=number), [("a",)])
-
-
-def test_predictions_from_a_terminal(classifier: learn.PrivateKDEClassifier, tmp_path: Path) -> None:
-    model, table, out = (tmp_path / name for name in ("ill.scumble", "test.csv", "answers.csv"))
-    classifier.save(model)
-    TEST.to_csv(table, index=False)
-    assert main(["predict", str(model), str(table), "--out", str(out)]) == 0
-    found = pd.read_csv(out)
-    assert list(found.columns) == [
-        "age",
-        "town",
-        "seen",
-        "hours",
-        "ill",
-        "prediction",
-        "probability_no",
-        "probability_yes",
-    ]
-    assert found.prediction.tolist() == classifier.predict(TEST).tolist()
-    assert main(["predict", str(model), str(table), "--columns", "age", "--out", str(out), "--replace"]) == 2
+    for kind, found, given in (
+        (classify, release, {"target": "hours"}),
+        (classify, release, {"target": "height"}),
+        (classify, release, {"target": "ill", "rule": "map"}),
+        (classify, alone, {"target": "ill"}),
+        (regress, release, {"target": "town"}),
+        (regress, alone, {}),
+        (learn.PrivateOutlierDetector, release, {"target": "ill"}),
+    ):
+        with pytest.raises(scumble.ParameterError):
+            kind.from_release(found, **given)
 
 
 def test_bad_records_are_refused_without_their_values(classifier: learn.PrivateKDEClassifier) -> None:

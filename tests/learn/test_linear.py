@@ -10,7 +10,8 @@ import pytest
 
 import scumble
 from scumble.learn import PrivateLinearClassifier, load
-from scumble.learn.moments import first_moment
+from scumble.learn.by_moments import solved
+from scumble.learn.signs import first_moment
 
 
 @pytest.fixture
@@ -47,23 +48,6 @@ def test_a_file_alone_is_enough(halves, tmp_path) -> None:
     np.testing.assert_array_equal(load(tmp_path / "model.scumble").predict(X), model.predict(X))
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"classes": None}, scumble.PrivacyError, r"--classes a,b \(classes="),
-        ({"bounds": None}, scumble.PrivacyError, r"pass bounds=\(low, high\)"),
-        ({"classes": ["no"]}, scumble.ParameterError, "two classes, got 1 class"),
-        ({"classes": ["no", "yes", "perhaps"], "method": "surrogate"}, scumble.ParameterError, "'moments' takes more"),
-        ({"method": "guess"}, scumble.ParameterError, "`method` must be one of auto, moments, surrogate"),
-        ({"classes": ["no", "never"]}, scumble.DataError, "unknown='drop'"),
-        ({"kernel": scumble.EuclideanKernel(1.0)}, scumble.DataError, "AngularKernel"),
-    ],
-)
-def test_bad_input_names_the_remedy(halves, options: dict, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        fitted(*halves, **options)
-
-
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_planes_between_three_classes_from_moments(delta: float, tmp_path: Path) -> None:
     """Classes that lie in three directions; at ε = 100 the noise is far below what tells them apart."""
@@ -82,6 +66,39 @@ def test_planes_between_three_classes_from_moments(delta: float, tmp_path: Path)
         PrivateLinearClassifier.from_release(model.release_, classes=[0, 1])
     with pytest.raises(scumble.PrivacyError, match="classes"):
         PrivateLinearClassifier.from_release(model.release_)
+
+
+def test_targets_are_shrunk_together() -> None:
+    """What two seem to explain beyond the noise, 10 + 40 − 2·5, is divided as their sizes are."""
+    cross = np.array([[10.0, 0.0], [0.0, 20.0]])
+    slopes, explained = solved(np.eye(2) * 9.0, cross, 1.0, np.array([25.0, 25.0]), sizes=np.array([1.0, 3.0]))
+    np.testing.assert_allclose(slopes, [[10 / 15, 0.0], [0.0, 2.0 * 30 / 35]])
+    np.testing.assert_allclose(explained, [10 * 10 / 15, 30 * 30 / 35])
+
+
+def test_a_rare_class_is_named_where_planes_separate_it() -> None:
+    """Least squares alone never names it. Ten fits: balanced accuracy 0.85 to 0.88, accuracy 0.969 to 0.973."""
+    rng = np.random.default_rng(7)
+    y = (rng.random(8000) < 0.08).astype(int)
+    X = np.clip(rng.normal(size=(8000, 6)) + 3.0 * y[:, None] * np.eye(6)[0], -4, 7)
+    model = PrivateLinearClassifier(epsilon=1.0, delta=1e-6, bounds=(-4, 7), classes=[0, 1]).fit(X, y)
+    found, chances = model.predict(X), model.predict_proba(X)
+    assert np.mean([np.mean(found[y == c] == c) for c in (0, 1)]) > 0.75 and np.mean(found == y) > 0.95
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(chances.argmax(axis=1), found)
+    assert abs(chances[:, 1].mean() - 0.08) < 0.03
+
+
+def test_many_classes_are_told_apart() -> None:
+    """Forty in 60 columns, 200 records of each. Ten fits: 0.94 to 0.95."""
+    rng = np.random.default_rng(8)
+    means, y = rng.normal(size=(40, 60)), rng.integers(0, 40, 8000)
+    X = means[y] + 1.5 * rng.normal(size=(8000, 60))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    model = PrivateLinearClassifier(epsilon=1.0, delta=1e-6, length=1.0, classes=list(range(40))).fit(X, y)
+    chances = model.predict_proba(X)
+    assert model.score(X, y) > 0.8 and chances.shape == (8000, 40)
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
 
 
 def test_where_noise_is_all_there_is_the_majority_wins() -> None:

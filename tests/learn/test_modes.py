@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.cli.modes import further
 from scumble.learn.modes import PrivateModes
 
 CENTRES = {
@@ -42,27 +41,12 @@ def test_noise_alone_has_no_modes(rng: np.random.Generator) -> None:
         assert model.modes_.shape == (0, 2) and model.densities_.shape == (0,) and model.intervals_.shape == (0, 2)
 
 
-def test_one_mode_is_one(rng: np.random.Generator) -> None:
-    model = PrivateModes(bounds=(0, 1), starts=20).fit(rng.normal(0.5, 0.1, (50_000, 2)))
-    assert model.modes_.shape == (1, 2)
-    np.testing.assert_allclose(model.modes_[0], 0.5, atol=0.05)
-
-
 def test_a_manhattan_release_and_the_lp(rng: np.random.Generator) -> None:
     kernel = scumble.ManhattanKernel(0.25)
     sketch = scumble.Sketch(kernel, 2, rows=256, buckets=128).update(planted(rng, 2, 40_000))
     model = PrivateModes.from_release(sketch.release(5.0), bounds=(0, 1), method="lp", starts=20)
     near = np.linalg.norm(model.modes_[:, None] - CENTRES[2][None], axis=-1).min(axis=1)
     assert len(model.modes_) >= 1 and np.all(near < 0.1)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [({"method": "gradient"}, "method"), ({"starts": 0}, "starts"), ({"significance": 0}, "signif")],
-)
-def test_bad_parameters(options: dict, words: str) -> None:
-    with pytest.raises(scumble.ParameterError, match=words):
-        PrivateModes(bounds=(0, 1), **options).fit(np.zeros((5, 2)))
 
 
 def test_releases_of_the_wrong_kind() -> None:
@@ -72,23 +56,3 @@ def test_releases_of_the_wrong_kind() -> None:
     angular = scumble.Sketch(scumble.AngularKernel(4), 2, rows=8).update(np.ones((2000, 2))).release(1.0)
     with pytest.raises(scumble.DataError, match="climb"):
         PrivateModes.from_release(angular, bounds=(0, 1), method="lp")
-
-
-def test_what_is_as_dense_but_unsure_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three places far apart: the densest stands out by 2 standard errors and is left out, the other two stay."""
-    sketch = scumble.Sketch(scumble.EuclideanKernel(0.1), 1, rows=8, buckets=32)
-    model = PrivateModes.from_release(sketch.update(np.full((9, 1), 0.5)).release(1.0), bounds=(0, 1), starts=4)
-    tops = {0.1: (100.0, 50.0), 0.5: (60.0, 1.0), 0.9: (50.0, 1.0)}
-
-    def law(points: np.ndarray) -> tuple[np.ndarray, ...]:
-        values, errors = np.array([tops.get(round(x, 6), (0.0, 1.0)) for x in points[:, 0]]).T
-        return values, errors, 0.0 * errors
-
-    monkeypatch.setattr(model, "_with_errors", law)
-    monkeypatch.setattr(model, "_sums", lambda points: law(points)[0])
-    model._ends = np.array([[0.9], [0.1], [0.5]])
-    model.modes_ = model._significant(model._ends, 5.0)
-    assert model.modes_.tolist() == [[0.5], [0.9]] and model._as_dense() == 1
-    model.modes_ = model._significant(model._ends, 1.9)
-    assert model.modes_.tolist() == [[0.1], [0.5], [0.9]] and model._as_dense() == 0
-    assert "1 further place is" in further(1) and "3 further places are" in further(3)

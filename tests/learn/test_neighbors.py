@@ -7,7 +7,7 @@ import pytest
 
 import scumble
 from rates import most
-from scumble.learn.neighbors import PrivateNeighbors, half_radius
+from scumble.learn.neighbors import PrivateNeighbors
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
 
@@ -15,13 +15,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")
 @pytest.fixture
 def table(rng: np.random.Generator) -> np.ndarray:
     return np.clip(rng.normal(5.0, 1.0, (20_000, 2)), 0.0, 10.0)
-
-
-def test_the_kernel_is_one_half_at_the_radius() -> None:
-    model = PrivateNeighbors(radius=1.5, bounds=(0, 10)).fit(np.zeros((10, 2)))
-    assert model.radius_ == pytest.approx(1.5)
-    assert model.release_.kernel([[0.0, 0.0]], [[1.5, 0.0]])[0, 0] == pytest.approx(0.5)
-    assert half_radius(scumble.EuclideanKernel(2.0)) == pytest.approx(2.0 * half_radius(scumble.EuclideanKernel(1.0)))
 
 
 @pytest.mark.parametrize("size", [{}, {"rows": 512, "buckets": 512}], ids=["grid", "rows"])
@@ -46,15 +39,14 @@ def test_any_radius_on_a_grid_and_one_on_rows(table: np.ndarray) -> None:
         rows.count_within([[5.0, 5.0]], 2.0)
 
 
-@pytest.mark.parametrize("rate", [0.05, 0.2])
-def test_both_error_rates_are_kept(rate: float, rng: np.random.Generator) -> None:
-    """Crowds that the release can just decide, in 60 releases of one query each side.
+def test_both_error_rates_are_kept() -> None:
+    """Crowds that the release can just decide, in 40 releases of one query each side.
 
     If the true rate equals the stated one, the bound on a binomial number is left with probability 1e-9.
     """
-    X = np.full((1, 2), 0.5)
+    X, rate = np.full((1, 2), 0.5), 0.2
     wrong, total = np.zeros(2), 0
-    for _ in range(60):
+    for _ in range(40):
         n = 400
         model = PrivateNeighbors(epsilon=0.1, bounds=(0, 1), radius=0.1, rows=16, buckets=64)
         model.fit(np.repeat(X, n, axis=0))
@@ -64,7 +56,7 @@ def test_both_error_rates_are_kept(rate: float, rng: np.random.Generator) -> Non
         total += 1
         wrong[0] += not model.is_near(X, crowd=n, error_rate=rate)[0]
         wrong[1] += model.is_near(X, crowd=2 * n, error_rate=rate)[0]
-    assert total > 20
+    assert total > 15
     assert np.all(wrong <= most(total, rate))
 
 
@@ -77,19 +69,19 @@ def test_a_crowd_too_small_to_tell_is_refused(table: np.ndarray) -> None:
     assert model.is_near([[5.0, 5.0]]).shape == (1,)
 
 
-def test_the_nearest_of_fifty_groups(rng: np.random.Generator) -> None:
+def test_the_nearest_of_many_groups(rng: np.random.Generator) -> None:
     """With all defaults, in eight columns: right in 99 % of the benchmark's clear cases, so 95 % leaves room."""
-    centres = rng.uniform(0.1, 0.9, (50, 8))
+    centres = rng.uniform(0.1, 0.9, (15, 8))
     tables = [centre + rng.normal(0.0, 0.05, (2000, 8)) for centre in centres]
     models = [PrivateNeighbors(bounds=(0, 1), random_state=3).fit(X) for X in tables]
-    Q = rng.uniform(size=(800, 8))
+    Q = rng.uniform(size=(400, 8))
     distance = np.linalg.norm(Q[:, None] - centres[None], axis=2)
     order = np.sort(distance, axis=1)
     clear = order[:, 1] > 1.2 * order[:, 0]
     groups = {f"g{i}": model.release_ for i, model in enumerate(models)}
     found, densities = models[0].nearest(Q[clear], 3, groups=groups)
     truth = np.array([f"g{i}" for i in distance.argmin(axis=1)])
-    assert clear.sum() > 100 and np.mean(found[:, 0] == truth[clear]) >= 0.95
+    assert clear.sum() > 50 and np.mean(found[:, 0] == truth[clear]) >= 0.95
     assert found.shape == (clear.sum(), 3) and np.all(np.diff(densities, axis=1) <= 0)
 
 

@@ -6,13 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-import scumble
 from scumble import learn
-from scumble.learn.columnwise import column_sketch, columns_of, countable
 from scumble.learn.outliers import PrivateOutlierDetector
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
@@ -29,9 +26,9 @@ def planted(rng: np.random.Generator, d: int, n: int) -> tuple[np.ndarray, np.nd
 
 @pytest.mark.parametrize("d", [2, 5])
 def test_as_good_as_the_exact_density(d: int, rng: np.random.Generator) -> None:
-    """AUC: the benchmark's largest loss is 0.001. Rate: twelve fits had 0.051 ± 0.008, noise and 2,000 new records."""
+    """AUC: the benchmark's largest loss is 0.001. Rate: twelve fits had 0.051 ± 0.008, noise and new records."""
     X, _ = planted(rng, d, 20_000)
-    Q, far = planted(rng, d, 2000)
+    Q, far = planted(rng, d, 1000)
     size = {} if d == 2 else {"rows": 256, "buckets": 512}
     model = PrivateOutlierDetector(contamination=0.05, bounds=(0, 1), **size).fit(X)
     exact = np.concatenate([model.release_.kernel(part, X).sum(axis=1) for part in np.array_split(Q, 10)])
@@ -41,7 +38,7 @@ def test_as_good_as_the_exact_density(d: int, rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize(
     ("d", "shape", "contamination"),
-    [(2, "planted", 0.02), (2, "skewed", 0.1), (2, "heavy-tailed", 0.05), (3, "skewed", 0.05), (3, "planted", 0.02)],
+    [(2, "skewed", 0.1), (2, "heavy-tailed", 0.05), (3, "planted", 0.02)],
 )
 def test_the_asked_rate_is_kept_on_a_grid(d: int, shape: str, contamination: float, rng: np.random.Generator) -> None:
     """Six fits of each were off by 0.005 ± 0.003 at most."""
@@ -56,18 +53,13 @@ def test_the_asked_rate_is_kept_on_a_grid(d: int, shape: str, contamination: flo
     assert model.scores_ is None and model.release_.privacy.epsilon == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(("d", "shape"), [(5, "planted"), (16, "skewed"), (5, "heavy-tailed"), (16, "clumps")])
-@pytest.mark.parametrize("columns_share", [0.0, 0.4])
+@pytest.mark.parametrize(("d", "shape", "columns_share"), [(5, "heavy-tailed", 0.0), (16, "clumps", 0.4)])
 def test_the_asked_rate_is_kept_by_hashed_rows(
     d: int, shape: str, columns_share: float, rng: np.random.Generator
 ) -> None:
     """Eight fits of kernels alone were off by 0.001 ± 0.003."""
     n = 60_000
-    if shape == "planted":
-        X, _ = planted(rng, d, n)
-    elif shape == "skewed":
-        X = 0.05 * np.exp(rng.normal(0.0, 0.8, (n, d)))
-    elif shape == "heavy-tailed":
+    if shape == "heavy-tailed":
         X = 0.5 + 0.04 * rng.standard_t(2, (n, d))
     else:
         X = rng.uniform(size=(40, d))[rng.choice(40, n, p=rng.dirichlet(np.ones(40)))] + rng.normal(0.0, 0.01, (n, d))
@@ -103,17 +95,6 @@ def test_both_releases_are_paid_for(budget: dict[str, Any], tmp_path: Path) -> N
     again = learn.load(tmp_path / "model.scumble")
     assert again.privacy_ == model.privacy_ and again.offset_ == model.offset_
     np.testing.assert_array_equal(again.scores_.counts, model.scores_.counts)
-
-
-def test_from_hashed_rows_alone(rng: np.random.Generator) -> None:
-    """Free, and rough: the planted share is met, within a few hundredths."""
-    X, _ = planted(rng, 5, 20_000)
-    model = PrivateOutlierDetector(threshold_share=0, columns_share=0, **HASHED).fit(X)
-    again = PrivateOutlierDetector.from_release(model.release_, bounds=(0, 1))
-    for one in (model, again):
-        assert one.scores_ is None and one.privacy_ == model.release_.privacy
-        assert abs(np.mean(one.predict(X) == -1) - 0.05) < 0.04
-    assert again.offset_ == model.offset_
 
 
 def test_a_records_cell_is_its_own_affair(rng: np.random.Generator) -> None:
@@ -179,76 +160,3 @@ def test_a_blended_score_is_its_records_own_affair(
     places = blend.squashed(scores)
     assert np.abs(places).max() < 1.0
     np.testing.assert_allclose([blend.unsquashed(place) for place in places[:50]], scores[:50], rtol=1e-9)
-
-
-def test_columns_that_are_words_are_counted_too(tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame({"a": rng.normal(0.5, 0.05, 4000), "b": rng.choice(["x", "y"], 4000, p=[0.5, 0.5])})
-    told: dict[str, Any] = {"bounds": (0, 1), "categories": {"b": ["x", "y", "z"]}, "rows": 32, "buckets": 128}
-    model = PrivateOutlierDetector(epsilon=5.0, **told).fit(frame)
-    asked = pd.DataFrame({"b": ["x", "z"], "a": [0.5, 0.95]})
-    assert model.predict(asked).tolist() == [1, -1]
-    assert model.columns_ is not None and model.columns_.columns == ("a", "b")
-    for share in (0.0, 0.1):  # with and without a threshold that is paid for
-        other = PrivateOutlierDetector(epsilon=5.0, threshold_share=share, **told).fit(frame)
-        assert abs(np.mean(other.predict(frame) == -1) - 0.05) < 0.2
-
-
-def test_many_columns_are_counted_one_at_a_time() -> None:
-    """800 columns have 319,600 pairs, of which none is asked for."""
-    spec = column_sketch(columns_of(None, (np.zeros(800), np.ones(800)))).spec
-    assert spec.rows == 800 and type(spec).from_dict(spec.to_dict()) == spec
-
-
-def test_signs(rng: np.random.Generator) -> None:
-    model = PrivateOutlierDetector(bounds=(0, 1)).fit(planted(rng, 2, 10_000)[0])
-    Q = np.array([[0.5, 0.5], [0.02, 0.98]])
-    assert model.predict(Q).tolist() == [1, -1]
-    np.testing.assert_allclose(model.decision_function(Q), model.score_samples(Q) - model.offset_)
-    assert model.decision_function(Q)[0] > 0 > model.decision_function(Q)[1]
-
-
-def test_what_noise_made_negative_keeps_its_order() -> None:
-    model = PrivateOutlierDetector(bounds=(0, 1), rows=16, buckets=64, columns_share=0).fit(np.full((10, 3), 0.5))
-    Q = np.random.default_rng(0).uniform(size=(100, 3))
-    sums, scores = model.release_.kernel_sum(Q), model.score_samples(Q)
-    assert np.any(sums < 0) and np.all(np.isfinite(scores))
-    assert np.all(np.diff(scores[np.argsort(sums)]) >= -1e-12)
-
-
-@pytest.mark.parametrize("contamination", [0.0, 0.6, -1.0, float("nan")])
-def test_bad_contamination(contamination: float) -> None:
-    with pytest.raises(scumble.ParameterError, match="contamination"):
-        PrivateOutlierDetector(contamination=contamination, bounds=(0, 1)).fit(np.zeros((5, 2)))
-
-
-@pytest.mark.parametrize("share", [-0.1, 0.9, float("nan")])
-@pytest.mark.parametrize("name", ["threshold_share", "columns_share"])
-def test_bad_shares(name: str, share: float) -> None:
-    given: dict[str, Any] = {name: share, "bounds": (0, 1)}
-    with pytest.raises(scumble.ParameterError, match=name):
-        PrivateOutlierDetector(**given).fit(np.zeros((5, 2)))
-
-
-def test_shares_that_leave_too_little() -> None:
-    with pytest.raises(scumble.ParameterError, match="columns_share` must be at most"):
-        PrivateOutlierDetector(threshold_share=0.5, columns_share=0.5, bounds=(0, 1)).fit(np.zeros((5, 2)))
-
-
-def test_columns_that_cannot_be_counted() -> None:
-    """Cells of bounds this narrow have no width; and a schema has at most 10,000 columns."""
-    X = np.random.default_rng(0).uniform(0.0, 1e-310, (200, 3))
-    with pytest.raises(scumble.ParameterError, match="1e-300 apart"):
-        PrivateOutlierDetector(**{**HASHED, "bounds": (0.0, 1e-310)}).fit(X)
-    assert countable(None, (np.zeros(10_000), np.ones(10_000)))
-    assert not countable(None, (np.zeros(10_001), np.ones(10_001)))
-
-
-def test_one_sketch_is_drafted(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-    init = scumble.Sketch.__init__
-    monkeypatch.setattr(scumble.Sketch, "__init__", lambda *a, **k: (made.append(1), init(*a, **k))[1])
-    model = PrivateOutlierDetector(bounds=(0, 1))
-    X = np.random.default_rng(0).uniform(size=(10, 12))
-    sketch = model._drafted(model._begin(X))
-    assert sketch.rows == 128 and len(made) == 1

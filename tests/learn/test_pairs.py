@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.learn import PrivateAdditiveRegressor, load, pairs
-from scumble.moments.hats import TARGET_PARTS
-from scumble.moments.sketch import MomentSketch
+from scumble.learn import PrivateAdditiveRegressor, additive, load
+from scumble.learn.hats import TARGET_PARTS
+from scumble.learn.moment_sketch import MomentSketch
 from scumble.privacy.budget import Budget
 
 
@@ -37,9 +37,9 @@ def scores_of(monkeypatch: pytest.MonkeyPatch, codes: np.ndarray, left: np.ndarr
         assert (epsilon, told) == (Fraction(1, 7), {"sensitivity": TARGET_PARTS * moves})
         return int(np.argmax(scores))
 
-    monkeypatch.setattr(pairs, "noisy_best", best)
+    monkeypatch.setattr(additive, "noisy_best", best)
     sizes = [3, 2, 4]
-    i, j = pairs.best_pair(codes, sizes, left, 0.5, epsilon=Fraction(1, 7), moves=moves)
+    i, j = additive.best_pair(codes, sizes, left, 0.5, epsilon=Fraction(1, 7), moves=moves)
     assert (i, j) == list(combinations(range(3), 2))[int(np.argmax(seen[0]))]
     found: list[int] = seen[0]
     return found
@@ -74,17 +74,17 @@ def test_a_record_moves_a_score_by_its_parts_at_most(monkeypatch: pytest.MonkeyP
 def test_cells_are_the_nearest_knots() -> None:
     knots = np.array([-1.0, 0.0, 4.0])
     values = np.array([-9.0, -0.51, -0.49, 1.99, 2.01, 50.0])
-    np.testing.assert_array_equal(pairs.cells(values, knots), [0, 0, 1, 1, 2, 2])
+    np.testing.assert_array_equal(additive.nearest(values, knots), [0, 0, 1, 1, 2, 2])
 
 
 def test_effects_are_means_where_there_is_no_noise_and_nothing_where_there_is_nothing_else(rng) -> None:
     cell = rng.integers(0, 9, 9000)
     means = np.linspace(-0.6, 0.6, 9)
     left = means[cell] + rng.normal(0.0, 0.1, 9000)
-    spec = pairs.table_spec(9, True, (-4.0, 4.0))
+    spec = additive.pair_spec(9, True, (-4.0, 4.0))
     for told, epsilon in ((left, 1e5), (rng.normal(0.0, 0.1, 9000), 0.01)):
         release = MomentSketch(spec).update(cell[:, None].astype(float), told).release(epsilon)
-        found = pairs.effects(release)
+        found = additive.effects(release)
         wanted = [told[cell == k].mean() for k in range(9)] if epsilon > 1 else np.zeros(9)
         np.testing.assert_allclose(found, wanted, atol=0.02 if epsilon > 1 else 0.5)
 
@@ -125,16 +125,15 @@ def test_what_is_left_over_is_a_function_of_the_record_alone(product: Any) -> No
 
 
 def test_when_there_is_a_pair_hangs_on_public_facts(product: Any) -> None:
-    assert [pairs.pays(width, Fraction(1)) for width in (1, 2, 64, 65)] == [False, True, True, False]
-    assert not pairs.pays(5, pairs.LEAST - Fraction(1, 1000))
     X, y = product
+    assert fitted(X, y, epsilon=0.1).pair_ is not None and fitted(X, y, epsilon=0.0999).pair_ is None
     assert fitted(X[:, :1], y, pair=True).pair_ is None
     with pytest.raises(scumble.ParameterError, match="`pair` must be True, False or None"):
         fitted(X, y, pair="yes")
 
 
 def test_a_choice_costs_what_its_budget_holds() -> None:
-    assert pairs.choice_epsilon(Budget(Fraction(1, 3))) == Fraction(1, 3)
+    assert additive.choice_epsilon(Budget(Fraction(1, 3))) == Fraction(1, 3)
     rho = Fraction(1, 50)
-    found = pairs.choice_epsilon(Budget.of(rho=rho, delta=1e-9))
+    found = additive.choice_epsilon(Budget.of(rho=rho, delta=1e-9))
     assert found**2 / 2 <= rho < (found + Fraction(1, 2**39)) ** 2 / 2

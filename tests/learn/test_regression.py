@@ -7,8 +7,8 @@ import pytest
 
 import scumble
 from scumble.kernels import FoldedKernel
-from scumble.learn import PrivateLinearRegression, load, moments
-from scumble.learn.moments import angular_gaussian, second_moments
+from scumble.learn import PrivateLinearRegression, load, signs
+from scumble.learn.signs import angular_gaussian, second_moments
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
 
@@ -73,37 +73,6 @@ def test_a_file_alone_is_enough(plane, tmp_path) -> None:
     np.testing.assert_array_equal(load(tmp_path / "model.scumble").predict(X), model.predict(X))
 
 
-def test_constant_targets_and_more_columns_than_records(rng) -> None:
-    X = rng.uniform(0, 10, (40, 60))
-    model = fitted(X, np.full(40, 5.0), rows=500)
-    assert np.all(np.isfinite(model.coef_)) and np.all((model.predict(X) >= -5) & (model.predict(X) <= 25))
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"bounds": None}, scumble.PrivacyError, r"pass bounds=\(low, high\)"),
-        ({"target_bounds": None}, scumble.PrivacyError, r"--target-bounds 0:100 \(target_bounds="),
-        ({"target_bounds": (3, 3)}, scumble.ParameterError, "low below high"),
-        ({"target_bounds": 3}, scumble.ParameterError, "a pair"),
-        ({"method": "guess"}, scumble.ParameterError, "`method` must be one of auto, moments"),
-        ({"kernel": scumble.EuclideanKernel(1.0)}, scumble.DataError, "needs a release with a FoldedKernel"),
-    ],
-)
-def test_bad_input_names_the_remedy(plane, options: dict, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        fitted(*plane, **options)
-
-
-def test_a_release_of_the_wrong_kind_is_refused(plane) -> None:
-    X, _ = plane
-    release = scumble.Sketch(scumble.EuclideanKernel(1.0), 3, rows=8, buckets=16).update(X).release(epsilon=1.0)
-    with pytest.raises(scumble.DataError, match="FoldedKernel"):
-        PrivateLinearRegression.from_release(release, bounds=(0, 10), target_bounds=(0, 1))
-    with pytest.raises(scumble.PrivacyError, match="it holds none"):
-        PrivateLinearRegression.from_release(fitted(*plane).release_)
-
-
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_where_noise_is_all_there_is_nothing_is_learnt_from_it(delta: float) -> None:
     """200 records at ε = 0.001, ten draws: an error of 0.11 ± 0.013 on average was seen in 15 such runs, the middle of
@@ -135,7 +104,7 @@ def test_the_angular_gaussian_law_is_what_normal_vectors_show(d: int) -> None:
     np.testing.assert_allclose(z.T @ z / len(z), known, atol=6 * 0.5 / np.sqrt(len(z)))
     u, v = rng.normal(size=(2, 5, d))
     seen = (np.sign(z @ u.T) * np.sign(z @ v.T)).mean(axis=0)
-    np.testing.assert_allclose(moments._agreement(scatter, u, v), seen, atol=6 / np.sqrt(len(z)))
+    np.testing.assert_allclose(signs._agreement(scatter, u, v), seen, atol=6 / np.sqrt(len(z)))
 
 
 def test_a_model_of_the_records_leaves_less_to_chance() -> None:
@@ -151,7 +120,7 @@ def test_a_model_of_the_records_leaves_less_to_chance() -> None:
     directions = release.spec.layout.hasher.parameters[0].reshape(3000, 4, -1)
     directions = directions / np.linalg.norm(directions, axis=2, keepdims=True)
     pairs = [(i, j) for i in range(4) for j in range(i)]
-    signs = moments._signs(3)
-    sums = np.array([release.counts @ (signs[i] * signs[j]) for i, j in pairs], float)
-    plain, _ = moments._solved(directions, pairs, sums)
+    bits = signs._signs(3)
+    sums = np.array([release.counts @ (bits[i] * bits[j]) for i, j in pairs], float)
+    plain, _ = signs._solved(directions, pairs, sums)
     assert np.abs(found - z.T @ z)[off].mean() < 0.67 * np.abs(plain - z.T @ z)[off].mean()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.bundle import Bundle
+from scumble.density.bundle import Bundle
+from scumble.density.draws import masses
+from scumble.density.release import Release
 from scumble.learn import calibration, quantiles
-from scumble.reading.masses import masses
-from scumble.release import Release
 
 # ---- probabilities ----
 
@@ -110,8 +110,7 @@ def test_log_odds_are_found_where_the_noise_is_small(slope: float, shift: float)
     assert found.side == 0
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0])
-@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(("epsilon", "swapped"), [(0.1, True), (1.0, False)])
 def test_the_curve_is_the_very_best_of_the_list(epsilon: float, swapped: bool) -> None:
     """Histograms of all sizes: noise decides now more, now less, and either class is the larger one."""
     rng = np.random.default_rng(8)
@@ -159,10 +158,6 @@ def test_a_bent_line_ranks_as_a_straight_one_and_keeps_small_probabilities(side:
     np.testing.assert_allclose(found[~far], -side / (side * z[~far] + 2.0), rtol=1e-14)
 
 
-def test_the_histogram_has_24_cells_from_0_to_1() -> None:
-    assert calibration.KERNEL.settings() == {"bandwidth": 1 / 24, "origin": 0.0}
-
-
 def test_of_noise_alone_little_more_than_the_shares_is_believed() -> None:
     empty = np.zeros(32, np.int64)
     found = fitted(empty, empty, 0.1, counts=(900.0, 100.0))
@@ -184,10 +179,6 @@ def test_a_class_that_may_be_there_keeps_a_chance() -> None:
 def by_roots(release: Release, X: np.ndarray, epsilon: float) -> scumble.Sketch:
     """The records counted by the roots of their kernel sums."""
     return quantiles.counted(*quantiles.roots(release, X), epsilon, release.count)
-
-
-def test_the_signed_root() -> None:
-    np.testing.assert_allclose(quantiles.root(np.array([-9.0, 0.0, 16.0])), [-3.0, 0.0, 4.0])
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.5])
@@ -267,11 +258,11 @@ def grid_release(counts: np.ndarray, count: int) -> Release:
     )
 
 
-@pytest.mark.parametrize("count", [-5, 0, 1, 30])
+@pytest.mark.parametrize("count", [-5, 30])
 def test_thresholds_of_grids_whose_counters_do_not_add_up(count: int) -> None:
     """What the counters have more than the count is taken off evenly; fewer than one record count as one."""
     rng = np.random.default_rng(6)
-    for _ in range(30):
+    for _ in range(15):
         counts = rng.integers(-2, 4, 9)
         release = grid_release(counts, count)
         sums = release._reader().field.at_centres()
@@ -283,23 +274,6 @@ def test_thresholds_of_grids_whose_counters_do_not_add_up(count: int) -> None:
                 seen += counts[cell] - (counts.sum() - total) / 9
                 below += seen < (1 - share) * total - 1e-12
             assert quantiles.on_grid(release, share) == pytest.approx(sums[order[below]], rel=1e-9)
-
-
-def test_the_last_share_of_a_grid_is_its_sparsest_cell() -> None:
-    release = grid_release(np.array([3, 5, 9, 40, 70, 31, 9, 5, 4]), 176)
-    assert quantiles.on_grid(release, 1e-6) == release._reader().field.at_centres().min()
-
-
-@pytest.mark.parametrize("tile", [1, 7, 20, 1000])
-def test_every_record_is_counted_by_its_kernel_sum(monkeypatch: pytest.MonkeyPatch, tile: int) -> None:
-    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=40, buckets=64, design="iid", seed=3)
-    X = np.random.default_rng(1).normal(size=(20, 1))
-    release = sketch.update(X).release(epsilon=20.0)
-    monkeypatch.setattr(quantiles, "TILE", tile)
-    counted = by_roots(release, X, 1.0)
-    alone = [by_roots(release, X[k : k + 1], 1.0)._counts for k in range(20)]
-    assert counted.count == 20
-    np.testing.assert_array_equal(counted._counts, sum(alone))
 
 
 def test_no_records_are_counted_as_one() -> None:
@@ -329,3 +303,12 @@ def test_a_rare_class_is_not_given_more_than_its_due() -> None:
     zero, one = (counted(rng.normal(1.0, 2.0, n)) for n in (4900, 100))
     found = fitted(zero, one, 0.3, counts=(4900.0, 100.0))
     assert (found(np.linspace(-20.0, 20.0, 99)) < 0.0).all()
+
+
+def test_the_histogram_has_24_cells_from_0_to_1() -> None:
+    assert calibration.KERNEL.settings() == {"bandwidth": 1 / 24, "origin": 0.0}
+
+
+def test_the_last_share_of_a_grid_is_its_sparsest_cell() -> None:
+    release = grid_release(np.array([3, 5, 9, 40, 70, 31, 9, 5, 4]), 176)
+    assert quantiles.on_grid(release, 1e-6) == release._reader().field.at_centres().min()

@@ -74,38 +74,6 @@ def test_originals_are_read_checked_and_kept(name: str, folder: Path, published,
     pd.testing.assert_frame_equal(data.load(name), frame)
 
 
-def test_gas_is_read_from_its_batches() -> None:
-    line = "1;10.0 " + " ".join(f"{i}:{i}.5" for i in range(1, 129)) + "\n"
-    frame = data._gas({f"batch{b}.dat": line.encode() for b in range(1, 11)})
-    assert frame.shape == (5, 131)
-    assert frame.iloc[2, :2].tolist() == [1.5, 2.5]
-    assert frame[["gas", "concentration", "batch"]].iloc[2].tolist() == [1.0, 10.0, 3.0]
-
-
-def test_nomao_is_read_with_its_gaps() -> None:
-    frame = data._nomao({"Nomao.data": (",".join(["17", "?", "n", *["0.5"] * 116, "-1"]) + "\n").encode()})
-    assert frame.shape == (1, 119)
-    assert frame["label"].tolist() == [-1]
-
-
-def test_an_archive_within_an_archive() -> None:
-    inner = zipped({"data.txt": "x"})
-    outer = io.BytesIO()
-    with zipfile.ZipFile(outer, "w") as archive:
-        archive.writestr("inner.zip", inner)
-    assert data._unpacked(outer.getvalue()) == {"data.txt": b"x"}
-
-
-def test_without_internet_the_hint_names_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def offline(*_: object, **__: object) -> None:
-        raise OSError("no route")
-
-    monkeypatch.setattr(urllib.request, "urlopen", offline)
-    for name in ("skin", "nyc"):
-        with pytest.raises(SystemExit, match="SCUMBLE_DATA"):
-            data.load(name)
-
-
 def test_the_checksum_is_of_numbers_not_of_files() -> None:
     frame = pd.DataFrame({"a": [1.0, 2.0, np.nan], "b": [3, 4, 5], "c": ["x", "y", "z"]})
     same = frame.iloc[::-1].rename(columns={"a": "A"}).assign(c="other")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.paper.densities import density_set
-from benchmarks.paper.functions import METHODS, bernstein, lsq_fourier, lsq_gauss
-from benchmarks.paper.functions.memo import forget, remember
-from benchmarks.paper.functions.tables import exact_table
-from benchmarks.paper.sums import GaussianKernel, RootKernel, distinct, kernel_matrix, kernel_sums
+from benchmarks.paper.functions import METHODS, bernstein, lsq_gauss
+from benchmarks.paper.sums import kernel_sums
 from scipy.stats import norm
 
 import scumble
@@ -161,75 +159,7 @@ def test_race_has_the_noise_of_its_proof_and_the_published_code_has_not():
 
 # ---- without noise they find the truth ----
 
-LARGE = {
-    "scumble, δ = 0": (None, 0.001),
-    "scumble, δ = 1e-06": (None, 0.001),
-    RACE: ((("rows", 1024),), 0.3),
-    PUBLISHED: ((("rows", 1024),), 0.3),
-    "RACE without noise": ((("rows", 1024),), 0.15),
-    "Bernstein mechanism": ((("degree", 2048), ("order", 16)), 0.02),
-    "Fourier series": ((("terms", 1024),), 0.002),
-    "Trigonometric polynomials": ((("terms", 512),), 0.01),
-    "PFDA": ((("covariance", "kernel"), ("penalty", 0.0)), 0.01),
-    "Kernel mean embedding": ((("points", 1024),), 0.01),
-    "MWEM": ((("rounds", 64),), 0.15),
-    "LSQ, random Fourier features": ((("features", 4096),), 0.1),
-    "LSQ, fast Gauss transform": ((("order", 8), ("side", 1.0)), 0.001),
-    "Exact density": (None, 1e-9),
-}
-"""A fine setting of each, and the greatest mean relative error that its own approximation may leave on hills-1d. The
-floor of Algorithm 1 takes half a count off each counter: 512 of 4,000 records."""
-
-
-@pytest.mark.parametrize("name", BY_NAME)
-def test_error_falls_to_that_of_the_approximation(name):
-    data, method = density_set("hills-1d"), BY_NAME[name]
-    setting, limit = LARGE[name]
-    exact = kernel_sums(method.own_kernel(data.kernel), data.X, data.Q) / len(data.X)
-
-    def error(epsilon: float) -> float:
-        answer = method.release(data.X, data.kernel, epsilon, DELTA, 3, data.bounds, setting)
-        return float(np.mean(np.abs(answer(data.Q) - exact) / exact))
-
-    fine = error(1e6)
-    assert fine <= limit
-    if method.private in ("pure", "approximate"):
-        assert error(0.01) >= 2.0 * fine
-
-
-def test_a_method_that_cannot_run_says_why():
-    for name in ("Fourier series", "PFDA"):
-        assert "lattice" in BY_NAME[name].why_not(1000, 2, 1.0)
-    assert "boxes" in BY_NAME["LSQ, fast Gauss transform"].why_not(1000, 8, 1.0)
-    for name in ("Bernstein mechanism", "Trigonometric polynomials", "MWEM"):
-        assert BY_NAME[name].why_not(1000, 8, 1.0) is None
-        assert "2^128" in BY_NAME[name].why_not(1000, 128, 1.0) or "3^128" in BY_NAME[name].why_not(1000, 128, 1.0)
-
-
 # ---- what they are made of ----
-
-
-@pytest.mark.parametrize("power", [1, 2])
-def test_quick_sums_are_those_of_the_kernel(power):
-    rng = np.random.default_rng(1)
-    kernel = scumble.EuclideanKernel(2.0, power)
-    X, Q = rng.normal(0.0, 5.0, (300, 3)).round(1), rng.normal(0.0, 9.0, (40, 3))
-    exact = kernel(Q, X)
-    points, weights = distinct(X)
-    np.testing.assert_allclose(kernel_sums(kernel, points, Q, weights), exact.sum(axis=1), rtol=1e-6)
-    np.testing.assert_allclose(kernel_matrix(kernel, Q, X), exact, atol=1e-8)
-    np.testing.assert_allclose(kernel_sums(RootKernel(kernel), X, Q), np.sqrt(exact).sum(axis=1), rtol=1e-6)
-    gauss = np.exp(-np.square(Q[:, None] - X).sum(axis=-1) / 4.0)
-    np.testing.assert_allclose(kernel_matrix(GaussianKernel(2.0), Q, X), gauss, atol=1e-7)
-
-
-@pytest.mark.parametrize("power", [1, 2])
-def test_fourier_frequencies_have_the_law_of_the_kernel(power):
-    """E cos ω·c = k(c). 40,000 draws: standard error 0.0036 at most, and 0.022 are 6.2 of them: 1e-9."""
-    kernel = scumble.EuclideanKernel(2.0, power)
-    frequencies = lsq_fourier.draw_frequencies(kernel, 2, 40_000, np.random.default_rng(2))
-    for c in ([0.3, 0.4], [1.0, -1.0], [6.0, 8.0]):
-        assert np.cos(frequencies @ c).mean() == pytest.approx(kernel([c], [[0.0, 0.0]])[0, 0], abs=0.022)
 
 
 @pytest.mark.parametrize(("d", "degree"), [(1, 10), (1, 200), (2, 16)])
@@ -242,36 +172,3 @@ def test_bernstein_sensitivity_encloses_the_supremum(d, degree):
     supremum = kernel_sums(kernel, points, np.stack(np.meshgrid(*[tried] * d), axis=-1).reshape(-1, d)).max()
     assert supremum <= bound <= 1.25 * supremum
     assert bound < (degree + 1) ** d / 3
-
-
-def test_hermite_terms_add_up_to_the_gaussian():
-    x, q = np.array([0.3, -0.2, 0.5]), np.array([1.1, 0.0, -2.0])
-    terms = lsq_gauss._f(x, 16) * lsq_gauss._g(q, 16)
-    np.testing.assert_allclose(terms.sum(axis=1), np.exp(-np.square(x - q)), atol=1e-6)
-
-
-def test_modulo_keeps_codes_and_universal_scatters_them():
-    """Far fewer collisions under p = 1 and modulo: a record far from all others meets nobody."""
-    X = np.append(np.full(2000, 10.0), 90.0)[:, None]
-    kernel = scumble.EuclideanKernel(5.0)
-    values = {r: exact_table(X, kernel, 256, 64, 1, rehash=r).read(X[-1:]).mean() for r in ("modulo", "universal")}
-    k = kernel(X[:1], X[-1:])[0, 0]
-    assert values["modulo"] < 1 + 2000 * k + 5 * 2000 * np.sqrt(k / 256)
-    assert values["universal"] > 2000 / 64 / 2
-
-
-def test_remember_knows_arrays_by_their_content():
-    calls = []
-
-    @remember(1)
-    def double(x):
-        calls.append(1)
-        return 2 * x
-
-    one, other = np.arange(3.0), np.arange(3.0)
-    assert double(one) is double(other)
-    other[0] = 7.0
-    assert double(other)[0] == 14.0 and len(calls) == 2
-    forget()
-    double(other)
-    assert len(calls) == 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from benchmarks.paper import report, results
 from benchmarks.paper.report import learning
 from benchmarks.paper.report.comparison import contest
-from benchmarks.paper.report.markdown import significant
 from benchmarks.paper.report.rows import Rows
 
 COMMITTED = results.PATH.parent
@@ -34,26 +32,10 @@ def rows() -> Rows:
     return Rows(made)
 
 
-def test_mean_and_spread(rows: Rows) -> None:
-    cell = rows.cell("classification", "pulsar", "scumble, δ = 0", 1.0, "accuracy")
-    assert cell == pytest.approx((0.91, 0.01, 3))
-    assert rows.cell("classification", "pulsar", "scumble, δ = 0", 3.0, "accuracy") is None
-
-
 def test_only_promises_that_are_kept_take_part_and_ours_is_not_chosen_in_hindsight(rows: Rows) -> None:
     one = contest(rows, learning.ACCURACY, "pulsar", 1.0, pure=True)
     assert one is not None
     assert (one.our.mean, one.rival, one.their.mean) == (pytest.approx(0.91), "logistic regression", 0.95)
-
-
-def test_a_method_that_cannot_run_says_why() -> None:
-    made = [row("naive Bayes", 1.0, 0, accuracy=0.5), row("logistic regression", 1.0, 0, cannot="It is too warm.")]
-    assert "logistic regression cannot run here: It is too warm." in learning.classification(Rows(made))
-
-
-@pytest.mark.parametrize(("value", "shown"), [(0.0, "0"), (3.14159, "3.14"), (314.159, "314"), (0.0314, "0.0314")])
-def test_numbers_are_short(value: float, shown: str) -> None:
-    assert significant(value) == shown
 
 
 @pytest.fixture(scope="module")
@@ -88,14 +70,3 @@ def test_every_figure_is_there(page: str) -> None:
     assert pictures
     for picture in pictures:
         assert (COMMITTED / picture).stat().st_size > 1000
-
-
-def test_every_row_names_its_run(committed: dict[str, Any]) -> None:
-    for one in committed["rows"]:
-        facts = committed["runs"][one["run"]]
-        assert facts["commit"] and facts["architecture"] and facts["versions"]["numpy"]
-
-
-def test_figures_are_drawn(rows: Rows, tmp_path: Path) -> None:
-    report.figures.write(tmp_path, rows)
-    assert [path.name for path in tmp_path.iterdir()] == ["classification-pulsar.svg"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 from scumble.errors import ParameterError
 from scumble.privacy.budget import LARGEST, Budget, unenforced, weakness
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import overlapping
 from scumble.privacy.gaussian import zcdp_delta
 
 QUARTER = Fraction(1, 4)
@@ -63,6 +66,47 @@ def test_budgets_are_positive_and_finite(name: str) -> None:
 
 def test_only_what_is_weak_is_said_to_be() -> None:
     assert weakness(10, "1e-4") == "" == Budget(10, "1e-4").weakness and "one record in 6,667 " in weakness(1, "1.5e-4")
-    assert "e^11 " in weakness(11, 0) and "whole" not in weakness(11, 0) and "e^" not in weakness(1, 1e-3)
+    assert "e^11;" in weakness(11, 0) and "δ" not in weakness(11, 0) and "e^" not in weakness(1, 1e-3)
     assert "; and " in weakness(11, 1e-3) and "one record in 1 " in weakness(1, 1)
-    assert unenforced(1) == "" and "to 2 records" in unenforced(2)
+    assert unenforced(1) == "" and "2 records" in unenforced(2)
+
+
+def test_rows_that_cannot_be_counted_are_left_out_but_where_their_number_is_public() -> None:
+    assert Budget(1.0).invalid == "drop" and Budget(1.0, neighbors="replace").invalid == "error"
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(Fraction(1, 10**400), 0), (1, Fraction(1, 10**305))])
+def test_what_floats_cannot_hold_is_refused(epsilon: Fraction, delta: Fraction) -> None:
+    with pytest.raises(ParameterError):
+        Budget(epsilon, delta).calibrate(3)
+
+
+# ---- one budget for several releases ----
+
+SHARES = [Fraction(1, 16), Fraction(15, 16)]
+
+
+def claims(budgets: Sequence[Budget]) -> list[PrivacyClaim]:
+    return [budget.claim(rows) for budget, rows in zip(budgets, (9, 46), strict=True)]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, 1e-6), (10, 1e-3)])
+def test_with_delta_rho_is_shared_out(epsilon: float, delta: float) -> None:
+    parts = Budget(epsilon, delta).divide(SHARES, claims)
+    one, other = claims(parts)
+    total = overlapping([one, other])
+    assert 0.998 * epsilon < total.epsilon <= epsilon and total.delta <= delta
+    assert one.rho is not None and other.rho is not None
+    assert other.rho / one.rho == pytest.approx(15.0, rel=1e-3)
+    assert one.rho > 5 * Budget(epsilon, delta).share(SHARES[0]).claim(9).rho  # type: ignore[operator]
+
+
+def test_without_delta_epsilon_is_shared_out_and_rho_stays_rho() -> None:
+    assert Budget(1.0).divide(SHARES, claims) == [Budget(1.0).share(share) for share in SHARES]
+    whole = Budget.of(rho="0.02")
+    assert [part.rho for part in whole.divide(SHARES, claims)] == [Fraction("0.02") * share for share in SHARES]
+
+
+def test_a_single_release_keeps_the_quieter_noise() -> None:
+    (one,) = Budget(1.0, 1e-6).divide([Fraction(1)], claims)
+    assert one == Budget(1.0, 1e-6) and one.claim(1).mechanism == "discrete-laplace"

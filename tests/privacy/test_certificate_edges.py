@@ -14,9 +14,9 @@ from scumble.errors import ParameterError
 from scumble.privacy import gaussian, noise, splitting
 from scumble.privacy.exact import float_down, float_up
 from scumble.privacy.gaussian import PADDING, Shift, gaussian_delta, lattice_delta, smoothing_delta, zcdp_delta
-from scumble.privacy.laplace import laplace_delta
 from scumble.privacy.laws import discrete_gaussian
 from scumble.privacy.laws.discrete_gaussian import distance_of_sum
+from scumble.privacy.laws.discrete_laplace import laplace_delta
 
 EPSILONS = [0.1, 0.5, 1.0, 3.0]
 

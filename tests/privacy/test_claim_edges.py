@@ -10,6 +10,7 @@ import pytest
 
 from scumble.errors import ParameterError
 from scumble.privacy import PrivacyClaim, calibrate, disjoint, overlapping
+from scumble.privacy.budget import Budget
 from scumble.privacy.claim import _stored_fraction
 from scumble.privacy.splitting import calibrate_shares
 
@@ -116,10 +117,46 @@ def test_the_first_values_that_may_not(change: dict, name: str) -> None:
         dataclasses.replace(PURE, **change)
 
 
-def test_a_merged_release_has_no_custodians_of_its_own() -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"custodians": 3, "dropouts": 0},
+        {"exact_scales": ((1, "1"), (2, "2")), "rows": 3},
+        {"column": (2, 2, 2)},
+        {"step": 2},
+        {"signed": True},
+    ],
+    ids=str,
+)
+def test_a_merged_release_has_no_noise_of_its_own(change: dict) -> None:
     merged = disjoint([PURE, CLAIMS["ε = 3, δ = 0, add-remove, 1"]])
-    with pytest.raises(ParameterError, match="`dropouts` must be"):
-        dataclasses.replace(merged, custodians=3, dropouts=0)
+    with pytest.raises(ParameterError):
+        dataclasses.replace(merged, **change)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"exact_scales": ((1, "1"), (5, "2"))},
+        {"exact_scales": ((6, "1"),), "exact_scale": None, "scale": None},
+        {"exact_scales": ((1, "1"), (4, "2")), "exact_scale": None, "scale": None},
+        {"exact_scales": ((0, "1"), (6, "2")), "exact_scale": None, "scale": None},
+        {"exact_scales": ((1, "1"), (5, "2")), "exact_scale": None},
+        {"column": (1, 1, 1)},
+        {"column": (2, 3, 5)},
+        {"column": (2, 2, 2), "custodians": 3, "dropouts": 0},
+        {"column": (2, 2, 2), "step": 2},
+        {"step": 0},
+        {"step": 2, "custodians": 3, "dropouts": 0},
+        {"signed": True, "custodians": 3, "dropouts": 0},
+    ],
+    ids=str,
+)
+def test_fields_that_no_claim_has_together(change: dict) -> None:
+    dataclasses.replace(PURE, exact_scales=((1, "1"), (5, "2")), exact_scale=None, scale=None)
+    dataclasses.replace(PURE, column=(2, 2, 2))
+    with pytest.raises(ParameterError):
+        dataclasses.replace(PURE, **change)
 
 
 def test_stored_fractions_have_forty_digits_at_most() -> None:
@@ -146,7 +183,7 @@ def test_whole_numbers_are_read_as_floats() -> None:
 def test_large_budgets_are_shown_as_powers() -> None:
     assert "at most e^700." in dataclasses.replace(PURE, epsilon=700.0).sentence()
     assert "at most 3.74e+303." in dataclasses.replace(PURE, epsilon=699.0).sentence()
-    assert str(calibrate_shares(6, custodians=5, dropouts=2, epsilon=1)).endswith(
+    assert str(calibrate_shares(6, Budget(1), custodians=5, dropouts=2)).endswith(
         "from 5 custodians, any 3 of them enough)"
     )
 

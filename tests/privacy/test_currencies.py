@@ -18,9 +18,6 @@ import scumble
 from scumble.errors import ParameterError
 from scumble.privacy import PrivacyClaim, calibrate, overlapping
 from scumble.privacy.budget import Budget
-from scumble.privacy.exact import root_above
-from scumble.privacy.splitting import calibrate_shares
-from scumble.show.cards import card, facts
 
 X = np.zeros((40, 1))
 TABLE = pa.table({"a": [1.0, 2.0]})
@@ -124,33 +121,3 @@ def test_every_way_to_a_release_takes_every_currency() -> None:
         assert planned.delta == 1e-6 and planned.epsilon >= wanted.epsilon
     with pytest.raises(ParameterError, match="without a budget"):
         sketch().start_with_noise(rho=0.1).update(X).release(rho=0.1)
-
-
-def test_build_still_has_an_epsilon_of_one() -> None:
-    built = scumble.build(TABLE, scumble.EuclideanKernel(1.0), rows=3, buckets=8, epsilon=1.0)
-    assert built.privacy.epsilon == 1.0
-
-
-def test_shares_of_a_rho() -> None:
-    claim = calibrate_shares(60, custodians=4, rho=0.05)
-    alone = calibrate(60, rho=0.05).claim
-    assert claim.rho is not None and 0.05 * (1 - 1e-6) <= claim.rho <= 0.05
-    assert alone.epsilon * (1 - 1e-6) <= claim.epsilon <= alone.epsilon * (1 + 1e-6)
-    assert claim._curve(claim.delta) <= claim.epsilon * (1 + 1e-9)
-    parts = [sketch().update(X).release_share(rho=0.05, custodians=2) for _ in range(2)]
-    assert scumble.combine(parts).privacy.rho == pytest.approx(0.05, rel=1e-6)
-
-
-def test_cards_show_every_currency() -> None:
-    release = sketch().update(X).release(mu=0.2)
-    data = facts(release)
-    assert data["mu"] == pytest.approx(0.2) and data["rho"] == pytest.approx(0.02)
-    assert "ρ = 0.02, μ = 0.2" in card(release, "people")
-    assert "μ" not in card(sketch().update(X).release(epsilon=1), "people")
-
-
-@settings(deadline=None)
-@given(st.fractions(Fraction(1, 10**12), 10**12))
-def test_roots_are_above_and_close(value: Fraction) -> None:
-    assert value <= root_above(value) ** 2 <= value * (1 + Fraction(1, 10**18))
-    assert root_above(value**2) == value

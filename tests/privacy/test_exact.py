@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scumble.errors import ParameterError
-from scumble.privacy.curve import least_epsilon
 from scumble.privacy.exact import ROUNDING, as_count, as_fraction, float_down, float_up, simplest_above
+from scumble.privacy.gaussian import least_epsilon
 
 
 @settings(deadline=None)

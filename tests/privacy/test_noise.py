@@ -21,8 +21,8 @@ from scipy import stats
 
 import scumble.privacy as privacy
 from scumble.errors import ParameterError, ScumbleError
-from scumble.machine.room import Room
 from scumble.privacy import noise
+from scumble.privacy.noise import Room
 
 FALSE_ALARM = 1e-9
 pytestmark = pytest.mark.statistical(rate=1e-8)
@@ -73,10 +73,10 @@ def test_draws_follow_the_exact_law(law: str, scale: float) -> None:
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("scale", [0.5, 2.5, 1000, 1e6])
+@pytest.mark.parametrize("scale", [0.5, 1e6])
 def test_slow_path_alone_follows_the_exact_law(law: str, scale: float) -> None:
     """An infinite margin leaves every draw to the decimal arithmetic."""
-    assert p_value(DRAW[law](Fraction(scale), 4000, math.inf), law, scale) > FALSE_ALARM
+    assert p_value(DRAW[law](Fraction(scale), 3000, math.inf), law, scale) > FALSE_ALARM
 
 
 def begin_with(monkeypatch: pytest.MonkeyPatch, width: int) -> None:

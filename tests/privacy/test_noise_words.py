@@ -16,8 +16,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from scumble.machine.room import Room
 from scumble.privacy import noise
+from scumble.privacy.noise import Room
 
 Calls = Iterator[tuple[int, list[int]]]
 

@@ -18,7 +18,7 @@ from scumble.privacy import PrivacyClaim, calibrate, overlapping
 from scumble.privacy.budget import Budget
 from scumble.privacy.costs import Cost
 from scumble.privacy.exact import dyadic_below, sum_above
-from scumble.privacy.laplace import unequal_delta
+from scumble.privacy.laws.discrete_laplace import unequal_delta
 from scumble.privacy.sensitivity import Scales
 
 SHARES = (Fraction(1), Fraction(5), Fraction(1), Fraction(1, 3))
@@ -118,7 +118,7 @@ def test_shares_that_are_none_are_refused(shares: list) -> None:
 
 
 @pytest.mark.parametrize("kind", ["discrete-laplace", "discrete-gaussian"])
-@pytest.mark.parametrize(("epsilon", "shares"), [(3.0, [1, 4]), (4.0, [9, 2, 3]), (2.0, [1, 30])])
+@pytest.mark.parametrize(("epsilon", "shares"), [(4.0, [9, 2, 3]), (2.0, [1, 30])])
 @pytest.mark.parametrize("count", [0, Fraction(1, 3)])
 def test_the_curve_is_above_brute_force(kind: str, epsilon: float, shares: list[int], count: Fraction) -> None:
     delta = 0.01 if kind == "discrete-gaussian" else 0

@@ -16,10 +16,9 @@ import pytest
 
 import scumble
 from scumble import files
-from scumble.continual import published
-from scumble.continual.published import name_of
-from scumble.machine import places
-from scumble.streams import keeping, state, stream
+from scumble.files import places
+from scumble.streams import published, state, stream
+from scumble.streams.published import name_of
 from test_faults import FILES, killed_at
 
 pytestmark = [
@@ -28,7 +27,7 @@ pytestmark = [
 ]
 KERNEL = scumble.EuclideanKernel(1.0)
 SIZE: dict[str, Any] = {"columns": ["x"], "rows": 2, "buckets": 4, "seed": 3, "design": "iid"}
-WATCHED = [stream, state, keeping, places, *FILES, published]
+WATCHED = [stream, state, places, *FILES, published]
 NIGHTS = {"toeplitz": 74, "bridge": 70, "daily": 70}
 """Each is killed once: 200 kills and more, together."""
 

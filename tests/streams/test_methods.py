@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -11,16 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scumble.continual.bridge import Bridge, _totals
-from scumble.continual.choosing import METHODS, chosen, compare, method_of
-from scumble.continual.daily import Daily
-from scumble.continual.method import Method
-from scumble.continual.toeplitz import Toeplitz
 from scumble.errors import CorruptFileError, ParameterError
 from scumble.privacy import calibrate
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.sensitivity import Column
+from scumble.streams import toeplitz
+from scumble.streams.bridge import Bridge, _totals
+from scumble.streams.choosing import METHODS, chosen, compare, method_of
+from scumble.streams.method import Daily, Method
+from scumble.streams.toeplitz import Toeplitz
 
 EVERY = [Daily(9), Bridge(11, 4), Bridge(8, 4), Bridge(3, 7), Toeplitz(1), Toeplitz(9), Toeplitz(60)]
 close = partial(np.allclose, rtol=1e-9, atol=0)
@@ -151,6 +152,35 @@ def test_a_year_is_as_quiet_as_promised() -> None:
     assert compare(52, 1000, 1.0)[0].total / compare(52, 1000, 1.0)[0].single < 3.95
     assert compare(10, 1000, 1.0)[0].method.name == "daily", "short streams with ε alone"
     assert compare(365, 1, 1.0, 1e-6)[0].method.name == "bridge", "one row: Laplace is quieter"
+
+
+@pytest.mark.parametrize("modes", [[(0.7, 0.4)], [(0.6, 0.3), (0.95, 0.12)]])
+def test_the_cost_of_memories_is_that_of_their_triangle(modes: list[tuple[float, float]]) -> None:
+    """The squared length of a column times the mean variance of the running total, by matrices."""
+    periods, x = 12, [math.log(theta / (1 - theta)) for theta, _ in modes] + [math.log(omega) for _, omega in modes]
+    column = [1.0, *(sum(omega * theta**k for theta, omega in modes) for k in range(periods - 1))]
+    matrix = sum(np.diag([one] * (periods - k), -k) for k, one in enumerate(column))
+    totals = np.tri(periods) @ np.linalg.inv(matrix)
+    expected = math.log(np.square(column).sum() * np.square(totals).sum(axis=1).mean())
+    assert toeplitz._cost(np.array(x), periods) == pytest.approx(expected, rel=1e-9)
+    far = np.array([15.0, 15.0])
+    assert toeplitz._cost(far + 5, 3) == toeplitz._cost(far, 3) and toeplitz._cost(far, 1000) == 1e9
+    assert toeplitz._cost(-far - 5, 3) == toeplitz._cost(-far, 3)
+
+
+@pytest.mark.parametrize("periods", [1, 20, 52, 53, 365])
+def test_memories_are_the_best_there_are(periods: int) -> None:
+    """None of some hundred others costs less."""
+    memories = 1 if periods <= 52 else 2
+    found = toeplitz.fitted(periods)
+    assert len(found) == memories and all(len(digits) == 8 for mode in found for digits in mode)
+    thetas, omegas = ([float(mode[k]) for mode in found] for k in (0, 1))
+    x = np.array([math.log(theta / (1 - theta)) for theta in thetas] + [math.log(omega) for omega in omegas])
+    others = x + np.random.default_rng(0).normal(0.0, 1.0, (100, 1)) * np.random.default_rng(1).normal(
+        size=(100, len(x))
+    )
+    assert toeplitz._cost(x, periods) <= min(toeplitz._cost(one, periods) for one in others) + 1e-6
+    assert toeplitz._digits(0.0, 0.01) == "0.010000" and toeplitz._digits(7.0, 0.01) == "0.999999"
 
 
 def test_the_weights_are_the_same_on_every_machine() -> None:

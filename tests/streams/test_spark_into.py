@@ -1,4 +1,4 @@
-"""Micro-batches of Spark in a stream: each once, whatever is killed when. Spark itself is in tests/cluster."""
+"""Micro-batches of Spark in a stream: each once, whatever is killed when. Spark itself is in tests/sources."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import scumble
-from scumble.cluster.spark import streaming
 from scumble.errors import DataError, MergeError, ParameterError, PrivacyError
+from scumble.streams import spark as streaming
 
 KERNEL = scumble.EuclideanKernel(1.0)
 SIZE: dict[str, Any] = {"columns": ["x"], "rows": 3, "buckets": 8, "design": "iid", "epsilon": 1.0}

@@ -27,36 +27,6 @@ def stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return words
 
 
-def test_a_period_that_was_published_is_not_written_again(
-    stream: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    (file,) = Path("out").glob("*.scumble")
-    assert main(["stream", "publish", "s.secret", "--period", "1"]) == 0
-    assert capsys.readouterr().err == f"Period 1 was published before, as {file.absolute()}; nothing was done.\n"
-
-
-def test_a_period_after_the_open_one_is_refused_by_that_reason(
-    stream: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["stream", "publish", "s.secret", "--period", "3"]) == 2
-    told = "Period 3 cannot be published before period 2, which is open. Hint: publish that one first."
-    assert capsys.readouterr().err == f"scumble: {told}\n"
-    assert main(["stream", "publish", "s.secret", "--period", "13"]) == 2
-    assert "must be a whole number from 1 to 12, got 13" in capsys.readouterr().err
-
-
-def test_a_stream_that_is_there_goes_on_by_append(stream: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(stream) != 0
-    assert "or go on with scumble stream append (scumble.load_stream)." in capsys.readouterr().err
-
-
-def test_other_currencies_stand_with_the_promise(stream: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    (file,) = Path("out").glob("*.scumble")
-    assert main(["info", str(file)]) == 0
-    card = capsys.readouterr().out
-    assert card.index("Promise") < card.index("in other currencies") < card.index("Periods") < card.index("Protects")
-
-
 def test_bad_rows_are_left_out_of_one_batch_where_append_says_so(
     stream: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -84,19 +54,6 @@ def test_bad_rows_stay_an_error_where_their_number_is_public() -> None:
     stream.close_period()
 
 
-def test_a_period_without_a_record_is_told_to_the_curator_alone(
-    stream: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["stream", "publish", "s.secret", "--period", "2", "--json"]) == 0
-    out, told = capsys.readouterr()
-    assert told.startswith("WARNING: no record was counted in period 2") and "(do not publish this)" in told
-    assert "no record" not in out and "no record" not in scumble.load("out/total-00002.scumble")._repr_html_()
-    assert main(["stream", "publish", "s.secret", "--period", "2"]) == 0, "again, which does nothing"
-    assert main(["stream", "append", "s.secret", "day.csv", "--batch", "more"]) == 0
-    assert main(["stream", "publish", "s.secret"]) == 0
-    assert "WARNING" not in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("damage", [b"", b"no release", None])
 def test_a_damaged_last_release_is_written_anew_once_it_is_moved_away(
     stream: list[str], damage: bytes | None, capsys: pytest.CaptureFixture[str]
@@ -109,17 +66,6 @@ def test_a_damaged_last_release_is_written_anew_once_it_is_moved_away(
     file.rename("damaged")
     assert main(["stream", "append", "s.secret", "day.csv", "--period", "2"]) == 0
     assert file.read_bytes() == whole
-
-
-@pytest.mark.parametrize("epsilon", ["100000", "1e200", "1e-10"])
-def test_any_budget_starts_a_stream_or_is_refused_by_its_name(
-    stream: list[str], epsilon: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    size = ["--columns", "x", "--bandwidth", "1", "--rows", "8", "--buckets", "16", "--periods", "12", "--epsilon"]
-    started = main(["stream", "start", "e.secret", "--folder", "e", *size, epsilon])
-    told = capsys.readouterr().err
-    assert started == 0 or (started == 2 and "--epsilon" in told), told
-    assert main(["stream", "plan", "--rows", "8", "--periods", "12", "--epsilon", epsilon]) in (0, 2)
 
 
 JUNK = ["", "x", "\0", None, -1, 1 << 70, 1.5, [], {}, True, "1/0", "1e999", {"a": 1}]

@@ -15,7 +15,7 @@ import scumble
 from benchmarks.paper import data, protocol
 from benchmarks.paper.classification.race import BANDWIDTH, BUCKETS, ROWS
 from benchmarks.paper.task import Task
-from scumble.bundle import Bundle
+from scumble.density.bundle import Bundle
 from scumble.learn import PrivateKDEClassifier
 
 NAME = "ablations_learning"

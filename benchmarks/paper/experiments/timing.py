@@ -29,7 +29,7 @@ from scumble import EuclideanKernel
 NAME = "timing"
 EPSILON = 1.0
 RECORDS, QUICK_RECORDS = (1_000, 4_000, 16_000, 64_000), (1_000,)
-COLUMNS, QUICK_COLUMNS = (1, 2, 3, 4, 6, 8, 16, 32, 64, 128), (1, 3, 8)
+COLUMNS, QUICK_COLUMNS = (1, 2, 3, 4, 6, 8, 16, 32, 64, 128), (1, 8)
 SYNTHETIC = "normal"
 WARM_UP = 300
 

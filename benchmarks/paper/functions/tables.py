@@ -12,8 +12,8 @@ import numpy as np
 
 from scumble import EuclideanKernel
 from scumble.counting import Hasher, cpu
-from scumble.design import Design
 from scumble.kernels import Records
+from scumble.kernels.design import Design
 
 
 class Table(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.paper.method import APPROXIMATE, Method
 from benchmarks.paper.regression.gaussian import symmetric, wang_sigma
-from scumble.privacy.calibration import analytic_gaussian_sigma
+from scumble.privacy import analytic_gaussian_sigma
 
 RHO = 0.05
 

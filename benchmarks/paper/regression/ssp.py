@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.paper.method import APPROXIMATE, FALSE, Method
 from benchmarks.paper.regression.gaussian import symmetric
-from scumble.privacy.calibration import analytic_gaussian_sigma
+from scumble.privacy import analytic_gaussian_sigma
 
 
 def scale(epsilon: float, delta: float) -> float:

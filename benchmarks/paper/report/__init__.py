@@ -38,6 +38,11 @@ def text(results: dict[str, Any]) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def in_short(results: dict[str, Any]) -> str:
+    """The summary for docs/benchmarks.md."""
+    return summary.in_short(Rows(results["rows"]))
+
+
 def write(folder: Path, results: dict[str, Any]) -> None:
     """The report and its figures, into `folder`."""
     figures.write(folder / "figures", Rows(results["rows"]))

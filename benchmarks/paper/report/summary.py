@@ -23,15 +23,43 @@ def text(rows: Rows) -> str:
     return "\n".join(part for part in parts if part)
 
 
+TASKS = (
+    ("Densities, ε alone: scumble's mean relative error over that of the best rival", RELATIVE, True),
+    ("Densities, (ε, δ): the same", RELATIVE, False),
+    ("Classification, ε alone: scumble's accuracy less that of the best rival, in points", ACCURACY, True),
+    ("Regression, (ε, δ): scumble's test error over that of the best rival", MSE, False),
+    ("Regression, ε alone: the same", MSE, True),
+)
+
+
+def in_short(rows: Rows) -> str:
+    """Two tables for docs/benchmarks.md: who is best how often, and the errors of densities."""
+    wins = []
+    for title, measure, pure in TASKS:
+        found = _contests(rows, measure, pure)
+        leads = [_lead(measure, one) for one in found.values() if _rival_wins(measure, one)]
+        lost = (
+            [significant(one) + (" points" if measure.larger else " times") for one in (median(leads), max(leads))]
+            if leads
+            else ["", ""]
+        )
+        wins.append([title.split(":")[0], f"{len(found) - len(leads)} of {len(found)}", *lost])
+    errors = []
+    for dataset in rows.datasets(RELATIVE.experiment):
+        for epsilon in (0.1, 1.0):
+            each = [contest(rows, RELATIVE, dataset, epsilon, pure=pure) for pure in (True, False)]
+            cells = [
+                (percent(one.our.mean), f"{percent(one.their.mean)} ({one.rival})") if one else ("", "") for one in each
+            ]
+            errors.append([dataset, f"{epsilon:g}", *cells[0], *cells[1]])
+    heads = ["task, budget", "scumble best", "best rival ahead by, median", "at most"]
+    of_errors = ["data", "ε", "scumble, %", "best rival, %", "scumble with δ, %", "best rival with δ, %"]
+    return table(heads, wins) + "\n" + table(of_errors, errors)
+
+
 def _winners(rows: Rows) -> list[str]:
     out = []
-    for title, measure, pure in (
-        ("Densities, ε alone: scumble's mean relative error over that of the best rival", RELATIVE, True),
-        ("Densities, (ε, δ): the same", RELATIVE, False),
-        ("Classification, ε alone: scumble's accuracy less that of the best rival, in points", ACCURACY, True),
-        ("Regression, (ε, δ): scumble's test error over that of the best rival", MSE, False),
-        ("Regression, ε alone: the same", MSE, True),
-    ):
+    for title, measure, pure in TASKS:
         found = _contests(rows, measure, pure)
         if found:
             epsilons = rows.epsilons(measure.experiment)

@@ -1,40 +1,22 @@
-"""The auditor: does a mechanism keep its promise? Three layers, each of which sees what the others cannot.
+"""Tests whether a mechanism keeps its privacy promise. Three layers, each of which sees what the others cannot.
 
-1. **ε from below.** Many releases of two neighbouring tables; what happens too often in one of them breaks the promise.
-2. **The noise's law**, where it is known: its size, its shape, its independence, row by row.
-3. **Sensitivity**: neighbouring tables, as nasty as possible, must not move the exact counters further than assumed.
+1. **ε from below** (``epsilon.py``). What happens too often in releases of one of two neighbouring tables?
+2. **The noise's law** (``law.py``): its size, its shape, its independence, row by row.
+3. **Sensitivity** (``sensitivity.py``): how far do hostile neighbouring tables move the exact counters?
 
 `audit` runs the first layer on any mechanism and the second where exact tables and a claim are given. A *mechanism* is
-a callable from a data set to released whole numbers; it may be anybody's. ``scumble.audit.mechanisms`` points all
-three at the release path of a real sketch, and ``scumble audit`` does so from the command line.
+a callable from a data set to released whole numbers. ``mechanisms.py`` points all three at the release path of a real
+sketch, ``canaries.py`` needs one release alone, and ``greybox`` plays back the noise of every path that ends in a
+release (``replay.py``). ``mutants.py`` has mechanisms that are wrong in known ways, which the auditor must catch;
+``report.py`` says what was found, and ``verb.py`` is ``scumble audit``.
 
 An audit can convict and cannot acquit: that ε is *at most* what is claimed is for the proofs beside the code to show.
-
-The layers::
-
-    epsilon.py        layer 1: ε from below
-    events.py         what to look for in two piles of releases
-    bounds.py         from counted events to a statement about ε
-    canaries.py       ε from below, from one release alone
-    law.py            layer 2: the noise's law
-    sensitivity.py    layer 3: how far neighbouring tables move the exact counters
-
-What is audited, and how it is told::
-
-    mechanisms.py     the release path of a real sketch, with any kernel
-    tables.py         synthetic tables for it, and their neighbours
-    samples.py        many releases of one table, side by side
-    replay.py         record and play back: is what is published a function of its noisy outputs?
-    greybox/          every path that ends in a release, on neighbouring tables
-    mutants.py        mechanisms that are wrong in known ways, which the auditor must catch
-    report.py         what an audit found
-    verb.py           `scumble audit`
 
 >>> from scumble.privacy import calibrate
 >>> honest = calibrate(1, epsilon=2, count_share=0)
 >>> def mechanism(table):
 ...     return [table[0] + honest.draw_counters(1)[0]]
->>> audit(mechanism, [5], [6], honest.claim, releases=4000).passed
+>>> audit(mechanism, [5], [6], honest.claim, releases=1000).passed
 True
 >>> report = audit(lambda table: [table[0]], [5], [6], honest.claim, releases=500)
 >>> report.passed, report.violations[0].values["event"]
@@ -47,10 +29,17 @@ from typing import Any
 
 import numpy as np
 
-from scumble.audit.epsilon import Promise, epsilon_finding, promises_of
+from scumble.audit.epsilon import (
+    Exact,
+    Mechanism,
+    Promise,
+    Samples,
+    collect,
+    epsilon_finding,
+    promises_of,
+)
 from scumble.audit.law import Law, count_findings, law_findings
 from scumble.audit.report import Finding, Report
-from scumble.audit.samples import Mechanism, Samples, collect
 from scumble.audit.sensitivity import broken_bound, sensitivity_finding
 from scumble.errors import parameter
 from scumble.privacy.claim import PrivacyClaim
@@ -79,8 +68,6 @@ __all__ = [
 FALSE_ALARM = 1e-6
 """The probability that a correct mechanism is accused, all tests of an audit together."""
 
-Exact = tuple[np.ndarray, np.ndarray]
-
 
 def audit(
     mechanism: Mechanism,
@@ -93,7 +80,7 @@ def audit(
     false_alarm: float = FALSE_ALARM,
     subject: str = "a mechanism",
 ) -> Report:
-    """Release two neighbouring data sets so often, and say whether the claim can be true.
+    """Release two neighbouring data sets many times, and say whether the claim can be true.
 
     Parameters
     ----------

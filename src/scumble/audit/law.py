@@ -1,9 +1,8 @@
 """Layer 2: the noise has the law that is claimed, and its draws are independent.
 
-The auditor made the data up, so he can take the exact counters off the released ones: what is left is the noise. Most
-tests count how often something happens whose probability is known exactly, which is a binomial number: no
-approximation enters. The others (absolute mean, χ², sums) add up so many draws that the normal law is good far into its
-tails.
+The auditor made the data, so the released counters less the exact ones are the noise. Most tests count how often
+something happens whose probability is known exactly: a binomial number, without approximation. The others (absolute
+mean, χ², sums) add up so many draws that the normal law is good far into its tails.
 """
 
 from __future__ import annotations
@@ -19,10 +18,9 @@ from scumble.audit.report import Finding
 from scumble.privacy.laws import LAWS
 
 ENOUGH, ROOM = 5000, 3.0
-"""Fewer draws (or sums of few draws) have means that are not normal so far out in their tails: they are not tested.
-
-The skewness γ of a term makes a tail of z standard deviations about exp(γz³/(6√n)) times as probable as under the
-normal law: below 3 here, for the size of Laplace noise (γ = 2) at z = 5.7. So p-values get that much room."""
+"""Means of fewer draws are not normal so far out in their tails, and not tested. The skewness γ of a term makes a tail
+of z standard deviations about exp(γz³/(6√n)) times as probable as under the normal law: below 3 here, for the size of
+Laplace noise (γ = 2) at z = 5.7. So p-values get that much room."""
 
 MOST_COLUMNS = 512
 """Columns, rows and releases between which pairs are compared."""
@@ -75,11 +73,6 @@ class Law:
         tails = np.cumsum(2 * self.chances[self.support > 0][::-1])[::-1]  # P(|noise| > 0), P(|noise| > 1), …
         return int(np.argmin(np.abs(tails - share)))
 
-    @cached_property
-    def middle(self) -> int:
-        """The size that about half of all draws exceed."""
-        return self.exceeded_by(0.5)
-
 
 def law_findings(noise: np.ndarray, law: Law, *, alpha: float, where: str, full_size: bool) -> list[Finding]:
     """Tests of noise with the axes (release, row, bucket).
@@ -112,8 +105,8 @@ def count_findings(noise: np.ndarray, law: Law, *, alpha: float, where: str) -> 
 
 def _finding(name: str, p: float, alpha: float, where: str, draws: int) -> Finding:
     passed = p > alpha
-    told = f"{where}, {draws:,} draws" + ("" if passed else f": p = {p:.1e}")
-    return Finding(2, name, passed, told, {"p": p, "least": alpha, "draws": draws})
+    detail = f"{where}, {draws:,} draws" + ("" if passed else f": p = {p:.1e}")
+    return Finding(2, name, passed, detail, {"p": p, "least": alpha, "draws": draws})
 
 
 def _absolute_mean(noise: np.ndarray, law: Law) -> float:
@@ -156,36 +149,26 @@ def _each(noise: np.ndarray, law: Law, full_size: bool) -> float:
     """In each row of each release (or each cell over all releases): large draws, zeros, positive draws."""
     axis = 2 if full_size else 0
     trials = noise.shape[axis]
-    size = np.abs(noise)
+    size, middle = np.abs(noise), law.exceeded_by(0.5)
     p = _least(
-        _binomial(np.sum(size > law.middle, axis=axis), trials, law.beyond(law.middle)),
+        _binomial(np.sum(size > middle, axis=axis), trials, law.beyond(middle)),
         _binomial(np.sum(size == 0, axis=axis), trials, law.zero),
         _binomial(np.sum(noise > 0, axis=axis), trials, law.positive),
     )
     if not full_size:
         return p
-    return min(1.0, 2 * p, 2 * _each_over_all(size, law))
-
-
-def _each_over_all(size: np.ndarray, law: Law) -> float:
-    """One cell in all releases: how often can a cell have no noise at all?"""
-    zeros = np.sum(size == 0, axis=0)
-    return _least(_binomial(zeros, len(size), law.zero))
+    zeros = np.sum(size == 0, axis=0)  # how often can a cell have no noise in any release?
+    return min(1.0, 2 * p, 2 * _least(_binomial(zeros, len(size), law.zero)))
 
 
 def _signs(noise: np.ndarray, law: Law, full_size: bool) -> float:
     """How often two rows (columns, cells, releases) have noise of the same sign: correlation, for heavy tails."""
     up = noise > 0
     if full_size:
-        pairs = [
-            up[:, :MOST_COLUMNS].transpose(1, 0, 2).reshape(min(up.shape[1], MOST_COLUMNS), -1),
-            up[:, :, :MOST_COLUMNS].transpose(2, 0, 1).reshape(min(up.shape[2], MOST_COLUMNS), -1),
-            up[:MOST_COLUMNS].reshape(min(len(up), MOST_COLUMNS), -1),
-        ]
-        return min(1.0, len(pairs) * min(_agreement(lines, law) for lines in pairs))
+        by_axis = (np.moveaxis(up, axis, 0)[:MOST_COLUMNS] for axis in range(3))
+        return min(1.0, 3 * min(_agreement(lines.reshape(len(lines), -1), law) for lines in by_axis))
     flat = up.reshape(len(up), -1)[:, :MOST_COLUMNS]
-    # A cell with itself in the next release: what a generator with a short memory would betray. Every second pair
-    # only, so they are independent.
+    # A cell with itself in the next release, for generators with a short memory; every second pair: independent.
     even = 2 * (len(flat) // 2)
     again = np.sum(flat[0:even:2] == flat[1:even:2], axis=0)
     p = law.positive

@@ -1,52 +1,40 @@
 """The audit of the real thing: `Sketch.update` and `Sketch.release`, with any kernel, including yours.
 
-``scumble.audit`` knows mechanisms and laws but neither sketches nor kernels. Here they meet:
-
-1. two synthetic neighbouring tables are released thousands of times at four rows through the public API;
-2. a few releases of full size are also examined, row by row;
-3. hundreds of nasty neighbouring tables (NaN, infinity, 1e308, −0.0, mixed types, empty sets) are counted, for
-   several sizes and designs, and the exact counters compared.
-
-`audit_canaries` asks for less and sees less: one release, and how many canaries in it can be told apart.
-:mod:`scumble.audit.greybox` looks at every path there is, with the noise played back.
-
 >>> from scumble.kernels import EuclideanKernel
->>> report = audit_kernel(EuclideanKernel(1.0), epsilon=3.0, releases=400, pairs=20)
->>> report.passed
+>>> audit_kernel(EuclideanKernel(1.0), epsilon=3.0, releases=400, pairs=20).passed
 True
 """
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from scumble.audit import (
-    FALSE_ALARM,
-    Finding,
-    Report,
-    Samples,
-    collect,
-    examine,
-    full_size_findings,
-    sensitivity_finding,
-)
+from scumble.audit import FALSE_ALARM, audit, examine, full_size_findings
 from scumble.audit.canaries import least_epsilon, p_value
-from scumble.audit.tables import Columns, TableMaker
-from scumble.design import DESIGNS
+from scumble.audit.epsilon import Samples, collect
+from scumble.audit.mutants import Mutant
+from scumble.audit.report import Finding, Options, Report
+from scumble.audit.sensitivity import Columns, TableMaker, sensitivity_finding
+from scumble.density.release import Release
+from scumble.density.sketch import Sketch
+from scumble.density.spec import Spec
 from scumble.errors import DataError, ParameterError
 from scumble.kernels import EuclideanKernel, HammingKernel, Kernel
-from scumble.privacy.calibration import calibrate
+from scumble.kernels.design import DESIGNS
+from scumble.privacy.budget import calibrate
 from scumble.privacy.exact import as_count
-from scumble.release import Release
-from scumble.sketch import Sketch
-from scumble.spec import Spec
 
 ROWS, BUCKETS = 4, 16
 FULL_ROWS, FULL_BUCKETS, FULL_RELEASES = 200, 256, 3
+SIZES = ((1, 1), (3, 2), (8, 7), (5, 64), (17, 1000))
+"""Rows and buckets of the sketches whose exact counters are compared."""
 
 
 def audit_kernel(
@@ -61,7 +49,11 @@ def audit_kernel(
     seed: int = 0,
     false_alarm: float = FALSE_ALARM,
 ) -> Report:
-    """Audit the release path with this kernel: all three layers.
+    """Audit the release path with this kernel, in all three layers.
+
+    Two synthetic neighbouring tables are released thousands of times at four rows through the public API; a few
+    releases of full size are examined row by row; and the exact counters of hundreds of hostile neighbouring tables are
+    compared, for several sizes and designs.
 
     Parameters
     ----------
@@ -77,46 +69,39 @@ def audit_kernel(
         The seed of the synthetic tables. The noise has none.
     """
     kernel = EuclideanKernel(1.0) if kernel is None else kernel
-    budget: dict[str, Any] = {
+    budget: Options = {
         "epsilon": epsilon,
         "delta": delta,
         "neighbors": neighbors,
         "records_per_person": records_per_person,
     }
     maker = TableMaker(kernel, seed)
-    promise = f"ε = {epsilon:g}, δ = {delta:g}, {neighbors}"
+    found = _small_findings(maker, budget, releases, false_alarm / 2)
+    found += _full_size_findings(maker, budget, false_alarm / 2)
+    found += sensitivity_findings(maker, pairs, neighbors)
     people = f", {records_per_person} records per person" if records_per_person > 1 else ""
-    found = [
-        *small_findings(maker, budget, releases, false_alarm / 2),
-        *_full_size(maker, budget, false_alarm / 2),
-        *_sensitivity(maker, pairs, neighbors),
-    ]
-    return Report(f"Sketch.release with {kernel!r}: {promise}{people}", false_alarm, tuple(found))
+    promise = f"ε = {epsilon:g}, δ = {delta:g}, {neighbors}{people}"
+    return Report(f"Sketch.release with {kernel!r}: {promise}", false_alarm, tuple(found))
 
 
 class ReleasePath:
     """The public path from a table to a release, as a mechanism.
 
-    With δ > 0 the search for σ takes longer than all the rest, and every release would search for the same σ: `many`
-    then calibrates once and draws for all. The full-size releases of the audit take the public path in either case.
+    With δ > 0 the search for σ takes longer than all the rest, so `many` calibrates once and draws for all.
     """
 
-    def __init__(self, spec: Spec, budget: dict[str, Any]) -> None:
+    def __init__(self, spec: Spec, budget: Options) -> None:
         self._spec, self._budget = spec, budget
-
-    def exact(self, table: Columns) -> np.ndarray:
-        """The exact counters."""
-        return exact_counters(self._spec, table)
 
     def __call__(self, table: Columns) -> tuple[np.ndarray, int | None]:
         release = Sketch.from_spec(self._spec, threads=1).update(table).release(**self._budget)
         return release.counts, release.metadata()["noisy_count"]
 
     def many(self, table: Columns, n: int) -> Samples:
-        """Many releases of one table; under Gaussian noise from one calibration, for that is what takes time."""
+        """Many releases of one table."""
         if self._budget["delta"] == 0.0:
             return collect(self.__call__, table, n)
-        exact = self.exact(table)
+        exact = exact_counters(self._spec, table)
         calibration = calibrate(self._spec.rows, **self._budget)
         counts = exact + calibration.draw_counters((n, *exact.shape))
         if calibration.count_scale is None:
@@ -129,10 +114,61 @@ def exact_counters(spec: Spec, table: Columns) -> np.ndarray:
     return Sketch.from_spec(spec, invalid="drop", threads=1).update(table).contents()[1]["counts"]
 
 
-# ---- one release, many canaries ----
+def _small_findings(maker: TableMaker, budget: Options, releases: int, alpha: float) -> list[Finding]:
+    spec, *tables = neighbouring_tables(maker, budget)
+    path = ReleasePath(spec, budget)
+    here, there = (collect(path, table, releases) for table in tables)
+    exact = exact_counters(spec, tables[0]), exact_counters(spec, tables[1])
+    return examine(here, there, calibrate(spec.rows, **budget).claim, exact=exact, alpha=alpha)
 
-CANARIES, CANARY_ROWS, CANARY_BUCKETS = 1000, 1, 1 << 16
-"""One row: there a record's whole budget is on one counter, and the guesses are as good as ε allows."""
+
+def neighbouring_tables(maker: TableMaker, budget: Options) -> tuple[Spec, Columns, Columns]:
+    """Nine equal records, and the same with one (or a person's) more or replaced by others.
+
+    The hash seed is one under which the new record falls into empty cells, in different columns, if there is one:
+    there most mistakes can be seen.
+    """
+    people = budget["records_per_person"]
+    usual, new = maker.distinct()
+    stays = 8 if budget["neighbors"] == "replace" else 8 + people
+    here, there = maker.table([usual] * (8 + people)), maker.table([usual] * stays + [new] * people)
+
+    def new_cells(spec: Spec) -> int:
+        rows, buckets = np.nonzero((exact_counters(spec, here) == 0) & (exact_counters(spec, there) > 0))
+        return len(set(rows.tolist())) + len(set(buckets.tolist()))
+
+    specs = [maker.spec(rows=ROWS, buckets=BUCKETS, seed=seed, design="iid") for seed in range(64)]
+    best = next((spec for spec in specs if new_cells(spec) == 2 * ROWS), None)
+    return best or max(specs, key=new_cells), here, there
+
+
+def _full_size_findings(maker: TableMaker, budget: Options, alpha: float) -> list[Finding]:
+    table = maker.table([maker.record(hostile=False) for _ in range(50)])
+    spec = maker.spec(rows=FULL_ROWS, buckets=FULL_BUCKETS, seed=1, design="iid")
+    # Not by `many`: these releases take the public path whatever δ is.
+    samples = collect(ReleasePath(spec, budget).__call__, table, FULL_RELEASES)
+    return full_size_findings(samples, exact_counters(spec, table), calibrate(spec.rows, **budget).claim, alpha=alpha)
+
+
+def sensitivity_findings(maker: TableMaker, pairs: int, neighbors: str) -> list[Finding]:
+    """Layer 3 on this many pairs of neighbouring tables, in sketches of several sizes and designs, and on a grid."""
+    specs = [
+        maker.spec(rows=rows, buckets=buckets, seed=rows, design=DESIGNS[k % len(DESIGNS)])
+        for k, (rows, buckets) in enumerate(SIZES)
+    ]
+    specs += [gridded] if (gridded := maker.grid_spec()) is not None else []
+    return [
+        sensitivity_finding(
+            partial(exact_counters, spec),
+            maker.pairs(max(1, pairs // len(specs)), neighbors),
+            name=f"{spec.rows} × {spec.buckets} {spec.design}",
+            neighbors=neighbors,
+        )
+        for spec in specs
+    ]
+
+
+# ---- one release, many canaries ----
 
 
 def audit_canaries(
@@ -140,17 +176,17 @@ def audit_canaries(
     epsilon: float = 1.0,
     delta: float = 0.0,
     rho: float | None = None,
-    count: int = CANARIES,
+    count: int = 1000,
     mutant: str | None = None,
     false_alarm: float = FALSE_ALARM,
 ) -> Report:
     """A lower bound on ε from one release that has canaries in it; see :mod:`scumble.audit.canaries`.
 
     A thousand usual records and `count` canaries, each of which is in or out by the toss of a coin, go through
-    `Sketch.update` and `Sketch.release`; then `kernel_sum` at each canary is the guess. With Gaussian noise only the
-    third of the canaries whose answers are most extreme is guessed at: in the middle it says next to nothing. And as a
-    thousand canaries cannot rule out a thousand failures of probability δ, the claim is tested at a far smaller δ, with
-    the larger ε that the same claim implies there (`PrivacyClaim.equivalent`).
+    `Sketch.update` and `Sketch.release` at one row, where a record's whole budget is on one counter; then `kernel_sum`
+    at each canary is the guess. With Gaussian noise only the third of the canaries whose answers are most extreme is
+    guessed at. As a thousand canaries cannot rule out a thousand failures of probability δ, the claim is tested at a
+    far smaller δ, with the larger ε that it implies there (`PrivacyClaim.equivalent`).
 
     Parameters
     ----------
@@ -172,12 +208,14 @@ def audit_canaries(
     there = np.frombuffer(os.urandom(count), np.uint8) % 2 == 1
     names = np.array([f"canary {k}" for k in range(count)], object)
     usual = np.array([f"somebody {k % 20}" for k in range(1000)], object)
-    spec = Spec(HammingKernel(), 1, ("name",), CANARY_ROWS, CANARY_BUCKETS, 7, "iid")
-    sketch = Sketch.from_spec(spec, threads=1).update({"name": np.concatenate([usual, names[there]])})
+    spec = Spec(HammingKernel(), 1, ("name",), 1, 1 << 16, 7, "iid")
+    table = {"name": np.concatenate([usual, names[there]])}
     if mutant is None:
+        sketch = Sketch.from_spec(spec, threads=1).update(table)
         release = sketch.release(epsilon=epsilon if rho is None else None, delta=delta, rho=rho)
     else:
-        release = _mutated(mutant, spec, {"name": usual}, sketch, epsilon, delta)
+        exact = exact_counters(spec, {"name": usual}), exact_counters(spec, table)
+        release = _mutated(mutant, spec, exact, epsilon, delta)
     scores = release.kernel_sum({"name": names}) - 0.5
     guessed = np.ones(count, bool)
     if not release.privacy.law.pure:
@@ -198,13 +236,10 @@ def audit_canaries(
     return Report(f"{subject} with {count:,} canaries: ε = {epsilon:g}, δ = {delta:g}", false_alarm, (found,))
 
 
-def _mutated(name: str, spec: Spec, usual: Columns, sketch: Sketch, epsilon: float, delta: float) -> Release:
-    """A release by a wrong mechanism."""
-    from scumble.audit.mutants import Mutant
-
+def _mutated(name: str, spec: Spec, exact: tuple[np.ndarray, np.ndarray], epsilon: float, delta: float) -> Release:
+    """A release of the second table by a wrong mechanism."""
     calibration = calibrate(spec.rows, epsilon=epsilon, delta=delta)
-    exact = sketch.contents()[1]["counts"]
-    samples = Mutant(name, (exact_counters(spec, usual), exact), calibration).many(exact, 1)
+    samples = Mutant(name, exact, calibration).many(exact[1], 1)
     return Release(
         spec,
         samples.counts[0],
@@ -215,92 +250,11 @@ def _mutated(name: str, spec: Spec, usual: Columns, sketch: Sketch, epsilon: flo
     )
 
 
-# ---- layers 1 and 2 ----
-
-
-def small_findings(maker: TableMaker, budget: dict[str, Any], releases: int, alpha: float) -> list[Finding]:
-    """Thousands of releases of two neighbours at four rows, through the public API."""
-    spec, here, there = neighbouring_tables(maker, budget)
-    path = ReleasePath(spec, budget)
-    exact = path.exact(here), path.exact(there)
-    claim = calibrate(spec.rows, **budget).claim
-    samples = [collect(path, table, releases) for table in (here, there)]
-    return examine(samples[0], samples[1], claim, exact=exact, alpha=alpha)
-
-
-def neighbouring_tables(maker: TableMaker, budget: dict[str, Any]) -> tuple[Spec, Columns, Columns]:
-    """Nine equal records, and the same with one (or a person's) more or replaced by others.
-
-    The hash seed is searched for one under which the new record falls into empty cells, in different columns: there
-    most mistakes can be seen.
-    """
-    people, base = budget["records_per_person"], 8 + budget["records_per_person"]
-    usual, new = maker.distinct()
-    best: tuple[int, Spec] | None = None
-    stays = base - people if budget["neighbors"] == "replace" else base
-    here, there = [usual] * base, [usual] * stays + [new] * people
-    tables = maker.table(here), maker.table(there)
-    for seed in range(64):
-        spec = maker.spec(rows=ROWS, buckets=BUCKETS, seed=seed, design="iid")
-        one, two = exact_counters(spec, tables[0]), exact_counters(spec, tables[1])
-        rows, buckets = np.nonzero((one == 0) & (two > 0))
-        score = len(set(rows.tolist())) + len(set(buckets.tolist()))
-        if best is None or score > best[0]:
-            best = score, spec
-        if score == 2 * ROWS:
-            break
-    assert best is not None
-    return best[1], *tables
-
-
-def _full_size(maker: TableMaker, budget: dict[str, Any], alpha: float) -> list[Finding]:
-    table = maker.table([maker.record(hostile=False) for _ in range(50)])
-    spec = maker.spec(rows=FULL_ROWS, buckets=FULL_BUCKETS, seed=1, design="iid")
-    path = ReleasePath(spec, budget)
-    claim = calibrate(spec.rows, **budget).claim
-    # Not by `many`: these releases take the public path whatever δ is.
-    samples = collect(path.__call__, table, FULL_RELEASES)
-    return full_size_findings(samples, path.exact(table), claim, alpha=alpha)
-
-
-# ---- layer 3 ----
-
-
-def _sensitivity(maker: TableMaker, pairs: int, neighbors: str) -> list[Finding]:
-    sizes = [(1, 1), (3, 2), (8, 7), (5, 64), (17, 1000)]
-    specs = [
-        maker.spec(rows=rows, buckets=buckets, seed=rows, design=DESIGNS[k % len(DESIGNS)])
-        for k, (rows, buckets) in enumerate(sizes)
-    ]
-    if (gridded := maker.grid_spec()) is not None:
-        specs.append(gridded)
-    each = max(1, pairs // len(specs))
-    found = []
-    for spec in specs:
-
-        def count(table: Columns, spec: Spec = spec) -> np.ndarray:
-            return exact_counters(spec, table)
-
-        found.append(
-            sensitivity_finding(
-                count,
-                maker.pairs(each, neighbors),
-                name=f"{spec.rows} × {spec.buckets} {spec.design}",
-                neighbors=neighbors,
-            )
-        )
-    return found
-
-
 # ---- anything else ----
 
 
 def load_target(text: str) -> Any:
     """The object that ``module:name`` names: a kernel, a class of kernels, or a mechanism."""
-    import importlib
-    import os
-    import sys
-
     module, mark, name = text.partition(":")
     if not mark or not module or not name:
         raise ParameterError(f"{text!r} must look like module:name, such as mypackage.mechanisms:release.")
@@ -333,8 +287,6 @@ def audit_mechanism(
     >>> audit_mechanism(lambda data: [len(data) + discrete_laplace(0.5, 1)[0]], epsilon=1.0, releases=2000).passed
     False
     """
-    from scumble.audit import audit
-
     here = [0.0] * 9
     there = [*here, 1.0] if neighbors == "add-remove" else [*here[:-1], 1.0]
     promise = (float(epsilon), float(delta))

@@ -11,13 +11,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from scumble.audit import examine, full_size_findings
+from scumble.audit.epsilon import Samples
 from scumble.audit.report import Finding, Report
-from scumble.audit.samples import Samples
-from scumble.privacy.calibration import Calibration, calibrate
+from scumble.privacy.budget import Calibration, calibrate
 from scumble.privacy.laws import GAUSSIAN
 
 
@@ -35,40 +36,96 @@ class Setting:
         """Rows of counters."""
         return len(self.tables[0])
 
-    @property
-    def scale(self) -> Fraction:
-        """The scale of the noise on the counters."""
-        return self.calibration.counter_scale
+    def noise(self, n: int, factor: Fraction | float = 1) -> np.ndarray:
+        """Noise for the counters of n releases, with a scale that is wrong by a factor."""
+        scale = self.calibration.counter_scale * Fraction(factor)
+        return self.calibration.law.draw(scale, (n, *self.tables[0].shape))
 
-    @property
-    def epsilon(self) -> Fraction:
-        """The part of ε that pays for the counters, taken back from the scale: pure ε only."""
-        return Fraction(self.rows) / self.scale
-
-    def draw(self, scale: Fraction, size: tuple[int, ...]) -> np.ndarray:
-        """Noise of the claimed law, at any scale."""
-        return self.calibration.law.draw(scale, size)
-
-    def noise(self, n: int, scale: Fraction | None = None) -> np.ndarray:
-        """Noise for the counters of n releases."""
-        return self.draw(self.scale if scale is None else scale, (n, *self.tables[0].shape))
-
-    def samples(self, counts: np.ndarray, total: int, factor: Fraction = Fraction(1)) -> Samples:
-        """With an honest count, or one whose scale is wrong by a factor."""
+    def samples(self, counts: np.ndarray, table: np.ndarray, factor: Fraction | float = 1) -> Samples:
+        """With a noisy count of the table's records, whose scale is wrong by a factor."""
         scale = self.calibration.count_scale
         if scale is None:
             return Samples(counts)
-        return Samples(counts, total + self.draw(scale * factor, (len(counts),)))
+        return Samples(counts, table[0].sum() + self.calibration.law.draw(scale * Fraction(factor), (len(counts),)))
 
 
-Change = Callable[[Setting, np.ndarray, int], Samples]
-CHANGES: dict[str, Change] = {}
-"""Every mutant by its name."""
+def _less(s: Setting, factor: float) -> float:
+    """A factor of the sensitivity, which is L1 for pure ε and else L2."""
+    return factor if s.calibration.law.pure else float(factor**0.5)
 
 
-def _mutant(change: Change) -> Change:
-    CHANGES[change.__name__.replace("_", "-")] = change
-    return change
+def _overwritten(noise: np.ndarray, place: Any, value: Any) -> np.ndarray:
+    """The noise of all releases with another value in the last row, or in a place of it."""
+    noise[(slice(None), -1, *place)] = value
+    return noise
+
+
+def _float_noise(s: Setting, table: np.ndarray, n: int) -> np.ndarray:
+    words = np.frombuffer(os.urandom(16 * n * table.size), np.uint64).reshape(2, n, *table.shape)
+    unit = (words + 0.5) * 2.0**-64
+    scale = float(s.calibration.counter_scale)
+    if s.calibration.law.pure:
+        drawn = -scale * np.log(unit[0]) * np.where(unit[1] < 0.5, -1.0, 1.0)
+    else:  # with the usual slip of a continuous law of the discrete one's σ and floor for round
+        drawn = scale * np.sqrt(-2.0 * np.log(unit[0])) * np.cos(2.0 * np.pi * unit[1]) - 0.5
+    return np.rint(table + drawn).astype(np.int64)
+
+
+def _clipped_noise(s: Setting, table: np.ndarray, n: int) -> np.ndarray:
+    bound = int(3 * s.calibration.counter_scale)
+    return table + np.clip(s.noise(n), -bound, bound)
+
+
+def _exact_row_sums(s: Setting, table: np.ndarray, n: int) -> np.ndarray:
+    drawn = s.noise(n)
+    drawn[:, :, -1] -= drawn.sum(axis=2)
+    return table + drawn
+
+
+def _shared_rows(s: Setting, table: np.ndarray, n: int) -> np.ndarray:
+    drawn = s.noise(n)
+    return table + _overwritten(drawn, (), drawn[:, 0])
+
+
+Change = Callable[[Setting, np.ndarray, int], "np.ndarray | Samples"]
+CHANGES: dict[str, Change] = {
+    # No mistake: exact counters, and the calibration's own noise on each of them and on the count.
+    "honest": lambda s, table, n: table + s.noise(n),
+    # Too little noise. All scales divided by 1.25: a constant misremembered.
+    "scale-divided": lambda s, table, n: s.samples(table + s.noise(n, 0.8), table, 0.8),
+    # R/(2ε): replace-one noise halved twice, or a two-sided law taken for a one-sided one.
+    "scale-halved": lambda s, table, n: table + s.noise(n, 0.5),
+    # (R − 1)/ε: an off-by-one. With δ > 0, √(R − 1) for √R.
+    "scale-of-one-row-less": lambda s, table, n: table + s.noise(n, _less(s, 1 - 1 / s.rows)),
+    # 1/ε: one record is in one counter of *every* row, which is easily forgotten. With δ > 0, 1 for √R.
+    "scale-of-one-row": lambda s, table, n: table + s.noise(n, _less(s, 1 / s.rows)),
+    # R/(Nε): the error of the paper's published code. Counts are not means; and N is also secret.
+    "scale-over-n": lambda s, table, n: table + s.noise(n, 1 / max(1, int(table[0].sum()))),
+    # Each record is counted twice, and noise is for once: z and −z in one table, as in the published regression.
+    "counted-twice": lambda s, table, n: 2 * table - s.tables[0] + s.noise(n),
+    # Noise left out somewhere. One row, or one cell, is released as it is; the audit's record need not touch the cell.
+    "row-without-noise": lambda s, table, n: table + _overwritten(s.noise(n), (), 0),
+    "cell-without-noise": lambda s, table, n: table + _overwritten(s.noise(n), (-1,), 0),
+    # Noise on cells that are not empty: a sparse table, released sparsely.
+    "empty-cells-without-noise": lambda s, table, n: table + s.noise(n) * (table != 0),
+    # N itself with the noisy counters.
+    "exact-count": lambda s, table, n: Samples(table + s.noise(n), np.full(n, table[0].sum())),
+    # The noise of a row adds up to zero, "so that N stays right".
+    "exact-row-sums": _exact_row_sums,
+    # Noise that is not independent, or not of its law. The same noise in two rows.
+    "shared-rows": _shared_rows,
+    # Noise of a generator with a fixed seed: the same in every release.
+    "fixed-seed": lambda s, table, n: np.repeat(table + s.kept.setdefault("noise", s.noise(1)), n, axis=0),
+    # Counters clipped before noise is added, at a bound taken from the data: half the largest counter but one.
+    "clipped-counters": lambda s, table, n: np.minimum(table, max(1, np.sort(table, axis=None)[-2] // 2)) + s.noise(n),
+    # Noise clipped at three scales before it is added: values beyond betray which side they came from.
+    "clipped-noise": _clipped_noise,
+    # Noisy counters clipped to what is possible, 0 to N, with the exact N.
+    "clipped-to-n": lambda s, table, n: np.clip(table + s.noise(n), 0, int(table[0].sum())),
+    # Floating-point noise of the continuous law, rounded after it is added.
+    "float-noise": _float_noise,
+}
+"""Every mutant by its name: from a setting, an exact table and a number to the counters of that many releases."""
 
 
 class Mutant:
@@ -89,154 +146,11 @@ class Mutant:
 
     def many(self, data: np.ndarray, n: int) -> Samples:
         """Many releases of one table, with the fault in them."""
-        return self._change(self._setting, data, n)
+        counts = self._change(self._setting, data, n)
+        return counts if isinstance(counts, Samples) else self._setting.samples(counts, data)
 
     def __call__(self, data: np.ndarray) -> np.ndarray:
         return self.many(data, 1).counts[0]
-
-
-@_mutant
-def honest(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """No mistake: exact counters, and the calibration's own noise on each of them and on the count."""
-    return s.samples(table + s.noise(n), int(table[0].sum()))
-
-
-# ---- too little noise ----
-
-
-@_mutant
-def scale_divided(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """All scales divided by 1.25: a constant misremembered."""
-    less = Fraction(4, 5)
-    return s.samples(table + s.noise(n, s.scale * less), int(table[0].sum()), less)
-
-
-@_mutant
-def scale_halved(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """R/(2ε): replace-one noise halved twice, or a two-sided law taken for a one-sided one."""
-    return s.samples(table + s.noise(n, s.scale / 2), int(table[0].sum()))
-
-
-@_mutant
-def scale_of_one_row_less(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """(R − 1)/ε: an off-by-one. With δ > 0, √(R − 1) for √R."""
-    less = Fraction(s.rows - 1, s.rows)
-    if not s.calibration.law.pure:
-        less = Fraction(float(less) ** 0.5)
-    return s.samples(table + s.noise(n, s.scale * less), int(table[0].sum()))
-
-
-@_mutant
-def scale_of_one_row(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """1/ε: one record is in one counter of *every* row, which is easily forgotten. With δ > 0, 1 for √R."""
-    less = Fraction(1, s.rows) if s.calibration.law.pure else Fraction(float(s.rows) ** -0.5)
-    return s.samples(table + s.noise(n, s.scale * less), int(table[0].sum()))
-
-
-@_mutant
-def scale_over_n(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """R/(Nε): the error of the paper's published code. Counts are not means; and N is also secret."""
-    total = max(1, int(table[0].sum()))
-    return s.samples(table + s.noise(n, s.scale / total), total)
-
-
-@_mutant
-def counted_twice(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """Each record is counted twice, and noise is for once: z and −z in one table, as in the published regression."""
-    twice = s.tables[0] + 2 * (table - s.tables[0])
-    return s.samples(twice + s.noise(n), int(table[0].sum()))
-
-
-# ---- noise left out somewhere ----
-
-
-@_mutant
-def row_without_noise(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """One row is released as it is."""
-    drawn = s.noise(n)
-    drawn[:, -1] = 0
-    return s.samples(table + drawn, int(table[0].sum()))
-
-
-@_mutant
-def cell_without_noise(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """One cell is released as it is; nothing says that the audit's record touches it."""
-    drawn = s.noise(n)
-    drawn[:, -1, -1] = 0
-    return s.samples(table + drawn, int(table[0].sum()))
-
-
-@_mutant
-def empty_cells_without_noise(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """Noise on cells that are not empty: a sparse table, released sparsely."""
-    return s.samples(table + s.noise(n) * (table != 0), int(table[0].sum()))
-
-
-@_mutant
-def exact_count(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """N itself beside the noisy counters."""
-    return Samples(table + s.noise(n), np.full(n, int(table[0].sum())))
-
-
-@_mutant
-def exact_row_sums(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """The noise of a row adds up to zero, "so that N stays right"."""
-    drawn = s.noise(n)
-    drawn[:, :, -1] -= drawn.sum(axis=2)
-    return s.samples(table + drawn, int(table[0].sum()))
-
-
-# ---- noise that is not independent, or not of its law ----
-
-
-@_mutant
-def shared_rows(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """The same noise in two rows."""
-    drawn = s.noise(n)
-    drawn[:, -1] = drawn[:, 0]
-    return s.samples(table + drawn, int(table[0].sum()))
-
-
-@_mutant
-def fixed_seed(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """Noise of a generator with a fixed seed: the same in every release."""
-    drawn = s.kept.setdefault("noise", s.noise(1))
-    return s.samples(np.repeat(table + drawn, n, axis=0), int(table[0].sum()))
-
-
-@_mutant
-def clipped_counters(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """Counters clipped before noise is added, at a bound taken from the data: the largest counter but one."""
-    cap = max(1, int(np.sort(table, axis=None)[-2] // 2))
-    return s.samples(np.minimum(table, cap) + s.noise(n), int(table[0].sum()))
-
-
-@_mutant
-def clipped_noise(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """Noise clipped at three scales before it is added: values beyond betray which side they came from."""
-    bound = int(3 * s.scale)
-    return s.samples(table + np.clip(s.noise(n), -bound, bound), int(table[0].sum()))
-
-
-@_mutant
-def clipped_to_n(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """Noisy counters clipped to what is possible, 0 to N, with the exact N."""
-    total = int(table[0].sum())
-    return s.samples(np.clip(table + s.noise(n), 0, total), total)
-
-
-@_mutant
-def float_noise(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """Floating-point noise of the continuous law, rounded after it is added."""
-    size = (n, *table.shape)
-    words = np.frombuffer(os.urandom(16 * n * table.size), np.uint64).reshape(2, *size)
-    unit = (words + 0.5) * 2.0**-64
-    scale = float(s.scale)
-    if s.calibration.law.pure:
-        drawn = -scale * np.log(unit[0]) * np.where(unit[1] < 0.5, -1.0, 1.0)
-    else:  # with the usual slip of a continuous law of the discrete one's σ and floor for round
-        drawn = scale * np.sqrt(-2.0 * np.log(unit[0])) * np.cos(2.0 * np.pi * unit[1]) - 0.5
-    return s.samples(np.rint(table + drawn).astype(np.int64), int(table[0].sum()))
 
 
 # ---- an audit of a mutant ----
@@ -273,13 +187,12 @@ def audit_mutant(
     found: list[Finding] = []
     law = GAUSSIAN.name if delta else None  # also where Laplace is the quieter: a flaw of each law must show
     for shape in (SMALL, FULL):
-        tables = example_tables(*shape, neighbors)
+        here, there = example_tables(*shape, neighbors)
         calibration = calibrate(shape[0], epsilon=epsilon, delta=delta, neighbors=neighbors, mechanism=law)
-        mutant = Mutant(name, tables, calibration)
+        many, claim = Mutant(name, (here, there), calibration).many, calibration.claim
         if shape == SMALL:
-            samples = [mutant.many(table, releases) for table in tables]
-            found += examine(samples[0], samples[1], calibration.claim, exact=tables, alpha=false_alarm / 2)
+            samples = many(here, releases), many(there, releases)
+            found += examine(*samples, claim, exact=(here, there), alpha=false_alarm / 2)
         else:
-            full = mutant.many(tables[0], 3)
-            found += full_size_findings(full, tables[0], calibration.claim, alpha=false_alarm / 2)
+            found += full_size_findings(many(here, 3), here, claim, alpha=false_alarm / 2)
     return Report(f"the mutant {name!r}", false_alarm, tuple(found))

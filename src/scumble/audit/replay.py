@@ -1,28 +1,22 @@
 """Record and play back: is everything that a path publishes a function of its noisy outputs?
 
-**The method** (Re:cord-play, arXiv 2602.17454). Run a path on a table D and take down every call of a noise mechanism:
-its kind, scale and shape, the exact numbers x that went in, and the noisy numbers y that came out. Run it again on a
-neighbour D′, and put the recorded outputs in the place of the new ones. Whatever the path does between two calls, and
-whatever it publishes in the end, it then does with the same noisy numbers. So
+**The method** (Re:cord-play, arXiv 2602.17454). Run a path on a table D and record every call of a noise mechanism: its
+kind, scale and shape, the exact numbers x that went in, and the noisy numbers y that came out. Run it again on a
+neighbour D′ with the recorded outputs in place of the new ones. Then
 
 - the calls must be the same in number, kind, scale and shape: else one record decides what is asked;
-- what is published must be the same to the byte: else something got out beside the noise;
+- what is published must be the same to the byte: else something got out besides the noise;
 - and the inputs' distances, added up, must stay within the claim: that is what noise of this scale hides.
 
 *Why that is enough for this pair.* Given equal answers so far, each call has the same law but for its shift x′ − x. The
 probability of the same outputs is then at most e^(Σ|x − x′|/s) times as large with Laplace noise of scale s, and the
-divergences of Gaussian noise add up to ρ = Σ(x − x′)²/(2σ²); and what is published is a function of them (adaptive
-composition). The best of noisy scores, of which only the place is published, costs (max d − min d)/s with d = x′ − x:
-the noise with which candidate i wins must rise by max over j of dⱼ − dᵢ at most (:mod:`scumble.releasing.selection`).
-Which scores a pair of tables moves apart is a matter of luck, so a choice is charged with the most that it promises to
-hide, and a pair that moves them farther apart is a finding.
+divergences of Gaussian noise add up to ρ = Σ(x − x′)²/(2σ²); what is published is a function of them (adaptive
+composition). The best of noisy scores, of which only the place is published, is charged with the most that it promises
+to hide, apart/s (:mod:`scumble.gate.selection`), and a pair that moves scores farther apart is a finding.
 
-Nothing here is a matter of chance: noise is drawn in both runs, yet no verdict depends on it, unless noise gets out
-beside the outputs, and then the bytes differ.
-
-**Noise is used once.** Two published things with the same noise tell their difference exactly. A second use gets no
-recorded output of its own but the first one's, moved by what really lies between the two: if that depends on the
-record, the bytes show it. Of shares, a sum that has some but not all of an earlier sum's noise is a finding by itself.
+**Noise is used once.** A second use gets the first one's output, moved by what really lies between the two: if that
+depends on the record, the bytes show it. A sum of shares that has some but not all of an earlier sum's noise is a
+finding by itself.
 """
 
 from __future__ import annotations
@@ -33,15 +27,17 @@ from fractions import Fraction
 
 import numpy as np
 
+from scumble.privacy.audit_hooks import Published
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.laws import LAPLACE, LAWS
 from scumble.privacy.laws.law import Drawn
-from scumble.privacy.seam import Published
 from scumble.privacy.splitting import enough, shares_of
 
 PINNED = "noise-alone"
 """What a block of a stream says of its noise when it opens: no number of a table is in it."""
 
+QUARTER_OF_PI = Fraction(785399, 1000000)
+"""Above π/4: an ε-private choice is a post-processing of a Gaussian shift μ = √(π/2) ε, which costs ρ = μ²/2."""
 BEST = "best-of-noisy-scores"
 """A mechanism of which only the winner's place is published."""
 
@@ -56,22 +52,26 @@ class Call:
     output: np.ndarray
     apart: int = 0
     """Of scores: the most by which the noise lets neighbours move two of them apart."""
+    pure: bool = True
+    """Of scores: whether their choice is charged in ε; if not, as a Gaussian shift that hides as much."""
+
+    @property
+    def asks(self) -> tuple[object, ...]:
+        """All but the numbers: what must not depend on a record."""
+        return self.kind, self.scale, self.exact.shape, self.apart, self.pure
 
     def __str__(self) -> str:
         return f"{self.kind} of scale {self.scale} on {'×'.join(map(str, self.exact.shape))} numbers"
 
     def cost(self, other: Call) -> tuple[Fraction, Fraction]:
-        """(ε, ρ) for these outputs from the other's exact numbers instead of these; one of the two is zero.
-
-        A choice costs the same whatever the numbers are.
-        """
-        moves = (other.exact - self.exact).ravel()
+        """(ε, ρ) for these outputs from the other's exact numbers instead of these; one of the two is zero."""
         if self.kind == BEST:
-            return Fraction(self.apart) / self.scale, Fraction(0)
+            epsilon = Fraction(self.apart) / self.scale
+            return (epsilon, Fraction(0)) if self.pure else (Fraction(0), epsilon**2 * QUARTER_OF_PI)
         if self.kind == PINNED:
             return Fraction(0), Fraction(0)
         law = LAWS[self.kind]
-        spent = law.spent([int(move) for move in moves if move], self.scale)
+        spent = law.spent([int(move) for move in (other.exact - self.exact).ravel() if move], self.scale)
         return (spent, Fraction(0)) if law.pure else (Fraction(0), spent)
 
 
@@ -103,7 +103,7 @@ class Session:
         self._exact: dict[frozenset[str], Published] = {}
         self._blocks: dict[str, str] = {}
 
-    # ---- what the seam tells ----
+    # ---- what the hooks report ----
 
     def drawn(self, kind: str, scale: Fraction, parts: int, values: np.ndarray) -> None:
         """Keep a portion of noise until it is put to use."""
@@ -140,16 +140,12 @@ class Session:
         claim = noises[0].claim
         if claim.custodians is not None and len(noises) < enough(claim):
             self.problems.append("fewer shares are added up than the promised noise needs")
-        if not key.isdisjoint(self._blocks):
-            # Its block's noise was told less its nodes', so the block hides what each of them holds once more.
-            self._call(noises[0].law(), exact, counters)
+        # A block of a stream publishes its noise less its nodes', so it hides what each of them holds once more.
+        for _ in range(1 if key.isdisjoint(self._blocks) else 2):
+            out = self._call(noises[0].law(), exact, counters)
+            noisy = count  # without noise on it, a count goes out as it is: the bytes show if a record moves it
             if exact_count is not None:
-                self._call(noises[0].law(count=True), np.array([exact_count]), np.array([count]))
-        out = self._call(noises[0].law(), exact, counters)
-        noisy = count
-        if exact_count is not None:
-            noisy = int(self._call(noises[0].law(count=True), np.array([exact_count]), np.array([count]))[0])
-        # Without noise on it, a count goes out as it is: the bytes tell if a record moves it.
+                noisy = int(self._call(noises[0].law(count=True), np.array([exact_count]), np.array([count]))[0])
         self._used[key], self._exact[key] = (out, noisy), (exact, exact_count)
         return out.copy(), noisy
 
@@ -157,23 +153,23 @@ class Session:
         """Check that it is the block's noise less its nodes', unused; played back, the earlier run's goes out."""
         known = [self._held.get(one) for one in (name, *nodes)]
         if any(held is None or key in self._blocks for held, key in zip(known, (name, *nodes), strict=True)):
-            self.problems.append("a block's noise is told that was never drawn for it")
+            self.problems.append("a block publishes noise that was never drawn for it")
             return counters, count
         block, *parts = [held for held in known if held is not None]
         least = block.counters - np.sum([part.counters for part in parts], axis=0, dtype=np.int64)
         own = None if block.count is None else block.count - sum(part.count or 0 for part in parts)
         if not np.array_equal(least, counters) or (own is not None and own != count):
-            self.problems.append("a block tells something else than its noise less its nodes'")
+            self.problems.append("a block publishes something else than its noise less its nodes'")
         self._blocks |= dict.fromkeys((name, *nodes), name)
         self._used[frozenset([name])] = counters, count  # nothing else may go out with it
         flat = np.append(counters.ravel(), 0 if count is None else count)
         out = self._call(Drawn(PINNED, Fraction(1)), np.zeros(len(flat), np.int64), flat)
         return out[:-1].reshape(counters.shape), None if count is None else int(out[-1])
 
-    def chosen(self, winner: int, scores: Sequence[int], scale: Fraction, apart: int) -> int:
+    def chosen(self, winner: int, scores: Sequence[int], scale: Fraction, apart: int, pure: bool) -> int:
         """The winner that goes out: this one, or, played back, the earlier run's."""
         self._take(Drawn(LAPLACE.name, scale), np.empty(len(scores)), values=False)
-        return int(self._call(Drawn(BEST, scale), np.array(scores, np.int64), np.array([winner]), apart)[0])
+        return int(self._call(Drawn(BEST, scale), np.array(scores, np.int64), np.array([winner]), apart, pure)[0])
 
     # ---- behind it ----
 
@@ -196,12 +192,12 @@ class Session:
             return out + (exact - before), count
         return out + (exact - before), noisy + exact_count - before_count
 
-    def _call(self, law: Drawn, exact: np.ndarray, output: np.ndarray, apart: int = 0) -> np.ndarray:
-        call = Call(law.kind, law.scale, exact, output.copy(), apart)
+    def _call(self, law: Drawn, exact: np.ndarray, output: np.ndarray, apart: int = 0, pure: bool = True) -> np.ndarray:
+        call = Call(law.kind, law.scale, exact, output.copy(), apart, pure)
         self.calls.append(call)
         if self._before is not None and len(self.calls) <= len(self._before.calls):
             recorded = self._before.calls[len(self.calls) - 1]
-            if _same(call, recorded):
+            if call.asks == recorded.asks:
                 return recorded.output.copy()
         return output
 
@@ -219,13 +215,13 @@ class Comparison:
 
 
 def compare(recorded: Session, played: Session) -> Comparison:
-    """How far apart the inputs were, and what did not match."""
+    """How far apart the inputs of two runs were, and what did not match."""
     problems = list(dict.fromkeys([*recorded.problems, *played.problems]))
     if len(recorded.calls) != len(played.calls):
         problems.append(f"{len(recorded.calls)} calls of noise mechanisms here and {len(played.calls)} there")
     epsilon = rho = Fraction(0)
     for here, there in zip(recorded.calls, played.calls, strict=False):
-        if not _same(here, there):
+        if here.asks != there.asks:
             problems.append(f"a call differs: {here}, but {there}")
             continue
         if here.kind == BEST and int(np.ptp(there.exact - here.exact)) > here.apart:
@@ -268,11 +264,6 @@ def _ratio(spent: Fraction, allowed: Fraction) -> float:
         return float("inf")
     part = float(spent / allowed)
     return 1.0 if part > 1.0 and spent <= allowed else part  # the division's own rounding accuses nobody
-
-
-def _same(here: Call, there: Call) -> bool:
-    mine, its = ((one.kind, one.scale, one.exact.shape, one.apart) for one in (here, there))
-    return mine == its
 
 
 def _promised_scale(claim: PrivacyClaim, row: int | None, *, count: bool) -> Fraction:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+Options = dict[str, Any]
+"""Values by name: parameters to call something with, or JSON."""
 LAYERS = {1: "ε from below", 2: "the noise's law", 3: "sensitivity"}
 """The three questions, in the order in which the report answers them."""
 
@@ -21,7 +23,7 @@ class Finding:
     name: str
     passed: bool
     detail: str
-    values: dict[str, Any] = field(default_factory=dict)
+    values: Options = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Report:
         """The findings that failed."""
         return tuple(finding for finding in self.findings if not finding.passed)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Options:
         """JSON values."""
         found = [{**asdict(finding), "question": LAYERS[finding.layer]} for finding in self.findings]
         return {"subject": self.subject, "passed": self.passed, "false_alarm": self.false_alarm, "findings": found}
@@ -61,8 +63,8 @@ class Report:
         for layer, question in LAYERS.items():
             mine = [finding for finding in self.findings if finding.layer == layer]
             if mine:
-                for verdict, told in _lines(mine):
-                    lines.append(f"{f'{layer}  {question}':<18}  {verdict:<4}  {told}")
+                for verdict, detail in _lines(mine):
+                    lines.append(f"{f'{layer}  {question}':<18}  {verdict:<4}  {detail}")
         rate = f"one of {round(1 / self.false_alarm):,} audits"
         if self.passed:
             lines.append(f"No violation found. A correct mechanism is accused in at most {rate}.")

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 EXAMPLE = """
-scumble audit --releases 1000
-scumble audit --kernel hamming --epsilon 3 --neighbors replace --releases 500 --json
+scumble audit --releases 300 --pairs 50
+scumble audit --kernel hamming --epsilon 3 --neighbors replace --releases 200 --pairs 50 --json
 scumble audit --grey-box --path "Sketch.release, pure"
 scumble audit --canaries --epsilon 1
 """
@@ -18,7 +19,7 @@ NOTHING_PRIVATE = "makes its tables up"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli import arguments as shared
+    from scumble.cli.options import take
 
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
@@ -41,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--canaries",
         action="store_true",
-        help="one release with synthetic records in it: ε from how many of them can be told apart (also with --mutant)",
+        help="one release with synthetic records in it: ε from how many of them can be detected (also with --mutant)",
     )
     parser.add_argument("--path", default="*", metavar="PATTERN", help="--grey-box: paths with such names, '*merge*'")
     parser.add_argument("--count", type=int, default=1000, metavar="N", help="--canaries: how many (default: 1000)")
@@ -49,7 +50,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--epsilon", type=float, default=2.0, help="2 to 3 shows most in few releases (default: 2)")
     group.add_argument("--delta", type=float, default=0.0, help="0 (default), or a tiny number such as 1e-6")
     group.add_argument("--neighbors", choices=["add-remove", "replace"], default="add-remove")
-    group.add_argument("--records-per-person", type=int, default=1, metavar="M", help="at most so many (default: 1)")
+    group.add_argument("--records-per-person", type=int, default=1, metavar="M", help="at most this many (default: 1)")
     group = parser.add_argument_group("how hard to look")
     group.add_argument(
         "--releases", type=int, default=12_500, metavar="N", help="of each of two neighbours (default: 12500)"
@@ -61,7 +62,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--false-alarm", type=float, default=1e-6, metavar="P", help="chance of accusing a correct mechanism"
     )
-    shared.json_flag(parser)
+    take(parser, "json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -77,44 +78,40 @@ def run(args: argparse.Namespace) -> int:
     return 0 if report.passed else REFUSED
 
 
-def _report(args: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _report(args: argparse.Namespace) -> Any:
     from scumble.audit import mechanisms
+    from scumble.audit.mutants import CHANGES, audit_mutant
+    from scumble.cli.output import say
     from scumble.errors import ParameterError
     from scumble.kernels import Kernel
 
     if args.grey_box:
         from scumble.audit.greybox import audit_paths
-        from scumble.cli.output import say
 
         if args.kernel or args.mechanism or args.mutant:
             raise ParameterError("--grey-box looks at scumble's own paths. Hint: --path PATTERN picks some of them.")
         return audit_paths(args.path, lambda line: say(args, str(line)) if args.json else print(line, flush=True))
-    promise = {"epsilon": args.epsilon, "delta": args.delta, "neighbors": args.neighbors}
-    effort = {"releases": args.releases, "false_alarm": args.false_alarm}
-    if args.mutant is not None:
-        from scumble.audit.mutants import CHANGES, audit_mutant
-
-        if args.mutant not in CHANGES:
-            raise ParameterError(f"There is no mutant {args.mutant!r}. Hint: one of {', '.join(CHANGES)}.")
+    if args.mutant is not None and args.mutant not in CHANGES:
+        raise ParameterError(f"There is no mutant {args.mutant!r}. Hint: one of {', '.join(CHANGES)}.")
+    promise = {"epsilon": args.epsilon, "delta": args.delta}
+    rate = {"false_alarm": args.false_alarm}
     if args.canaries:
         if args.kernel or args.mechanism or args.neighbors != "add-remove" or args.records_per_person != 1:
             raise ParameterError("--canaries are put into Sketch.release, under add-remove, one record each.")
-        budget = {"epsilon": args.epsilon, "delta": args.delta, "false_alarm": args.false_alarm}
-        return mechanisms.audit_canaries(**budget, count=args.count, mutant=args.mutant)
+        return mechanisms.audit_canaries(**promise, **rate, count=args.count, mutant=args.mutant)
+    effort = {**promise, **rate, "neighbors": args.neighbors, "releases": args.releases}
     if args.mutant is not None:
-        return audit_mutant(args.mutant, **promise, **effort)
-    found = None
-    if args.mechanism is not None:
-        found = mechanisms.load_target(args.mechanism)
+        return audit_mutant(args.mutant, **effort)
+    named, found = args.mechanism or args.kernel, None
+    if named is not None and (args.mechanism or ":" in named):
+        found = mechanisms.load_target(named)
+        if not isinstance(found, Kernel) and not args.mechanism:
+            raise ParameterError(f"{named!r} is no kernel. Hint: --mechanism takes functions.")
         if not isinstance(found, Kernel):
-            return mechanisms.audit_mechanism(found, **promise, **effort, subject=args.mechanism)
-    elif args.kernel is not None and ":" in args.kernel:
-        found = mechanisms.load_target(args.kernel)
-        if not isinstance(found, Kernel):
-            raise ParameterError(f"{args.kernel!r} is no kernel. Hint: --mechanism takes functions.")
-    elif args.kernel is not None:
-        from scumble.cli.kernels import make
+            return mechanisms.audit_mechanism(found, **effort, subject=named)
+    elif named is not None:
+        from scumble.cli.options import kernel_named
 
-        found = make(args.kernel, {})
-    people = {"records_per_person": args.records_per_person}
-    return mechanisms.audit_kernel(found, **promise, **people, **effort, pairs=args.pairs, seed=args.seed)
+        found = kernel_named(named, {})
+    more = {"records_per_person": args.records_per_person, "pairs": args.pairs, "seed": args.seed}
+    return mechanisms.audit_kernel(found, **effort, **more)

@@ -1,33 +1,21 @@
-"""The command line: one thin verb for each act, one verb per file.
+"""The command line: one verb per file.
 
 A verb is a module of this package with the same name. It has
 
-``EXAMPLE``             command lines that run as they stand (tests run them all, beside people.csv and friends);
+``EXAMPLE``             command lines that run as they stand (tests run them all);
 ``arguments(parser)``   its options;
 ``run(args)``           the act; what it returns is the exit code, None is 0;
-``NOTHING_PRIVATE``     why it has no private table in its hands. A verb without it runs without core dumps, and the
-                        grey-box audit asks for paths through it.
+``NOTHING_PRIVATE``     why it handles no private table. A verb without it runs without core dumps, and the grey-box
+                        audit asks for paths through it.
 
-To add a verb, write its module and name it in `VERBS`. Nothing is imported before it is needed, so
-``scumble --help`` is quick. What the verbs share::
+To add a verb, write its module and name it in `VERBS`. What the verbs share::
 
-    arguments.py    options, by topic
-    parsing.py      from words to arguments, and what is said of words that a verb does not know
-    config.py       options in a TOML file
-    digits.py       how many digits of an answer its interval allows
-    kernels.py      from options to a kernel
-    preparing.py    from options to a pass that is ready to run
-    records.py      the records that a model learns from or answers for
-    fitting.py      what a schema says of a fit
+    options.py      every option, declared once, and what verbs make of them
+    parsing.py      from words to arguments; options in a TOML file; no output is an input
+    terminal.py     standard streams, and progress
+    inputs.py       releases and public tables to read
+    output.py       files, tables and JSON to write, and notes for the person at the terminal
     handover.py     from counters to a release on disk: at every moment, one of them exists whole
-    guard.py        before a verb begins: no output is an input
-    coredumps.py    no exact counters in core files
-    output.py       where results go
-    people.py       the table that the README speaks of
-    progress.py     how far a pass is, on a terminal
-    replacing.py    what an output's name holds already, before a budget is spent
-    streams.py      standard streams: nothing but plain text leaves; those that are closed, full or broken
-    trips.py        the story that `demo --stream` tells
 
 Exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad or missing data, 5 a file damaged, not
 scumble's or not to be written, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, 141 a broken pipe, 1 a bug.
@@ -35,14 +23,12 @@ scumble's or not to be written, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, 141 a broke
 
 from __future__ import annotations
 
-import re
+import contextlib
 import signal
 import sys
 import threading
 from collections.abc import Sequence
-from decimal import Decimal
 from importlib import import_module
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from scumble._version import __version__
@@ -51,42 +37,28 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 VERBS = {
-    "plan": "rows, buckets and the error to expect, before any data is touched",
-    "schema": "a draft of a table's schema, from the names and types of its columns alone",
-    "check": "what of a table its schema cannot read or match: for the curator's eyes alone",
-    "build": "a table to a released file, in one pass",
-    "sketch": "a table to a secret part, to be merged with others",
-    "merge": "several parts or releases into one",
-    "release": "a secret part to a released file",
-    "stream": "records that arrive in periods: a release after each, all for one budget",
-    "info": "the privacy card of a released file",
-    "count": "how many records meet a condition, with an interval",
-    "sql": "the answer to a SELECT from the release of a table, with intervals",
-    "query": "densities with error bars at points of your choice",
-    "modes": "where records are densest",
-    "fit": "a table to a fitted model",
-    "predict": "a fitted model's answers for the rows of a table",
-    "sample": "synthetic records from a released file",
-    "plot": "pictures of a released file",
-    "explore": "a web page to view and query a released file",
-    "ledger": "what has been spent on each dataset, and what is left",
-    "audit": "tries to catch the release path, or a mechanism of your own, breaking its promise",
-    "demo": "all of the above, on a synthetic town",
+    "plan": "plan rows, buckets and the expected error, before any data is touched",
+    "schema": "draft a table's schema from the names and types of its columns",
+    "check": "list what a schema cannot read in a table, for the curator only",
+    "build": "turn a table into a released file, in one pass",
+    "sketch": "turn a table into a secret part, to be merged with others",
+    "merge": "merge several parts, or several releases, into one",
+    "release": "turn a secret part into a released file",
+    "stream": "publish a release after each period, all for one budget",
+    "info": "show the privacy card of a released file",
+    "count": "count the records that meet a condition, with an interval",
+    "sql": "answer a SELECT from the release of a table, with intervals",
+    "query": "estimate densities at points of your choice, with intervals",
+    "modes": "find where records are densest",
+    "fit": "fit a model to a table",
+    "predict": "answer for the rows of a table with a fitted model",
+    "sample": "draw synthetic records from a released file",
+    "plot": "draw a released file",
+    "explore": "view and query a released file in a web page",
+    "ledger": "show what has been spent on each dataset, and what is left",
+    "audit": "try to catch the release path, or a mechanism of your own, breaking its promise",
+    "demo": "run all of the above on a synthetic town",
 }
-_BY_SQL = 'scumble sql town.scumble "select avg(age), median(age) from town where age >= 18".'
-_BY_LEVEL = "scumble count town.scumble --by age."
-_BY_PAGE = "scumble explore town.scumble --export town.html."
-OTHER_NAMES = {
-    **dict.fromkeys(("mean", "avg", "average", "sum", "median", "quantile", "quantiles", "select", "ask"), _BY_SQL),
-    **dict.fromkeys(("histogram", "hist", "crosstab", "groupby"), _BY_LEVEL),
-    **dict.fromkeys(("serve", "open", "view"), _BY_PAGE),
-    **dict.fromkeys(("describe", "card", "show"), "scumble info town.scumble."),
-    **dict.fromkeys(("synthesize", "generate"), "scumble sample town.scumble --n 1000 --out synthetic.csv."),
-    **dict.fromkeys(("density", "kde"), "scumble query people.scumble --at age=40,income=50000."),
-    "train": "scumble fit.",
-}
-"""What people call by other names, and the line that does it here."""
-
 _ELSEWHERE = {"audit": "scumble.audit.verb"}
 """Verbs that live above the command line: the auditor runs all the others."""
 
@@ -102,23 +74,23 @@ def home(verb: str) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; gives the exit code back."""
-    from scumble.cli import streams
-    from scumble.machine.interrupts import Unbroken
-    from scumble.machine.places import unfinished
+    from scumble.cli import terminal
+    from scumble.files.interrupts import Unbroken
+    from scumble.files.places import unfinished
 
     others, screen = unfinished(), (sys.stdout, sys.stderr)
     before = _stops_as_ctrl_c()
     try:
-        streams.mend()
+        terminal.mend()
         return _main(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt as stop:
         return _stopped(stop)
     except OSError as problem:
-        if not streams.is_broken(problem):
+        if not terminal.is_broken(problem):
             raise
-        streams.silence(sys.stdout)
+        terminal.silence(sys.stdout)
         broken_pipe = isinstance(problem, BrokenPipeError)
-        if broken_pipe and "Hint" not in str(problem.strerror):  # whoever closed it knows
+        if broken_pipe and "Hint" not in str(problem.strerror):  # the reader closed it on purpose
             return BROKEN_PIPE
         return _say(f"Cannot write standard output: {problem.strerror}.", BROKEN_PIPE if broken_pipe else DAMAGED)
     finally:
@@ -147,8 +119,7 @@ def _main(words: list[str]) -> int:
     if verb not in VERBS:
         from scumble.errors import did_you_mean
 
-        hint = f" Hint: {OTHER_NAMES[verb.lower()]}" if verb.lower() in OTHER_NAMES else did_you_mean(verb, VERBS)
-        return _say(f"There is no verb {verb!r}.{hint} scumble --help lists all verbs.", USAGE)
+        return _say(f"There is no verb {verb!r}.{did_you_mean(verb, VERBS)} Hint: scumble --help lists all.", USAGE)
     return _run(verb, rest)
 
 
@@ -159,7 +130,7 @@ def overview() -> str:
     return (
         "scumble: turn a private table into a small, shareable, differentially private sketch in one pass.\n\n"
         f"usage: scumble VERB ...\n\n{lines}\n\n"
-        "scumble VERB --help says more, with examples. Try `scumble demo` first.\n\n"
+        "scumble VERB --help shows the options of a verb, with examples. Try `scumble demo` first.\n\n"
         "exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad data, 5 a file damaged, not "
         "scumble's or not to be written, 130 interrupted"
     )
@@ -168,9 +139,7 @@ def overview() -> str:
 def _run(verb: str, words: list[str]) -> int:
     debug, parser = "--debug" in words, None
     try:
-        from scumble.cli import coredumps
-        from scumble.cli.guard import guard
-        from scumble.cli.parsing import parse
+        from scumble.cli.parsing import guard, parse
 
         module = import_module(home(verb))
         args, parser = parse(verb, VERBS[verb], module, words)
@@ -178,7 +147,7 @@ def _run(verb: str, words: list[str]) -> int:
         if not getattr(args, "rehearse", False):  # which writes nothing, and leaves what is there alone
             guard(args, parser)
         if not hasattr(module, "NOTHING_PRIVATE"):
-            coredumps.switch_off()
+            no_core_dumps()
         code = module.run(args)
         sys.stdout.flush()
         return code or 0
@@ -186,21 +155,21 @@ def _run(verb: str, words: list[str]) -> int:
         sys.stdout.flush()
         return leaving.code if isinstance(leaving.code, int) else USAGE
     except Exception as problem:
-        from scumble.cli.streams import is_broken, tell
+        from scumble.cli.terminal import is_broken, tell
 
         if is_broken(problem):
             raise
         if debug:
             for line in _where(problem).splitlines():
                 tell(line)
-        return _explain(problem, parser, words)
+        return _explain(problem, parser)
 
 
 def _stops_as_ctrl_c() -> dict[int, Any]:
     """SIGTERM and SIGHUP end a command as Ctrl-C does; gives what each signal did before."""
     if threading.current_thread() is not threading.main_thread():
         return {}
-    from scumble.machine.interrupts import STOPS, Stopped
+    from scumble.files.interrupts import STOPS, Stopped
 
     before = {number: handler for number in STOPS if (handler := signal.getsignal(number)) is not None}
     for number, handler in before.items():
@@ -221,34 +190,32 @@ def _where(problem: BaseException | None) -> str:
     """The traceback, without words: another library's may quote cells of the table, and ours come last."""
     import traceback
 
-    told, seen = [], set()
+    traces, seen = [], set()
     while problem is not None and id(problem) not in seen:
         seen.add(id(problem))
         calls = "".join(traceback.format_tb(problem.__traceback__))
-        told.append(f"{type(problem).__name__} (most recent call last):\n{calls}")
+        traces.append(f"{type(problem).__name__} (most recent call last):\n{calls}")
         problem = problem.__cause__ or (None if problem.__suppress_context__ else problem.__context__)
-    return "\nwhich led to\n\n".join(reversed(told))
+    return "\nwhich led to\n\n".join(reversed(traces))
 
 
 NEEDED = ("numba", "pyarrow", "scipy", "threadpoolctl")
 """What pip installs with scumble, and who only reads may leave out."""
 
 
-def _explain(problem: Exception, parser: ArgumentParser | None, words: list[str]) -> int:
+def _explain(problem: Exception, parser: ArgumentParser | None) -> int:
     from scumble import errors
-    from scumble.machine.later import lacking
+    from scumble.files.lazy_modules import lacking
 
     if isinstance(problem, errors.ScumbleError):
-        if isinstance(problem, errors.PrivacyError):
-            code = REFUSED
-        elif isinstance(problem, (errors.DataError, errors.MergeError, errors.MissingFileError)):
-            code = BAD_DATA
-        elif isinstance(problem, errors.FileError):
-            code = DAMAGED
-        else:
-            code = USAGE
         from scumble.cli.parsing import as_options
 
+        codes: dict[int, tuple[type, ...]] = {
+            REFUSED: (errors.PrivacyError,),
+            BAD_DATA: (errors.DataError, errors.MergeError, errors.MissingFileError),
+            DAMAGED: (errors.FileError,),
+        }
+        code = next((code for code, kinds in codes.items() if isinstance(problem, kinds)), USAGE)
         return _say(str(problem) if parser is None else as_options(str(problem), parser), code)
     if isinstance(problem, ImportError) and "Hint: pip install " in str(problem):  # our own words
         return _say(str(problem), USAGE)
@@ -260,29 +227,34 @@ def _explain(problem: Exception, parser: ArgumentParser | None, words: list[str]
     if isinstance(problem, MemoryError):
         return _say("There is not enough memory. Hint: choose fewer rows or buckets.", BAD_DATA)
     if isinstance(problem, (OverflowError, ZeroDivisionError)):
-        return _say(f"A number is too large or too small to calculate with. Hint: look at {_farthest(words)}.", USAGE)
+        return _say("A number among the options is too large or too small to calculate with.", USAGE)
     # Another library's words may quote cells of the table: the type must do.
     return _say(
         f"Unexpected {type(problem).__name__}: this is a bug. Hint: --debug shows where; please report it.", BUG
     )
 
 
-def _farthest(words: list[str]) -> str:
-    """The option whose number is farthest from 1: probably the one that cannot be calculated with."""
-
-    def size(given: tuple[str, str]) -> int:
-        numbers = re.findall(r"\d+\.?\d*(?:[eE][-+]?\d+)?", given[1])
-        return max((abs(Decimal(number).adjusted()) for number in numbers), default=-1)
-
-    every = [*pairwise(words), *(word.partition("=")[::2] for word in words)]
-    return max((one for one in every if one[0].startswith("--")), key=size, default=("the options", ""))[0]
-
-
 def _say(message: str, code: int) -> int:
-    from scumble.cli.streams import tell
+    from scumble.cli.terminal import tell
 
     tell("scumble: " + " ".join(message.split()))
     return code
+
+
+def no_core_dumps() -> None:
+    """For this process, for good: memory holds exact counters, and a core file would keep them on the disk."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, most))
+    if sys.platform == "linux":
+        # A handler that the kernel pipes cores to (systemd-coredump) ignores the limit, but not this. It also keeps
+        # other processes of the same user from reading the memory.
+        import ctypes
+
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
 def _quiet_warnings() -> None:
@@ -290,7 +262,7 @@ def _quiet_warnings() -> None:
     import warnings
 
     def show(message: object, *_: object, **__: object) -> None:
-        from scumble.cli.streams import tell
+        from scumble.cli.terminal import tell
 
         tell(f"scumble: warning: {' '.join(str(message).split())}")
 

@@ -5,7 +5,35 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scumble.cli import REFUSED
+from scumble.cli.inputs import opened
+from scumble.cli.options import (
+    BUDGET,
+    CLUSTER,
+    KERNEL,
+    KINDS,
+    LEDGER,
+    READING,
+    RUNNING,
+    SIZE,
+    SOURCE,
+    WHOLE_TABLE,
+    given,
+    kernel_from,
+    promised,
+    require,
+    take,
+)
+from scumble.cli.output import check_out, check_release_out, print_json, say, tell_doubts, tell_weak
+from scumble.cli.terminal import ProgressLine
+from scumble.errors import ParameterError
+
+if TYPE_CHECKING:
+    from scumble.sources import Build, Source
 
 EXAMPLE = """
 scumble build people.parquet --columns age,income --scale age=10,income=20000 --bandwidth 1 --epsilon 1 --out p.scumble
@@ -21,80 +49,38 @@ scumble build --config people.toml
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli import arguments as shared
-
-    shared.source(parser)
-    parser.add_argument("--label", metavar="COLUMN", help="one release per class: the column that holds the class")
-    parser.add_argument(
-        "--classes", type=shared.names, metavar="X,Y", help="all classes, public (not of a label among --booleans)"
-    )
-    shared.kernel(parser)
-    shared.kinds(parser)
-    shared.table(parser)
-    shared.budget(parser)
-    shared.people(parser)
-    parser.add_argument(
-        "--noise-first",
-        action="store_true",
-        help="draw the noise before the first record: raw counters never exist (one look at a checkpoint, not two)",
-    )
-    parser.add_argument(
-        "--draws",
-        action="store_true",
-        help="of a table (--schema): store the draws that answers come from, so that readers need not make them",
-    )
-    parser.add_argument(
-        "--rehearse",
-        action="store_true",
-        help="only tell what would come out, and what to change: no record is read, nothing spent or written",
-    )
-    shared.ledger(parser)
-    shared.size(parser)
-    shared.running(parser)
-    shared.cluster(parser)
-    parser.add_argument(
-        "--out", metavar="FILE", help="the released file, such as people.scumble; '-' for standard output"
-    )
-    shared.json_flag(parser)
+    take(parser, SOURCE, "label", "classes", KERNEL, KINDS, WHOLE_TABLE, BUDGET, "person_column", "noise_first")
+    take(parser, "draws", "rehearse", LEDGER, SIZE, "n", RUNNING, CLUSTER, "out", "json")
 
 
 def run(args: argparse.Namespace) -> int | None:
     """Do what the verb says."""
-    from scumble.cli.arguments import promised, require
-    from scumble.cli.handover import Handover, Left, finished, room
-    from scumble.cli.output import check_out, misnamed, print_json, say, tell_few, tell_strange, tell_weak
-    from scumble.cli.preparing import count, prepare
-    from scumble.cli.replacing import set_apart
-    from scumble.errors import ParameterError
+    from scumble.cli.handover import Handover, Left, finished, room, set_apart
+    from scumble.privacy.wording import human_bytes
     from scumble.show.cards import facts
-    from scumble.show.wording import human_bytes
     from scumble.sources.rehearsal import beforehand
 
     if args.engine != "spark" or not (args.table or args.query):
         require(args, source="the table to read, such as people.parquet")
     if args.master is not None and args.engine != "spark":
         raise ParameterError("--master goes with --engine spark.")
-    promised(args, "the privacy budget; typical are 0.1 to 3, and 1 is a good start")
+    promised(args)
     if args.rehearse:
         return _rehearse(args)
-    require(args, out="the released file to write, such as people.scumble")
-    check_out(args.out, text=False, ours=True)
-    if args.out == "-" and args.json:
-        raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
+    check_release_out(args)
     if args.draws and (args.schema is None or args.out == "-"):
         raise ParameterError("--draws is for tables in files. Hint: give --schema, and --out with a file's name.")
     job = prepare(args, label=args.label, classes=args.classes)
     kept = job.checkpoint
     said = (None if kept is None else kept.left()) or {}
-    left = None if kept is None else Left.of(said, kept.path, kept.note)
     there = finished(said, args.out)
+    left = None if kept is None else Left.of(said, kept.path, kept.note)
+    if there is not None or left is not None:
+        job.source.close()
+    if there is None and left is not None:
+        there = left.take(args.out)
     if there is not None:
-        job.source.close()
         release, size = there
-        say(args, "A run that was killed had written this release; nothing was counted, drawn or charged again.")
-    elif left is not None:
-        job.source.close()
-        release, size = left.take(args.out)
         say(args, "A run that was killed had made this release; nothing was counted, drawn or charged again.")
     else:
         sketches = job.tally.sketches
@@ -102,54 +88,113 @@ def run(args: argparse.Namespace) -> int | None:
         secret, note = (None, None) if kept is None else (kept.path, kept.note)
         with Handover(args.out, needs, secret=secret, note=note) as handover, set_apart(args, "build"):
             tell_weak(args, job.budget)
-            if sys.stderr.isatty():  # a script wants one line, and it is of what went wrong
+            if sys.stderr.isatty():  # a script wants one line, about what went wrong
                 for line in beforehand(job):
                     say(args, line)
             count(args, job)
             release, size = handover.make(job.release)
     try:
         if args.draws:  # the release is safe without them
-            release.save(args.out, draws=True)
+            release.save(args.out, draws=True)  # type: ignore[call-arg]
             size = os.path.getsize(args.out)
         if args.json:
             print_json({"out": args.out, "bytes": size, **facts(release)})
         elif args.out != "-":
-            apart = " No pair of columns was counted together." if _all_apart(release) else ""
-            about = f"{release.privacy}.{apart}{_guessed(args)}{misnamed(args.out)} Next: scumble info {args.out}"
-            say(args, f"Wrote {args.out} ({human_bytes(size)}): {about}")
-        tell_few(args, release)
-        tell_strange(args, release)
+            say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}. Next: scumble info {args.out}")
+        tell_doubts(args, release)
         sys.stdout.flush()
     finally:  # last: while its note is there, the same command finds what it has written, and is not charged again
         job.discard_checkpoint()
     return None
 
 
-def _guessed(args: argparse.Namespace) -> str:
-    """With classes, or noise first, the size is planned before anything is counted, for a number of records."""
-    from scumble.planning import DEFAULT_RECORDS
-
-    beforehand = args.schema is None and (args.label is not None or args.noise_first)
-    if not beforehand or args.n is not None or args.rows is not None or args.buckets is not None:
-        return ""
-    return f" Its size was planned for {DEFAULT_RECORDS:,} records; --n says how many there are, if that is public."
-
-
-def _all_apart(release: Any) -> bool:
-    """Whether it is of a whole table, and tells each column by itself."""
-    views = getattr(release, "views", ())
-    return len(views) > 1 and release.target is None and all(len(view) == 1 for view in views)
-
-
 def _rehearse(args: argparse.Namespace) -> int:
-    from scumble.cli import REFUSED
-    from scumble.cli.output import print_json
-    from scumble.cli.preparing import prepare
-    from scumble.sources.job import BOOK, LET_GO
+    from scumble.sources.building import BOOK, LET_GO
 
-    book = {name: getattr(args, name) for name in BOOK}
+    book = given(args, *BOOK)
     for name in LET_GO:
         setattr(args, name, None)
     found = prepare(args, label=args.label, classes=args.classes).rehearse(**book)
     print_json(found.to_dict()) if args.json else print(found)
     return REFUSED if found.refused else 0
+
+
+# ---- what `sketch` does, too ----
+
+
+def prepare(args: argparse.Namespace, **options: Any) -> Build:
+    """The source opened, the kernel made, everything checked: a pass that is ready to run."""
+    from scumble.columns.schema import Schema
+    from scumble.files.owned import followed
+    from scumble.sources import Build
+
+    running = {
+        **given(args, "n", "seed", "invalid", "threads", "allow_empty", "checkpoint", "checkpoint_seconds"),
+        **given(args, "person_column", "noise_first", LEDGER, "target", "levels", "together", "important"),
+        **given(args, "rows", "buckets", "design"),
+        **promised(args),
+        **options,
+    }
+    if args.checkpoint is not None:
+        check_out(followed(args.checkpoint), ours=True, secret=True)
+    make: Callable[..., Build]
+    if getattr(args, "engine", "auto") == "spark":
+        source, make = _on_spark(args)
+    else:
+        source = opened(args)
+        make = partial(Build, source, engine=getattr(args, "engine", "auto"))
+    try:
+        if args.schema is not None:
+            of_kernels = given(args, "columns", KERNEL, "bounds", KINDS)
+            for name in (name for name, value in of_kernels.items() if value is not None):
+                raise ParameterError(
+                    f"--{name} goes with kernels, and --schema describes a whole table. Hint: leave it out."
+                )
+            return make(schema=Schema.load(args.schema), **running)
+        columns = source.columns(args.columns or None, besides=(options.get("label"), args.person_column))
+        source.require(columns)
+        kinds = {name: value for name, value in given(args, KINDS).items() if value is not None}
+        return make(kernel_from(args, columns), columns, bounds=args.bounds, **kinds, **running)
+    except BaseException:
+        source.close()
+        raise
+
+
+def _on_spark(args: argparse.Namespace) -> tuple[Source, Callable[..., Build]]:
+    from scumble.columns.kinds import Declarations, roles_by
+    from scumble.columns.roles import roles_of
+    from scumble.columns.schema import Schema
+    from scumble.sources import open_source
+    from scumble.sources.building import Groups
+    from scumble.sources.spark import ClusterBuild, columns_of, read
+    from scumble.sources.spark.engine import session
+
+    others = Groups(label=args.label, person_column=args.person_column).roles
+    columns, roles = args.columns, None
+    if args.schema is not None:
+        schema = Schema.load(args.schema)
+        columns, roles = list(schema), schema.roles | others
+    elif args.columns:
+        kinds = Declarations(**given(args, KINDS)).kinds
+        roles = roles_by(kinds, roles_of(kernel_from(args, args.columns), args.columns)) | others
+    df, text = read(session(args.master), args.source, roles=roles, **given(args, *READING, "query"))
+    wanted = [*columns, *others] if columns else None
+    return open_source(columns_of(df, wanted)), partial(ClusterBuild, df, file=True, text=text)
+
+
+def count(args: argparse.Namespace, job: Build) -> None:
+    """Run the pass, with progress; say what was left out."""
+    line = ProgressLine(args.quiet)
+    try:
+        job.count(line)
+    except KeyboardInterrupt as stop:
+        if args.checkpoint is None:
+            stop.args = ("Nothing was written. Hint: with --checkpoint a build can go on later.",)
+        elif os.path.exists(args.checkpoint):
+            stop.args = (f"The state is in {args.checkpoint} (secret). Run the same command again to go on.",)
+        raise
+    finally:
+        line.close()
+    for note in job.tally.told(job.source):  # to the curator, on standard error: as private as the table
+        say(args, note)
+    sys.stderr.flush()

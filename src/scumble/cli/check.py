@@ -3,55 +3,41 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import contextlib
+
+from scumble.cli import BAD_DATA
+from scumble.cli.options import READING, Group, Settings, given, take
+from scumble.cli.output import print_json
+from scumble.cli.terminal import ProgressLine
 
 EXAMPLE = """
 scumble check people.csv --schema town.toml
 scumble check people.csv --schema town.toml --json
 """
-SECRET = "SECRET: this tells of the records. It is for you alone: publish none of it, and keep it in no log."
+SECRET = "SECRET: this describes the records. It is for you alone: do not publish or log it."
 ALL = 2**31 - 1
 """Records of a person: as many as there are."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli import arguments as shared
-
-    group = parser.add_argument_group("what to read")
-    group.add_argument(
-        "source", nargs="+", help="files, a folder, a quoted glob, '-' for standard input, or a database"
-    )
-    shared.reading(group)
-    group.add_argument("--query", help="a query to a database, instead of --table")
-    parser.add_argument("--schema", required=True, metavar="FILE.toml", help="what its columns can hold")
-    parser.add_argument(
-        "--person-column", metavar="COLUMN", help="whose record it is: also look for many of one person"
-    )
-    parser.add_argument(
-        "--records-per-person", type=shared.Whole(), default=1, metavar="M", help="how many are counted (default: 1)"
-    )
-    shared.json_flag(parser)
+    take(parser, Group("what to read", ("source", *READING, "query")), "json", source={"nargs": "+"})
+    take(parser, schema={"required": True, "help": "what its columns can hold"})
+    take(parser, person_column="the person that each row belongs to: also look for persons with many rows")
+    take(parser, records_per_person={"default": 1, "help": "how many would be counted (default: 1)"})
 
 
 def run(args: argparse.Namespace) -> int:
     """Do what the verb says."""
-    from scumble.cli import BAD_DATA
-    from scumble.cli.output import print_json
-    from scumble.cli.progress import ProgressLine
-    from scumble.schema import Schema
+    from scumble.columns.schema import Schema
     from scumble.sources import Build
 
-    reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "decimal", "encoding")}
-    options: dict[str, Any] = {"schema": Schema.load(args.schema), "person_column": args.person_column, **reading}
+    options = {"schema": Schema.load(args.schema), **given(args, "person_column", *READING, "query")}
     job = Build(args.source, epsilon=1.0, records_per_person=ALL, invalid="drop", **options)  # never released
-    line = ProgressLine(args.quiet)
-    try:
+    with contextlib.closing(ProgressLine(args.quiet)) as line:
         tally = job.count(line)
-    finally:
-        line.close()
     notes = tally.told(job.source)
-    found: dict[str, Any] = {
+    found: Settings = {
         "secret": True,
         "rows": tally.rows,
         "rows_left_out": tally.dropped,

@@ -1,10 +1,43 @@
-"""``scumble fit``: a table to a fitted model."""
+"""``scumble fit``: a table to a fitted model.
+
+A record is left out for its own cells alone: where they cannot be read and ``--invalid drop`` says so, or where they
+are outside the bounds of a column that its schema declares with ``outside = "drop"``. So two tables that differ in one
+record still differ in one record at most.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scumble.cli.inputs import opened
+from scumble.cli.options import BUDGET, LEDGER, READING, Settings, given, not_empty, promised, require, span, take
+from scumble.cli.output import check_out, say, tell_weak
+from scumble.columns.boolean import Boolean
+from scumble.columns.category import Category
+from scumble.columns.cells import chosen
+from scumble.columns.column import Column
+from scumble.columns.curator import (
+    NO_CLASS,
+    NOTHING_COUNTED,
+    left_out,
+    many_unread,
+    private,
+)
+from scumble.columns.kinds import read_as
+from scumble.columns.number import Number
+from scumble.columns.roles import converted
+from scumble.columns.schema import Schema
+from scumble.errors import UNPUBLISHED, DataError, FileError, ParameterError, PrivacyError, did_you_mean
+from scumble.files.lazy_modules import pa, pc
+from scumble.learn.reading import Curator
+from scumble.sources import Source
+from scumble.sources.tally import BEYOND, Bad, Causes, unusual, without_level, without_value
 
 EXAMPLE = """
 scumble fit people.csv --task classify --columns age,income --target mode --classes bike,bus,car --bounds age=0:100,income=0:200000 --epsilon 1 --out mode.scumble
@@ -13,8 +46,6 @@ scumble fit people.csv --task classify --schema town.toml --target mode --epsilo
 scumble ledger town.ledger --open visits --epsilon 3
 scumble fit people.csv --task classify --columns age --target mode --classes bike,bus,car --bounds age=0:100 --epsilon 1 --ledger town.ledger --dataset visits --out mode.scumble
 """  # noqa: E501  command lines that run as they stand
-
-
 LEARNS = {
     "classify": "classes, by how dense each is nearby",
     "separate": "classes, by planes between them",
@@ -26,80 +57,48 @@ LEARNS = {
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli.arguments import SEED, Whole, bounds, budget, ledger, name, names, reading
     from scumble.learn.estimators import TASKS
 
-    parser.add_argument("table", help="the private table; '-' for standard input")
+    take(parser, source={"nargs": None, "metavar": "table", "help": "the private table; '-' for standard input"})
     tasks = "; ".join(f"{task}: {LEARNS[task]}" for task in TASKS)
     parser.add_argument("--task", choices=list(TASKS), required=True, help=tasks)
-    parser.add_argument("--columns", type=names, metavar="A,B", help="what to learn from (default: all but the target)")
-    parser.add_argument("--target", type=name, required=True, metavar="COLUMN", help="what to learn")
-    parser.add_argument("--bounds", type=bounds, metavar="A=0:100", help="public bounds of every column of numbers")
-    parser.add_argument(
-        "--schema",
-        metavar="FILE.toml",
-        help="instead of --bounds: what each column can hold, words and dates too, and the target's classes or bounds",
-    )
-    parser.add_argument(
-        "--classes",
-        type=names,
-        metavar="X,Y",
-        help="all classes, public (left out: the schema's words for the target; of a boolean, false and true, which "
-        "no,yes calls so)",
+    take(
+        parser,
+        columns="what to learn from (default: all but the target)",
+        target={"type": not_empty, "required": True, "help": "what to learn"},
+        bounds="public bounds of every column of numbers",
+        schema="instead of --bounds: what each column can hold, and the target's classes or bounds",
+        classes="all classes; public (default: those of the schema)",
     )
     parser.add_argument(
         "--unknown",
         choices=["error", "drop"],
-        help="rows whose label is missing or none of the classes: stop, or leave them out (as --invalid)",
+        help="rows whose label is missing or none of the classes: stop, or leave them out (default: as --invalid)",
     )
     parser.add_argument(
         "--target-bounds",
         type=span,
         metavar="LOW:HIGH",
-        help="public bounds of a target that is a number (left out: those of the schema)",
+        help="public bounds of a target that is a number (default: those of the schema)",
     )
-    parser.add_argument(
-        "--invalid",
-        choices=["error", "drop"],
-        help="rows with missing, infinite or unreadable cells, but for labels: leave them out (default), or stop "
-        "(the default of --neighbors replace)",
-    )
-    parser.add_argument("--rows", type=Whole(), help="rows of counters (left out: a good number)")
-    parser.add_argument("--seed", type=SEED, default=0, help="of the hash functions; public (default: 0)")
-    parser.add_argument("--out", required=True, metavar="FILE", help="the model, by convention .scumble")
-    reading(parser, table="sheet")
-    budget(parser, persons=False)
-    ledger(parser)
-
-
-def span(text: str) -> tuple[float, float]:
-    """0:200000"""
-    try:
-        low, high = (float(side) for side in text.split(":"))
-    except ValueError:
-        raise argparse.ArgumentTypeError("must look like 0:200000") from None
-    return low, high
+    take(parser, "invalid", "rows", "seed", out={"required": True, "help": "the model, by convention .scumble"})
+    whole = "the most records of a person, who is then protected as a whole; nothing enforces it (default: 1)"
+    take(parser, *READING, BUDGET, LEDGER, records_per_person=whole)
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble import learn
     from scumble.checks import by_column
-    from scumble.cli import fitting
-    from scumble.cli.arguments import promised, require
-    from scumble.cli.output import check_out, say, tell_weak
-    from scumble.cli.records import opened, read
-    from scumble.cli.replacing import replacing, set_apart
-    from scumble.errors import FileError, ParameterError
-    from scumble.learn import saving
+    from scumble.cli.handover import replacing, set_apart
+    from scumble.files.interrupts import Unbroken
+    from scumble.files.places import Place
+    from scumble.learn import models
     from scumble.learn.estimators import TASKS
-    from scumble.machine.interrupts import Unbroken
-    from scumble.machine.places import Place
     from scumble.privacy.account import Account
     from scumble.privacy.budget import Budget
-    from scumble.schema import Schema
 
-    asked = promised(args, "the privacy budget of this fit, such as 1")
+    asked = promised(args)
     if args.schema is None:
         require(args, bounds="the columns' public bounds; or --schema, a file that says what the columns can hold")
     elif args.bounds is not None:
@@ -115,14 +114,14 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError(f"--task {args.task} is paid for in ε alone. Hint: --epsilon 1, with or without --delta.")
     _require_fitting(args, regresses)
     whole = None if args.schema is None else Schema.load(args.schema)
-    schema = None if whole is None else fitting.features(args, whole)
+    schema = None if whole is None else _features(args, whole)
     target = None if whole is None else whole.get(args.target)
     bounded = Schema({args.target: target}) if regresses and target is not None else None
     if regresses:
-        fitting.require_number(args, target)
+        _require_number(args, target)
     usual = Budget.of(**asked).invalid
-    fitting.require_drops(args, [*(schema or {}).values(), *(bounded or {}).values()])
-    found = read(
+    _require_drops(args, [*(schema or {}).values(), *(bounded or {}).values()])
+    found = _read(
         opened(args),
         columns=args.columns,
         schema=schema,
@@ -131,25 +130,21 @@ def run(args: argparse.Namespace) -> None:
         bounded=bounded,
         invalid=args.invalid or usual,
     )
-    options: dict[str, Any] = {
-        **asked,
-        "rows": args.rows,
-        "random_state": args.seed,
-    }
+    options: Settings = {**asked, "rows": args.rows, "random_state": args.seed}
     if schema is None:
         options["bounds"] = by_column(args.bounds, found.X.column_names)
     else:
-        options["schema"] = fitting.clipping(schema)
+        options["schema"] = _clipping(schema)
     if regresses:
-        options["target_bounds"] = args.target_bounds or fitting.bounds_of(target)
+        options["target_bounds"] = args.target_bounds or _bounds_of(target)
     else:
-        args.classes, labels = fitting.classes_of(target, found.y, args.classes)
+        args.classes, labels = _classes_of(target, found.y, args.classes)
         found = found._replace(y=labels)
         args.unknown = args.unknown or usual
         options |= {"classes": args.classes, "unknown": args.unknown}
     model = kind(**options)
     for_cells = found.causes.total
-    fitting.tell_left_out(args, found, args.classes, schema)
+    _tell_left_out(args, found, args.classes, schema)
     steps = Unbroken()
     with contextlib.ExitStack() as stack:
         place = Place(args.out)
@@ -161,9 +156,9 @@ def run(args: argparse.Namespace) -> None:
             place.reserve(size)
             stack.enter_context(steps)  # from here on signals wait
 
-        model.before_charge, model.curator = before_charge, fitting.AtTerminal(args, for_cells)
-        model.fit(found.X, found.y, ledger=args.ledger, dataset=args.dataset, part=args.part)
-        data = saving.to_bytes(model)
+        model.before_charge, model.curator = before_charge, _AtTerminal(args, for_cells)
+        model.fit(found.X, found.y, **given(args, LEDGER))
+        data = models.to_bytes(model)
         place.fill(data)
         try:
             with replacing(args.out, data):
@@ -178,17 +173,246 @@ def run(args: argparse.Namespace) -> None:
 
 def _require_fitting(args: argparse.Namespace, regresses: bool) -> None:
     """Refuse what the task would not heed."""
-    from scumble.errors import ParameterError
-
     if isinstance(args.bounds, dict) and args.target in args.bounds:
-        low, high = (str(side).removesuffix(".0") for side in args.bounds[args.target])
-        hint = f"--target-bounds={low}:{high}" if regresses and args.target_bounds is None else "leave them out"
         raise ParameterError(
-            f"--bounds are those of columns to learn from, and {args.target!r} is the target. Hint: {hint}."
+            f"--bounds are those of columns to learn from, and {args.target!r} is the target. Hint: --target-bounds."
         )
-    for name in ("classes", "unknown") if regresses else ("target_bounds",):
-        if getattr(args, name) is not None:
-            what = "a target that has classes" if regresses else "a target to regress"
+    for option in ("classes", "unknown") if regresses else ("target_bounds",):
+        if getattr(args, option) is not None:
+            raise ParameterError(f"--{option.replace('_', '-')} does not go with --task {args.task}.")
+
+
+def _features(args: argparse.Namespace, schema: Schema) -> Schema:
+    """What the columns to learn from can hold: those of the schema, without the target."""
+    names = args.columns or [name for name in schema if name != args.target]
+    for name in names:
+        if name not in schema:
+            guess = did_you_mean(name, schema)
+            raise ParameterError(f"{args.schema} has no column {name!r}.{guess} Hint: it has {', '.join(schema)}.")
+    if not names:
+        raise ParameterError(f"{args.schema} has no column but the target. Hint: declare what to learn from.")
+    return Schema({name: schema[name] for name in names})
+
+
+def _require_number(args: argparse.Namespace, target: Column | None) -> None:
+    """Refuse to regress words or dates."""
+    if target is not None and not isinstance(target, (Number, Boolean)):
+        other = "classify or separate" if isinstance(target, Category) else "classify, with --classes"
+        raise ParameterError(
+            f"--task {args.task} learns a number, and {args.schema} says that {args.target!r} is a {target.kind}. "
+            f"Hint: --task {other}."
+        )
+
+
+def _bounds_of(target: Column | None) -> tuple[float, float] | None:
+    """The bounds of a target to regress, if a schema has them."""
+    if isinstance(target, Number):
+        assert target.low is not None and target.high is not None  # as every number has once it is made
+        return target.low, target.high
+    return None if target is None else target.limits
+
+
+def _classes_of(
+    target: Column | None, labels: pa.Array, given: list[str] | None = None
+) -> tuple[Sequence[object] | None, pa.Array]:
+    """The classes that a schema lists, which is public, and the labels in its words.
+
+    They are its words for the target; other ones, and missing cells, are of no class. Of a boolean they are false and
+    true, or what `given` calls these, however the cells write them.
+    """
+    if isinstance(target, Boolean):
+        codes = target.encode(labels).codes
+        classes = [False, True] if given is None else given
+        sides = [int(code) for code in Boolean().encode(classes).codes]
+        if sorted(sides) != [0, 1]:
             raise ParameterError(
-                f"--{name.replace('_', '-')} is for {what}, and --task is {args.task}. Hint: leave it out."
+                "--classes must be a word for yes and one for no: the schema says that the target is a boolean. "
+                "Hint: leave it out."
             )
+        words = [classes[sides.index(code)] for code in (0, 1)]
+        return words, _in_words(words, codes)
+    if given is not None:
+        return given, labels
+    if not isinstance(target, Category):
+        return None, labels
+    alike = len({type(word) for word in target.values}) == 1
+    listed: list[object] = list(target.values) if alike else [text.decode() for text in target.known]
+    return listed, _in_words(listed, target.encode(labels).codes)
+
+
+def _in_words(classes: Sequence[object], codes: np.ndarray) -> pa.Array:
+    """The words of these levels, and nothing for levels without one."""
+    return pa.array(classes).take(pa.array(codes, mask=(codes < 0) | (codes >= len(classes))))
+
+
+def _require_drops(args: argparse.Namespace, columns: Iterable[Column]) -> None:
+    """Refuse to leave records out for what they say where their number is public."""
+    outside = any(map(_drops, columns))
+    if args.neighbors == "replace" and (outside or args.invalid == "drop"):
+        what = "--invalid drop" if args.invalid == "drop" else 'a column with outside = "drop"'
+        raise PrivacyError(
+            f"{what} does not go with --neighbors replace: how many records are counted then depends on their cells, "
+            "and that number would be public. Hint: use --neighbors add-remove, or correct such cells."
+        )
+
+
+def _clipping(schema: Schema) -> Schema:
+    """The schema for records within all bounds that leave others out: an estimator itself leaves none out."""
+    return Schema(
+        {
+            name: Column.from_dict({**column.to_dict(), "outside": "clip"}, name) if _drops(column) else column
+            for name, column in schema.items()
+        }
+    )
+
+
+def _drops(column: Column) -> bool:
+    """Whether records outside its bounds are left out."""
+    return bool(getattr(column, "outside", "clip") == "drop")
+
+
+class _AtTerminal(Curator):
+    """The curator at the command line. No record decides whether there is a model: none are enough."""
+
+    fewest = 0
+
+    def __init__(self, args: argparse.Namespace, left_out: int = 0) -> None:
+        """So many rows were left out before, for their cells."""
+        self.target, self._args = args.target, args
+        self._left_out = left_out
+        self.decimal = args.decimal
+
+    def tell(self, lines: Sequence[str]) -> None:
+        """Lines that are as private as the records."""
+        for line in lines:
+            say(self._args, line)
+
+    def look_at_classes(self, rows: int, lost: int, empty: Sequence[str]) -> None:
+        """The classes alone: `_tell_left_out` reports the rows. Shares are of all rows, as those of a build."""
+        self.tell(self.of_classes(rows + self._left_out, lost, empty))
+
+
+def _tell_left_out(
+    args: argparse.Namespace, found: _Records, classes: Sequence[object] | None, schema: Schema | None
+) -> None:
+    """How many rows are left out, and why: to the curator, before a budget is spent."""
+    from scumble.learn.reading import of_no_class
+
+    for_cells = found.causes.total
+    if args.unknown == "drop" and classes is not None:
+        found.causes.add(NO_CLASS, args.target, of_no_class(classes, found.y))
+    rows = found.causes.total + found.skipped
+    if rows:
+        say(args, left_out(rows, list(found.causes.words(0, found.skipped))))
+    of_cells = found.causes.columns(least=many_unread(len(found.y) + for_cells))
+    why = [private(f"In {name!r}, {_written(name, schema, args.decimal)}") for name in of_cells]
+    source = found.source
+    why += [] if len(found.y) else [NOTHING_COUNTED]
+    for line in (*why, *unusual(source.oddities)):
+        say(args, line)
+
+
+def _written(name: str, schema: Schema | None, decimal: str) -> str:
+    """How the cells of a column are written."""
+    if schema is None or name not in schema:
+        return read_as(None, decimal)
+    return f"a cell is left out that is {schema[name].refused(decimal) or 'missing'}"
+
+
+# ---- reading ----
+
+
+class _Records(NamedTuple):
+    """What was read."""
+
+    X: pa.Table
+    """The columns, by name: as numbers; or, where a schema reads them, as they are."""
+    y: Any
+    """The target as numbers, or the labels as they are."""
+    causes: Causes
+    """Why rows were left out: for the curator only."""
+    source: Source
+
+    def __repr__(self) -> str:
+        return "_Records(secret)"
+
+    @property
+    def skipped(self) -> int:
+        """Lines that are no rows and were left out: for the curator only."""
+        return sum(self.source.skipped.values())
+
+
+def _read(
+    source: Source,
+    *,
+    target: str,
+    columns: list[str] | None = None,
+    schema: Schema | None = None,
+    number: bool = False,
+    bounded: Schema | None = None,
+    invalid: str = "error",
+) -> _Records:
+    """The records that a model learns from.
+
+    `columns` of numbers, None for all but the target, or those of the `schema`; a target that is a `number` must be
+    there, and may be `bounded` by a schema of its own, while labels may be missing. `invalid` says what to do with
+    records whose cells cannot be read.
+    """
+    named = source.columns(columns or None, besides=[target]) if schema is None else list(schema)
+    wanted = [*named, target]
+    if any(name in source.names for name in wanted):
+        source.require([target])  # by itself: a column to learn from may be what was meant
+    source.require(wanted)
+    roles = dict.fromkeys(named, "number") if schema is None else dict(schema.roles)
+    roles[target] = "number" if number else "any"
+    numbers = [*(named if schema is None else []), *([target] if number else [])]
+    schemas = [one for one in (schema, bounded) if one is not None]
+    batches, causes = [], Causes()
+    for piece in source.pieces(roles, invalid=invalid):
+        batch = converted(piece.batch.select(wanted), roles)
+        found: Bad = {}
+        for one in schemas:
+            found |= without_level(batch.select(list(one)), one)
+        for name in numbers:
+            found |= without_value(batch, name, _no_number(batch[name]))
+        if invalid == "error":
+            _refuse(source, found, piece.position, batch.num_rows)
+        if found:
+            batch = chosen(batch, ~causes.take(found, batch.num_rows))
+        batches.append(batch)
+    source.require_unchanged()
+    if invalid == "error" and not any(batch.num_rows for batch in batches):
+        raise DataError(f"{source} has no rows.")
+    if not batches:
+        batches = [converted(pa.record_batch({name: pa.array([], pa.string()) for name in wanted}), roles)]
+    table = pa.Table.from_batches(batches)
+    try:
+        X = table.select(named)
+        if schema is None:
+            X = X.cast(pa.schema([(name, pa.float64()) for name in named]), safe=False)  # beyond 2⁵³: rounded
+        y = np.asarray(pc.cast(table[target], pa.float64(), safe=False)) if number else table[target]
+    except pa.ArrowException:  # whose words may quote cells
+        raise DataError("A column is not numeric. Hint: --columns names those to learn from.") from None
+    return _Records(X, y, causes, source)
+
+
+def _no_number(column: pa.Array) -> np.ndarray:
+    """Which cells are missing or not finite."""
+    if pa.types.is_floating(column.type):
+        return np.asarray(~np.isfinite(column.to_numpy(zero_copy_only=False)))
+    return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
+
+
+def _refuse(source: Source, found: Bad, position: tuple[int, int], rows: int) -> None:
+    """Stop at cells that cannot be read: the error is for the curator only."""
+    bad = {key: mask for key, mask in found.items() if key[0] != BEYOND}  # what a schema leaves out is no error
+    if bad:
+        place = source.place(position, rows, min(int(np.argmax(mask)) for mask in bad.values()))
+        cells: Counter[str] = Counter()
+        for (_, name), mask in bad.items():
+            cells[name] += int(np.count_nonzero(mask))
+        where = ", ".join(f"{count:,} in column {name!r}" for name, count in cells.items())
+        raise DataError(
+            f"{place}: missing or unreadable cells: {where} {UNPUBLISHED}. Hint: leave such rows out with --invalid "
+            "drop, or count them with missing = true or other = true in a --schema."
+        )

@@ -10,33 +10,43 @@ The order, for every verb that draws noise (``pledges.proof.md`` has the argumen
     5  empty       the note takes the secret file's name: the counters are gone
     6  name        the release takes its name
 
-From 2 to 6 signals wait; after 6 they are no failure. What is killed is found by the next run: before 4 the counters
-are whole and the pledge is void, and noise is drawn anew for the charge that there is; after it the release is whole
-and is taken as it is.
+From 2 to 6 signals wait; after 6 they are no failure. The next run finds what a killed one left: before 4 the counters
+are whole and the pledge is void, and noise is drawn anew for the same charge; after it the release is whole and is
+taken as it is.
+
+A release is paid for and cannot be made again, so none is lost: a new one under the same name leaves the old one in
+place, as ``people.1.scumble``.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import math
 import os
 import sys
 import uuid
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from scumble import files
-from scumble.cli.replacing import replacing
+from scumble.cli.options import Settings
+from scumble.cli.output import say
+from scumble.cli.terminal import tell
+from scumble.density.loading import release_in
+from scumble.density.spec import Spec
 from scumble.errors import BudgetError, FileError, PrivacyError, ScumbleError
-from scumble.loading import release_in
-from scumble.machine import places
-from scumble.machine.interrupts import Unbroken, finish
-from scumble.machine.places import READY, Place
-from scumble.releasing.pledges import identity_of, left_release, pledge
-from scumble.releasing.secret import Secret
-from scumble.spec import Spec
+from scumble.files import places
+from scumble.files.file_lock import in_turn
+from scumble.files.interrupts import Unbroken, finish
+from scumble.files.places import READY, Place
+from scumble.gate.pledges import identity_of, left_release, pledge
+from scumble.gate.secret import Secret
 
-Note = Callable[[str, dict[str, Any]], bytes]
+if TYPE_CHECKING:
+    from scumble.show.cards import AnyRelease
+
+Note = Callable[[str, Settings], bytes]
 """What takes a secret file's place: made of the release's identity and the pledge."""
 
 
@@ -70,7 +80,7 @@ class Handover:
         *,
         secret: str | None = None,
         note: Note | None = None,
-        asked: dict[str, Any] | None = None,
+        asked: Settings | None = None,
     ) -> None:
         self.out, self._make_note, self._asked = out, note, asked or {}
         self._release: Place | None = None
@@ -79,7 +89,7 @@ class Handover:
             try:
                 if secret is not None and note is not None:
                     self._note = Place(secret, secret=True)
-                    # What goes to standard output waits beside the secret until it has been taken.
+                    # What goes to standard output waits next to the secret until it has been taken.
                     self._release = Place(secret if out == "-" else out, ending=READY)
                     self._note.reserve(len(note("0" * 36, self.pledge)) + 512)
                 elif out != "-":
@@ -104,16 +114,16 @@ class Handover:
                     place.close()
 
     @property
-    def pledge(self) -> dict[str, Any]:
+    def pledge(self) -> Settings:
         """What the secret file says from now on."""
         return {} if self._release is None else pledge(self._release.draft, self._asked, self.out)
 
     def make(
         self,
-        draw: Callable[[dict[str, Any]], Any],
+        draw: Callable[[Settings], AnyRelease],
         *,
         put_back: Callable[[BaseException], object] = lambda _: None,
-    ) -> tuple[Any, int]:
+    ) -> tuple[AnyRelease, int]:
         """Steps 2 to 6; gives the release and its size. `draw` gets the pledge, signs, and draws."""
         drawn = False
         try:
@@ -145,7 +155,7 @@ class Handover:
             self._release.owed = False
         return release, len(data)
 
-    def _found_in(self, problem: BaseException, release: Any) -> BaseException:
+    def _found_in(self, problem: BaseException, release: AnyRelease) -> BaseException:
         """The same trouble, and where the release is."""
         if self.out != "-" and self._release is not None and not self._release.draft:
             words = f"{self.out} was written first, and is whole."
@@ -161,7 +171,7 @@ class Handover:
             problem.args = (words,)
         return problem
 
-    def _set_aside(self, release: Any) -> str:
+    def _set_aside(self, release: AnyRelease) -> str:
         """A name that people see, for a release that is paid for and has no place."""
         if self._release is not None:
             self._release.set_aside()
@@ -177,13 +187,13 @@ def _pour(data: bytes) -> None:
     finish("The release was written to standard output first, and is whole.")
 
 
-def _identity(release: Any) -> str:
+def _identity(release: AnyRelease) -> str:
     """Which release it is; of a bundle, the first."""
     one = release if hasattr(release, "identity") else next(iter(release.values()))
     return str(one.identity)
 
 
-def finished(metadata: dict[str, Any], out: str) -> tuple[Any, int] | None:
+def finished(metadata: Settings, out: str) -> tuple[AnyRelease, int] | None:
     """The release at `out` and its size, if a note says that its counters became this very one."""
     if "released" not in metadata or out == "-":
         return None
@@ -264,7 +274,7 @@ class Part:
 
     # ---- its states ----
 
-    def sign(self, pledged: dict[str, Any], secret: Secret) -> None:
+    def sign(self, pledged: Settings, secret: Secret) -> None:
         """Counters, pledge and payment, in one file."""
         self._rewrite({**self.container.metadata, **pledged}, self._payment)
         secret.payment = self._payment
@@ -276,7 +286,7 @@ class Part:
         with contextlib.suppress(FileError):  # a pledge without a whole draft is void anyway
             self._rewrite(metadata, self.container.payment if refused else self._payment)
 
-    def _rewrite(self, metadata: dict[str, Any], payment: str | None) -> None:
+    def _rewrite(self, metadata: Settings, payment: str | None) -> None:
         place = Place(self.path, secret=True)
         data = files.bytes_of(
             "secret", metadata, self.container.arrays, bound="noise_first" in metadata, payment=payment
@@ -291,11 +301,11 @@ class Part:
         self._lock = place.give_lock()
 
     @staticmethod
-    def note(identity: str, pledged: dict[str, Any]) -> bytes:
+    def note(identity: str, pledged: Settings) -> bytes:
         """What remains of a part: which release it became."""
         return files.to_bytes("secret", {"released": identity, **pledged}, {})
 
-    def left(self, asked: dict[str, Any]) -> Left | None:
+    def left(self, asked: Settings) -> Left | None:
         """The release that a killed run made of this part, if it is whole; refused if another budget is asked for."""
         found = Left.of(self.container.metadata, self.path, self.note)
         if found is not None and self.container.metadata["pledge"].get("asked") != asked:
@@ -310,19 +320,17 @@ class Part:
 class Left:
     """A whole release that a killed run did not bring to its place."""
 
-    def __init__(
-        self, path: str, container: files.Container, metadata: dict[str, Any], secret: str, note: Note
-    ) -> None:
+    def __init__(self, path: str, container: files.Container, metadata: Settings, secret: str, note: Note) -> None:
         self.path, self.container, self.identity = path, container, identity_of(container)
         self._metadata, self._secret, self._note = metadata, secret, note
 
     @staticmethod
-    def of(metadata: dict[str, Any], secret: str, note: Note) -> Left | None:
+    def of(metadata: Settings, secret: str, note: Note) -> Left | None:
         """What a killed run left of this secret, or None."""
         found = left_release(metadata, secret)
         return None if found is None else Left(*found, metadata, secret, note)
 
-    def take(self, out: str) -> tuple[Any, int]:
+    def take(self, out: str) -> tuple[AnyRelease, int]:
         """Bring it to its place, and empty its secret if that was not yet done; gives the release and its size."""
         if places.alive(self.path):
             raise BudgetError(f"{self._secret!r} is being released by another process. Hint: wait for it.")
@@ -341,3 +349,59 @@ class Left:
             _pour(data)
             places.clear(self.path)
         return release_in(self.container), len(data)
+
+
+# ---- what an output's name holds already ----
+
+
+@contextlib.contextmanager
+def set_apart(args: argparse.Namespace, verb: str) -> Iterator[None]:
+    """Give what is at --out a second name, before anything is spent, and say so; if the work fails, take it back."""
+    kept = None
+    if args.out != "-" and files.is_paid(args.out):
+        name = files.kept_as(args.out)
+        with in_turn(args.out):
+            kept = files.keep_paid(args.out)
+        say(args, f"{args.out} is there already: it stays as {kept or name}, and this {verb} is paid for on top.")
+    try:
+        yield
+    except BaseException:
+        if kept is not None:
+            with in_turn(args.out):
+                files.forget(kept, args.out)
+        raise
+
+
+@contextlib.contextmanager
+def replacing(out: str, data: bytes) -> Iterator[None]:
+    """A turn to give these bytes their name; the file that has it stays, if it was paid for and is not the very same.
+
+    `set_apart` does so before a budget is spent; this covers what was written since then, and what costs nothing.
+    """
+    if out == "-":
+        yield
+        return
+    with in_turn(out):
+        kept = files.keep_paid(out, lambda: data)
+        if kept is not None:
+            tell(f"{out} is there already: it stays as {kept}.")
+        yield
+
+
+def tidy(target: str, *, takes: bool = False) -> Iterator[str]:
+    """Clear what killed runs left for a file; says what. With `takes`, the verb will look after whole releases."""
+    removed = 0
+    for left in places.leftovers(target):
+        if left.ready:
+            try:
+                files.read(left.path, expect=files.RELEASES)
+            except FileError:
+                pass
+            else:
+                if not takes:
+                    yield f"A run that was killed left its release, whole, in {left.path!r}; run again, it takes it."
+                continue
+        removed += places.clear(left.path)
+    if removed:
+        count = "an unfinished file" if removed == 1 else f"{removed} unfinished files"
+        yield f"Removed {count} that a run that was killed had left for {target!r}."

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
+
+from scumble.cli.inputs import load_release
+from scumble.cli.options import take
+from scumble.cli.output import print_json
+from scumble.errors import ParameterError
 
 EXAMPLE = """
 scumble info people.scumble
@@ -17,33 +21,28 @@ NOTHING_PRIVATE = "reads a released file, and a ledger, which is public"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli.arguments import json_flag
-
-    parser.add_argument("release", help="a released file, or a fitted model; '-' for standard input")
+    take(parser, release="a released file, or a fitted model; '-' for standard input")
     form = parser.add_mutually_exclusive_group()
-    json_flag(form)
-    form.add_argument("--nist", action="store_true", help="the points of NIST SP 800-226, answered")
+    take(form, "json")
+    form.add_argument("--nist", action="store_true", help="answer the points of NIST SP 800-226")
     form.add_argument("--registry", action="store_true", help="an entry for the registry of deployments, in YAML")
-    parser.add_argument("--ledger", metavar="FILE", help="for --nist: where other releases of the data are charged")
-    parser.add_argument("--dataset", metavar="NAME", help="for --nist: the dataset in the ledger")
+    take(parser, ledger="for --nist: where other releases of the data are charged", dataset="for --nist")
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.cli.output import load_release, print_json
-    from scumble.errors import ParameterError
     from scumble.show import nist, registry
     from scumble.show.cards import card, estimator_card, estimator_facts, facts
 
     if (args.ledger is None) != (args.dataset is None):
         raise ParameterError("Give --ledger and --dataset together. Hint: scumble ledger FILE lists the datasets.")
     if args.ledger is not None and not args.nist:
-        raise ParameterError("--ledger is for --nist alone: it tells of other releases of the same data.")
+        raise ParameterError("--ledger is for --nist alone: it lists other releases of the same data.")
     found = load_release(args.release, tables=True, moments=True, models=True)
     name = "Standard input" if args.release == "-" else os.path.basename(args.release)
     if hasattr(found, "privacy_"):  # a fitted estimator
         if args.nist or args.registry:
-            raise ParameterError(f"{args.release} is a fitted model: --nist and --registry tell of releases.")
+            raise ParameterError(f"{args.release} is a fitted model: --nist and --registry are for releases.")
         print_json(estimator_facts(found)) if args.json else print(estimator_card(found, name))
     elif args.json:
         print_json(facts(found))
@@ -56,19 +55,17 @@ def run(args: argparse.Namespace) -> None:
         print(card(found, name))
 
 
-def _others(args: argparse.Namespace, identity: Any) -> list[str] | None:
+def _others(args: argparse.Namespace, identity: object) -> list[str] | None:
     """What else the ledger has on these records."""
+    from scumble.privacy.exact import show
     from scumble.privacy.ledger import Ledger
 
     if args.ledger is None:
         return None
-    charges = Ledger(args.ledger).account(args.dataset).charges
-    return [_charge(one) for one in charges if one.identity != identity]
-
-
-def _charge(charge: Any) -> str:
-    from scumble.privacy.exact import show
-
-    part = "" if charge.part is None else f", part {charge.part}"
-    delta = f", δ = {show(charge.cost.delta)}" if charge.cost.delta else ""
-    return f"{charge.charged[:10]} ε = {show(charge.cost.epsilon)}{delta} ({charge.mechanism}{part})"
+    found = []
+    for charge in Ledger(args.ledger).account(args.dataset).charges:
+        if charge.identity != identity:
+            delta = f", δ = {show(charge.cost.delta)}" if charge.cost.delta else ""
+            part = "" if charge.part is None else f", part {charge.part}"
+            found.append(f"{charge.charged[:10]} ε = {show(charge.cost.epsilon)}{delta} ({charge.mechanism}{part})")
+    return found

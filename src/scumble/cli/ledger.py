@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
+
+from scumble.cli.options import given, names, take
+from scumble.cli.output import print_json
+from scumble.errors import ParameterError, readable
 
 EXAMPLE = """
 scumble ledger town.ledger --open people-2024 --epsilon 3 --delta 1e-6
@@ -18,28 +23,21 @@ NOTHING_PRIVATE = "writes what has been spent, which is public"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli import arguments as shared
-
     parser.add_argument("file", help="the ledger; --open makes it if there is none")
-    parser.add_argument("--dataset", metavar="NAME", help="show this one alone (default: all)")
+    take(parser, dataset="show this one alone (default: all)")
     group = parser.add_argument_group("open a dataset (its budget never changes afterwards)")
     group.add_argument("--open", metavar="NAME", help="a name of your choice for the records")
-    group.add_argument("--epsilon", help="the total budget, such as 3")
-    group.add_argument("--delta", default="0", help="the total δ, such as 1e-6 (default: 0)")
-    group.add_argument("--rho", help="for zcdp: the total ρ, instead of --epsilon")
+    take(group, epsilon={"type": str, "help": "the total budget, such as 3"})
+    take(group, delta={"type": str, "default": "0", "help": "the total δ, such as 1e-6 (default: 0)"})
+    take(group, rho={"type": str, "help": "for zcdp: the total ρ, instead of --epsilon"})
     group.add_argument("--composition", choices=["pure", "zcdp"], help="ε adds up (default), or ρ does")
-    group.add_argument("--neighbors", choices=["add-remove", "replace"], default="add-remove")
-    group.add_argument("--records-per-person", type=shared.Whole(), default=1, metavar="M")
-    group.add_argument("--parts", type=shared.names, default=[], metavar="X,Y", help="disjoint parts, by name")
-    shared.json_flag(parser)
+    take(group, "neighbors", records_per_person={"default": 1})
+    group.add_argument("--parts", type=names, default=[], metavar="X,Y", help="disjoint parts, by name")
+    take(parser, "json")
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    import os
-
-    from scumble.cli.output import print_json
-    from scumble.errors import ParameterError
     from scumble.privacy.ledger import Ledger
 
     if args.open is not None and args.dataset is not None:
@@ -48,16 +46,8 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError("A budget needs a name. Hint: --open NAME.")
     if args.open is not None:
         book = Ledger(args.file) if os.path.lexists(args.file) else Ledger.create(args.file)
-        book.open_dataset(
-            args.open,
-            epsilon=args.epsilon,
-            delta=args.delta,
-            rho=args.rho,
-            composition=args.composition,
-            neighbors=args.neighbors,
-            records_per_person=args.records_per_person,
-            parts=args.parts,
-        )
+        budget = given(args, "epsilon", "delta", "rho", "composition", "neighbors", "records_per_person", "parts")
+        book.open_dataset(args.open, **budget)
     book = Ledger(args.file)
     shown = args.dataset if args.open is None else args.open
     accounts = [*book.accounts().values()] if shown is None else [book.account(shown)]
@@ -69,7 +59,6 @@ def run(args: argparse.Namespace) -> None:
 
 def _card(account: Any) -> str:
     """One dataset, for people."""
-    from scumble.errors import readable
     from scumble.privacy.exact import show
 
     what = "record" if account.records_per_person == 1 else f"person with up to {account.records_per_person} records"

@@ -1,4 +1,4 @@
-"""Where results go: files, standard output, standard error."""
+"""Where results go: files, standard output, and notes on standard error."""
 
 from __future__ import annotations
 
@@ -7,30 +7,23 @@ import contextlib
 import csv
 import io
 import json
+import math
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from scumble import files
-from scumble.cli.streams import tell
-from scumble.errors import (
-    CorruptFileError,
-    DataError,
-    FileError,
-    ForeignFileError,
-    MissingFileError,
-    ParameterError,
-    PrivacyError,
-    readable,
-)
-from scumble.machine.interrupts import Unbroken
-from scumble.machine.places import Place, write_error, write_whole
+from scumble.cli.options import require
+from scumble.cli.terminal import tell
+from scumble.errors import DataError, FileError, MissingFileError, ParameterError, PrivacyError, readable
+from scumble.files.interrupts import Unbroken
+from scumble.files.places import Place, write_error, write_whole
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from scumble import TableRelease
     from scumble.privacy.budget import Budget
 
@@ -53,7 +46,7 @@ def say(args: argparse.Namespace, message: str) -> None:
 
 
 def tell_weak(args: argparse.Namespace, budget: Budget) -> None:
-    """Before it is spent: how little a large budget promises, and what is promised by somebody's word alone."""
+    """Before a budget is spent: how little a large one promises, and what nothing enforces."""
     from scumble.privacy.budget import unenforced
 
     if budget.weakness:
@@ -62,20 +55,20 @@ def tell_weak(args: argparse.Namespace, budget: Budget) -> None:
         say(args, f"Note: {unenforced(budget.records_per_person)}.")
 
 
-def tell_few(args: argparse.Namespace, release: Any) -> None:
-    """After it is written: that there are too few records for the budget, if there are."""
+def tell_doubts(args: argparse.Namespace, release: Any) -> None:
+    """After a release is written: what its own noisy counts say went wrong, which costs nothing."""
+    if args.quiet:
+        return
     from scumble.show.cards import few
-
-    if not args.quiet and (found := few(release)):
-        say(args, f"Note: {found}. Hint: next time a larger --epsilon, fewer columns, or more records.")
-
-
-def tell_strange(args: argparse.Namespace, release: Any) -> None:
-    """After it is written: what its own noisy counts say went wrong, which costs nothing."""
     from scumble.show.tablecards import strange
-    from scumble.tabular.release import TableRelease
 
-    for line in strange(release) if not args.quiet and isinstance(release, TableRelease) else ():
+    if found := few(release):
+        say(args, f"Note: {found}. Hint: next time a larger --epsilon, fewer columns, or more records.")
+    if not hasattr(release, "views"):
+        return
+    if len(release.views) > 1 and release.target is None and all(len(view) == 1 for view in release.views):
+        say(args, "Note: No pair of columns was counted together.")
+    for line in strange(release):
         say(args, f"Note: {line}. Hint: scumble check says why, to you alone.")
 
 
@@ -97,11 +90,11 @@ def remarked() -> Iterator[list[str]]:
 
 def remark_on(found: Any, releases: Iterable[TableRelease]) -> None:
     """Warn of what must be known of an answer; all columns that were not counted together stand in one remark."""
-    from scumble.tabular.apart import BEGINS, not_counted_together
+    from scumble.table.remarks import BEGINS, not_counted_together
 
-    told = found.attrs.get("remarks", ()) if hasattr(found, "attrs") else found.remarks
+    remarks = found.attrs.get("remarks", ()) if hasattr(found, "attrs") else found.remarks
     pairs = not_counted_together(pair for release in releases for pair in release.inferred)
-    for remark in (*(one for one in told if not one.startswith(BEGINS)), *pairs):
+    for remark in (*(one for one in remarks if not one.startswith(BEGINS)), *pairs):
         warnings.warn(remark, UserWarning, stacklevel=2)
 
 
@@ -110,15 +103,15 @@ def print_json(value: object) -> None:
     print(json.dumps(plain(value), indent=2, ensure_ascii=False))
 
 
-def plain(value: object) -> Any:
+def plain(value: Any) -> Any:
     """NumPy's numbers as Python's, tuples as lists, infinities as None."""
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if isinstance(value, (list, tuple)):
         return [plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def check_out(
@@ -130,11 +123,10 @@ def check_out(
     secret: bool = False,
     replace: bool = False,
 ) -> None:
-    """Refuse, before hours of work, what could not be written in the end, or would replace what is somebody's work.
+    """Refuse, before hours of work, what could not be written in the end, or would replace somebody's work.
 
-    `like` are the endings a name may have, and `text` says that it may be a terminal. `ours`: a file of scumble's own
-    is replaced, one that holds counters by another that does (`secret`), and no other; else any, if there is leave to
-    `replace`.
+    `like` are the endings a name may have; `text` allows a terminal. With `ours`, only a file of scumble's own is
+    replaced, and one that holds counters only by another that does (`secret`); otherwise any, with `replace`.
     """
     if out == "-":
         if not text and sys.stdout.isatty():
@@ -153,8 +145,7 @@ def check_out(
         raise ParameterError(f"{out!r} is there already. Hint: name another file, or add --replace.")
     if ours and files.is_foreign(out):
         raise ParameterError(
-            f"{out!r} is there already, and is no .scumble file but something else: it would be lost. Hint: name "
-            "another file, such as people.scumble, or remove that one first."
+            f"{out!r} is there already, and is no .scumble file. Hint: name another file, or remove that one first."
         )
     kind = files.kind_at(out) if ours and there else None
     if kind in files.SECRET_KINDS and not secret:
@@ -163,16 +154,12 @@ def check_out(
         raise ParameterError(f"{out!r} is there already and is published. Hint: name another file.")
 
 
-def misnamed(out: str) -> str:
-    """A remark on a release under the name of a table; empty if its name says nothing wrong."""
-    end = os.path.splitext(out.lower())[1]
-    return f" It is a release, not a table, whatever {end} says: .scumble is usual." if end in TABLES else ""
-
-
-def like_a_release(out: str) -> str:
-    """A remark on exact counters under the name of a release; empty if its name says nothing wrong."""
-    alike = out.lower().endswith(".scumble")
-    return " Its name is like a release's, which people share: call it .secret." if alike else ""
+def check_release_out(args: argparse.Namespace) -> None:
+    """The same for a release, at --out, perhaps with JSON about it on standard output."""
+    require(args, out="the released file to write, such as people.scumble")
+    check_out(args.out, text=False, ours=True)
+    if args.out == "-" and args.json:
+        raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
 
 
 def secret_out(out: str) -> None:
@@ -215,7 +202,7 @@ class TableWriter:
             self._sink = self._place.open()
         return self
 
-    def write(self, batch: Any) -> None:
+    def write(self, batch: pa.RecordBatch) -> None:
         """Write a batch of rows."""
         if self.kind == "json":
             for cells in self._rows(batch):
@@ -234,7 +221,7 @@ class TableWriter:
         batch = self._alike(batch)
         self._writer.write(batch) if self.kind != "parquet" else self._writer.write_batch(batch)
 
-    def _rows(self, batch: Any) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
         """The cells, row by row."""
         columns = zip(batch.schema.names, batch.columns, strict=True)
         return zip(
@@ -245,8 +232,8 @@ class TableWriter:
             strict=True,
         )
 
-    def _alike(self, batch: Any) -> Any:
-        """The batch in the types of the first: in such a file a column has one type throughout."""
+    def _alike(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch in the types of the first: there a column has one type throughout."""
         try:
             return batch.cast(self._schema)
         except (ValueError, TypeError):
@@ -255,7 +242,7 @@ class TableWriter:
                 "Hint: write text, --out answers.csv, or give the table one type per column."
             ) from None
 
-    def _open(self, schema: Any) -> Any:
+    def _open(self, schema: pa.Schema) -> Any:
         self._schema = schema
         if self.kind == "csv":
             self._text = io.TextIOWrapper(self._sink, encoding="utf-8", newline="", write_through=True)
@@ -296,112 +283,48 @@ class TableWriter:
                 self._place.close()
 
 
-def _without_point(cell: Any) -> Any:
+def _without_point(cell: object) -> object:
     if not isinstance(cell, float):
         return cell
     return None if cell != cell else int(cell) if cell.is_integer() else cell
 
 
-def load_release(
-    path: str, *, tables: bool = False, moments: bool = False, models: bool = False, sought: str = "a release"
-) -> Any:
-    """A release or a bundle (or a table, moments, a model, if the verb knows them); "-" reads standard input."""
-    from scumble import files
-    from scumble.loading import release_in
+# ---- digits: those beyond what an interval allows are noise ----
 
-    kinds = (*files.RELEASES, "model")
-    if path == "-":
-        container = files.from_bytes(sys.stdin.buffer.read(), expect=kinds, source="standard input")
-    else:
-        try:
-            container = files.read(path, expect=kinds)
-        except ForeignFileError as problem:
-            raise for_another_verb(path) or problem from None
-    if container.kind == "model" and not models:
-        raise ForeignFileError(
-            f"Cannot read {'standard input' if path == '-' else repr(path)}: it holds a fitted model, not {sought}. "
-            "Hint: scumble predict asks it, scumble info shows it, and in Python its plot() draws it."
-        )
-    if container.kind == "model":
-        from scumble.learn.models import from_container
-
-        return from_container(container)
-    if container.kind == "table" and not tables:
-        raise ParameterError(f"{path} is the release of a table, which has no densities. Hint: try scumble count.")
-    if container.kind == "moments" and not moments:
-        raise ParameterError(f"{path} is a release of moments, which has no densities. Hint: try scumble info.")
-    try:
-        return release_in(container)
-    except ParameterError as problem:  # sound bytes that do not make a release: somebody else wrote them
-        raise CorruptFileError(f"Cannot read {path!r}: {problem}") from problem
+MOST = 15
+"""Digits after the point; a float64 has no more."""
 
 
-def for_another_verb(path: str) -> ForeignFileError | None:
-    """The error that names the verb for what is no release: a stream's folder, a ledger, a page, a picture, a table."""
-    from scumble.sources.paths import kind_of
+def places(width: float, digits: int) -> int:
+    """How many digits after the point show `digits` of a width.
 
-    if os.path.isdir(path):
-        totals = sorted(name for name in os.listdir(path) if name.startswith("total-") and name.endswith(".scumble"))
-        if not totals:
-            return ForeignFileError(f"{path!r} is a folder, not a release. Hint: name a file in it.")
-        return ForeignFileError(
-            f"{path!r} is the folder of a stream, not a release. Hint: its last release is "
-            f"{os.path.join(path, totals[-1])}; scumble explore {path} shows all of them, and scumble stream window "
-            f"{path} --width 1 --out last.scumble takes one period of it, or more."
-        )
-    try:
-        with open(path, "rb") as file:
-            head = file.read(16)
-    except OSError:
-        return None
-    if files.kind_at(path) is not None:  # scumble's own, and of a kind that the verb does not read
-        return None
-    if head == b"SQLite format 3\0":
-        return ForeignFileError(
-            f"{path!r} is an SQLite database, as ledgers are, not a release. Hint: try scumble ledger {path}."
-        )
-    if head.lstrip().lower().startswith((b"<!doctype html", b"<html")):
-        return ForeignFileError(
-            f"{path!r} is a web page, not a release. Hint: open it in a browser. What scumble explore --export wrote "
-            "was made of a .scumble file: name that one."
-        )
-    end = os.path.splitext(path.lower())[1]
-    if end in (".png", ".svg", ".pdf"):
-        return ForeignFileError(f"{path!r} is a picture, not a release. Hint: name the .scumble file it was made of.")
-    if end == ".toml":
-        return ForeignFileError(
-            f"{path!r} is a schema, by its name, not a release. Hint: scumble build TABLE --schema {path} makes one."
-        )
-    if head and kind_of(path)[0]:
-        return ForeignFileError(
-            f"{path!r} is a table, not a release. Hint: scumble build makes a release of it; scumble schema {path} "
-            "drafts what that needs to know."
-        )
-    return None
+    >>> [places(width, 2) for width in (250.0, 2.5, 0.025, 0.0)]
+    [0, 1, 3, 15]
+    """
+    if not 0.0 < width < math.inf:
+        return MOST if width == 0.0 else 0
+    return min(max(0, digits - 1 - math.floor(math.log10(width))), MOST)
 
 
-def table_release(path: str) -> Any:
-    """The release of a table."""
-    from scumble.tabular.release import TableRelease
+def with_interval(value: float, low: float, high: float) -> list[str]:
+    """A number and its interval as text, to the digits that tell the three apart.
 
-    found = load_release(path, tables=True, sought="the release of a table")
-    if not isinstance(found, TableRelease):
-        raise ParameterError(
-            f"{path} is not the release of a table. Hint: scumble info tells what it is, scumble query asks for "
-            "densities; scumble build --schema makes releases of tables."
-        )
-    return found
+    >>> with_interval(1234.5, 1200.0, 1269.0), with_interval(0.14, -0.03, 0.31)
+    (['1,234', '1,200', '1,269'], ['0.14', '-0.03', '0.31'])
+    >>> with_interval(12.0, -0.001, 25.0), with_interval(1.5e-10, 1.4e-10, 1.6e-10)
+    (['12', '0', '25'], ['1.5e-10', '1.4e-10', '1.6e-10'])
+    """
+    after = places((high - low) or abs(value), 2)
+    if after > 9:
+        return [f"{number:.4g}" for number in (value, low, high)]
+    return [f"{round(number, after) + 0.0:,.{after}f}" for number in (value, low, high)]  # + 0.0: no -0
 
 
-def one_release(found: Any, path: str, label: str | None) -> Any:
-    """A release; of a bundle, the class that was asked for."""
-    from scumble.bundle import Bundle
+def rounded(columns: Sequence[Iterable[float]], widths: Iterable[float], digits: int = 6) -> list[list[float]]:
+    """Columns of numbers for CSV, each row to so many digits of its width.
 
-    if not isinstance(found, Bundle):
-        if label is not None:
-            raise ParameterError(f"{path} has no classes. Hint: leave out --class.")
-        return found
-    by_text = {str(name): release for name, release in found.items()}
-    if label is None or label not in by_text:
-        raise ParameterError(f"{path} holds several classes. Hint: choose one with --class: {', '.join(by_text)}.")
-    return by_text[label]
+    >>> rounded([[12609.016306861913], [12492.175968391837]], [233.68])
+    [[12609.016], [12492.176]]
+    """
+    after = [places(float(width), digits) for width in widths]
+    return [[round(float(x), n) for x, n in zip(column, after, strict=True)] for column in columns]

@@ -5,9 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from scumble.cli.inputs import opened, whole_rows, with_columns
+from scumble.cli.options import READING, TABLE_OUT, take
+from scumble.cli.output import TABLES, TableWriter, check_out, say
+from scumble.errors import DataError, ParameterError, many
+from scumble.files.lazy_modules import pa
+
 if TYPE_CHECKING:
+    from scumble.columns.schema import Schema
     from scumble.sources import Source
-    from scumble.sources.causes import Causes
+    from scumble.sources.tally import Causes
 
 EXAMPLE = """
 scumble fit people.csv --task regress --columns age --target income --bounds age=0:100 --target-bounds 0:200000 --epsilon 1 --delta 1e-6 --rows 500 --out income.scumble
@@ -19,27 +26,18 @@ NOTHING_PRIVATE = "reads a fitted model; the rows it answers for are the analyst
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli.arguments import json_flag, names, reading, replace_flag
-
     parser.add_argument("model", help="a model made by scumble fit")
-    parser.add_argument("table", help="rows with the columns that the model was fitted to; '-' for standard input")
-    parser.add_argument("--columns", type=names, metavar="A,B", help="of a model without names: its columns, in order")
-    parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
-    replace_flag(parser)
-    reading(parser, table="sheet")
-    json_flag(parser)
+    rows = "rows with the columns that the model was fitted to; '-' for standard input"
+    take(parser, source={"nargs": None, "metavar": "table", "help": rows})
+    take(parser, "replace", *READING, "json", columns="of a model without names: its columns, in order", out=TABLE_OUT)
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says, batch by batch. A row that cannot be read keeps its place, without an answer."""
     from scumble import learn
-    from scumble.cli.output import TABLES, TableWriter, check_out, say
-    from scumble.cli.records import opened, whole_rows, with_columns
-    from scumble.errors import DataError
-    from scumble.machine.later import pa
-    from scumble.sources.causes import Causes
-    from scumble.tables.beside import free
-    from scumble.tables.roles import converted
+    from scumble.columns.names import free
+    from scumble.columns.roles import converted
+    from scumble.sources.tally import Causes
 
     check_out(args.out, like=tuple(TABLES), replace=args.replace)
     model = learn.load(args.model)
@@ -55,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
     source.require(list(roles))
     rows, unread = 0, Causes()
     whole = [name for name in roles if schema is None or getattr(schema[name], "whole", False)]
-    waiting: list[Any] = []  # until a row has an answer: a table of which none has is not printed
+    waiting: list[pa.RecordBatch] = []  # until a row has an answer: a table of which none has is not printed
     with TableWriter(args.out, args.json, whole=whole) as writer:
         for piece in whole_rows(args, source, list(roles)):
             batch = piece.batch
@@ -77,12 +75,11 @@ def run(args: argparse.Namespace) -> None:
         left = "1 row has no answer" if unread.total == 1 else f"{unread.total:,} rows have no answer"
         say(args, f"{left}: {'; '.join(unread.words(0, 0))}.")
     if args.out != "-":
-        say(args, f"Wrote {args.out}: the rows of {source} with an answer beside each, as private as they are.")
+        say(args, f"Wrote {args.out}: the rows of {source} with an answer each, as private as they are.")
 
 
 def _columns(args: argparse.Namespace, model: Any, source: Source) -> list[str]:
     """The table's columns that the model reads: by name, wherever they stand, if it knows their names."""
-    from scumble.errors import DataError, ParameterError, many
     from scumble.sources.source import did_you_mean
 
     if not hasattr(model, "feature_names_in_"):
@@ -100,27 +97,28 @@ def _columns(args: argparse.Namespace, model: Any, source: Source) -> list[str]:
         )
     missing = [name for name in names if source.declared and name not in source.names]
     if missing:
-        told = ", ".join(map(repr, missing))
+        lacking = ", ".join(map(repr, missing))
         raise DataError(
-            f"{source} lacks columns that the model was fitted to: {told}."
+            f"{source} lacks columns that the model was fitted to: {lacking}."
             f"{did_you_mean(missing[0], source.names, names, first_line=source.first_line)}"
         )
     return names
 
 
-def _answered(model: Any, schema: Any, read: Any, unread: Causes) -> tuple[list[str], list[Any]]:
-    """Names of the answers, and their columns, missing where a row cannot be read; `unread` is told why."""
+def _answered(
+    model: Any, schema: Schema | None, read: pa.RecordBatch, unread: Causes
+) -> tuple[list[str], list[pa.Array]]:
+    """Names of the answers, and their columns, missing where a row cannot be read; `unread` collects why."""
     import numpy as np
 
-    from scumble.machine.later import pa
-    from scumble.sources.causes import without_level, without_value
-    from scumble.tables import Table
+    from scumble.columns.table import Table
+    from scumble.sources.tally import without_level, without_value
 
-    numbers = Table.of(read).numeric(range(read.num_columns)) if schema is None else None
-    if numbers is None:
+    numbers = None
+    if schema is not None:
         found = without_level(read, schema)
     else:
-        found = {}
+        numbers, found = Table.of(read).numeric(range(read.num_columns)), {}
         for name, bad in zip(read.schema.names, ~np.isfinite(numbers).T, strict=True):
             found |= without_value(read, name, bad)
     good = ~unread.take(found, read.num_rows)
@@ -134,10 +132,8 @@ def _answered(model: Any, schema: Any, read: Any, unread: Causes) -> tuple[list[
     return names, [column.take(places) for column in answers]
 
 
-def _answers(model: Any, X: Any) -> tuple[list[str], list[Any]]:
+def _answers(model: Any, X: Any) -> tuple[list[str], list[pa.Array]]:
     """Names of the answers, and their columns."""
-    from scumble.machine.later import pa
-
     answers, names = [model.predict(X)], ["prediction"]
     if hasattr(model, "predict_proba"):
         answers += list(model.predict_proba(X).T)

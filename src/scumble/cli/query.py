@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from scumble.cli.inputs import load_release, opened, whole_rows, with_columns
+from scumble.cli.options import READING, TABLE_OUT, Settings, take
+from scumble.cli.output import TABLES, TableWriter, check_out, remarked, rounded, say, with_interval
+from scumble.errors import DataError, ParameterError, did_you_mean, many, number_with_error, readable
+from scumble.files.lazy_modules import pa
+
+if TYPE_CHECKING:
+    from scumble.density.release import Release
 
 EXAMPLE = """
 scumble query people.scumble points.csv --out -
@@ -20,91 +28,55 @@ ANSWERS = ("kernel_sum", "density", "lower", "upper")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli.arguments import json_flag, reading, real, replace_flag, values
-
-    parser.add_argument("release", help="a released file")
+    take(parser, release="a released file")
     parser.add_argument(
         "points", nargs="?", help="a table with the release's columns, one point per row; '-' for standard input"
     )
-    parser.add_argument("--at", type=values, metavar="A=1,B=5", help="one point, instead of a table of them")
-    parser.add_argument(
-        "--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default; one point: in words)"
-    )
-    parser.add_argument("--confidence", type=real, default=0.95, help="of lower and upper (default: 0.95)")
-    replace_flag(parser)
-    reading(parser)
-    json_flag(parser)
+    take(parser, "at", "confidence", "replace", *READING, "json", out=TABLE_OUT)
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.reading.answers import BeyondBounds
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BeyondBounds)  # the verb says it in its own way
-        _run(args)
-
-
-def _run(args: argparse.Namespace) -> None:
-    from scumble.bundle import Bundle
-    from scumble.cli.output import TABLES, TableWriter, check_out, load_release, say
-    from scumble.errors import DataError, ParameterError
-    from scumble.reading.answers import beyond
+    from scumble.density.bundle import Bundle
 
     if (args.points is None) == (args.at is None):
         raise ParameterError("Give a table of points, or one point by --at, such as --at age=45,income=50000.")
     check_out(args.out, like=tuple(TABLES), replace=args.replace)
     found = load_release(args.release)
     releases = list(found.items()) if isinstance(found, Bundle) else [(None, found)]
+    first = releases[0][1]
     if args.at is not None:
-        point = _one_point(args.at, releases[0][1])
-        _check(_numbers(point, releases[0][1]), releases[0][1], list(point), lambda _: "--at", ".")
-        (remarks,) = _remarks(_numbers(point, releases[0][1]), releases[0][1])
-        for line in remarks:
-            say(args, line)
+        point = _one_point(args.at, first)
+        _check(_numbers(point, first), first, list(point), lambda _: "--at", ".")
         if args.out == "-" and not args.json:
-            for name, release in releases:
-                print(_sentence(point, name, release, args.confidence))
-            if told := _perhaps_misspelt(point, [release for _, release in releases], args.confidence):
-                say(args, told)
+            with remarked():
+                print("\n".join(_sentence(point, name, release, args.confidence) for name, release in releases))
             return
-    from scumble.cli.records import with_columns  # one point, above, needs nothing of this
-
-    empty, outside = True, 0
-    dated = _dated(releases[0][1])  # dates stay dates
+    empty = True
+    dated = _dated(first)  # dates stay dates
     with TableWriter(args.out, args.json) as writer:
-        for batch, points in _points(args, releases[0][1]):
+        for batch, points in _points(args, first):
             empty = empty and batch.num_rows == 0
             if writer.kind != "csv":  # CSV gets the points' own text back; elsewhere numbers are numbers
                 batch = with_columns(
                     batch, points.drop_columns([name for name in points.schema.names if name in dated])
                 )
-            about_each = _remarks(points, releases[0][1])
-            outside += sum(map(bool, about_each))
-            for name, release in releases:
-                extra = _answers(points, name, release, args.confidence, short=writer.kind == "csv")
-                if writer.kind == "json":
-                    extra["remarks"] = about_each
-                writer.write(_beside(batch, extra))
+            with remarked() as remarks:
+                short = writer.kind == "csv"
+                answers = [_answers(points, name, release, args.confidence, short=short) for name, release in releases]
+            for extra in answers:
+                writer.write(_joined(batch, extra | ({"remarks": [remarks] * len(batch)} if args.json else {})))
         if empty:
             raise DataError(f"{args.points} has no points. Hint: one point per row, under the names of the columns.")
-    if args.at is None and outside:
-        say(args, f"{beyond(outside)} --json says it of each point.")
     if args.out != "-":
         say(args, f"Wrote {args.out}.")
 
 
-def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]:
+def _points(args: argparse.Namespace, release: Release) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
     """The points' own columns as they are, and the release's columns among them as numbers or text."""
-    from scumble.cli.records import whole_rows
-    from scumble.errors import DataError, many
-    from scumble.machine.later import pa
-    from scumble.sources import open_source
-    from scumble.tables.roles import converted, roles_of, without_words
+    from scumble.columns.roles import converted, roles_of, without_words
 
-    given = args.points if args.at is None else pa.table(_one_point(args.at, release))
-    reading = {name: getattr(args, name) for name in ("table", "format", "delimiter", "decimal", "encoding")}
-    source = open_source(given, **reading)
+    source = opened(args, args.points if args.at is None else pa.table(_one_point(args.at, release)))
     # Points are public, and so are their keys.
     columns = list(release.columns or (source.names if source.declared else source.keys()))
     source.require(columns)
@@ -120,23 +92,22 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
         yield piece.batch, points
 
 
-def _numbers(table: Any, release: Any) -> Any:
+def _numbers(table: Any, release: Release) -> Any:
     """Dates, times and booleans as numbers; all else stays."""
     kinds = _dated(release)
     if not kinds:
         return table
-    from scumble.schema.kinds import points
+    from scumble.columns.kinds import points
 
     return points(table, kinds, release.columns)
 
 
-def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float | str | None]]:
+def _one_point(at: dict[str, float | str], release: Release) -> dict[str, list[float | str | None]]:
     """The point of --at, as a table of one row; it needs NumPy alone."""
-    from scumble.errors import DataError, ParameterError, did_you_mean
-    from scumble.tables.roles import roles_of
+    from scumble.columns.roles import roles_of
 
     if release.kinds:
-        from scumble.schema.kinds import fixed_by
+        from scumble.columns.kinds import fixed_by
 
         at = fixed_by(release.kinds, at)
     columns = release.columns
@@ -153,43 +124,37 @@ def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float
     found = {name: _cell(at[name], roles[name]) for name in columns}
     for name, cell in found.items():
         if isinstance(at[name], str) and cell != cell:  # NaN: no number
-            from scumble.schema.spelling import numbers
-
-            raise DataError(
-                f"--at asks for {name}={str(at[name])[:40]}, and {name!r} holds numbers. Hint: numbers are read as "
-                f"{numbers('.', 'or')}."
-            )
+            raise DataError(f"--at asks for {name}={str(at[name])[:40]}, and {name!r} holds numbers.")
     return {name: [cell] for name, cell in found.items()}
 
 
 def _cell(value: float | str, role: str) -> float | str | None:
     """A number for a column of numbers, if that is what the text says; nothing for a word that says so, as in files."""
-    from scumble.tables.cells import number_in
-    from scumble.tables.roles import says_nothing
+    from scumble.columns.cells import number_in
+    from scumble.columns.roles import says_nothing
 
     if says_nothing(value, role):
         return None
     return number_in(value.encode()) if isinstance(value, str) and role == "number" else value
 
 
-def _dated(release: Any) -> dict[str, str]:
+def _dated(release: Release) -> dict[str, str]:
     """The columns that are asked for as dates, times or booleans."""
     return {name: kind for name, kind in release.kinds.items() if kind != "whole"}
 
 
-def _check(points: Any, release: Any, columns: list[str], place: Callable[[int], str], decimal: str) -> None:
+def _check(points: Any, release: Release, columns: list[str], place: Callable[[int], str], decimal: str) -> None:
     """Bad cells with their place, as `build` tells them."""
     import numpy as np
 
-    from scumble.errors import DataError
-    from scumble.tables import Table
+    from scumble.columns.table import Table
 
     table = Table.of(points)
     for factor in release.kernel.factors:
         which = factor.which(table.width, columns)
         _, bad = factor.read(table, which)
         if bad.any():
-            from scumble.schema.kinds import read_as, unread
+            from scumble.columns.kinds import read_as, unread
 
             row, column = np.argwhere(bad)[0]
             name = columns[which[column]]
@@ -200,75 +165,33 @@ def _check(points: Any, release: Any, columns: list[str], place: Callable[[int],
             raise DataError(f"{where}: column {name!r} is {unread([kind])}. Hint: {hint}.")
 
 
-def _remarks(points: Any, release: Any) -> list[list[str]]:
-    """For each point a sentence for each column in which it lies outside the release's bounds, which are public."""
-    import numpy as np
-
-    from scumble.tables import Table
-
-    table = Table.of(points)
-    found: list[list[str]] = [[] for _ in range(table.rows)]
-    if release.bounds is None:
-        return found
-    names = release.columns or [f"column {number}" for number in range(table.width)]
-    for number in release.kernel.which(table.width, release.columns):
-        low, high = (side[number] for side in release.bounds)
-        (values,), kind = table.numeric([number]).T, release.kinds.get(names[number])
-        for row in np.flatnonzero((values < low) | (values > high)):
-            from scumble.schema.kinds import shown
-
-            found[row].append(
-                f"The point lies outside the release's bounds: {names[number]!r} goes from {shown(low, kind, 12)} to "
-                f"{shown(high, kind, 12)}. Records from there were counted at the edge: the interval allows for it."
-            )
-    return found
-
-
-def _perhaps_misspelt(point: Any, releases: list[Any], confidence: float) -> str:
-    """What to know where perhaps nobody is near a point that has words: a release of densities does not list them."""
-    columns, factors = releases[0].columns, releases[0].kernel.factors
-    worded = [factor for factor in factors if factor.reads in ("category", "tokens")]
-    names = [repr(columns[j]) for factor in worded for j in factor.which(len(columns), columns)]
-    if not names or any(release.interval(point, confidence)[0][0] > 0 for release in releases):
-        return ""
-    return (
-        f"A release of densities does not list the words of {', '.join(names)}: nobody is near a misspelt one, either."
-    )
-
-
-def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:
+def _sentence(points: Any, name: object, release: Release, confidence: float) -> str:
     """The answer at one point, for people."""
-    from scumble.cli.digits import told
-    from scumble.errors import number_with_error, readable
-
     (low,), (high,) = release.interval(points, confidence)
     (total,), (density,) = release.kernel_sum(points), release.density(points)
     of = "" if name is None else f"{readable(str(name))}: "
-    number, lower, upper = told(*(max(float(one), 0.0) for one in (total, low, high)))  # nobody counts below none
+    number, lower, upper = with_interval(*(max(float(one), 0.0) for one in (total, low, high)))  # no count is negative
     records = "record" if number == "1" else "records"
     among = "" if name is None else f" of about {number_with_error(release.count, release.count_standard_error)}"
     return f"{of}{number} {records} near ({lower} to {upper}, {confidence:.0%}){among}; density {density:.4g}"
 
 
-def _answers(points: Any, name: Any, release: Any, confidence: float, *, short: bool) -> dict[str, Any]:
+def _answers(points: Any, name: object, release: Release, confidence: float, *, short: bool) -> Settings:
     """Columns of answers; `short` ones have no digits that are noise alone."""
-    from scumble.cli.digits import rounded
-
     total, density = release.kernel_sum(points), release.density(points, shrink=False)
     lower, upper = release.interval(points, confidence)
-    columns = [total, density, lower, upper]
+    columns: list[Any] = [total, density, lower, upper]
     if short:
         width = upper - lower
-        total, lower, upper = rounded([total, lower, upper], width)
-        (density,) = rounded([density], width / release.divisor)
-        columns = [total, density, lower, upper]
+        columns = rounded([total, lower, upper], width)
+        columns[1:1] = rounded([density], width / release.divisor)
     label = {} if name is None else {"class": [str(name)] * len(total)}
     return label | dict(zip(ANSWERS, columns, strict=True))
 
 
-def _beside(batch: Any, extra: dict[str, Any]) -> Any:
-    from scumble.machine.later import pa
-    from scumble.tables.beside import free
+def _joined(batch: pa.RecordBatch, extra: Settings) -> pa.RecordBatch:
+    """The batch with these columns after its own."""
+    from scumble.columns.names import free
 
     taken = batch.schema.names
     names = [*taken, *free(list(extra), taken)]

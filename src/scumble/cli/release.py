@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from scumble.cli.options import BUDGET, LEDGER, Settings, given, promised, take
+from scumble.cli.output import check_release_out, print_json, say, tell_doubts, tell_weak
+from scumble.errors import BudgetError
+
 EXAMPLE = """
 scumble release part1.secret --epsilon 1 --out part1.scumble
 scumble release part2.secret --epsilon 1 --delta 1e-6 --out part2.scumble --json
@@ -13,42 +17,21 @@ scumble release part2.secret --epsilon 1 --delta 1e-6 --out part2.scumble --json
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli import arguments as shared
-
     parser.add_argument("secret", help="a secret part, made by sketch or merge")
-    shared.budget(parser)
-    shared.ledger(parser)
-    parser.add_argument(
-        "--out", metavar="FILE", help="the released file, such as people.scumble; '-' for standard output"
-    )
-    parser.add_argument(
-        "--keep-secret",
-        action="store_true",
-        help="do not empty the part; each further release of it is charged, so this needs a --ledger",
-    )
-    shared.json_flag(parser)
+    take(parser, BUDGET, LEDGER, "out", "keep_secret", "json")
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.cli.arguments import promised, require
-    from scumble.cli.guard import tidy
-    from scumble.cli.handover import Handover, Part, room
-    from scumble.cli.output import check_out, misnamed, print_json, say, tell_few, tell_weak
-    from scumble.cli.replacing import set_apart
-    from scumble.errors import BudgetError, ParameterError
-    from scumble.loading import load_secret, sketch_in
+    from scumble.cli.handover import Handover, Part, room, set_apart, tidy
+    from scumble.density.loading import load_secret, sketch_in
     from scumble.privacy.budget import Budget
+    from scumble.privacy.wording import human_bytes
     from scumble.show.cards import facts
-    from scumble.show.wording import human_bytes
 
-    asked = promised(args, "the privacy budget; typical are 0.1 to 3, and 1 is a good start")
-    require(args, out="the released file to write, such as people.scumble")
-    check_out(args.out, text=False, ours=True)
-    if args.out == "-" and args.json:
-        raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
+    asked, charged = promised(args), given(args, LEDGER)
+    check_release_out(args)
     tell_weak(args, Budget.of(**asked))
-    charged = {name: getattr(args, name) for name in ("ledger", "dataset", "part")}
     if args.keep_secret:
         if args.ledger is None:
             raise BudgetError("A part that is kept can be released again: that needs a ledger. Hint: --ledger FILE.")
@@ -66,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
             else:
                 sketch = sketch_in(part.container)
 
-                def draw(pledge: dict[str, Any]) -> Any:
+                def draw(pledge: Settings) -> Any:
                     part.sign(pledge, sketch.secret)
                     return sketch.release(**asked, **charged)
 
@@ -77,5 +60,5 @@ def run(args: argparse.Namespace) -> None:
         print_json({"out": args.out, "bytes": size, **facts(release)})
     elif args.out != "-":
         gone = "" if args.keep_secret else f" {args.secret} has been emptied: its exact counters are gone."
-        say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}.{misnamed(args.out)}{gone}")
-    tell_few(args, release)
+        say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}.{gone}")
+    tell_doubts(args, release)

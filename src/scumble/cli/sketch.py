@@ -4,37 +4,30 @@ from __future__ import annotations
 
 import argparse
 
+from scumble.cli.build import count, prepare
+from scumble.cli.options import KERNEL, KINDS, RUNNING, SIZE, SOURCE, WHOLE_TABLE, Group, require, take
+from scumble.cli.output import check_out, say, secret_out
+
 EXAMPLE = """
 scumble sketch people.csv --columns age --bandwidth 5 --rows 64 --buckets 256 --seed 7 --out part1.secret
 scumble sketch more.csv --columns age --bandwidth 5 --rows 64 --buckets 256 --seed 7 --out part2.secret
 scumble merge part1.secret part2.secret --out all.secret
 scumble release all.secret --epsilon 1 --out all.scumble
 """
+PLANNED = Group("budget, for the plan only", ("epsilon", "delta", "neighbors", "records_per_person"))
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli import arguments as shared
-
-    shared.source(parser)
-    shared.kernel(parser)
-    shared.kinds(parser)
-    shared.table(parser)
-    shared.size(parser)
-    shared.budget(parser, hint=True)
-    shared.people(parser)
-    shared.running(parser)
-    parser.add_argument("--out", metavar="FILE", help="the secret file, such as part.secret; mode 0600")
+    take(parser, SOURCE, KERNEL, KINDS, WHOLE_TABLE, SIZE, "n", PLANNED, epsilon={"default": 1.0})
+    take(parser, "person_column", RUNNING, out="the secret file, such as part.secret; mode 0600")
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.cli.arguments import require
     from scumble.cli.handover import room
-    from scumble.cli.output import check_out, like_a_release, say, secret_out
-    from scumble.cli.preparing import count, prepare
-    from scumble.machine.interrupts import Unbroken
-    from scumble.machine.places import Place
+    from scumble.files.interrupts import Unbroken
+    from scumble.files.places import Place
 
     require(
         args,
@@ -54,5 +47,4 @@ def run(args: argparse.Namespace) -> None:
             job.discard_checkpoint()
     finally:
         place.close()
-    secret = f"It is SECRET: exact counters.{like_a_release(args.out)}"
-    say(args, f"Wrote {args.out}. {secret} Next: scumble merge, then scumble release.")
+    say(args, f"Wrote {args.out}. It is SECRET: exact counters. Next: scumble merge, then scumble release.")

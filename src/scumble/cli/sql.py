@@ -1,4 +1,4 @@
-"""``scumble sql``: the answer to a SELECT from the release of a table, with an interval beside each number."""
+"""``scumble sql``: the answer to a SELECT from the release of a table, with an interval for each number."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+
+from scumble.cli.inputs import table_release
+from scumble.cli.options import Settings, take
+from scumble.cli.output import plain, print_json, remark_on, remarked, with_interval
+from scumble.cli.terminal import waiting
+from scumble.errors import MissingFileError, ParameterError, plain_number, readable
 
 EXAMPLE = """
 scumble sql town.scumble "select mode, count(*) as n, avg(income) as income from town where age < 65 group by mode"
@@ -22,27 +28,20 @@ _MOST = 1_000_000
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli.arguments import json_flag, real
-
     parser.add_argument(
         "release",
         nargs="+",
-        help="the release of a table; after FROM it is called as its file without the ending, or by name=file; '-' for "
+        help="the release of a table, called after FROM as its file without the ending, or by name=file; '-' for "
         "standard input, which is called stdin",
     )
     parser.add_argument("query", help="a SELECT; a file whose name ends in .sql; '-' for standard input")
-    parser.add_argument("--confidence", type=real, default=0.95, help="of the intervals (default: 0.95)")
-    parser.add_argument("--csv", action="store_true", help="print CSV instead of a table for people")
-    json_flag(parser)
+    take(parser, "confidence", "csv", "json")
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.cli.output import print_json, remark_on, remarked, table_release
-    from scumble.cli.progress import waiting
-    from scumble.errors import ParameterError
-    from scumble.relational import sql
-    from scumble.tables.beside import free
+    from scumble.columns.names import free
+    from scumble.sql.asking import sql
 
     if args.csv and args.json:
         raise ParameterError("--csv and --json exclude each other.")
@@ -52,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
     if args.query == "-" and "-" in paths.values():
         raise ParameterError("Standard input holds the release or the statement, not both.")
     query = _statement(args.query)
-    releases: dict[str, Any] = {name: table_release(path) for name, path in paths.items()}
+    releases: Settings = {name: table_release(path) for name, path in paths.items()}
     with remarked() as remarks, waiting(args.quiet):
         found = sql(query, releases, confidence=args.confidence)
         remark_on(found, releases.values())
@@ -76,8 +75,6 @@ def run(args: argparse.Namespace) -> None:
 
 def _by_name(words: list[str]) -> dict[str, str]:
     """Releases by the names that they have in the statement."""
-    from scumble.errors import ParameterError
-
     found: dict[str, str] = {}
     for word in words:
         named = _NAMED.fullmatch(word)
@@ -90,8 +87,6 @@ def _by_name(words: list[str]) -> dict[str, str]:
 
 def _statement(text: str) -> str:
     """The statement itself, or what the file says."""
-    from scumble.errors import MissingFileError, ParameterError
-
     if text != "-" and not text.lower().endswith(".sql"):
         return text
     try:
@@ -106,25 +101,23 @@ def _statement(text: str) -> str:
 
 
 def _are_keys(names: list[str]) -> list[bool]:
-    """Which columns are grouped by: those that have no interval beside them.
+    """Which columns are grouped by: those without an interval.
 
     >>> _are_keys(["year", "n", "n_low", "n_high", "town"])
     [True, False, False, False, True]
     """
     found: list[bool] = []
     while len(found) < len(names):
-        name, *beside = names[len(found) : len(found) + 3]
-        found += [False] * 3 if beside == [f"{name}_low", f"{name}_high"] else [True]
+        name, *rest = names[len(found) : len(found) + 3]
+        found += [False] * 3 if rest == [f"{name}_low", f"{name}_high"] else [True]
     return found
 
 
-def _is_null(cell: Any) -> bool:
+def _is_null(cell: object) -> bool:
     return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
 
 
-def _plain(cell: Any) -> Any:
-    from scumble.cli.output import plain
-
+def _plain(cell: object) -> Any:
     if type(cell).__name__ in ("NAType", "NaTType"):
         return None
     return cell.isoformat() if hasattr(cell, "isoformat") else plain(cell)
@@ -138,9 +131,6 @@ def _told(values: list[Any], lows: list[Any], highs: list[Any]) -> list[list[str
     >>> _told([1969.65], [1969.56], [1969.74]), _told([12751.9], [12701.2], [12802.6])
     ([['1969.65'], ['1969.56'], ['1969.74']], [['12,752'], ['12,701'], ['12,803']])
     """
-    from scumble.cli.digits import told
-    from scumble.errors import plain_number
-
     rows = [*zip(values, lows, highs, strict=True)]
     large = any(isinstance(cell, float) and abs(cell) >= 10_000 for row in rows for cell in row)
     found: list[list[str]] = []
@@ -150,11 +140,11 @@ def _told(values: list[Any], lows: list[Any], highs: list[Any]) -> list[list[str
         elif row[1] == row[2]:  # known, as what is computed of constants
             found.append([plain_number(cell, 10) if large else f"{cell:.10g}" for cell in row])
         else:
-            found.append([cell if large else cell.replace(",", "") for cell in told(*row)])
+            found.append([cell if large else cell.replace(",", "") for cell in with_interval(*row)])
     return [[*column] for column in zip(*found, strict=True)] or [[], [], []]
 
 
-def _written(cell: Any) -> str:
+def _written(cell: object) -> str:
     """A cell as it is, without commas, since it may be a year; NULL where there is none."""
     if _is_null(cell):
         return "NULL"
@@ -162,8 +152,6 @@ def _written(cell: Any) -> str:
 
 
 def _table(names: list[str], rows: list[list[str]]) -> str:
-    from scumble.errors import readable
-
     names, *rows = [[*map(readable, row)] for row in (names, *rows)]
     widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (names, *rows)]

@@ -7,6 +7,27 @@ import contextlib
 import os
 from typing import Any
 
+from scumble.cli.options import (
+    BUDGET,
+    KERNEL,
+    KINDS,
+    LEDGER,
+    PERIODS,
+    READING,
+    SIZE,
+    SOURCE,
+    Settings,
+    given,
+    kernel_from,
+    not_empty,
+    promised,
+    require,
+    take,
+)
+from scumble.cli.output import check_release_out, print_json, say, secret_out, tell_weak, write_release
+from scumble.cli.terminal import ProgressLine, waiting
+from scumble.errors import ParameterError
+
 EXAMPLE = """
 scumble stream plan --periods 365 --rows 1000 --epsilon 1 --delta 1e-6
 scumble stream plan --columns age --bandwidth 5 --bounds age=0:100 --periods 52 --epsilon 1
@@ -31,39 +52,29 @@ ACTS = {
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli import arguments as shared
-
-    acts = "; ".join(f"{act}: {what}" for act, what in ACTS.items())
-    parser.add_argument("act", choices=list(ACTS), help=acts)
+    parser.add_argument("act", choices=list(ACTS), help="; ".join(f"{act}: {what}" for act, what in ACTS.items()))
     parser.add_argument("stream", nargs="?", help="the stream's SECRET file; for window, the folder it publishes into")
-    shared.source(parser, schema=False)
-    number = shared.Whole(1, 10_000)
+    take(parser, SOURCE)
     periods = parser.add_argument_group("periods (public)")
-    periods.add_argument("--periods", type=number, help="start, plan: the most that there will be")
-    periods.add_argument("--period", type=number, help="append, publish: the one that you mean")
-    periods.add_argument(
-        "--batch", type=shared.name, help="append: a name for these records (default: a file's digest)"
-    )
+    periods.add_argument("--periods", type=PERIODS, help="start, plan: the most that there will be")
+    periods.add_argument("--period", type=PERIODS, help="append, publish: which period")
+    periods.add_argument("--batch", type=not_empty, help="append: a name for these records (default: a file's digest)")
     periods.add_argument("--folder", help="start: where the releases go")
-    periods.add_argument("--method", choices=["auto", "toeplitz", "bridge", "daily"], default="auto", help="start: how")
-    periods.add_argument("--width", type=number, help="window: so many periods")
-    periods.add_argument("--first", type=number, help="window: from this period on")
-    periods.add_argument("--last", type=number, help="window: up to this period (default: the last)")
-    shared.kernel(parser)
-    shared.kinds(parser)
-    shared.size(parser, n=False)
-    shared.budget(parser)
-    shared.people(parser)
-    shared.ledger(parser)
-    parser.add_argument("--threads", type=shared.Whole(1, 65_536), help="cores to count with (default: all)")
-    parser.add_argument("--out", metavar="FILE", help="window: the released file, such as week.scumble")
-    shared.json_flag(parser)
+    periods.add_argument(
+        "--method",
+        choices=["auto", "toeplitz", "bridge", "daily"],
+        default="auto",
+        help="start: how periods share the noise",
+    )
+    periods.add_argument("--width", type=PERIODS, help="window: so many periods")
+    periods.add_argument("--first", type=PERIODS, help="window: from this period on")
+    periods.add_argument("--last", type=PERIODS, help="window: up to this period (default: the last)")
+    take(parser, KERNEL, KINDS, SIZE, BUDGET, "person_column", LEDGER, "threads", "json")
+    take(parser, out="window: the released file, such as week.scumble")
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.errors import ParameterError
-
     if args.act != "plan" and args.stream is None:
         what = "the folder of its releases" if args.act == "window" else "its secret file, such as trips.secret"
         raise ParameterError(f"Name the stream: {what}.")
@@ -73,10 +84,8 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _plan(args: argparse.Namespace) -> None:
-    from scumble.cli.arguments import promised, require
-    from scumble.cli.output import print_json
-    from scumble.continual.choosing import compare
     from scumble.show.cards import size_words
+    from scumble.streams.choosing import compare
 
     asked = promised(args, "the budget of all releases together, such as 1")
     require(args, periods="the most that there will be, such as 365")
@@ -99,31 +108,18 @@ def _plan(args: argparse.Namespace) -> None:
         print(f"{one.method.name:<10}{family:<12}{total:>13.2f}{of_week:>13}{period:>12.2f}")
 
 
-def _planned(args: argparse.Namespace, asked: dict[str, Any]) -> Any:
-    """The sketch that `start` makes of the same options, as its specification."""
-    from scumble.cli.kernels import kernel_from
+def _planned(args: argparse.Namespace, asked: Settings) -> Any:
+    """The specification of the sketch that `start` makes of the same options."""
+    from scumble.density.sketch import Sketch
     from scumble.privacy.budget import Budget
-    from scumble.sketch import Sketch
 
-    sketch = Sketch(kernel_from(args, args.columns), **_size(args))
+    sketch = Sketch(kernel_from(args, args.columns), **given(args, "columns", SIZE, KINDS))
     sketch._decide(Budget.of(**asked))
     return sketch.spec
 
 
-def _size(args: argparse.Namespace) -> dict[str, Any]:
-    """What the sketch of each period is."""
-    from scumble.schema.declarations import KINDS
-
-    names = ("columns", "rows", "buckets", "seed", "design", "bounds", *KINDS)
-    return {name: getattr(args, name) for name in names}
-
-
 def _start(args: argparse.Namespace) -> None:
-    from scumble.cli.arguments import promised, require
-    from scumble.cli.kernels import kernel_from
-    from scumble.cli.output import like_a_release, print_json, say, secret_out, tell_weak
-    from scumble.cli.progress import waiting
-    from scumble.machine.interrupts import Unbroken
+    from scumble.files.interrupts import Unbroken
     from scumble.privacy.budget import Budget
     from scumble.privacy.exact import show
     from scumble.streams.stream import Stream
@@ -137,42 +133,26 @@ def _start(args: argparse.Namespace) -> None:
     )
     secret_out(args.stream)
     tell_weak(args, Budget.of(**asked))
+    options = given(args, "periods", "method", "columns", SIZE, KINDS, "invalid", "person_column", "folder", LEDGER)
     kernel = kernel_from(args, args.columns)
     with Unbroken() as steps, waiting(args.quiet, "Drawing the noise of the first period …"):
-        stream = Stream(
-            kernel,
-            periods=args.periods,
-            method=args.method,
-            **_size(args),
-            invalid=args.invalid,
-            person_column=args.person_column,
-            folder=args.folder,
-            file=args.stream,
-            **{name: getattr(args, name) for name in ("ledger", "dataset", "part")},
-            **asked,
-        )
+        stream = Stream(kernel, file=args.stream, **options, **asked)
         stream.close()
         steps.finish(f"{args.stream} was written first, and is whole.")
     if args.json:
         print_json(
             {"stream": stream.identity, "epsilon": float(show(stream.privacy.epsilon)), **stream.expected.to_dict()}
         )
-    say(args, f"Started {args.stream}. It is SECRET.{like_a_release(args.stream)} What to expect: {stream.expected}.")
+    say(args, f"Started {args.stream}. It is SECRET. What to expect: {stream.expected}.")
 
 
 def _append(args: argparse.Namespace) -> None:
-    from scumble.cli.arguments import require
-    from scumble.cli.output import say
-    from scumble.cli.progress import ProgressLine
-    from scumble.errors import ParameterError
-
     require(args, source="the records, such as monday.csv")
-    name = args.batch or _digest(args.source)
-    stream = _open(args)
-    try:
+    batch = args.batch or _digest(args.source)
+    with contextlib.closing(_open(args)) as stream:
         opened = stream.periods + 1
         if args.period is not None and args.period < opened:
-            if not stream.knows(name):
+            if not stream.knows(batch):
                 raise ParameterError(
                     f"Period {args.period} is closed, and this batch was not counted in it. Hint: --period {opened}."
                 )
@@ -180,9 +160,9 @@ def _append(args: argparse.Namespace) -> None:
             return
         if args.period is not None and args.period > opened:
             raise ParameterError(f"Period {opened} is open, not {args.period}. Hint: publish it first.")
-        reading = {key: getattr(args, key) for key in ("table", "query", "format", "delimiter", "decimal", "encoding")}
+        reading = given(args, *READING, "query")
         with contextlib.closing(ProgressLine(args.quiet)) as line:
-            counted = stream.update(args.source, batch=name, invalid=args.invalid, progress=line, **reading)
+            counted = stream.update(args.source, batch=batch, invalid=args.invalid, progress=line, **reading)
         if not counted:
             say(args, "This batch was counted before; nothing was done.")
             return
@@ -190,19 +170,14 @@ def _append(args: argparse.Namespace) -> None:
         for line in stream.told:
             say(args, line)
         say(args, f"Counted in period {opened}.")
-    finally:
-        stream.close()
 
 
 def _publish(args: argparse.Namespace) -> None:
-    from scumble.cli.output import print_json, say
-    from scumble.cli.progress import waiting
-    from scumble.continual.published import name_of
-    from scumble.machine.interrupts import Unbroken
+    from scumble.files.interrupts import Unbroken
     from scumble.show.cards import facts
+    from scumble.streams.published import name_of
 
-    stream = _open(args)
-    try:
+    with contextlib.closing(_open(args)) as stream:
         opened = stream.periods + 1
         with Unbroken() as steps, waiting(args.quiet, "Publishing the period, and drawing the noise of the next …"):
             release = stream.close_period(args.period)
@@ -218,22 +193,14 @@ def _publish(args: argparse.Namespace) -> None:
             say(args, f"Wrote {path}: periods 1 to {release.stream.last}, {release.privacy}.")
         for line in stream.told:
             say(args, line)
-    finally:
-        stream.close()
 
 
 def _window(args: argparse.Namespace) -> None:
-    from scumble.cli.arguments import require
-    from scumble.cli.output import check_out, print_json, say, write_release
-    from scumble.cli.replacing import replacing
-    from scumble.continual.published import StreamRelease
-    from scumble.errors import ParameterError
+    from scumble.cli.handover import replacing
     from scumble.show.cards import facts
+    from scumble.streams.published import StreamRelease
 
-    require(args, out="the released file to write, such as week.scumble")
-    check_out(args.out, text=False, ours=True)
-    if args.out == "-" and args.json:
-        raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
+    check_release_out(args)
     found = StreamRelease(args.stream)
     if args.width is None and args.first is None:
         release = found.total(args.last)
@@ -258,15 +225,13 @@ def _digest(source: list[str]) -> str:
     """What a batch is known by: the bytes of its one file."""
     import hashlib
 
-    from scumble.errors import ParameterError
     from scumble.sources.paths import find_files
 
     if not any("://" in one for one in source):
         find_files(source)  # refuses what is not there
     if len(source) != 1 or not os.path.isfile(source[0]):
         raise ParameterError(
-            "Give --batch, a name for these records: by it a batch is known and counted once. Only one file has a name "
-            "of its own, which is the digest of its bytes."
+            "Give --batch, a name for these records, so that they are counted once. Only a single file needs none."
         )
     with open(source[0], "rb") as file:
         return f"sha256 {hashlib.file_digest(file, 'sha256').hexdigest()}"

@@ -1,4 +1,7 @@
-"""Beyond one machine: sketches are built where the table lies. ``scumble.cluster.spark`` builds on Apache Spark."""
+"""Public names for clusters: ``scumble.cluster.spark`` builds on Apache Spark.
+
+``spark.py`` hands on what is in ``sources/spark/`` and ``streams/spark.py``.
+"""
 
 from scumble.cluster import spark
 

@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from scumble.counting import early, exact, products, quick, turns
-from scumble.counting.device import on_host
+from scumble.counting.engines import on_host
 from scumble.counting.guard import Batch, Known, Spread, prepare
 from scumble.counting.hasher import Hasher
 from scumble.counting.repeats import distinct, worth_a_search
+from scumble.files.compiling import available_threads, can_compile, read_only
 from scumble.kernels import Records
-from scumble.machine.compiling import can_compile, read_only
-from scumble.machine.cores import available_threads
 
 Share = TypeVar("Share")
 Result = TypeVar("Result")

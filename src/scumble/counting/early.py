@@ -16,10 +16,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scumble.counting import reference
-from scumble.counting.families import FAMILIES, PYTHON
-from scumble.counting.hasher import Hasher
+from scumble.counting.hasher import FAMILIES, PYTHON, Hasher
+from scumble.files.compiling import Patience
 from scumble.kernels import Records
-from scumble.machine.patience import Patience
 
 CALL, HASH = 1 << 16, 8
 """The work of a call and of a hash, in products of a value and a parameter, some 5 ns each by NumPy."""

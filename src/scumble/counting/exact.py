@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from scumble.checks import Json
 from scumble.counting.hasher import Hasher
+from scumble.files.compiling import njit
 from scumble.kernels import Records
-from scumble.machine.compiling import njit
 
 TILE, ROWS = 4096, 8
 """Records and rows a tile: the accumulators take 256 KiB, a column 32 KiB. Few records go through more rows at once."""
@@ -25,7 +26,7 @@ FEW = 8
 """Records that do not fill vector registers."""
 
 # Such loops own no memory and count no references.
-options: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
+options: Json = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
 loop, inlined = njit(**options), njit(**options, inline="always")
 
 

@@ -16,14 +16,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from scumble.counting import cuda
 from scumble.counting.cuda import LARGEST_RECORD, SHARED_BYTES, Division, Shape, fused, halves, long
 from scumble.counting.cuda.shape import FAMILIES
-from scumble.counting.device import on_host
+from scumble.counting.engines import OnDevice, on_host
 from scumble.counting.hasher import Hasher
 from scumble.errors import ScumbleError
 from scumble.kernels import Records
@@ -79,16 +79,16 @@ class Device(Protocol):
     processors: int
     room: int
 
-    def count(self, hasher: Hasher, X: Any, counts: Any) -> None:
+    def count(self, hasher: Hasher, X: OnDevice, counts: OnDevice) -> None:
         """Count a chunk of records, already on the device, into a table on the device."""
 
-    def upload(self, X: np.ndarray) -> Any:
+    def upload(self, X: np.ndarray) -> OnDevice:
         """A chunk of records to the device; returns at once."""
 
-    def zeros(self, shape: tuple[int, int]) -> Any:
+    def zeros(self, shape: tuple[int, int]) -> OnDevice:
         """An empty table on the device."""
 
-    def download(self, table: Any) -> np.ndarray:
+    def download(self, table: OnDevice) -> np.ndarray:
         """A table back to the host."""
 
 
@@ -150,7 +150,7 @@ def _chunks(n: int, columns: int, parts: int) -> Iterator[slice]:
         yield slice(first, min(first + size, n))
 
 
-def _matrix(records: Sequence[Records]) -> Any:
+def _matrix(records: Sequence[Records]) -> OnDevice:
     """The factors' columns side by side, as the program reads them."""
     parts = [part.values for part in records]
     if len(parts) == 1:
@@ -186,7 +186,7 @@ def _devices() -> tuple[CudaDevice, ...]:
     return tuple(CudaDevice(number) for number in able)
 
 
-def first_device() -> Any:
+def first_device() -> OnDevice:
     """The first CUDA device, as CuPy has it; refused in words where there is none."""
     return _devices()[0]._device
 
@@ -203,21 +203,21 @@ class CudaDevice:
         self.room = int(self._device.attributes["MaxSharedMemoryPerBlockOptin"]) - DRIVER_BYTES
         with self._device:
             self._copying = cupy.cuda.Stream(non_blocking=True)
-        self._kernels: dict[tuple[str, Shape, Division | None], Any] = {}
+        self._kernels: dict[tuple[str, Shape, Division | None], OnDevice] = {}
 
-    def upload(self, X: np.ndarray) -> Any:
+    def upload(self, X: np.ndarray) -> OnDevice:
         """Copy on a stream of its own, so counting the chunk before goes on meanwhile."""
         with self._device, self._copying:
             out = self._cupy.empty(X.shape, np.float64)
             out.set(np.ascontiguousarray(X, np.float64), self._copying)
             return out, self._copying.record()
 
-    def zeros(self, shape: tuple[int, int]) -> Any:
+    def zeros(self, shape: tuple[int, int]) -> OnDevice:
         """A table of counters on the device, all 0."""
         with self._device:
             return self._cupy.zeros(shape, np.uint64)
 
-    def download(self, table: Any) -> np.ndarray:
+    def download(self, table: OnDevice) -> np.ndarray:
         """A table of counters, in host memory."""
         with self._device:
             # Memory that the device can write to directly; CuPy keeps it for the next time.
@@ -226,7 +226,7 @@ class CudaDevice:
             found: np.ndarray = table.view(np.int64).get(out=out)
             return found
 
-    def count(self, hasher: Hasher, X: Any, counts: Any) -> None:
+    def count(self, hasher: Hasher, X: OnDevice, counts: OnDevice) -> None:
         """Add the records to a table of counters on the device."""
         with self._device:
             if isinstance(X, tuple):
@@ -238,7 +238,7 @@ class CudaDevice:
             else:
                 self._count(hasher, self._cupy.ascontiguousarray(X, dtype=np.float64), counts)
 
-    def _count(self, hasher: Hasher, X: Any, counts: Any) -> None:
+    def _count(self, hasher: Hasher, X: OnDevice, counts: OnDevice) -> None:
         shape = Shape.of(hasher)
         if shape.columns > LARGEST_RECORD:
             self._count_long(hasher, shape, X, counts)
@@ -247,10 +247,10 @@ class CudaDevice:
         for first in range(0, len(X), size):
             self._count_short(hasher, shape, X[first : first + size], counts)
 
-    def _count_short(self, hasher: Hasher, shape: Shape, X: Any, counts: Any) -> None:
+    def _count_short(self, hasher: Hasher, shape: Shape, X: OnDevice, counts: OnDevice) -> None:
         program, division, stripes = _plan(shape, hasher.rows, len(X), self.processors, self.room)
         arrays = self._resident(hasher, lambda: program.pack(hasher, division))
-        records: tuple[Any, ...] = ()
+        records: tuple[OnDevice, ...] = ()
         if program is halves:
             scales, *arrays = arrays
             records = self._in_halves(shape, division, X, scales)
@@ -259,14 +259,14 @@ class CudaDevice:
         grid = (-(-hasher.rows // division.group), stripes)
         kernel(grid, (division.threads,), arguments, shared_mem=division.shared)
 
-    def _in_halves(self, shape: Shape, division: Division, X: Any, scales: Any) -> tuple[Any, ...]:
+    def _in_halves(self, shape: Shape, division: Division, X: OnDevice, scales: OnDevice) -> tuple[OnDevice, ...]:
         tiles, words = halves.room(shape, len(X))
         halved, lengths = self._cupy.empty((tiles, words), np.uint32), self._cupy.empty((tiles, 16), np.float32)
         split = self._kernel("split", shape, division, lambda: halves.source(shape, division))
         split((-(-tiles // 8),), (256,), (X, np.int64(len(X)), np.int64(tiles), scales, halved, lengths))
         return halved, lengths, np.int64(-(-len(X) // 16))
 
-    def _count_long(self, hasher: Hasher, shape: Shape, X: Any, counts: Any) -> None:
+    def _count_long(self, hasher: Hasher, shape: Shape, X: OnDevice, counts: OnDevice) -> None:
         """Records in halves, projections of a tile of rows, increments; tile by tile."""
         cupy = self._cupy
         directions, scales, *arrays = self._resident(hasher, lambda: long.pack(hasher))
@@ -286,7 +286,7 @@ class CudaDevice:
                 grid = (rows.stop - top, long.stripes(rows.stop - top, len(part), self.processors))
                 count(grid, (long.THREADS,), (*records, *functions), shared_mem=long.shared(shape))
 
-    def _project(self, directions: Any, halved: Any, tile: Any) -> None:
+    def _project(self, directions: OnDevice, halved: OnDevice, tile: OnDevice) -> None:
         """tile = directions halvedᵀ, added up in single precision."""
         from cupy.cuda import cublas, device, runtime
 
@@ -299,14 +299,16 @@ class CudaDevice:
             *rows, zero.ctypes.data, tile.data.ptr, single, n, cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_GEMM_DEFAULT
         )  # fmt: skip
 
-    def _resident(self, hasher: Hasher, pack: Callable[[], Sequence[np.ndarray]], name: str = "count") -> list[Any]:
+    def _resident(
+        self, hasher: Hasher, pack: Callable[[], Sequence[np.ndarray]], name: str = "count"
+    ) -> list[OnDevice]:
         """The hash functions on the device, kept with the hasher."""
-        kept: dict[tuple[int, str], list[Any]] = hasher.__dict__.setdefault("_on_device", {})
+        kept: dict[tuple[int, str], list[OnDevice]] = hasher.__dict__.setdefault("_on_device", {})
         if (self._device.id, name) not in kept:
             kept[self._device.id, name] = [self._cupy.asarray(np.ascontiguousarray(array)) for array in pack()]
         return kept[self._device.id, name]
 
-    def _kernel(self, name: str, shape: Shape, division: Division | None, text: Callable[[], str]) -> Any:
+    def _kernel(self, name: str, shape: Shape, division: Division | None, text: Callable[[], str]) -> OnDevice:
         """Compiled once per process and shape; CuPy also keeps it on disk."""
         key = (name, shape, division)
         if key not in self._kernels:
@@ -315,7 +317,9 @@ class CudaDevice:
                 kernel.max_dynamic_shared_size_bytes = division.shared if division else long.shared(shape)
         return self._kernels[key]
 
-    def moments(self, hasher: Hasher, X: Any, values: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def moments(
+        self, hasher: Hasher, X: OnDevice, values: np.ndarray, blocks: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Mean over rows and spread of the blocks' means of `values` (rows, buckets), one of each a query."""
         cupy = self._cupy
         with self._device:

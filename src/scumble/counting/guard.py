@@ -14,10 +14,12 @@ code of several sides is trusted where every one of them is.
 Floors come as fixed-point numbers with 16 fractional bits, counted from the row's lowest code in this batch: the code
 is in the upper bits, and the distance from the edges in the lower ones.
 
-Range. Conversion to whole numbers is the same everywhere only within the range of the result (see `architectures`).
-The columns are cut to [−1, 1], so they are numbers whatever the records hold; the parameters are numbers, zero
-where fixed point does not hold the codes; and where it does, the lowest code lies one below all projections and the
-span two above: 2¹⁶ (1 − ½) < t < 2¹⁶ · 2¹⁴, guards being at most WORST. Sides and steps are cut to their ends.
+Range. Conversion to whole numbers is the same everywhere only within the range of the result: what is too large becomes
+INT_MIN on x86-64 and the nearest end on ARM. So nothing else is ever converted, neither here nor in `exact._word`,
+`hasher.whole` and the cells of grids. The columns are cut to [−1, 1], so they are numbers whatever the records hold;
+the parameters are numbers, zero where fixed point does not hold the codes; and where it does, the lowest code lies one
+below all projections and the span two above: 2¹⁶ (1 − ½) < t < 2¹⁶ · 2¹⁴, guards being at most WORST. Sides and steps
+are cut to their ends.
 
 Underflow. Columns that reach less than 2⁻⁹⁶⁰ from their centre are taken to reach so far, which widens S but divides
 by no denormal number; those that reach farther than 2⁹⁶⁰ are not served. What underflow takes from a projection,
@@ -33,12 +35,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scumble.counting.architectures import whole
-from scumble.counting.hasher import Hasher
+from scumble.columns.sidebyside import ends
+from scumble.counting.hasher import Hasher, whole
+from scumble.files.compiling import read_only
 from scumble.kernels import Records
 from scumble.kernels.column import within
-from scumble.machine.compiling import read_only
-from scumble.tables.ends import ends
 
 FRACTION = 16
 ONE = 1 << FRACTION

@@ -19,15 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import cache
 from itertools import pairwise
 from math import prod
 
 import numpy as np
 
-from scumble.counting.architectures import whole
-from scumble.counting.families import family
-from scumble.design import Design
-from scumble.kernels import Kernel
+from scumble.kernels import AngularKernel, ColumnKernel, FoldedKernel, HammingKernel, JaccardKernel, Kernel
+from scumble.kernels.design import Design
+from scumble.kernels.projection import ProjectionKernel
 
 
 class Hasher:
@@ -76,6 +76,11 @@ class Hasher:
         return f"<{self.rows} hash functions into {self.buckets} buckets>"
 
 
+def whole(values: np.ndarray, good: np.ndarray) -> np.ndarray:
+    """Numbers as int64 where they are `good`, that is whole and small enough; zero elsewhere."""
+    return np.where(good, values, 0.0).astype(np.int64)
+
+
 def to_words(codes: np.ndarray) -> np.ndarray:
     """Codes to 32-bit words, held as signed 64-bit numbers: small codes as they are, others mixed down."""
     small = np.abs(codes) < 2147483648.0
@@ -87,3 +92,34 @@ def to_words(codes: np.ndarray) -> np.ndarray:
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     words = (mixed >> np.uint64(32)).astype(np.int64) - 2147483648
     return np.where(small, whole(codes, small), words)
+
+
+FAMILIES: dict[type, str] = {
+    ProjectionKernel: "floor",  # ⌊b + Σ aⱼ xⱼ⌋
+    AngularKernel: "sign",  # [Σ aⱼ xⱼ ≥ 0]
+    FoldedKernel: "folded",  # several signs, up to a common one
+    ColumnKernel: "column",  # steps of one column
+    HammingKernel: "pick",  # one column as it is
+    JaccardKernel: "minimum",  # the first token in a random order
+}
+PYTHON = "python"
+
+
+def family(kernel: Kernel) -> str:
+    """The family of a kernel that is no product.
+
+    >>> from scumble.kernels import EuclideanKernel
+    >>> family(EuclideanKernel(1.0))
+    'floor'
+    """
+    return _family(type(kernel))
+
+
+@cache
+def _family(kind: type) -> str:
+    for ancestor in kind.__mro__:
+        if ancestor in FAMILIES:
+            return FAMILIES[ancestor]
+        if "code" in vars(ancestor):
+            break
+    return PYTHON

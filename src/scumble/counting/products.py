@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from scumble.machine.compiling import Spelled
+from scumble.files.compiling import Spelled
+
+LLVM = Any
+"""What numba and llvmlite hand to each other; neither has types."""
 
 LINES, RECORDS = 8, 32
 """Directions and records of a block."""
@@ -35,7 +38,7 @@ class Product(Spelled):
             np.matmul(directions, block, out=out[:, b * RECORDS : (b + 1) * RECORDS])
 
     @staticmethod
-    def typed(context: Any, directions: Any, blocks: Any, out: Any) -> Any:
+    def typed(context: LLVM, directions: LLVM, blocks: LLVM, out: LLVM) -> LLVM:
         """Its type, and LLVM's code for it."""
         from numba.core import types
 
@@ -50,7 +53,7 @@ def _tile(features: str) -> tuple[int, int]:
     return (8, 2) if "+avx512f" in features else (4, 1)
 
 
-def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _code(context: LLVM, builder: LLVM, signature: LLVM, arguments: LLVM) -> LLVM:
     """LLVM's code: block by block, the sums of a few lines and vectors at a time."""
     from llvmlite import ir
     from numba.core import cgutils
@@ -63,22 +66,22 @@ def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     vector, places = ir.VectorType(number, VECTOR), ir.VectorType(ir.IntType(32), VECTOR)
     nothing, zeros = ir.Constant(vector, ir.Undefined), ir.Constant(vector, [0.0] * VECTOR)
 
-    def move(start: Any, times: Any, bytes_: Any) -> Any:
+    def move(start: LLVM, times: LLVM, bytes_: LLVM) -> LLVM:
         return builder.add(start, builder.mul(times, bytes_))
 
-    def constant(value: int) -> Any:
+    def constant(value: int) -> LLVM:
         return ir.Constant(whole, value)
 
-    def at(place: Any, kind: Any) -> Any:
+    def at(place: LLVM, kind: LLVM) -> LLVM:
         return builder.inttoptr(place, kind.as_pointer())
 
-    def begin(array: Any) -> tuple[Any, list[Any]]:
+    def begin(array: LLVM) -> tuple[LLVM, list[LLVM]]:
         return builder.ptrtoint(array.data, whole), cgutils.unpack_tuple(builder, array.strides)  # type: ignore[no-untyped-call]
 
     (a0, (a_line, _)), (x0, (x_block, x_column, _)), (t0, (t_line, _)) = map(begin, (directions, blocks, out))
     n, k, _ = cgutils.unpack_tuple(builder, blocks.shape)  # type: ignore[no-untyped-call]
 
-    def sums(x: Any, t: Any, first: int) -> None:
+    def sums(x: LLVM, t: LLVM, first: int) -> None:
         """Those of some lines, from the first on, with vectors from x on, to t."""
         starts = [move(a0, constant(first + m), a_line) for m in range(lines)]
         before = builder.block

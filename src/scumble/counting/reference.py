@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scumble.counting.device import on_host
+from scumble.counting.engines import on_host
 from scumble.counting.hasher import Hasher, to_words
 from scumble.kernels import Records
 

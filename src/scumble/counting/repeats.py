@@ -77,7 +77,7 @@ def _find(words, share, shares, keys, own, slots, rows, times):
 
 @loop
 def _own_keys(words, first, last, share, shares, keys, own):
-    """How many of some rows belong to a share, and their keys and places. No branches: none could be foretold."""
+    """How many of some rows belong to a share, and their keys and places. No branches: none could be predicted."""
     found = np.intp(0)
     for i in range(first, last):
         key = np.uint64(0)

@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from scumble.machine.compiling import Spelled
+from scumble.files.compiling import Spelled
+
+LLVM = Any
+"""What numba and llvmlite hand to each other; neither has types."""
 
 SMALL = 512
 """Records of the smallest piece: smaller ones fetch a row's counters for too few of them."""
@@ -40,7 +43,7 @@ class Take(Spelled):
         return number
 
     @staticmethod
-    def typed(context: Any, turn: Any) -> Any:
+    def typed(context: LLVM, turn: LLVM) -> LLVM:
         """Its type, and LLVM's code for it."""
         from numba.core import types
 
@@ -50,7 +53,7 @@ class Take(Spelled):
 take = Take()
 
 
-def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _code(context: LLVM, builder: LLVM, signature: LLVM, arguments: LLVM) -> LLVM:
     """LLVM's atomic addition; in which order threads take pieces does not matter."""
     from llvmlite import ir
 

@@ -1,7 +1,9 @@
-"""Bytes on disk: one container for releases, bundles, models, secrets and checkpoints.
+"""Formats, places on disk that survive a crash, locks and cores.
 
-A scumble file is a `safetensors <https://github.com/huggingface/safetensors>`_ file: a JSON header
-and raw little-endian arrays. Any safetensors reader opens it; nothing in it can run. The code here
+One container holds releases, bundles, models, secrets and checkpoints.
+
+It is a `safetensors <https://github.com/huggingface/safetensors>`_ file: a JSON header
+and raw little-endian arrays. A safetensors reader opens it; nothing in it can run. The code here
 is our own because it is stricter than the format asks for::
 
     offset   bytes
@@ -34,22 +36,40 @@ Equal content gives equal bytes.
 
 The files::
 
-    rules.py    what a file may hold: kinds, types, limits
-    writing.py  content to bytes
-    reading.py  bytes to content, or why not
-    headers.py  what a file at a place is, by its first bytes
-    headroom.py counters of files do not wrap when they are added up
-    near.py     which file somebody means who names one that is not there
-    paid.py     a release or a model whose name another file takes: it stays, under a second one
-    disk.py     reading and writing, for files that have a place
+    rules.py         what a file may hold: kinds, types, limits
+    writing.py       content to bytes
+    reading.py       bytes to content, or why not
+    disk.py          reading and writing, for files that have a place
+    paid.py          what is at a name already; a release whose name another file takes stays, under a second one
+    places.py        a place on disk: reserved first, filled later, named at the end
+    file_lock.py     saves to one name take turns
+    owned.py         a file that one process goes on from
+    interrupts.py    signals that ask a program to stop, and when they may
+    compiling.py     loops compiled on first use and kept on disk, and when they are worth it
+    lazy_modules.py  packages that are loaded when first used
 """
 
-from scumble.files.disk import BOUND, bytes_of, read, write
-from scumble.files.headers import is_foreign, is_ours, kind_at
-from scumble.files.paid import forget, is_paid, keep_paid, kept_as
-from scumble.files.reading import from_bytes
-from scumble.files.rules import FORMAT_VERSION, KINDS, PUBLIC_KINDS, RELEASES, SECRET_KINDS, Container
-from scumble.files.writing import to_bytes
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scumble.files.disk import BOUND, bytes_of, read, write
+    from scumble.files.paid import forget, is_foreign, is_ours, is_paid, keep_paid, kept_as, kind_at
+    from scumble.files.reading import from_bytes
+    from scumble.files.rules import FORMAT_VERSION, KINDS, PUBLIC_KINDS, RELEASES, SECRET_KINDS, Container
+    from scumble.files.writing import to_bytes
+
+# Imported when first asked for: the command line has help to show before NumPy is there.
+_HOMES = {
+    **dict.fromkeys(("BOUND", "bytes_of", "read", "write"), "scumble.files.disk"),
+    **dict.fromkeys(("is_foreign", "is_ours", "kind_at"), "scumble.files.paid"),
+    **dict.fromkeys(("forget", "is_paid", "keep_paid", "kept_as"), "scumble.files.paid"),
+    **dict.fromkeys(("from_bytes",), "scumble.files.reading"),
+    **dict.fromkeys(
+        ("FORMAT_VERSION", "KINDS", "PUBLIC_KINDS", "RELEASES", "SECRET_KINDS", "Container"), "scumble.files.rules"
+    ),
+    **dict.fromkeys(("to_bytes",), "scumble.files.writing"),
+}
 
 __all__ = [
     "BOUND",
@@ -72,3 +92,11 @@ __all__ = [
     "to_bytes",
     "write",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'scumble.files' has no attribute {name!r}")

@@ -7,21 +7,18 @@ import stat
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from scumble import checks
 from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError
-from scumble.files.headers import is_foreign, kind_at
-from scumble.files.near import near_file
-from scumble.files.paid import forget, keep_paid
+from scumble.files import places
+from scumble.files.file_lock import in_turn
+from scumble.files.paid import forget, is_foreign, keep_paid, kind_at, near_file
+from scumble.files.places import mark_of
 from scumble.files.reading import from_bytes, preamble
-from scumble.files.rules import SECRET_KINDS, Container
+from scumble.files.rules import SECRET_KINDS, Container, Json
 from scumble.files.writing import to_bytes
-from scumble.machine import places
-from scumble.machine.mark import mark_of
-from scumble.machine.onebyone import in_turn
 
 OURS = (".scumble", ".secret")
 """How names of our files usually end."""
@@ -36,7 +33,7 @@ PAYMENT = "payment"
 def write(
     path: str | os.PathLike[str],
     kind: str,
-    metadata: dict[str, Any],
+    metadata: Json,
     arrays: Mapping[str, np.ndarray],
     *,
     secret: bool = False,
@@ -45,16 +42,16 @@ def write(
     """Writes a file whole or not at all.
 
     The bytes go to a draft in the same folder, to the disk, and only then take the name (see
-    :mod:`scumble.machine.places`); a crash, a signal or a full disk leaves the old file as it was. Secret
+    :mod:`scumble.files.places`); a crash, a signal or a full disk leaves the old file as it was. Secret
     kinds (and ``secret=True``) are readable by their owner only, from the first byte on. A symbolic link at ``path`` is
     replaced by the file: what it points to is not touched, so nobody can lead a secret elsewhere.
 
     A file of another make is never replaced: it may be somebody's table. Another release or model, which
     was paid for, stays beside the new file under a second name, and a warning says which. Saves to one name take turns
-    (:mod:`scumble.machine.onebyone`), so that this holds for what another process has just written.
+    (:mod:`scumble.files.file_lock`), so that this holds for what another process has just written.
 
-    A ``bound`` file says which file it is (:mod:`scumble.machine.mark`). It may be moved within its file system; a copy
-    is refused when it is read.
+    A ``bound`` file says which file it is (:mod:`scumble.files.places`). It may be moved within its file system;
+    a copy is refused when it is read.
     """
     target, data = checks.path(path), bytes_of(kind, metadata, arrays, bound=bound)
     if is_foreign(target):
@@ -84,7 +81,7 @@ def write(
 
 
 def bytes_of(
-    kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarray], *, bound: bool, payment: str | None = None
+    kind: str, metadata: Json, arrays: Mapping[str, np.ndarray], *, bound: bool, payment: str | None = None
 ) -> Callable[[str], bytes]:
     """The bytes of a file with such a mark; only one that is ``bound``, or has a ``payment``, cares."""
 

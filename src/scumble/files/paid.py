@@ -8,18 +8,19 @@ files get none, for what they hold is to be in one place: another secret file ma
 from __future__ import annotations
 
 import contextlib
+import difflib
 import itertools
+import json
 import os
 import stat
 from collections.abc import Callable
 
 import numpy as np
 
-from scumble.errors import FileError
-from scumble.files.headers import is_ours, kind_at
+from scumble.errors import FileError, nearest
+from scumble.files.places import write_error
 from scumble.files.reading import from_bytes
-from scumble.files.rules import KINDS, SECRET_KINDS
-from scumble.machine.places import write_error
+from scumble.files.rules import KINDS, MAGIC, MAX_HEADER, SECRET_KINDS
 
 
 def is_paid(path: str) -> bool:
@@ -118,3 +119,65 @@ def _same(one: str, other: str) -> bool:
         with open(one, "rb") as first, open(other, "rb") as second:
             return first.read() == second.read()
     return False
+
+
+def is_foreign(path: str | os.PathLike[str]) -> bool:
+    """Whether a file that is not scumble's would be lost under this name.
+
+    A link is replaced itself, and what it leads to stays; an empty file is a name that somebody reserved.
+    """
+    there = os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > 0
+    return there and not is_ours(path)
+
+
+def is_ours(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as scumble's do, be it damaged, secret or of a later version."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(8 + len(MAGIC))[8:] == MAGIC
+    except OSError:
+        return False
+
+
+def kind_at(path: str | os.PathLike[str]) -> str | None:
+    """Of which kind a file of scumble's calls itself; None if it is none, or too damaged to say."""
+    if not os.path.isfile(path):  # a pipe would make us wait
+        return None
+    try:
+        with open(path, "rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            kind = json.loads(file.read(min(size, MAX_HEADER)))["__metadata__"]["kind"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return kind if isinstance(kind, str) and kind in KINDS else None
+
+
+def near_file(path: str, like: Callable[[str], object]) -> str:
+    """A question after a name that is not there: of the files beside it that are `like` it, the one with a near name;
+    or nothing.
+
+    Ends are not compared, for all that are like have one: ``nofile.csv`` is not near to ``one.csv``, and ``people.csv``
+    is near to ``people.parquet``.
+    """
+    folder, name = os.path.split(path)
+    try:
+        beside = sorted(one for one in os.listdir(folder or ".") if one != name and like(one))
+    except (OSError, ValueError):
+        return ""
+    stems: dict[str, list[str]] = {}
+    for one in beside:
+        stems.setdefault(_stem(one), []).append(one)
+    stem = nearest(_stem(name), stems)
+    if stem is None:
+        return ""
+    found = max(stems[stem], key=lambda one: difflib.SequenceMatcher(None, one, name).ratio())
+    return f" Did you mean {os.path.join(folder, found)!r}?"
+
+
+def _stem(name: str) -> str:
+    """A name without its ends, of which it may have two.
+
+    >>> _stem("people.csv.gz"), _stem(".hidden")
+    ('people', '.hidden')
+    """
+    return name[:1] + name[1:].partition(".")[0]

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from scumble.files.rules import (
     WHOLE,
     ZEROS,
     Container,
+    Json,
     not_plain,
     too_large,
 )
@@ -109,10 +110,10 @@ def preamble(head: bytes, size: int, source: str) -> tuple[int, int, int]:
     return version, digest.start(1), 8 + length
 
 
-def _parse(text: str) -> dict[str, Any]:
+def _parse(text: str) -> Json:
     """Strict JSON: an object, no NaN, no key twice."""
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, object]]) -> Json:
         found = dict(pairs)
         if len(found) != len(pairs):
             raise ValueError("a key stands twice")
@@ -133,7 +134,7 @@ def _text(value: object) -> str:
     return value
 
 
-def _arrays(header: dict[str, Any], data: bytes, start: int, version: int) -> dict[str, np.ndarray]:
+def _arrays(header: Json, data: bytes, start: int, version: int) -> dict[str, np.ndarray]:
     """The arrays. Every number is checked before NumPy sees it."""
     arrays = {}
     position = 0

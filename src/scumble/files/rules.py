@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+Json: TypeAlias = dict[str, Any]
+"""Metadata: plain values of JSON by name."""
 FORMAT_VERSION = 3
 WHOLE, HALF, SHORT = np.dtype("<i8"), np.dtype("<i4"), np.dtype("<u2")
 
@@ -66,7 +68,7 @@ class Container:
     """
 
     kind: str
-    metadata: dict[str, Any]
+    metadata: Json
     arrays: dict[str, np.ndarray]
     version: int
     library: str
@@ -79,9 +81,9 @@ class Container:
 
 def not_plain(value: object) -> str:
     """Says why a value cannot go through JSON unchanged, by type and never by content; '' if it can."""
-    level: list[Any] = [value]
+    level: list[object] = [value]
     for _ in range(_MAX_DEPTH + 1):  # one level of nesting after the other
-        inner: list[Any] = []
+        inner: list[object] = []
         for item in level:
             if item is None or isinstance(item, _TEXT):
                 continue
@@ -110,3 +112,23 @@ def too_large(header: bytes, data: int) -> bool:
     """Whether a header would cost far more to read than the file it belongs to."""
     values = header.count(b",") + header.count(b"[") + header.count(b"{")
     return len(header) > _PLAIN_HEADER + 2 * data or values > _PLAIN_VALUES + data // 4
+
+
+MOST = 2**62
+
+
+def fits(*tables: np.ndarray) -> bool:
+    """Whether the sum of these (rows, buckets) tables has room left; asked before they are added.
+
+    Rows of unequal length, in one line, are taken as one row: that asks for more than is needed.
+
+    >>> half = np.full((1, 1), 2**61)
+    >>> fits(half), fits(half, half)
+    (True, False)
+    """
+    highest, lowest = sum(int(table.max()) for table in tables), sum(int(table.min()) for table in tables)
+    longest = max(np.atleast_2d(table).shape[1] for table in tables)
+    if max(highest, -lowest) * longest < MOST // 2:
+        return True  # so it is nearly always, and no sum of a row can come near
+    sums = np.add.reduce([np.atleast_2d(table).sum(axis=1, dtype=np.float64) for table in tables])
+    return lowest > -MOST and highest < MOST and bool(np.abs(sums).max() < MOST)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -23,12 +22,13 @@ from scumble.files.rules import (
     SHORT,
     WHOLE,
     ZEROS,
+    Json,
     not_plain,
     too_large,
 )
 
 
-def to_bytes(kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+def to_bytes(kind: str, metadata: Json, arrays: Mapping[str, np.ndarray]) -> bytes:
     """The content as one block of bytes; equal content gives equal bytes."""
     if kind not in KINDS:
         raise parameter("kind", f"one of {', '.join(KINDS)}", kind)
@@ -52,7 +52,7 @@ def to_bytes(kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarra
         version = FORMAT_VERSION
     blocks = narrow
 
-    header: dict[str, Any] = {
+    header: Json = {
         "__metadata__": {
             "format": "scumble",
             "format_version": str(version),
@@ -106,7 +106,7 @@ def _fits(block: np.ndarray) -> bool:
     return bool(limits.min <= block.min() and block.max() <= limits.max)
 
 
-def _metadata_text(metadata: dict[str, Any]) -> str:
+def _metadata_text(metadata: Json) -> str:
     """Strict JSON with sorted keys."""
     problem = not_plain(metadata) if isinstance(metadata, dict) else f"a {type(metadata).__name__}"
     if problem:

@@ -1,16 +1,14 @@
 """What every kernel is: a random hash, and the exact probability that two records meet under it.
 
 A locality-sensitive hash sends near records to the same code more often than far ones. The probability that x and y
-meet, over the random choice of the hash, is the kernel k(x, y). A sketch counts codes; the kernel says what
-those counts estimate.
+meet, over the random choice of the hash, is the kernel k(x, y), which the counts of codes estimate.
 
-To add a kernel, write a class in a file of its own (or in your own program) with
+To add a kernel, write a class with
 
 ``_draw_one(draws, dimensions)``
     the numbers one hash needs, one line per row: ``draws.uniform(n)``, ``draws.normal(n)``, ``draws.cauchy(n)``;
 ``code(record, parameters)``
-    the hash itself, one record at a time, returning a whole number. Plain Python that numba can compile: it
-    counts at full speed;
+    the hash itself, one record at a time, returning a whole number, in plain Python that numba can compile;
 ``collision(X, Y)``
     the exact collision probability of one hash, as a matrix.
 
@@ -28,14 +26,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from scumble.checks import names, whole
+from scumble.checks import Json, names, whole
+from scumble.columns.names import NOT_SHOWN, like_a_record
+from scumble.columns.sidebyside import Ends
+from scumble.columns.table import Table
 from scumble.errors import DataError, ForeignFileError, ParameterError, many, parameter
-from scumble.tables import Table
-from scumble.tables.ends import Ends
-from scumble.tables.names import NOT_SHOWN, like_a_record
 
 if TYPE_CHECKING:
-    from scumble.design import Draws
+    from scumble.kernels.design import Draws
 
 Columns = Sequence[str | int] | None
 Scale = float | Sequence[float] | Mapping[str, float] | None
@@ -140,7 +138,7 @@ class Kernel(ABC):
 
     # ---- what it may say ----
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Json:
         """The constructor's arguments beyond power, scale and columns, as JSON values."""
         return {}
 
@@ -264,9 +262,9 @@ class Kernel(ABC):
             return NotImplemented
         return Kernel.registry["product"](*self.factors, *other.factors)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The kernel as JSON values; `Kernel.from_dict` turns it back."""
-        out: dict[str, Any] = {"kernel": self.name or type(self).__qualname__, **self.settings(), "power": self.power}
+        out: Json = {"kernel": self.name or type(self).__qualname__, **self.settings(), "power": self.power}
         if self.scale is not None:
             out["scale"] = list(self.scale) if isinstance(self.scale, tuple) else self.scale
         if self.columns is not None:
@@ -287,7 +285,7 @@ class Kernel(ABC):
         return kind._from_settings(values)
 
     @classmethod
-    def _from_settings(cls, values: dict[str, Any]) -> Kernel:
+    def _from_settings(cls, values: Json) -> Kernel:
         return cls(**values)
 
     def __eq__(self, other: object) -> bool:
@@ -357,3 +355,52 @@ def _position(column: str | int, width: int, names: Sequence[str] | None) -> int
     if not 0 <= column < width:
         raise DataError(f"The kernel asks for column {column}; the table has {many(width, 'column')}, counted from 0.")
     return int(column)
+
+
+class ProductKernel(Kernel):
+    """The product of kernels: the hash codes are concatenated, so the collision probabilities multiply.
+
+    Written ``k1 * k2``. Give each factor its columns; a factor without them reads all.
+
+    >>> from scumble.kernels import EuclideanKernel, HammingKernel
+    >>> near = EuclideanKernel(2.0, columns=[0]) * HammingKernel(columns=[1])
+    >>> near([[0.0, 7]], [[0.0, 7], [0.0, 8]])
+    array([[1., 0.]])
+    """
+
+    name = "product"
+
+    def __init__(self, *factors: Kernel) -> None:
+        if len(factors) < 2:
+            raise parameter("factors", "at least two kernels", factors)
+        super().__init__()
+        self._factors = tuple(factor for kernel in factors for factor in kernel.factors)
+
+    @property
+    def factors(self) -> tuple[Kernel, ...]:
+        return self._factors
+
+    def _evaluate(self, X: Table, Y: Table) -> np.ndarray:
+        out = self._factors[0]._evaluate(X, Y)
+        for factor in self._factors[1:]:
+            out = out * factor._evaluate(X, Y)
+        return out
+
+    def _draw_one(self, draws: Draws, dimensions: int) -> np.ndarray:
+        raise TypeError("A product has no hash of its own: ask its factors.")
+
+    def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return self._evaluate(Table.of(X), Table.of(Y))
+
+    def which(self, width: int, names: Sequence[str] | None) -> list[int]:
+        return sorted({i for factor in self._factors for i in factor.which(width, names)})
+
+    def to_dict(self) -> Json:
+        return {"kernel": self.name, "factors": [factor.to_dict() for factor in self._factors]}
+
+    @classmethod
+    def _from_settings(cls, values: Json) -> Kernel:
+        return cls(*(Kernel.from_dict(factor) for factor in values["factors"]))
+
+    def __repr__(self) -> str:
+        return " * ".join(map(repr, self._factors))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scumble.checks import Json
 from scumble.errors import parameter
 from scumble.kernels.base import Columns, Kernel, Records, Scale, bandwidth_of
 
 if TYPE_CHECKING:
-    from scumble.design import Draws
+    from scumble.kernels.design import Draws
 
 
 class ColumnKernel(Kernel):
@@ -61,7 +62,7 @@ class ColumnKernel(Kernel):
         if self.origin is not None:
             self.radix = ceil(1.0 / self.bandwidth) + 1  # type: ignore[misc]  # a fact of this one, not of all
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Json:
         origin = list(self.origin) if isinstance(self.origin, tuple) else self.origin
         return {"bandwidth": self.bandwidth} if origin is None else {"bandwidth": self.bandwidth, "origin": origin}
 

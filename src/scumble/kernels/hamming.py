@@ -10,7 +10,7 @@ from scumble.errors import parameter
 from scumble.kernels.base import Columns, Kernel, Records
 
 if TYPE_CHECKING:
-    from scumble.design import Draws
+    from scumble.kernels.design import Draws
 
 
 class HammingKernel(Kernel):

@@ -10,7 +10,7 @@ from scumble.errors import parameter
 from scumble.kernels.base import Columns, Kernel, Records
 
 if TYPE_CHECKING:
-    from scumble.design import Draws
+    from scumble.kernels.design import Draws
 
 EMPTY = -1.0
 """The code of the empty set: two empty sets are equal, an empty and a full one have nothing in common."""

@@ -1,8 +1,7 @@
 """Learning from a release: each task of the paper as a scikit-learn estimator, one per file.
 
 An estimator's `fit` makes a release (its only contact with the data) and learns the rest from it. `from_release` starts
-from a released file instead, on a machine without the data. `save` and `load` keep fitted estimators in the container
-of releases.
+from a released file instead. `save` and `load` keep fitted estimators in the container of releases.
 
 The estimators::
 
@@ -18,37 +17,28 @@ The estimators::
 
 What they share::
 
-    scikit.py           what is taken from scikit-learn, which is an extra
-    base.py             what an estimator is, and how to write one
-    sketching.py        its sketch: kernel, seed and size
-    looking.py          its picture, and its card in a notebook
     estimators.py       the list of all of them
+    base.py             what an estimator is, and how to write one
+    reading.py          records, labels and targets; what is taken from scikit-learn, which is an extra
     columns.py          what an estimator knows of its columns
     frames.py           mixed tables as numbers, by a public schema
-    reading.py          records and targets, as scumble's tables read them
     levels.py           learning from the release of a table
-    targets.py          labels and targets: what about them is public
-    telling.py          what a fit tells whoever holds the table, before anything is spent
-    saving.py           fitted estimators written to files
-    models.py           and read from them
-    sampling.py         `sample`: synthetic records from a release
-    refining.py         `refine`: sharper answers from hashed rows
-    erm.py              `minimize`: any loss that is a collision probability
-    kernel_choice.py    `choose_kernel`: the best of a public list
-    class_releases.py   a sketch per class, and how kernels for them are chosen
-    ferns.py            rows as naive-Bayes experts
-    fern_plan.py        how finely they cut, and which columns
+    models.py           fitted estimators in files
+    sampling.py         `sample`: synthetic records from a release; `refine`: sharper answers from hashed rows
+    ferns.py            rows as naive-Bayes experts, and their plan; `choose_kernel`: the best of a public list
     calibration.py      from scores to probabilities
-    columnwise.py       how usual a record is, by the kernel and by its columns one at a time
     quantiles.py        thresholds below which a share of the records falls
-    moments.py          moments from sketches of signs
+    signs.py            moments from sketches of signs; `minimize`: any loss that is a collision probability
     by_moments.py       estimators that release moments as such
-    least_squares.py    what to believe of noisy moments
-    linear_moments.py   a plane from moments
-    class_moments.py    planes between classes from moments
-    additive_moments.py curves from moments of hat functions
-    knots.py            where the knots of curves are
-    pairs.py            a pair of columns beside the curves
+
+Moments: sums of products of columns, as whole numbers. A record adds bounded whole numbers to every row of counters;
+how large they can be is exact (`moments.proof.md`)::
+
+    moment_spec.py       what a kind of moments answers; records as whole numbers, on a processor or GPU
+    moment_products.py   products of all columns with each other and with a target, or with classes; unit vectors too
+    hats.py              the same of hat functions: cross-tables with interpolation
+    moment_sketch.py     the secret sums
+    moment_release.py    what is published, and the list of kinds
 """
 
 from __future__ import annotations
@@ -62,11 +52,11 @@ from scumble.learn.estimators import HOMES as _ESTIMATORS
 _HOMES = {
     "PrivateEstimator": "scumble.learn.base",
     "RepeatedReleaseWarning": "scumble.learn.base",
-    "choose_kernel": "scumble.learn.kernel_choice",
+    "choose_kernel": "scumble.learn.ferns",
     "load": "scumble.learn.models",
-    "minimize": "scumble.learn.erm",
-    "noisy_best": "scumble.releasing.selection",
-    "refine": "scumble.learn.refining",
+    "minimize": "scumble.learn.signs",
+    "noisy_best": "scumble.gate.selection",
+    "refine": "scumble.learn.sampling",
     "sample": "scumble.learn.sampling",
     **_ESTIMATORS,
 }

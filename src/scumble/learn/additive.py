@@ -1,60 +1,101 @@
-"""Additive regression from cross-tables of hat functions: a curve for each column."""
+"""Additive regression from cross-tables of hat functions: a curve for each column, and a table for one pair of them.
+
+**Knots** are put at equal shares of the records, by histograms of the columns. **Curves** are written in polynomials on
+the knots, the k-th with a prior deviation of 1/k; in these coordinates the penalty of :mod:`scumble.learn.by_moments`
+takes out what the noise hides, rough functions first.
+
+**A pair** of columns is chosen when the curves have been found, and the mean of what is left over, y − f(x), is
+released for each cell of the two (the records nearest to one knot of either column). It is clipped to a quarter of the
+target's range on either side, and counted as a whole number t from −B to B. The score of a pair is Σ over its cells of
+|Σ t over the records in the cell|, and :func:`scumble.gate.selection.noisy_best` names the best.
+
+*Claim.* One record moves a score by at most B, a replaced one by at most 2B. *Proof.* The curves and the knots are
+released by then, and cell and t of a record are functions of them and of that record, made by comparisons and by
+floating-point operations number by number in one order. An added or removed record moves the sum of one cell by
+|t| ≤ B. ∎
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from scumble.checks import whole
+from scumble.columns.number import Number
+from scumble.columns.schema import Schema
+from scumble.density.draws import masses
 from scumble.errors import parameter
-from scumble.kernels import Kernel
-from scumble.learn import knots, pairs
-from scumble.learn.additive_moments import additive_errors, additive_model
-from scumble.learn.base import PrivateEstimator, check_is_fitted
-from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, require_ready, spans
-from scumble.learn.columnwise import column_sketch
-from scumble.learn.targets import Regresses, public_target_bounds, require_target
-from scumble.moments.hats import MOST_ENOUGH, MOST_KNOTS, PARTS, HatMoments, enough_knots, most_knots
-from scumble.moments.release import MomentRelease
-from scumble.moments.sketch import MomentSketch, publish
+from scumble.gate.selection import claim_of_choice, noisy_best
+from scumble.gate.spending import Prepaid
+from scumble.learn.base import PrivateEstimator, estimator
+from scumble.learn.by_moments import (
+    LearnsFromMoments,
+    laplace_is_quieter,
+    mean_of_target,
+    names,
+    require_ready,
+    solved,
+    spans,
+)
+from scumble.learn.columns import Bounds
+from scumble.learn.hats import MOST_ENOUGH, MOST_KNOTS, PARTS, TARGET_PARTS, HatMoments, enough_knots, most_knots
+from scumble.learn.moment_release import MomentRelease
+from scumble.learn.moment_sketch import MomentSketch, publish
+from scumble.learn.moment_spec import Floats, Integers, Span, steps
+from scumble.learn.reading import Regresses, check_is_fitted
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
-from scumble.privacy.parts import in_parts
-from scumble.releasing.selection import claim_of_choice
-from scumble.releasing.spending import Prepaid
-from scumble.schema import Described
-from scumble.tabular.publishing import price
-from scumble.tabular.publishing import publish as publish_table
-from scumble.tabular.release import TableRelease
+from scumble.privacy.exact import as_fraction
+from scumble.table.publishing import price
+from scumble.table.publishing import publish as publish_table
+from scumble.table.release import TableRelease
+from scumble.table.sketch import TableSketch
+from scumble.table.spec import TableSpec
+
+KNOTS_SHARE, CHOICE_SHARE, PAIR_SHARE = Fraction(1, 16), Fraction(1, 20), Fraction(3, 20)
+"""Parts of the budget: for the histograms, of what a pair leaves; for the choice of a pair, and for its table."""
+LEAST_EPSILON, MOST_COLUMNS = Fraction(1, 10), 64
+"""From which ε on, and up to how many columns, a pair is looked for."""
+PAIR_KNOTS = 6
+"""Cells of a column in a pair, at most."""
 
 
-class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
+class _Learnt:
+    """What the regressor learns; files of older versions lack some of it."""
+
+    knots_: list[np.ndarray]
+    shapes_: list[np.ndarray]
+    intercept_: float
+    columns_: TableRelease | None = None
+    pair_: MomentRelease | None = None
+    pair_columns_: tuple[int, int] | None = None
+    pair_knots_: tuple[np.ndarray, np.ndarray] | None = None
+    pair_effects_: np.ndarray | None = None
+
+
+@estimator
+class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, _Learnt, PrivateEstimator):
     """Regression by a sum of curves, one per column, that can be looked at.
 
-    **Idea.** Each column has a few knots; curves are straight between them. A sixteenth of the budget pays for
-    histograms of the columns, by which the knots are put where the records are (:mod:`scumble.learn.knots`). What is
-    released then are the sums of products of the columns' hat functions with each other and with the target
-    (:mod:`scumble.moments.hats`): a cross-table for each pair of columns, in which a record is shared out between
-    neighbouring knots. These are the normal equations of least squares for all curves at once. They are solved with a
-    preference for smooth curves and a penalty that follows from the noise, which is known
-    (:mod:`scumble.learn.additive_moments`). Where there is more noise than signal, the answer is the mean.
+    Each column has a few knots; curves are straight between them. A sixteenth of the budget pays for histograms of the
+    columns, by which the knots are put where the records are. Then the sums of products of the columns' hat functions
+    with each other and with the target are released (:mod:`scumble.learn.hats`): the normal equations of least squares
+    for all curves at once. They are solved with a preference for smooth curves and a penalty that follows from the
+    noise; where noise exceeds signal, the answer is the mean. From ε = 0.1 on, a fifth of the budget finds a pair of
+    columns and pays for a table of what the curves leave over there.
 
-    **A pair.** What no sum of curves can say may still be said of two columns together. From ε = 0.1 on, a twentieth of
-    the budget chooses a pair, and three twentieths pay for a table of what the curves leave over there:
-    :mod:`scumble.learn.pairs`.
-
-    Curves beat straight lines wherever the target is not linear in the columns, at a price: there are about d²/2
-    cross-tables for d columns. With few records, many columns or a small ε take
-    :class:`~scumble.learn.PrivateLinearRegression`.
-
-    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. `bounds` are always
-    needed. Moments have no hash functions: `kernel`, `rows`, `buckets` and `random_state` are not used.
+    With few records, many columns or a small ε take :class:`~scumble.learn.PrivateLinearRegression`. For the other
+    parameters, see :class:`~scumble.learn.base.PrivateEstimator`. `bounds` are always needed; `kernel`, `rows`,
+    `buckets` and `random_state` are not used.
 
     Parameters
     ----------
@@ -64,22 +105,17 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
     knots : int or None
         How many a column has at most. None: as many as the noise bears.
     pair : bool or None
-        Whether a pair of columns has a table, beside the curves. None: from ε = 0.1 on, with up to 64 columns.
+        Whether a pair of columns has a table, too. None: from ε = 0.1 on, with up to 64 columns.
 
     Attributes
     ----------
-    knots_ : list of numpy.ndarray
-        Where each column's knots are, in its own units.
-    shapes_ : list of numpy.ndarray
-        Each column's curve at its knots, in units of the target; its mean over the records is zero.
-    shape_errors_ : list of numpy.ndarray
-        The standard error that the noise makes in them.
+    knots_, shapes_, shape_errors_ : list of numpy.ndarray
+        Each column's knots, in its own units; its curve there, in units of the target, with mean zero over the records;
+        and the standard error that the noise makes in that.
     intercept_ : float
         The mean of the target.
-    release_ : MomentRelease
-        The cross-tables.
-    pair_ : MomentRelease or None
-        What the curves leave over in the cells of a pair of columns.
+    release_, pair_ : MomentRelease
+        The cross-tables; what the curves leave over in the cells of a pair of columns, or None.
     pair_columns_, pair_knots_, pair_effects_ : tuple of int, tuple of numpy.ndarray, numpy.ndarray
         Which pair, by their places; the knots whose nearest records are a cell; what each cell adds. None without.
     columns_ : TableRelease or None
@@ -97,6 +133,10 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
     (True, 5.0)
     """
 
+    target_bounds: tuple[float, float] | None = None
+    knots: int | None = None
+    pair: bool | None = None
+
     _learnt = (
         "knots_",
         "shapes_",
@@ -111,83 +151,22 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
     _made_again = ("_errors",)
     _always_needs_bounds = True
     _moments = HatMoments
-    knots_: list[np.ndarray]
-    shapes_: list[np.ndarray]
-    columns_: TableRelease | None = None
-    pair_: MomentRelease | None = None
-    pair_columns_: tuple[int, int] | None = None
-    pair_knots_: tuple[np.ndarray, np.ndarray] | None = None
-    pair_effects_: np.ndarray | None = None
-    intercept_: float
-    target_bounds_: tuple[float, float]
-    release_: MomentRelease  # type: ignore[assignment]
 
-    def __init__(
-        self,
-        *,
-        target_bounds: tuple[float, float] | None = None,
-        knots: int | None = None,
-        pair: bool | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
-        neighbors: str = "add-remove",
-        kernel: Kernel | None = None,
-        rows: int | None = None,
-        buckets: int | None = None,
-        bounds: Any = None,
-        schema: Described | None = None,
-        categories: Mapping[str, Sequence[Any]] | None = None,
-        public: Sequence[str] = (),
-        records_per_person: int = 1,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            mu=mu,
-            neighbors=neighbors,
-            kernel=kernel,
-            rows=rows,
-            buckets=buckets,
-            bounds=bounds,
-            schema=schema,
-            categories=categories,
-            public=public,
-            records_per_person=records_per_person,
-            random_state=random_state,
-        )
-        self.target_bounds = target_bounds
-        self.knots = knots
-        self.pair = pair
+    # ---- fitting ----
 
-    def fit(
-        self, X: Any, y: Any, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
-    ) -> PrivateAdditiveRegressor:
-        """Release histograms and cross-tables, then find the curves. `ledger`, `dataset`, `part`: where to charge."""
-        require_target(self, y)
-        account = Account.of(ledger, dataset, part)
-        X, y = self._begin(X, y, numeric=True)
-        self.target_bounds_ = public_target_bounds(self, y)
-        low, high = self.target_bounds_
-        self.clipped_ += int(((y < low) | (y > high)).sum())
-        self.curator.look_at_target(y, self.target_bounds_)
-        self.pair_ = self.pair_columns_ = self.pair_knots_ = self.pair_effects_ = None
-        self._release_all(X, y, account)
-        return self
-
-    def _release_all(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
+    def _publish(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
         """Histograms of the columns; with the knots that follow from them, the cross-tables; then a pair, if any."""
         assert self.bounds_ is not None
-        spec, cells = self._spec(), column_sketch(knots.cells_of(self.bounds_, self._sizes()))
+        self.pair_ = self.pair_columns_ = self.pair_knots_ = self.pair_effects_ = None
+        spec, cells = (
+            self._spec(),
+            TableSketch.from_spec(TableSpec.of(cells_of(self._sizes()), pairs=(), positions=False)),
+        )
         most = None if self.knots is None else whole("knots", self.knots, 2, most=MOST_KNOTS)
-        table = pairs.table_spec(pairs.KNOTS**2, spec.pure, self.target_bounds_)
-        shares = [knots.SHARE, 1 - knots.SHARE]
+        table = pair_spec(PAIR_KNOTS**2, spec.pure, self.target_bounds_)
+        shares = [KNOTS_SHARE, 1 - KNOTS_SHARE]
         if self._pairs():
-            left = 1 - pairs.CHOICE_SHARE - pairs.TABLE_SHARE
-            shares = [left * share for share in shares] + [pairs.CHOICE_SHARE, pairs.TABLE_SHARE]
+            shares = [(1 - CHOICE_SHARE - PAIR_SHARE) * share for share in shares] + [CHOICE_SHARE, PAIR_SHARE]
 
         def claims(budgets: Sequence[Budget]) -> list[PrivacyClaim]:
             placing, learning, *more = budgets
@@ -199,62 +178,32 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
         if spec.pure:  # such noise needs no δ
             budgets = [self.price().share(share, 0) for share in shares]
         else:
-            budgets = in_parts(self.price(), shares, claims)
+            budgets = self.price().divide(shares, claims)
         largest = replace(spec, knots=most or min(MOST_ENOUGH, most_knots(spec.dimensions)))
         require_ready(self, largest)
         counters = cells.spec.counters[0] + largest.counters[0] + table.counters[0]
-        cells.update(knots.places(X, self.bounds_))
+        low, high = self.bounds_
+        cells.update(np.clip((X - low) / (high - low), 0.0, 1.0))
         paid = self._pay(claims(budgets), account, counters=counters)
         self.columns_ = publish_table(cells.secret, cells.spec, budgets[0], paid)
-        assert isinstance(largest.knots, int)
-        most = most or min(largest.knots, self._enough(spec, budgets[1], knots.records(self.columns_)))
-        spec = replace(spec, knots=knots.placed(self.columns_, self.bounds_, most))
+        if most is None:
+            made = budgets[1].calibrate(spec.rows, spec.shares, spec.reach)
+            noise = np.sqrt(made.law.variance(made.row_scales[-1])) / spec.step / records(self.columns_)
+            most = min(MOST_ENOUGH, most_knots(spec.dimensions), enough_knots(noise))
+        spec = replace(spec, knots=placed(self.columns_, self.bounds_, most))
         self.release_ = publish(MomentSketch(spec).update(X, y), budgets[1], paid)
-        # Where its knots are tells of the histograms: whoever has the one release has what both of them cost.
+        # Its knots follow from the histograms: a reader of this release has what both cost.
         self.release_.privacy = overlapping([self.columns_.privacy, self.release_.privacy])
-        self._learn()
         if self._pairs():
+            self._learn()
             self._release_pair(X, y, budgets[2:], paid)
 
-    def _pairs(self) -> bool:
-        """Whether there will be a pair: decided by public facts alone."""
-        if self.pair not in (None, True, False):
-            raise parameter("pair", "True, False or None", self.pair)
-        if self._width < 2 or self.pair is False:
-            return False
-        return self.pair is True or pairs.pays(self._width, Fraction(self.price().claim(1).epsilon))
-
-    def _choice_claim(self, budget: Budget) -> PrivacyClaim:
-        return claim_of_choice(pairs.choice_epsilon(budget), self.neighbors, self.records_per_person)
-
-    def _release_pair(self, X: np.ndarray, y: np.ndarray, budgets: Sequence[Budget], paid: Prepaid) -> None:
-        """The pair that shows most of what the curves leave over, and a table of that."""
-        assert self.columns_ is not None and self.bounds_ is not None
-        choosing, learning = budgets
-        places = [np.array(one) for one in knots.placed(self.columns_, self.bounds_, pairs.KNOTS)]
-        codes = np.column_stack([pairs.cells(X[:, j], one) for j, one in enumerate(places)])
-        left, sizes, far = y - self._curves(X), list(map(len, places)), pairs.reach(self.target_bounds_)
-        claim = self._choice_claim(choosing)
-        paid.charge(claim)
-        moves = self.records_per_person * (2 if self.neighbors == "replace" else 1)
-        told: dict[str, Any] = {"epsilon": Fraction(claim.epsilon), "moves": moves}  # what is claimed, to the last bit
-        i, j = pairs.best_pair(codes, sizes, left, far, **told)
-        spec = pairs.table_spec(sizes[i] * sizes[j], self._spec().pure, self.target_bounds_)
-        cell = (codes[:, i] * sizes[j] + codes[:, j]).astype(float)[:, None]
-        self.pair_ = publish(MomentSketch(spec).update(cell, left), learning, paid)
-        self.pair_.privacy = overlapping([self.release_.privacy, claim, self.pair_.privacy])
-        self.pair_columns_, self.pair_knots_ = (i, j), (places[i], places[j])
-        self.pair_effects_ = pairs.effects(self.pair_).reshape(sizes[i], sizes[j])
-
-    def _curves(self, X: np.ndarray) -> np.ndarray:
-        """What the curves predict, to the last bit a function of each record alone: number by number, in one order."""
-        spec = self.release_.spec
-        assert isinstance(spec, HatMoments)
-        hats, found = spec.hats(X), np.full(len(X), self.intercept_)
-        for part, shape in zip(spec.parts, self.shapes_, strict=True):
-            for k, height in zip(range(part.start, part.stop), shape, strict=True):
-                found += hats[:, k] * (height / PARTS)
-        return np.clip(found, *self.target_bounds_)
+    def _spec(self) -> HatMoments:
+        """What is summed up, but for the knots: decided by public facts alone."""
+        d = self._width
+        rows = d * (d + 1) // 2 + 1
+        pure = laplace_is_quieter(self.price(), rows / np.sqrt(rows))
+        return HatMoments(spans(self.bounds_), names(self), pure, self.target_bounds_, 2)
 
     def _indicators(self) -> bool:
         return False  # each column has a curve, and a category's levels are its knots, or lie between them
@@ -264,29 +213,56 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
         coded = self._coding()
         return [None] * self._width if coded is None else coded.sizes
 
-    def _spec(self) -> HatMoments:
-        """What is summed up, but for the knots: decided by public facts alone."""
-        d = self._width
-        rows = d * (d + 1) // 2 + 1
-        pure = laplace_is_quieter(self.price(), rows / np.sqrt(rows))
-        return HatMoments(spans(self.bounds_), names(self), pure, self.target_bounds_, 2)
+    def _pairs(self) -> bool:
+        """Whether there will be a pair: decided by public facts alone."""
+        if self.pair not in (None, True, False):
+            raise parameter("pair", "True, False or None", self.pair)
+        if self._width < 2 or self.pair is not None:
+            return self._width >= 2 and bool(self.pair)
+        return self._width <= MOST_COLUMNS and Fraction(self.price().claim(1).epsilon) >= LEAST_EPSILON
 
-    def _enough(self, spec: HatMoments, budget: Budget, records: float) -> int:
-        """How many knots the noise bears."""
-        calibration = budget.calibrate(spec.rows, spec.shares, spec.reach)
-        deviation = np.sqrt(calibration.law.variance(calibration.row_scales[-1])) / spec.step
-        return enough_knots(deviation / records)
+    def _choice_claim(self, budget: Budget) -> PrivacyClaim:
+        return claim_of_choice(choice_epsilon(budget), self.neighbors, self.records_per_person)
+
+    def _release_pair(self, X: np.ndarray, y: np.ndarray, budgets: Sequence[Budget], paid: Prepaid) -> None:
+        """The pair that shows most of what the curves leave over, and a table of that."""
+        assert self.columns_ is not None and self.bounds_ is not None
+        choosing, learning = budgets
+        places = [np.array(one) for one in placed(self.columns_, self.bounds_, PAIR_KNOTS)]
+        codes = np.column_stack([nearest(X[:, j], one) for j, one in enumerate(places)])
+        left, sizes = y - self._curves(X), list(map(len, places))
+        claim = self._choice_claim(choosing)
+        paid.charge(claim)
+        moves = self.records_per_person * (2 if self.neighbors == "replace" else 1)
+        epsilon = Fraction(claim.epsilon)  # what is claimed, to the last bit
+        i, j = best_pair(codes, sizes, left, largest_rest(self.target_bounds_), epsilon=epsilon, moves=moves)
+        spec = pair_spec(sizes[i] * sizes[j], self._spec().pure, self.target_bounds_)
+        cell = (codes[:, i] * sizes[j] + codes[:, j]).astype(float)[:, None]
+        self.pair_ = publish(MomentSketch(spec).update(cell, left), learning, paid)
+        self.pair_.privacy = overlapping([self.release_.privacy, claim, self.pair_.privacy])
+        self.pair_columns_, self.pair_knots_ = (i, j), (places[i], places[j])
+        self.pair_effects_ = effects(self.pair_).reshape(sizes[i], sizes[j])
+
+    def _curves(self, X: np.ndarray) -> np.ndarray:
+        """What the curves predict, to the last bit a function of each record alone: number by number, in one order."""
+        spec = self.release_.spec
+        hats, found = spec.hats(X), np.full(len(X), self.intercept_)
+        for part, shape in zip(spec.parts, self.shapes_, strict=True):
+            for k, height in zip(range(part.start, part.stop), shape, strict=True):
+                found += hats[:, k] * (height / PARTS)
+        return np.clip(found, *self.target_bounds_)
+
+    # ---- from the release alone ----
 
     def _learn(self) -> None:
         spec = self.release_.spec
-        assert isinstance(spec, HatMoments)
         bottom, top = self.target_bounds_ = spec.target_bounds
         half = (top - bottom) / 2.0
-        found = additive_model(self.release_)
+        shapes, mean = additive_model(self.release_, self.release_.rows)
         self.__dict__.pop("_errors", None)
         self.knots_ = list(spec.places)
-        self.shapes_ = [half * found.shapes[part] for part in spec.parts]
-        self.intercept_ = float(bottom + half * (1.0 + found.mean))
+        self.shapes_ = [half * shapes[part] for part in spec.parts]
+        self.intercept_ = float(bottom + half * (1.0 + mean))
 
     def _claim(self) -> PrivacyClaim:
         return self.release_.privacy if self.pair_ is None else self.pair_.privacy
@@ -295,47 +271,241 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
     def shape_errors_(self) -> list[np.ndarray]:
         """The standard error that the noise makes in `shapes_`; found when it is first asked for."""
         check_is_fitted(self)
-        spec = self.release_.spec
-        assert isinstance(spec, HatMoments)
-        if "_errors" not in vars(self):  # whoever shows a model asks several times
+        if "_errors" not in vars(self):
             bottom, top = self.target_bounds_
             self._errors = (top - bottom) / 2.0 * additive_errors(self.release_)
-        return [self._errors[part] for part in spec.parts]
+        return [self._errors[part] for part in self.release_.spec.parts]
 
     def predict(self, X: object) -> np.ndarray:
         """The model's values, within the public bounds of the target."""
         return np.clip(self.contributions(X).sum(axis=1) + self.intercept_, *self.target_bounds_)
 
     def contributions(self, X: object) -> np.ndarray:
-        """(n, columns): what each column adds to the prediction, beside the intercept; of a pair, half each."""
+        """(n, columns): what each column adds to the prediction and the intercept; of a pair, half each."""
         X = self._read(X, clip=True)
         spec = self.release_.spec
-        assert isinstance(spec, HatMoments)
         hats = spec.hats(X) / PARTS
         # Column by column: a record's number must not depend on who else is asked about.
         each = zip(spec.parts, self.shapes_, strict=True)
         found = np.stack([np.einsum("nk,k->n", hats[:, part], shape) for part, shape in each], axis=1)
         if self.pair_columns_ is not None and self.pair_knots_ is not None and self.pair_effects_ is not None:
-            added = pairs.Pair(self.pair_columns_, self.pair_knots_, self.pair_effects_)(X)
-            found[:, list(self.pair_columns_)] += added[:, None] / 2.0
+            i, j = self.pair_columns_
+            cell = nearest(X[:, i], self.pair_knots_[0]), nearest(X[:, j], self.pair_knots_[1])
+            found[:, [i, j]] += self.pair_effects_[cell][:, None] / 2.0
         return found
-
-    def _take_moments(self, release: MomentRelease) -> None:
-        super()._take_moments(release)
-        assert isinstance(release.spec, HatMoments)
-        self.target_bounds_ = release.spec.target_bounds
 
     def plot(self, **options: Any) -> Any:
         """The curves with bands of two standard errors of the noise, a matplotlib Figure. Option: `title`.
 
         With the options `ranges`, `at` or `units`, predictions over one or two columns, as for other estimators.
         """
-        from scumble.show import shapes
+        from scumble.show import pictures
 
         check_is_fitted(self)
-        return super().plot(**options) if set(options) - {"title"} else shapes.draw(self, **options)
+        return super().plot(**options) if set(options) - {"title"} else pictures.shapes(self, **options)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # on a few hundred records: noise is not meant for those
-        return tags
+
+# ---- knots ----
+
+CELLS = 64
+"""Of the histogram of a column that can hold any number."""
+EVENLY = 0.3
+"""The share of the knots that follows the bounds, not the records: far out there are some, too."""
+SEEN, LEAST = 4.0, 1 / 2000
+"""Deviations of its noise, and the share of the records, that a cell must hold to have a knot of its own."""
+NEARLY_ALL = 0.95
+"""The share of the records that such cells together must hold."""
+
+
+def cells_of(levels: Sequence[int | None]) -> Schema:
+    """The columns' places between their bounds, from 0 to 1, to be counted; one cell for each level, if it has any."""
+    sizes = [CELLS if size is None else max(2, min(size, CELLS)) for size in levels]
+    return Schema({f"column {j}": Number(0.0, 1.0, cells=size) for j, size in enumerate(sizes)})
+
+
+def records(columns: TableRelease) -> float:
+    """How many records the histograms show."""
+    return max(columns._answers.total.value, 1.0)
+
+
+def placed(columns: TableRelease, bounds: Bounds, most: int) -> tuple[tuple[float, ...], ...]:
+    """At most so many knots for each column, at equal shares of its records: two at least, rising, in the bounds."""
+    total = records(columns)
+    counted = columns._grouped.tables(columns.counts)
+    found = []
+    for counts, noise, low, high in zip(counted, columns.variances, *bounds, strict=True):
+        mass = masses(counts, noise, total)
+        seen = np.flatnonzero(mass > max(SEEN * np.sqrt(noise), LEAST * total))
+        if len(seen) <= most and mass[seen].sum() >= NEARLY_ALL * total:
+            spots = seen / (len(mass) - 1)  # within their cells; the first and last at the bounds
+        else:
+            edges = np.append(0.0, np.cumsum((1.0 - EVENLY) * mass / mass.sum() + EVENLY / len(mass)))
+            spots = np.interp(np.linspace(0.0, edges[-1], most), edges, np.linspace(0.0, 1.0, len(edges)))
+        knots = np.unique(np.clip(low + (high - low) * spots, low, high)).tolist()
+        found.append(tuple(knots) if len(knots) > 1 else (float(low), float(high)))
+    return tuple(found)
+
+
+# ---- curves ----
+
+CAUTION = 1.0
+"""λ over the noise's largest eigenvalue, or so."""
+TRUST = 2.0
+"""Of many curves most are small and shrink on their own: the guard takes off the square of the noise's share."""
+DRAWS = 20
+"""Of noise like the release's own, to see what it does to the functions."""
+
+
+class _Tables(NamedTuple):
+    """Noisy sums over all records, and the deviation of the noise on an entry of each."""
+
+    parts: tuple[slice, ...]
+    """Where each column's knots are among those of all."""
+    products: Floats
+    """(knots, knots): of hats with hats."""
+    cross: Floats
+    """(knots,): of hats with the target."""
+    of_pairs: float
+    of_columns: float
+
+
+def additive_model(release: MomentRelease, rows: list[Floats]) -> tuple[Floats, float]:
+    """In units of the bounds: the functions at the knots, each with mean zero over the records, and the target's mean.
+
+    `rows` are the release's own, or noisier ones.
+    """
+    tables = _tables(release, rows)
+    parts, shares = tables.parts, _shares(tables)
+    each = [_smooth(part.stop - part.start) for part in parts]
+    basis, sizes = block_diag(*each), np.concatenate([np.linalg.norm(one, axis=0) for one in each])
+    total, mean = max(release.count, 1.0), mean_of_target(release)
+    products = tables.products - total * np.outer(shares, shares)
+    cross = tables.cross - total * mean * shares
+    penalty = CAUTION * tables.of_pairs * sizes.max() * np.linalg.norm(sizes)
+    # An entry of `cross` adds up two cells, and halves of two cells on each side.
+    variances = 3.0 * tables.of_columns**2 * sizes**2
+    shapes = basis @ solved(basis.T @ products @ basis, basis.T @ cross, penalty, variances, TRUST)[0]
+    for part in parts:
+        shapes[part] -= shapes[part] @ shares[part]
+    return shapes, mean
+
+
+def additive_errors(release: MomentRelease) -> Floats:
+    """The standard error that noise makes in the functions at the knots, by fitting with more of it.
+
+    Noise like the release's own is added to it, from a public generator: post-processing, like every answer.
+    """
+    rng = np.random.default_rng(int(release.identity.replace("-", "")[:15], 16))
+    rows, errors = release.rows, release.errors
+    drawn = []
+    for _ in range(DRAWS):
+        noisier = [row + error * rng.standard_normal(row.shape) for row, error in zip(rows, errors, strict=True)]
+        drawn.append(additive_model(release, noisier)[0])
+    found: Floats = np.std(drawn, axis=0, ddof=1)
+    return found
+
+
+def _tables(release: MomentRelease, rows: list[Floats]) -> _Tables:
+    spec: Any = release.spec
+    d, parts, knots = spec.dimensions, spec.parts, sum(spec.sizes)
+    products, cross = np.zeros((knots, knots)), np.zeros(knots)
+    for part, size, row in zip(parts, spec.sizes, rows[1 : d + 1], strict=True):
+        low, high = row.reshape(-1, 2).T
+        products[part, part] = _own(low + high, size)
+        cross[part] = _own(high - low, size).sum(axis=1)
+    for (i, j), row in zip(spec.pairs, rows[d + 1 :], strict=True):
+        table = row.reshape(spec.sizes[i], spec.sizes[j])
+        products[parts[i], parts[j]], products[parts[j], parts[i]] = table, table.T
+    of_pairs = release.errors[d + 1] if d > 1 else release.errors[1]
+    return _Tables(parts, products, cross, of_pairs, release.errors[1])
+
+
+def _own(row: Floats, k: int) -> Floats:
+    """The products of a column's own hats, of which neighbors alone overlap."""
+    off = np.diag(row[k:] / 2.0, 1)
+    return np.diag(row[:k]) + off + off.T
+
+
+def _shares(tables: _Tables) -> Floats:
+    """The share of the records at each knot, from the column's own row and from all its pairs."""
+    others = len(tables.parts) - 1
+    shares = np.empty(len(tables.cross))
+    weight_own = 1.0 / (3.0 * tables.of_columns**2)
+    for part in tables.parts:
+        found = tables.products[part, part].sum(axis=1)
+        if others:
+            off = (tables.products[part].sum(axis=1) - found) / others
+            knots = (len(shares) - len(found)) / others
+            weight_pairs = others / (knots * tables.of_pairs**2)
+            found = (weight_own * found + weight_pairs * off) / (weight_own + weight_pairs)
+        found = np.maximum(found, 0.0) + 1e-9
+        shares[part] = found / found.sum()
+    return shares
+
+
+def _smooth(k: int) -> Floats:
+    """(knots, knots − 1): polynomials of degree 1, 2, … that are orthogonal on the knots, the k-th of size 1/k."""
+    powers = np.polynomial.legendre.legvander(np.linspace(-1.0, 1.0, k), k - 1)
+    found, _ = np.linalg.qr(powers)
+    scaled: Floats = found[:, 1:] * np.sqrt(k) / np.arange(1, k)
+    return scaled
+
+
+# ---- a pair ----
+
+LEFT_OVER = 0.5
+"""What counts of what is left over, at most, as a part of half the target's range."""
+SPREAD = 0.4
+"""Its usual standard deviation, as a part of that: records of a cell differ."""
+
+
+def largest_rest(target_bounds: Span) -> float:
+    """What is left over of a record, at most."""
+    return LEFT_OVER * (target_bounds[1] - target_bounds[0]) / 2.0
+
+
+def nearest(values: Floats, knots: Floats) -> Integers:
+    """The number of the knot that each value is nearest to: comparisons alone."""
+    return np.searchsorted((knots[1:] + knots[:-1]) / 2.0, values, side="right")
+
+
+def pair_spec(size: int, pure: bool, target_bounds: Span) -> HatMoments:
+    """A row of so many cells, for what is left over."""
+    far = largest_rest(target_bounds)
+    return HatMoments(((0.0,), (size - 1.0,)), None, pure, (-far, far), (tuple(map(float, range(size))),))
+
+
+def choice_epsilon(budget: Budget) -> Fraction:
+    """What a choice may cost: a pure ε, of a budget in ρ the largest with ε²/2 ≤ ρ (Bun & Steinke 2016)."""
+    if budget.rho is None:
+        return as_fraction("epsilon", budget.epsilon)
+    return Fraction(math.isqrt(math.floor(2 * as_fraction("rho", budget.rho) * 2**80)), 2**40)
+
+
+def best_pair(
+    codes: Integers, sizes: Sequence[int], left: Floats, far: float, *, epsilon: Fraction, moves: int
+) -> tuple[int, int]:
+    """The two columns whose cells show most of what is left over, chosen ε-privately.
+
+    `codes` are the cells of each record in each column, (n, columns), and `moves` how many records come or go at most.
+    """
+    t = (2 * steps(left, -far, far, TARGET_PARTS) - TARGET_PARTS).astype(float)
+    pairs, scores = list(combinations(range(len(sizes)), 2)), []
+    for i, j in pairs:
+        sums = np.bincount(codes[:, i] * sizes[j] + codes[:, j], t, sizes[i] * sizes[j])  # of whole numbers: exact
+        scores.append(int(np.abs(sums).sum()))
+    return pairs[noisy_best(scores, epsilon, sensitivity=TARGET_PARTS * moves)]
+
+
+def effects(release: MomentRelease) -> Floats:
+    """The mean of what is left over in each cell, shrunk by the share of its variance that is noise."""
+    spec: Any = release.spec
+    far, noise = spec.target_bounds[1], release.errors[1]
+    low, high = release.rows[1].reshape(-1, 2)[: spec.sizes[0]].T
+    records = np.maximum(low + high, noise)
+    means = far * (high - low) / records
+    variances = 2.0 * (far * noise / records) ** 2 + (SPREAD * far) ** 2 / records
+    precision = 1.0 / variances**2
+    signal = max(float(precision @ (means**2 - variances)) / float(precision.sum()), 0.0)
+    found: Floats = np.clip(means * signal / (signal + variances), -far, far)
+    return found

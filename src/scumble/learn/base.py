@@ -2,33 +2,22 @@
 
 How an estimator is written
 ---------------------------
-``__init__``
-    names every parameter, passes the common ones to ``super().__init__`` and stores its own; it does nothing else.
-``fit(X, y=None)``
-    does three things in this order::
-
-        account = Account.of(ledger, dataset, part)
-        X = self._begin(X)                          # as numbers, within the public bounds; sets `bounds_`, `clipped_`
-        self.release_ = self._release(X, account)   # the only contact with the data
-        self._learn()                               # from `release_` and `bounds_` alone; sets names ending in `_`
-        return self
-
-    With labels: ``X, y = self._begin(X, y)``. To make several releases, announce what they will claim before the
-    first, ``paid = self._pay(claims, account)``, and pass `paid` to each; see
-    :class:`scumble.releasing.spending.Prepaid`.
+Parameters
+    are annotated attributes of a class under ``@estimator``, which makes `__init__` of them and of the inherited ones.
+``_check()``
+    refuses bad parameters, before anything is charged.
+``_publish(X, y, account)``
+    makes the release, the only contact with the data: X as numbers within the public bounds, y as `_records` returns
+    it. For several releases, announce what they will claim, ``paid = self._pay(claims, account)``, and pass `paid` to
+    each (:class:`scumble.gate.spending.Prepaid`).
 ``_learn()``
-    is post-processing. ``from_release`` also calls it, so a released file alone is enough.
+    is post-processing of `release_` and `bounds_` alone; it sets names that end in `_`. ``from_release`` also calls it.
 ``_learnt``
-    names the fitted attributes that ``save`` writes (beside `bounds_`, `n_features_in_` and `feature_names_in_`): JSON
-    values, arrays, kernels, releases, bundles, and lists, tuples or dicts of these. Never a fact about the data that
-    no release paid for.
+    names the fitted attributes that ``save`` writes: JSON values, arrays, kernels, releases, and lists, tuples or dicts
+    of these. Never a fact about the data that no release paid for.
 
-The parameters that all have in common, in order: `epsilon, delta, rho, mu, neighbors, kernel, rows, buckets, bounds,
-schema, categories, public, records_per_person, random_state`.
-
-Two rules hold everywhere. Nothing is read from the data unless a release pays for it or the caller declares it public:
-where a fact is missing, `PrivacyError` says what to pass. And `random_state` is the public seed of the hash functions;
-no seed reaches the noise, so two fits never agree exactly.
+Nothing is read from the data unless a release pays for it or the caller declares it public: where a fact is missing,
+`PrivacyError` says what to pass. `random_state` is the public seed of the hash functions; no seed reaches the noise.
 """
 
 from __future__ import annotations
@@ -36,50 +25,53 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
 from scumble import checks
+from scumble.columns.schema import Described
+from scumble.density.loading import load
+from scumble.density.plan import choose
+from scumble.density.release import Release
+from scumble.density.release_plan import DEFAULT_RECORDS
+from scumble.density.sketch import Sketch, release_disjoint
 from scumble.errors import DataError, ParameterError, parameter
-from scumble.kernels import Kernel
-from scumble.learn.columns import FACTS
+from scumble.gate.spending import Prepaid
+from scumble.kernels import EuclideanKernel, Kernel
+from scumble.learn.columns import FACTS as FACTS
+from scumble.learn.columns import Bounds, KnowsColumns
 from scumble.learn.levels import Levels, table_of
-from scumble.learn.looking import CURATORS, LooksLike
-from scumble.learn.reading import target, target_numbers
-from scumble.learn.scikit import BaseEstimator, DensityMixin, OutlierMixin, check_is_fitted
-from scumble.learn.sketching import MakesSketches, default_kernel
-from scumble.loading import load
+from scumble.learn.reading import check_is_fitted, target, target_numbers
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
-from scumble.release import Release
-from scumble.releasing.spending import Prepaid
-from scumble.schema import Described
-from scumble.sketch import Sketch, release_disjoint
-from scumble.tabular.release import TableRelease
-
-__all__ = [
-    "FACTS",
-    "BaseEstimator",
-    "DensityMixin",
-    "OutlierMixin",
-    "PrivateEstimator",
-    "RepeatedReleaseWarning",
-    "check_is_fitted",
-    "default_kernel",
-]
+from scumble.table.release import TableRelease
 
 BESIDE_COUNTERS = 1 << 20
 """Bytes of a model's file for everything but its counters."""
+CURATORS = ("clipped_",)
+"""Fitted attributes that are for the curator only: neither saved, nor pickled, nor shown."""
+
+Kind = TypeVar("Kind", bound=type)
 
 
 class RepeatedReleaseWarning(UserWarning):
     """An estimator or a clone of it was fitted again: each fit is a release, and the same people's budgets add up."""
 
 
-class PrivateEstimator(MakesSketches, LooksLike):
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def estimator(kind: Kind) -> Kind:
+    """Give a class the `__init__` that stores its annotated attributes, and those of its bases, by keyword alone."""
+    dataclass(kw_only=True, eq=False, repr=False)(kind)
+    kind.__init__ = checks.keywords(kind.__init__)  # type: ignore[misc]
+    return kind
+
+
+@estimator
+class PrivateEstimator(KnowsColumns):
     """The base of all estimators. See the module's documentation for how to write one.
 
     Parameters
@@ -97,13 +89,13 @@ class PrivateEstimator(MakesSketches, LooksLike):
         The sketch's size. None lets the plan choose, including a grid where it is better.
     bounds : pair of float, pair of array-like, mapping or None
         (low, high), public, each a number or one per column. Values outside are clipped. For tables with names, also
-        a mapping from names to pairs: beside `categories`, those of the columns that are numbers; else, of all.
+        a mapping from names to pairs: with `categories`, those of the columns that are numbers; else, of all.
     schema : Schema, mapping, str, PathLike or None
         Instead of bounds, what each column of a table can hold: numbers, dates, booleans, categories, missing cells
-        (:class:`scumble.Schema`, or the path of its file). Public. Tables then come as they are; columns are found by
-        name, in any order, and those that the schema does not name are left alone.
+        (:class:`scumble.Schema`, or the path of its file). Public. Columns are found by name, in any order; columns
+        that the schema does not name are ignored.
     categories : mapping or None
-        A schema in short, beside `bounds`: lists of words by the names of their columns, public. Words that are not
+        A short schema, used with `bounds`: lists of words by the names of their columns, public. Words that are not
         listed, and missing cells, are levels of their own. All other columns are numbers.
     public : sequence of str
         Facts that are already public and may be read from the data: "bounds", "count", ("classes", "target_bounds").
@@ -113,79 +105,65 @@ class PrivateEstimator(MakesSketches, LooksLike):
         The public seed of the hash functions, a whole number; None is 0. It never reaches the noise.
     """
 
-    _learnt: ClassVar[tuple[str, ...]] = ()
-    """Fitted attributes that `save` writes."""
-    _made_again: ClassVar[tuple[str, ...]] = ()
-    """What is made from the releases when it is first needed, and is not pickled."""
+    epsilon: float = 1.0
+    delta: float = 0.0
+    rho: float | None = None
+    mu: float | None = None
+    neighbors: str = "add-remove"
+    kernel: Any = None
+    rows: int | None = None
+    buckets: int | None = None
+    bounds: Any = None
+    schema: Described | None = None
+    categories: Mapping[str, Sequence[Any]] | None = None
+    public: Sequence[str] = ()
+    records_per_person: int = 1
+    random_state: int | None = None
 
-    clipped_: int
-    """How many records had values outside the bounds. For the curator only: it is neither saved, pickled nor shown."""
-    before_charge: Callable[[int], object] | None = None
-    """Told the most bytes that the model's file can have, before a budget is spent: to prove that it can be written."""
-    release_: Release
-    identity_: str
-    """The UUID of this fit, as it appears in the ledger it was charged to."""
+    # ---- fit ----
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "__init__" in vars(cls):
-            cls.__init__ = checks.keywords(cls.__init__)  # type: ignore[method-assign]
+    def fit(
+        self, X: Any, y: Any = None, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
+    ) -> Self:
+        """Make the release, the only contact with the data, and learn from it.
 
-    @checks.keywords
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
-        neighbors: str = "add-remove",
-        kernel: Kernel | None = None,
-        rows: int | None = None,
-        buckets: int | None = None,
-        bounds: Any = None,
-        schema: Described | None = None,
-        categories: Mapping[str, Sequence[Any]] | None = None,
-        public: Sequence[str] = (),
-        records_per_person: int = 1,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.mu = mu
-        self.neighbors = neighbors
-        self.kernel = kernel
-        self.rows = rows
-        self.buckets = buckets
-        self.bounds = bounds
-        self.schema = schema
-        self.categories = categories
-        self.public = public
-        self.records_per_person = records_per_person
-        self.random_state = random_state
+        `y` is the target; estimators without a target ignore it. `ledger`, `dataset`, `part`: where to charge.
+        """
+        self._check()
+        self.price(), self._seed(), self._public()  # which refuse nonsense, also of what this estimator does not use
+        for name in ("rows", "buckets"):
+            if getattr(self, name) is not None:
+                checks.whole(name, getattr(self, name))
+        account = Account.of(ledger, dataset, part)
+        self._warn_of_repeats()
+        X, y = self._records(X, y)
+        self._publish(X, y, account)
+        self._learn()
+        return self
 
-    # ---- the three steps of `fit` ----
+    def _check(self) -> None:
+        """Refuse bad parameters."""
+
+    def _records(self, X: object, y: object) -> tuple[np.ndarray, Any]:
+        """X as numbers within the public bounds, and what else `_publish` needs; sets the public facts."""
+        return self._begin(X), None
+
+    def _publish(self, X: np.ndarray, y: Any, account: Account | None) -> None:
+        self.release_ = self._release(X, account)
+
+    def _learn(self) -> None:
+        """Post-processing of the release: whatever `fit` and `from_release` have in common."""
 
     def _begin(self, X: object, y: object = None, *, numeric: bool = False) -> Any:
         """X (and y, if given) validated, within the public bounds; sets `n_features_in_`, `bounds_` and `clipped_`.
 
-        A `numeric` y comes as float64, labels as the cells they are: `targets.labelled` reads them.
+        A `numeric` y comes as float64, labels as the cells they are: `reading.labelled` reads them.
         """
-        self._check_common()
-        self._warn_of_repeats()
         X, self.clipped_ = self._enter(X)
         if y is None:
             return X
         y = target(y, len(X))
         return X, target_numbers(y) if numeric else y
-
-    def _check_common(self) -> None:
-        """Refuse nonsense before anything is charged, also of what this estimator does not use."""
-        self.price(), self._seed(), self._public()
-        for name in ("rows", "buckets"):
-            if getattr(self, name) is not None:
-                checks.whole(name, getattr(self, name))
 
     def _require_of(self, kernel: Kernel) -> None:
         """Refuse a kernel from whose release nothing could be learnt: before it is paid for, and in a release."""
@@ -200,15 +178,13 @@ class PrivateEstimator(MakesSketches, LooksLike):
 
     def price(self) -> Budget:
         """What one `fit` costs at most, all its releases together: known before it sees data."""
-        # A classifier of kernels has no other currency: choosing among them costs pure ε.
-        rho, mu = getattr(self, "rho", None), getattr(self, "mu", None)
-        epsilon = self.epsilon if rho is None and mu is None else None
-        return Budget.of(epsilon, self.delta, self.neighbors, self.records_per_person, rho=rho, mu=mu)
+        epsilon = self.epsilon if self.rho is None and self.mu is None else None
+        return Budget.of(epsilon, self.delta, self.neighbors, self.records_per_person, rho=self.rho, mu=self.mu)
 
     def _pay(self, claims: Sequence[PrivacyClaim], account: Account | None, *, counters: int) -> Prepaid:
         """Charge all that this fit will release, at once and before the first noise; sets `identity_`.
 
-        `counters` is how many there will be, at most: before the charge, whoever will write the model is told its size.
+        `counters` is how many there will be, at most: `before_charge` gets the size of the model's file.
         """
         if self.before_charge is not None:
             schema = 0 if self.schema_ is None else len(json.dumps(self.schema_.to_dict()))
@@ -217,8 +193,72 @@ class PrivateEstimator(MakesSketches, LooksLike):
         self.identity_ = paid.identity
         return paid
 
-    def _learn(self) -> None:
-        """Post-processing of the release: whatever `fit` and `from_release` have in common."""
+    def _warn_of_repeats(self) -> None:
+        fits = self.__dict__.setdefault("_fits", [0])
+        fits[0] += 1
+        if fits[0] > 1:
+            warnings.warn(
+                f"This is fit number {fits[0]} of this {type(self).__name__} and its clones; people who are in all "
+                f"these tables spend {fits[0]} times ε = {self.epsilon}. Hint: fit once and use its release again.",
+                RepeatedReleaseWarning,
+                stacklevel=3,
+            )
+
+    # ---- the sketch, from public facts alone ----
+
+    def _sketch(
+        self,
+        kernel: Kernel,
+        X: np.ndarray,
+        budget: Budget,
+        *,
+        seed: int | None = None,
+        most_rows: int | None = None,
+        **options: Any,
+    ) -> Sketch:
+        """An empty sketch for these columns, as large as the plan finds best for this budget.
+
+        Of hashed rows that the plan chose, at most `most_rows` are taken.
+        """
+        names, seed = self._names(), self._seed() if seed is None else seed
+        bounds = None if self.bounds_ is None else tuple(side.tolist() for side in self.bounds_)
+        size: dict[str, Any] = {"rows": self.rows, "buckets": self.buckets, "design": "auto", **options}
+        facts: dict[str, Any] = {"bounds": bounds, "refined": self._refines()}
+        later = self._plans_later and size["rows"] is None
+        if size["rows"] is not None and size["buckets"] is not None:
+            return Sketch(kernel, self._width, columns=names, seed=seed, **size)
+        facts |= {"n": self._public_count(X), "budget": budget, "later": later}
+        spec, planned = choose(kernel, dimensions=self._width, columns=names, seed=seed, **size, **facts)
+        if most_rows is not None and size["rows"] is None and spec.shape is None and not planned:
+            spec = replace(spec, rows=min(spec.rows, most_rows))
+        return Sketch.from_spec(spec, planned=planned)
+
+    def _refines(self) -> bool:
+        """Whether answers are refined (`scumble.learn.refine`), so fewer rows are enough."""
+        return False
+
+    def _public_count(self, X: np.ndarray) -> int:
+        """Roughly how many records: their number only where it is public."""
+        known = self.neighbors == "replace" or "count" in self._public()
+        return max(len(X), 1) if known else DEFAULT_RECORDS
+
+    def _kernel(self) -> Kernel:
+        """The kernel given, or one made from the public bounds."""
+        if self.kernel is None:
+            return self._default_kernel()
+        if not isinstance(self.kernel, Kernel):
+            raise parameter("kernel", "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)", self.kernel)
+        return self.kernel
+
+    def _default_kernel(self) -> Kernel:
+        assert self.bounds_ is not None
+        return default_kernel(self.bounds_)
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return 0
+        hint = "it is the hash seed, which is published with the release."
+        return checks.whole("random_state", self.random_state, 0, must="a whole number or None", hint=hint)
 
     # ---- answering ----
 
@@ -226,9 +266,7 @@ class PrivateEstimator(MakesSketches, LooksLike):
         """Queries, validated against what was fitted. `clip` moves them into the public bounds."""
         check_is_fitted(self)
         levels = self._levels()
-        if levels is not None:
-            return levels.read(X)
-        return self._matrix(X, clip=clip)
+        return self._matrix(X, clip=clip) if levels is None else levels.read(X)
 
     def _example(self, rows: int) -> Any:
         """Some records that can be read: of a table, rows; else the middle of the bounds."""
@@ -238,7 +276,16 @@ class PrivateEstimator(MakesSketches, LooksLike):
         middle = np.zeros(self.n_features_in_) if self.bounds_ is None else np.mean(self.bounds_, axis=0)
         return np.tile(middle, (rows, 1))
 
-    # ---- from a release, to and from files ----
+    @property
+    def privacy_(self) -> PrivacyClaim:
+        """What one `fit` promises, all its releases together: a PrivacyClaim."""
+        check_is_fitted(self)
+        return self._claim()
+
+    def _claim(self) -> PrivacyClaim:
+        return self.release_.privacy
+
+    # ---- from a release ----
 
     @classmethod
     def from_release(cls, release: Release | str | os.PathLike[str], **parameters: Any) -> Self:
@@ -251,54 +298,18 @@ class PrivateEstimator(MakesSketches, LooksLike):
         if table is not None:
             return cls._from_table(table, **parameters)
         found = release_of(release)
-        model = cls(
-            **{
-                "epsilon": found.privacy.epsilon,
-                "delta": found.privacy.delta,
-                "neighbors": found.privacy.neighbors,
-                "kernel": found.kernel,
-                "records_per_person": found.privacy.records_per_person,
-                "random_state": found.seed,
-                **parameters,
-            }
-        )
+        model = cls._promising(found.privacy, **{"kernel": found.kernel, "random_state": found.seed, **parameters})
+        model._check()
         model._take(found)
-        model.release_ = found
-        model.identity_ = found.identity
+        model.release_, model.identity_ = found, found.identity
         model._learn()
         return model
 
-    # ---- from the release of a table ----
-
     @classmethod
-    def _from_table(cls, release: TableRelease, target: str | None = None, **parameters: Any) -> Self:
-        """A fitted estimator from the release of a table; those that can be overwrite `_learn_table`."""
-        model = cls(**{**cls._promised(release.privacy), **parameters})
-        model.identity_, model.bounds_ = release.identity, None
-        model._learn_table(release, target)
-        levels = model._levels()
-        assert levels is not None
-        model.n_features_in_ = len(levels.names)
-        model.feature_names_in_ = np.array(levels.names, dtype=object)
-        return model
-
-    @staticmethod
-    def _promised(claim: PrivacyClaim) -> dict[str, Any]:
+    def _promising(cls, claim: PrivacyClaim, **parameters: Any) -> Self:
+        """An estimator with the budget of a claim, unless `parameters` say otherwise."""
         names = ("epsilon", "delta", "neighbors", "records_per_person")
-        return {name: getattr(claim, name) for name in names}
-
-    def _learn_table(self, release: TableRelease, target: str | None) -> None:
-        raise ParameterError(
-            f"{type(self).__name__} asks for densities near points, which the release of a table does not have. "
-            "Hint: PrivateKDEClassifier, PrivateLinearRegression and PrivateOutlierDetector learn from tables, and "
-            "release.sample(n) gives rows to anything else; build with a kernel to release a density."
-        )
-
-    def _levels(self) -> Levels | None:
-        """How records are read, where the release is that of a table."""
-        held = vars(self)
-        release = held["release_"] if "release_" in held else (held.get("releases_") or [None])[0]
-        return Levels(release, held.get("target_")) if isinstance(release, TableRelease) else None
+        return cls(**{**{name: getattr(claim, name) for name in names}, **parameters})
 
     def _take(self, release: Release) -> None:
         """What `_begin` learns from the data, from a release."""
@@ -310,43 +321,74 @@ class PrivateEstimator(MakesSketches, LooksLike):
                 "Hint: pass bounds=(low, high)."
             )
 
-    @property
-    def privacy_(self) -> PrivacyClaim:
-        """What one `fit` promises, all its releases together: a PrivacyClaim."""
-        check_is_fitted(self)
-        return self._claim()
+    @classmethod
+    def _from_table(cls, release: TableRelease, target: str | None = None, **parameters: Any) -> Self:
+        """A fitted estimator from the release of a table; those that can be overwrite `_learn_table`."""
+        model = cls._promising(release.privacy, **parameters)
+        model.identity_, model.bounds_ = release.identity, None
+        model._learn_table(release, target)
+        levels = model._levels()
+        assert levels is not None
+        model.n_features_in_ = len(levels.names)
+        model.feature_names_in_ = np.array(levels.names, dtype=object)
+        return model
 
-    def _claim(self) -> PrivacyClaim:
-        return self.release_.privacy
+    def _learn_table(self, release: TableRelease, target: str | None) -> None:
+        raise ParameterError(
+            f"{type(self).__name__} needs densities near points, which the release of a table does not have. "
+            "Hint: learn from release.sample(n), or build with a kernel."
+        )
+
+    def _levels(self) -> Levels | None:
+        """How records are read, where the release is that of a table."""
+        held = vars(self)
+        release = held["release_"] if "release_" in held else (held.get("releases_") or [None])[0]
+        return Levels(release, held.get("target_")) if isinstance(release, TableRelease) else None
+
+    # ---- files, pictures, scikit-learn ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to a file, atomically: parameters, what was learnt, the releases. No pickle."""
-        from scumble.learn import saving
+        from scumble.learn import models
 
         check_is_fitted(self)
-        saving.save(self, path)
+        models.save(self, path)
+
+    def plot(self, **options: Any) -> Any:
+        """A picture of what was learnt, a matplotlib Figure: densities, classes or predictions over the columns.
+
+        Options: `ranges`, `at`, `units`, `title`; see :func:`scumble.show.pictures.draw`. Needs
+        ``pip install 'scumble[plot]'``.
+        """
+        from scumble.show import pictures
+
+        check_is_fitted(self)
+        if self._levels() is not None or self.schema_ is not None:
+            raise ParameterError("There is no picture of a model of a table. Hint: release.plot() draws its columns.")
+        return pictures.draw(self, **options)
+
+    def __dir__(self) -> list[str]:
+        # scikit-learn's card lists every fitted attribute that is found here, and a notebook keeps the card.
+        return [name for name in super().__dir__() if name not in CURATORS]
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._card()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        out = super()._repr_mimebundle_(**options)
+        if "text/html" in out:
+            out["text/html"] += self._card()
+        return out
+
+    def _card(self) -> str:
+        from scumble.show import cards
+
+        return cards.estimator_html(self) if self.__sklearn_is_fitted__() else ""
 
     def __getstate__(self) -> dict[str, Any]:
-        # What only the curator may know does not travel; what can be made again need not.
-        return {
-            name: value
-            for name, value in super().__getstate__().items()
-            if name not in (*CURATORS, "_fits", "before_charge", "curator", *self._made_again)
-        }
-
-    # ---- each fit is a release ----
-
-    def _warn_of_repeats(self) -> None:
-        fits = self.__dict__.setdefault("_fits", [0])
-        fits[0] += 1
-        if fits[0] > 1:
-            warnings.warn(
-                f"This is fit number {fits[0]} of this {type(self).__name__} and its clones, and each fit is a release "
-                f"of its own: for people who are in all these tables the budgets add up, to {fits[0]} times "
-                f"ε = {self.epsilon}. Hint: fit once and use the release again; that is free.",
-                RepeatedReleaseWarning,
-                stacklevel=4,
-            )
+        # What only the curator may know is not pickled; what can be made again need not be.
+        left_out = (*CURATORS, "_fits", "before_charge", "curator", *self._made_again)
+        return {name: value for name, value in super().__getstate__().items() if name not in left_out}
 
     def __sklearn_clone__(self) -> Any:
         copy = super().__sklearn_clone__()
@@ -354,14 +396,24 @@ class PrivateEstimator(MakesSketches, LooksLike):
         return copy
 
     def __sklearn_is_fitted__(self) -> bool:
-        return any(
-            name.endswith("_") and not name.startswith("__") for name in vars(self) if name.startswith("release")
-        )
+        return any(name.startswith("release") and name.endswith("_") for name in vars(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # the noise has no seed
         return tags
+
+
+def default_kernel(bounds: Bounds, *, bandwidth: float | None = None, power: int = 2) -> EuclideanKernel:
+    """A Euclidean kernel in units of the bounds' widths.
+
+    Points of a unit cube lie about √(d/6) apart. The default bandwidth, √d/6 at power 2, halves the kernel within a
+    tenth of that: wide enough to gather far more records than noise at ε = 1 and 10,000 records, and narrow enough to
+    separate groups.
+    """
+    low, high = bounds
+    d = len(low)
+    return EuclideanKernel(np.sqrt(d) / 6.0 if bandwidth is None else bandwidth, power, scale=(high - low).tolist())
 
 
 def release_of(release: Any) -> Release:

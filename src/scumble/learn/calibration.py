@@ -1,27 +1,17 @@
 """From scores to probabilities, for a small share of the budget: a private Platt scaling, and when to trust it.
 
-Sums of opinions of dependent rows rank well but are badly calibrated. One more sketch corrects this: the scores of the
-training records, of each class, in one row of about 24 counters. A score is made of the released counters *less the
-record itself*, or those that were learnt from would seem better told apart than others are. It is still a function of
-that record and of what has been released, and each record adds one to one counter: the histogram costs its own budget,
-no more.
-
-A score s is the log-odds l of the classes' shares, plus evidence. The probability of class 1 has the log-odds
+One more sketch holds the scores of the training records, of each class, in one row of about 24
+counters. A score is made of the released counters *less the record itself*, so it is a function of that record and of
+what has been released, and each record adds one to one counter. A score s is the log-odds l of the classes' shares,
+plus evidence. The probability of class 1 has the log-odds
 
     z = l + b + a (s − l),
 
-with a and b by maximum likelihood (Platt 1999) on the masses that the noisy histogram makes plausible. A penalty of the
-noise's own size holds them where the histogram cannot tell: b at 0, and a at 0.7, as opinions overlap, or at less the
-more the noise drowns, down to nothing but the shares.
+with a and b by maximum likelihood (Platt 1999) on the masses that the noisy histogram makes plausible, and a penalty of
+the noise's own size that holds b at 0 and a at 0.7 or less. The larger class is the answer unless a threshold gains
+more records than its own standard deviation, of noise and of sampling. Otherwise the line bends before it reaches zero:
 
-**The larger class** is the answer unless the histogram is sure of a better one. Calling records that score above some
-threshold the smaller class gains those of them that are in it and costs the others. Lines that cross zero where the
-gain is below its own standard deviation, of noise and of sampling, are left out. What is always left are lines that
-bend before they reach zero:
-
-    z′ = z  where z ≤ −1,  else −1 / (z + 2):       below 0, with the ranking and small probabilities as they were.
-
-Of all of these the most likely is taken.
+    z′ = z  where z ≤ −1,  else −1 / (z + 2).
 """
 
 from __future__ import annotations
@@ -30,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scumble.bundle import Bundle
+from scumble.density.bundle import Bundle
+from scumble.density.draws import masses
 from scumble.kernels import ColumnKernel
-from scumble.reading.masses import masses
 
 KERNEL = ColumnKernel(1.0 / 24.0, origin=0.0)
 CELLS = KERNEL.radix or 0
@@ -40,7 +30,7 @@ SPREAD = 2.0
 """Scores are squashed by σ(s / SPREAD) to the histogram's [0, 1]."""
 SLOPES = np.exp(np.linspace(-4.0, 1.0, 21))
 SHIFTS = np.linspace(-6.0, 6.0, 49)
-USUAL, DROWNED = 0.7, 3.0
+USUAL, DECREASE = 0.7, 3.0
 """The slope in the absence of noise, and how fast it falls with the noise's share."""
 CAUTION = 0.3, 0.05
 """How strongly the noise holds the slope and the shift."""
@@ -71,16 +61,9 @@ def squashed(scores: np.ndarray) -> np.ndarray:
 
 
 def fitted(histograms: Bundle, priors: np.ndarray, counts: np.ndarray, count_deviation: float) -> Curve:
-    """The most likely curve that is sure, out of the two classes' noisy histograms, class 0 first.
+    """The most likely curve that is sure, out of the two classes' noisy histograms of squashed scores, class 0 first.
 
-    Parameters
-    ----------
-    histograms : Bundle
-        Of the squashed scores.
-    priors : numpy.ndarray
-        The shares that are in the scores.
-    counts, count_deviation : numpy.ndarray, float
-        How many records each class has, as far as known, and the standard error of that.
+    `priors` are the shares that are in the scores, `counts` how many records each class has, with this standard error.
     """
     release = next(iter(histograms.values()))
     variance, cells = release.counter_variance, min(CELLS, release.buckets)
@@ -97,7 +80,7 @@ def fitted(histograms: Bundle, priors: np.ndarray, counts: np.ndarray, count_dev
     z = height + SHIFTS[:, None] + line  # (slopes, shifts, cells)
     noise, total = np.sqrt(2.0 * cells * variance), float(totals.sum())
     of_slope, of_shift = CAUTION
-    held = np.log(SLOPES * (total + DROWNED * noise) / (USUAL * total))
+    held = np.log(SLOPES * (total + DECREASE * noise) / (USUAL * total))
     penalty = 0.5 * noise * (of_slope * held[:, None] ** 2 + of_shift * SHIFTS**2)
     side = 1 if height <= 0.0 else -1
     straight, bent = (
@@ -107,7 +90,7 @@ def fitted(histograms: Bundle, priors: np.ndarray, counts: np.ndarray, count_dev
     crossed = side * z > 0.0
     share = crossed.sum(axis=2) / cells
     noisy = np.sum(weights**2) * (variance * cells * share * (1.0 - share) + (share * count_deviation) ** 2)
-    drawn = crossed @ (weights[0] * zero + weights[1] * one)  # other records would be others
+    drawn = crossed @ (weights[0] * zero + weights[1] * one)  # the sampling variance of the records
     straight[(share == 0.0) | (crossed @ (side * (one - zero)) < SURE * np.sqrt(noisy + drawn))] = np.inf
     chosen, turn = (straight, 0) if straight.min() <= bent.min() else (bent, side)
     slope, shift = np.unravel_index(np.argmin(chosen), chosen.shape)

@@ -2,42 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Self
+from math import inf, prod
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from scumble import checks
-from scumble.bundle import Bundle, plain
+from scumble import checks, files
+from scumble.columns.cells import Column
+from scumble.density.bundle import Bundle, plain
+from scumble.density.release import Release
+from scumble.density.sketch import Sketch, release_disjoint
+from scumble.density.spec import Spec
 from scumble.errors import ParameterError, PrivacyError, parameter
+from scumble.gate.selection import claim_of_choice
+from scumble.gate.spending import Prepaid
 from scumble.kernels import Kernel
-from scumble.learn import calibration, fern_plan
-from scumble.learn.base import PrivateEstimator
-from scumble.learn.class_releases import MOST_BUCKETS, ReleasesClasses, bundle_of, priors_of
-from scumble.learn.ferns import Ferns
+from scumble.learn import calibration, ferns
+from scumble.learn.base import PrivateEstimator, estimator
 from scumble.learn.levels import Levels, classes_of, logistic, table_of, target_of
-from scumble.learn.targets import Classifies, labelled, public_classes, require_rule_for_unknown, require_target
+from scumble.learn.reading import Classifies, public_classes, require_rule_for_unknown
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction
-from scumble.releasing.spending import Prepaid
-from scumble.schema import Described
-from scumble.tabular.release import TableRelease
+from scumble.table.release import TableRelease
 
 RULES = ("ferns", "ml", "map")
 TABLE_RULE = "levels"
 COUNT_SHARE = Fraction(2, 25)
 """Part of the budget for the classes' counts: the priors and the rows' totals depend on them."""
+ROWS, GAUSSIAN_ROWS = 15, 30
+"""Rows of all kernels together: at δ = 0 the noise grows with their number, the knowledge only at first."""
+BUCKETS, MOST_BUCKETS = 512, 4096
+"""Buckets, unless all codes of a row are at most so many and each can have its own."""
 
 
-class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
-    """Classes told apart by one private sketch per class, the paper's section 4.
+class _Learnt:
+    """What the classifier learns; files of older versions have no `counts_`."""
 
-    A record is in one class, so it affects only that class's release: every class gets the whole budget
-    (parallel composition). Three rules turn the same releases into decisions:
+    classes_: np.ndarray
+    priors_: np.ndarray
+    releases_: list[Any]
+    target_: str
+    weights_: np.ndarray
+    intercepts_: np.ndarray
+    calibration_: Bundle | None = None
+    counts_: Bundle | None = None
+    selection_epsilon_: str | None = None
+
+
+@estimator
+class PrivateKDEClassifier(Classifies, _Learnt, PrivateEstimator):
+    """A classifier from one private sketch per class, the paper's section 4.
+
+    A record affects only its class's release: every class gets the whole budget (parallel composition). Three rules
+    turn the same releases into decisions:
 
     ``"ferns"`` (the default, the most accurate)
         each row is a small naive-Bayes expert, weighted by what it knows: see :mod:`scumble.learn.ferns`.
@@ -47,22 +70,15 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
         the same, times the class's prior: maximum a posteriori.
 
     From the release of a table (`from_release`, with `target`) the rule is ``"levels"``: a weight for each level of a
-    column, see :mod:`scumble.learn.levels`. Records are then tables with these columns, categories and dates included.
+    column, see :mod:`scumble.learn.levels`. Records are then tables with these columns.
 
-    Without a `kernel`, each row looks at four columns together, drawn at random, each cut into fifths of its bounds
-    (with 5,000 records of each class at ε = 1; into thirds with a tenth of it, where finer cells would drown). Plain
-    columns suit ferns far better than random directions. A fiftieth of ε pays for the counts that settle this. Of a
-    wide table, the 16 columns that tell classes apart best can be chosen privately first, `selection_share`: see
-    :mod:`scumble.learn.fern_plan`.
+    Without a `kernel`, each row looks at four columns together, drawn at random, each cut into steps of its bounds. A
+    fiftieth of ε pays for the counts that settle how finely, and `calibration_share` for a histogram of the scores,
+    which turns them into probabilities (two classes, rule "ferns"). Where no threshold is sure, the larger class is
+    always the answer, and scores and probabilities still rank.
 
-    A share of the budget, `calibration_share`, pays for a histogram of the scores, which turns them into
-    probabilities and moves the threshold to where it is right (two classes, rule "ferns"). Where it cannot be sure of
-    any threshold, the larger class is always the answer, and scores and probabilities still rank: see
-    :mod:`scumble.learn.calibration`.
-
-    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. Only
-    `neighbors="add-remove"`: under "replace" a record may change its class, and the classes' exact counts would be
-    published.
+    For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`. Only `neighbors="add-remove"`: under
+    "replace" the classes' exact counts would be published. The budget is ε and δ: private choices cost ε.
 
     Parameters
     ----------
@@ -73,11 +89,11 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
     priors : sequence of float or None
         The classes' shares, in the order of `classes_`; None takes them from the noisy counts.
     unknown : {"error", "drop"}
-        What to do with records of labels that are not in `classes`: "error" or "drop".
+        What to do with records of labels that are not in `classes`.
     calibration_share : float
         The part of ε for the calibration; 0 for none.
     selection_share : float or None
-        The part of ε that chooses one of the `kernel` list by :mod:`scumble.releasing.selection`; with 0, all of them
+        The part of ε that chooses one of the `kernel` list by :mod:`scumble.gate.selection`; with 0, all of them
         are used and share the budget equally. Without a `kernel`, the part that chooses half of the columns, 16 at
         most. None is 0 for a list, and for columns 0.15 where that pays: with δ = 0, two classes, at least 32
         columns, and ε of at least 2, or ε times a public number of records of at least 20,000.
@@ -88,20 +104,14 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
 
     Attributes
     ----------
-    classes_ : numpy.ndarray
-        The labels.
-    priors_ : numpy.ndarray
-        Their shares.
+    classes_, priors_ : numpy.ndarray
+        The labels, and their shares.
     releases_ : list of Bundle or list of TableRelease
         Releases by class, one bundle for each kernel; or the one table.
-    weights_, intercepts_ : numpy.ndarray
-        From a table: a weight for each class and level.
-    target_ : str
-        From a table: the column that was learnt.
-    calibration_ : Bundle or None
-        The bundle of score histograms, or None.
-    counts_ : Bundle or None
-        The bundle of the classes' counts by which the ferns were planned, or None.
+    weights_, intercepts_, target_ : numpy.ndarray or str
+        From a table: a weight for each class and level, and the column that was learnt.
+    calibration_, counts_ : Bundle or None
+        The bundles of score histograms, and of the classes' counts by which the ferns were planned.
     privacy_ : PrivacyClaim
         The claim of all of it together.
 
@@ -115,6 +125,15 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
     ([1.0, 1.0, 1.0], 1.0)
     """
 
+    rho: ClassVar[None] = None  # type: ignore[misc]
+    mu: ClassVar[None] = None  # type: ignore[misc]
+    rule: str = "ferns"
+    classes: Sequence[object] | None = None
+    priors: Sequence[float] | None = None
+    unknown: str = "error"
+    calibration_share: float = 0.1
+    selection_share: float | None = None
+
     _learnt = (
         "classes_",
         "priors_",
@@ -125,76 +144,48 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
         "weights_",
         "intercepts_",
     )
-    classes_: np.ndarray
-    releases_: list[Any]
-    target_: str
-    weights_: np.ndarray
-    intercepts_: np.ndarray
-    calibration_: Bundle | None
-    counts_: Bundle | None = None
-    selection_epsilon_: str | None
-
-    def __init__(
-        self,
-        *,
-        rule: str = "ferns",
-        classes: Sequence[Any] | None = None,
-        priors: Sequence[float] | None = None,
-        unknown: str = "error",
-        calibration_share: float = 0.1,
-        selection_share: float | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        neighbors: str = "add-remove",
-        kernel: Kernel | Sequence[Kernel] | None = None,
-        rows: int | None = None,
-        buckets: int | None = None,
-        bounds: Any = None,
-        schema: Described | None = None,
-        categories: Mapping[str, Sequence[Any]] | None = None,
-        public: Sequence[str] = (),
-        records_per_person: int = 1,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            neighbors=neighbors,
-            kernel=kernel,  # type: ignore[arg-type]
-            rows=rows,
-            buckets=buckets,
-            bounds=bounds,
-            schema=schema,
-            categories=categories,
-            public=public,
-            records_per_person=records_per_person,
-            random_state=random_state,
-        )
-        self.rule = rule
-        self.classes = classes
-        self.priors = priors
-        self.unknown = unknown
-        self.calibration_share = calibration_share
-        self.selection_share = selection_share
+    _made_again = ("_ferns", "_curve")
 
     # ---- fitting ----
 
-    def fit(
-        self, X: Any, y: Any, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
-    ) -> PrivateKDEClassifier:
-        """Release the classes' counts, one sketch for each class and kernel, then a histogram of scores.
+    def _check(self) -> None:
+        if self.rule not in RULES:
+            hint = "'levels' is for the release of a table." if self.rule == TABLE_RULE else ""
+            raise parameter("rule", f"one of {', '.join(RULES)}", self.rule, hint)
+        require_rule_for_unknown(self)
+        if as_fraction("epsilon", self.epsilon) <= 0:
+            raise parameter("epsilon", "positive", self.epsilon)
+        for name in ("calibration_share", "selection_share"):
+            if name != "selection_share" or self.selection_share is not None:
+                checks.number(name, getattr(self, name), "between 0 and 0.5", lambda share: 0.0 <= share <= 0.5)
+        planning = ferns.PLANNING_SHARE if self._plans() else 0
+        if self.calibration_share + (self.selection_share or 0.0) >= 1.0 - planning:
+            raise parameter("selection_share", "small enough to leave budget for the sketches", self.selection_share)
+        if self.neighbors != "add-remove":
+            raise PrivacyError(
+                "Classes are learnt with neighbors='add-remove' only: the classes' exact counts would be published. "
+                "Hint: ε under add-remove is 2ε under replace."
+            )
 
-        `ledger`, `dataset`, `part`: where to charge all of it.
-        """
-        self._check_parameters()
-        require_target(self, y)
-        account = Account.of(ledger, dataset, part)
-        X, y = self._begin(X, y)
-        X, y = self._labelled(X, y)
+    def _indicators(self) -> bool:
+        return self.rule != "ferns"  # they cut columns into steps
+
+    def _take_classes(self, y: Column | None) -> None:
+        self.classes_ = public_classes(self, y)
+        if len(self.classes_) < 2:
+            raise ParameterError(
+                f"`classes` must be at least two classes, got {len(self.classes_)} class. "
+                "Hint: name all classes that could occur, including those absent from this table."
+            )
+        priors_of(self.priors, np.ones(len(self.classes_)))
+
+    def _publish(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
+        """Release the classes' counts, one sketch for each class and kernel, then a histogram of scores."""
         kernels, whole = self._kernels(), self.price()
         choosing = self._choosing(kernels, X)
-        share = as_fraction("calibration_share", self.calibration_share) if self._calibrated() else Fraction(0)
-        planning = fern_plan.PLANNING_SHARE if self._plans() else Fraction(0)
+        calibrated = self.rule == "ferns" and len(self.classes_) == 2
+        share = as_fraction("calibration_share", self.calibration_share) if calibrated else Fraction(0)
+        planning = ferns.PLANNING_SHARE if self._plans() else Fraction(0)
         used = 1 if choosing else len(kernels)
         calibrating, counted = (whole.share(part, 0, count_share=0) for part in (share, planning))
         self.selection_epsilon_ = str(whole.share(choosing).epsilon) if choosing else None
@@ -211,119 +202,159 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
         cells = [draft.rows * max(draft.buckets, MOST_BUCKETS if choosing or planning else 0) for draft in drafts]
         counters = len(self.classes_) * (sum(cells) + calibration.CELLS + 1)
         paid = self._pay(claims, account, counters=counters)
-        parts = [X[y == c] for c in self.classes_]
-        self.counts_ = self._counted(parts, counted, paid) if planning else None
+        parts = [X[y == place] for place in range(len(self.classes_))]
+        self.counts_ = None
+        if planning:
+            spec = self._one_row(ferns.COUNTS, 1)
+            self.counts_ = self._bundle(spec, [np.zeros((len(part), 1)) for part in parts], counted, paid)
         if choosing or planning:
             drafts = [self._draft(self._chosen(kernels, parts, paid), used, X, budgets[0], 0)]
         self.releases_ = [
             self._bundle(draft.spec, parts, budget, paid) for draft, budget in zip(drafts, budgets, strict=True)
         ]
         self.calibration_ = None
-        self._learn()
+        self._forget()
         if share:
-            self._calibrate(parts, calibrating, paid)
-        return self
+            scores = [np.diff(self._experts().scores(part, own))[:, 0] for own, part in enumerate(parts)]
+            spec = self._one_row(calibration.KERNEL, calibration.CELLS)
+            self.calibration_ = self._bundle(spec, [calibration.squashed(one) for one in scores], calibrating, paid)
 
-    def _check_parameters(self) -> None:
-        if self.rule == TABLE_RULE:
-            raise parameter("rule", f"one of {', '.join(RULES)}", self.rule, "'levels' is for the release of a table.")
-        if self.rule not in RULES:
-            raise parameter("rule", f"one of {', '.join(RULES)}", self.rule)
-        require_rule_for_unknown(self)
-        if as_fraction("epsilon", self.epsilon) <= 0:
-            raise parameter("epsilon", "positive", self.epsilon)
-        for name in ("calibration_share", "selection_share"):
-            if name != "selection_share" or self.selection_share is not None:
-                checks.number(name, getattr(self, name), "between 0 and 0.5", lambda share: 0.0 <= share <= 0.5)
-        planning = fern_plan.PLANNING_SHARE if self._plans() else 0
-        if self.calibration_share + (self.selection_share or 0.0) >= 1.0 - planning:
-            raise parameter("selection_share", "small enough to leave budget for the sketches", self.selection_share)
-        if self.neighbors != "add-remove":
-            raise PrivacyError(
-                "Classes are learnt with neighbors='add-remove' only: a replaced record may change its "
-                "class, and the classes' exact counts would be published. Hint: ε under add-remove is 2ε under replace."
-            )
+    def _draft(self, kernel: Kernel, kernels: int, X: np.ndarray, budget: Budget, place: int) -> Sketch:
+        """An empty sketch: what those of all classes will be like, for the kernel at that place in the list."""
+        return self._sketch(kernel, X, budget, **self._size(kernel, kernels), seed=self._seed() + place)
 
-    def _indicators(self) -> bool:
-        return self.rule != "ferns"  # they cut columns into steps
+    def _bundle(self, spec: Spec, parts: Sequence[np.ndarray], budget: Budget, paid: Prepaid) -> Bundle:
+        """One release for each class's records, all for one budget."""
+        sketches = [Sketch.from_spec(spec).update(part) for part in parts]
+        releases = release_disjoint(sketches, budget, paid)
+        return Bundle(dict(zip(map(plain, self.classes_), releases, strict=True)))
 
-    def _labelled(self, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Records whose labels are in the public list; sets `classes_`."""
-        self.classes_ = public_classes(self, y)
-        if len(self.classes_) < 2:
-            raise ParameterError(
-                f"`classes` must be at least two classes, got {len(self.classes_)} class. "
-                "Hint: name all classes that could occur, including those absent from this table."
-            )
-        priors_of(self.priors, np.ones(len(self.classes_)))
-        return labelled(self, X, y)
+    def _one_row(self, kernel: Kernel, buckets: int) -> Spec:
+        """A sketch of one row, of which each record touches one counter."""
+        return Sketch(kernel, 1, rows=1, buckets=buckets, seed=self._seed(), design="iid").spec
 
-    def _calibrated(self) -> bool:
-        return self.rule == "ferns" and len(self.classes_) == 2 and self.calibration_share > 0.0
+    def _size(self, kernel: Kernel, kernels: int) -> dict[str, Any]:
+        if self.rule != "ferns":
+            return {"rows": self.rows, "buckets": self.buckets}
+        rows = (GAUSSIAN_ROWS if self.delta > 0.0 else ROWS) // kernels if self.rows is None else self.rows
+        codes = prod(float(factor.radix or inf) ** factor.power for factor in kernel.factors)
+        buckets = int(codes) if codes <= MOST_BUCKETS else BUCKETS
+        return {"rows": max(rows, 1), "buckets": self.buckets or buckets, "design": "sobol"}
 
-    def _calibrate(self, parts: Sequence[np.ndarray], budget: Budget, paid: Prepaid) -> None:
-        assert self._ferns is not None
-        scores = [np.diff(self._ferns.scores(part, own))[:, 0] for own, part in enumerate(parts)]
-        spec = self._one_row(calibration.KERNEL, calibration.CELLS)
-        self.calibration_ = self._bundle(spec, [calibration.squashed(one) for one in scores], budget, paid)
-        self._curve = self._fitted_curve()
+    # ---- kernels: given, planned with the classes' counts, or chosen privately ----
+
+    def _plans(self) -> bool:
+        """Whether the kernel is made for the classes' counts."""
+        return self.rule == "ferns" and self.kernel is None
+
+    def _kernels(self) -> list[Kernel]:
+        if isinstance(self.kernel, (list, tuple)):
+            if not self.kernel or not all(isinstance(kernel, Kernel) for kernel in self.kernel):
+                raise parameter("kernel", "a kernel, or a list of kernels", self.kernel)
+            return list(self.kernel)
+        if not self._plans():
+            return [self._kernel()]
+        # As for plenty of records; how many there are will be counted.
+        return [self._planned(np.full(len(self.classes_), float(ferns.ENOUGH)))]
+
+    def _planned(self, counts: np.ndarray, columns: Sequence[int] | None = None) -> Kernel:
+        assert self.bounds_ is not None
+        return ferns.ferns_kernel(self.bounds_, float(as_fraction("epsilon", self.epsilon)), counts, columns)
+
+    def _choosing(self, kernels: Sequence[Kernel], X: np.ndarray) -> Fraction:
+        """The part of ε by which one of the kernels, or some of the columns, are to be chosen."""
+        if self.rule != "ferns" or (self._width if self._plans() else len(kernels)) < 2:
+            return Fraction(0)
+        if self.selection_share is not None:
+            return as_fraction("selection_share", self.selection_share)
+        records = self._public_count(X) if "count" in self._public() else ferns.ENOUGH
+        epsilon = as_fraction("epsilon", self.epsilon)
+        pure = self._plans() and self.delta == 0.0
+        worth = pure and ferns.pays(self._width, len(self.classes_), epsilon, records)
+        return ferns.CHOICE_SHARE if worth else Fraction(0)
+
+    def _chosen(self, kernels: Sequence[Kernel], parts: Sequence[np.ndarray], paid: Prepaid) -> Kernel:
+        """The best kernel, or ferns of the best columns, for a share of ε if there is one."""
+        epsilon, people = Fraction(0), self.records_per_person
+        for claim in self._selection_claims():
+            paid.charge(claim)
+            epsilon = Fraction(claim.epsilon)  # to the last bit: a float may be below the share that was asked for
+        if self._plans():
+            assert self.counts_ is not None and self.bounds_ is not None
+            counts = np.array([max(float(self.counts_[plain(c)].counts.sum()), 1.0) for c in self.classes_])
+            columns = None
+            if epsilon:
+                columns = ferns.choose_columns(parts, self.bounds_, counts, epsilon=epsilon, records_per_person=people)
+            return self._planned(counts, columns)
+        size = self._size(kernels[0], 1)
+        return ferns.choose_kernel(
+            kernels,
+            parts,
+            epsilon=epsilon,
+            release_epsilon=self.epsilon,
+            delta=self.delta,
+            records_per_person=people,
+            rows=size["rows"],
+            buckets=size["buckets"],
+            seed=self._seed(),
+        )
+
+    def _selection_claims(self) -> list[PrivacyClaim]:
+        """What the choice of a kernel or of columns costs, if there was or will be one."""
+        if self.selection_epsilon_ is None:
+            return []
+        return [claim_of_choice(Fraction(self.selection_epsilon_), self.neighbors, self.records_per_person)]
+
+    # ---- what follows from the releases, and is not saved ----
 
     def _learn(self) -> None:
-        self._ready()
+        self._forget()
         self.priors_ = self._shares()
+        if self.rule == "ferns":
+            self._experts()  # which refuse a grid
 
-    def _ready(self) -> None:
-        """What can be recomputed from the releases at any time, and is not saved."""
-        self._ferns = Ferns(self.releases_, self._counts(), self._shares()) if self.rule == "ferns" else None
-        self._curve = self._fitted_curve()
+    def _forget(self) -> None:
+        self.__dict__.pop("_ferns", None)
+        self.__dict__.pop("_curve", None)
 
-    def _fitted_curve(self) -> calibration.Curve:
+    def _experts(self) -> ferns.Ferns:
+        if "_ferns" not in vars(self):
+            self._ferns = ferns.Ferns(self.releases_, self._counts(), self._shares())
+        return self._ferns
+
+    def _curve_of_scores(self) -> calibration.Curve:
         """Log-odds of scores; scores as they are without a calibration."""
-        histograms = getattr(self, "calibration_", None)
-        if histograms is None:
-            return calibration.Curve()
-        return calibration.fitted(histograms, self._shares(), self._counts(), self._count_deviation())
+        if "_curve" not in vars(self):
+            self._curve = calibration.Curve()
+            if self.calibration_ is not None:
+                deviation = float(self._precisions().sum() ** -0.5)
+                self._curve = calibration.fitted(self.calibration_, self._shares(), self._counts(), deviation)
+        return self._curve
 
     def _shares(self) -> np.ndarray:
         return priors_of(self.priors, self._counts())
+
+    def _counts(self) -> np.ndarray:
+        """The classes' estimated counts, from all bundles by inverse variance."""
+        weights = self._precisions()
+        counts = np.array([[bundle[plain(c)].count for c in self.classes_] for bundle in self.releases_])
+        return np.maximum(weights @ counts / weights.sum(), 1.0)
+
+    def _precisions(self) -> np.ndarray:
+        return np.array([1.0 / max(next(iter(b.values())).count_standard_error, 1e-9) ** 2 for b in self.releases_])
 
     # ---- answering ----
 
     def decision_function(self, X: object) -> np.ndarray:
         """Two classes: (n,) log-odds of the second one. More: (n, classes) scores, comparable within a row."""
-        X = self._read(X, clip=True)
-        if len(self.classes_) == 2:
-            scores = self._scores(X)
-            return self._curve_of_scores()(scores[:, 1] - scores[:, 0])
-        return self._scores(X)
-
-    def predict_proba(self, X: object) -> np.ndarray:
-        """(n, classes): calibrated for two classes and the rule "ferns", plausible otherwise."""
-        z = self.decision_function(X)
-        if z.ndim == 1:
-            z = np.stack([np.zeros_like(z), z], axis=1)
-        z = np.exp(z - z.max(axis=1, keepdims=True))
-        return z / z.sum(axis=1, keepdims=True)
-
-    def predict(self, X: object) -> np.ndarray:
-        """The most probable class of each record."""
-        z = self.decision_function(X)
-        return self.classes_[(z > 0.0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
-
-    def _curve_of_scores(self) -> calibration.Curve:
-        if self.rule == TABLE_RULE:
-            return calibration.Curve()
-        if "_curve" not in vars(self):  # read from a file
-            self._ready()
-        return self._curve
+        scores = self._scores(self._read(X, clip=True))
+        return self._curve_of_scores()(scores[:, 1] - scores[:, 0]) if len(self.classes_) == 2 else scores
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
         if self.rule == TABLE_RULE:  # X has the places of the levels
             return np.asarray(self.weights_.T[X].sum(axis=1) + self.intercepts_)
-        if "_curve" not in vars(self):  # read from a file
-            self._ready()
-        if self._ferns is not None:
-            return self._ferns.scores(X)
+        if self.rule == "ferns":
+            return self._experts().scores(X)
         shares = np.zeros((len(X), len(self.classes_)))
         for bundle in self.releases_:
             # Half a record at least: its logarithm must be finite.
@@ -336,34 +367,28 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
     # ---- from a release ----
 
     @classmethod
-    def from_release(cls, release: Any, **parameters: Any) -> Self:
+    def from_release(cls, release: object, **parameters: Any) -> Self:
         """A classifier from a bundle of releases (or the path of its file, or a list of them) alone, or from a table.
 
         The priors are those of the bundle's noisy counts unless given; scores are not calibrated. From a
         :class:`~scumble.TableRelease`, `target` names the column to learn (unless the release has one): best a release
-        that was built with it. Missing and unforeseen words of it are no classes.
+        that was built with it. Its missing and undeclared words are no classes.
         """
-        table = None if isinstance(release, (list, tuple)) else table_of(release)
+        table = table_of(release)
         if table is not None:
             return cls._from_table(table, **{"rule": TABLE_RULE, "calibration_share": 0.0, **parameters})
-        bundles = [bundle_of(one) for one in (release if isinstance(release, (list, tuple)) else [release])]
+        bundles = [bundle_of(one) for one in (release if isinstance(release, list | tuple) else [release])]
         if not bundles or any(bundle.classes != bundles[0].classes for bundle in bundles):
             raise parameter("release", "one or more bundles of the same classes", release)
         first = bundles[0]
-        claim = overlapping(bundle.privacy for bundle in bundles)
-        model = cls(
-            **{
-                "epsilon": claim.epsilon,
-                "delta": claim.delta,
-                "classes": list(first.classes),
-                "kernel": [bundle.spec.kernel for bundle in bundles],
-                "calibration_share": 0.0,
-                "records_per_person": claim.records_per_person,
-                "random_state": first.spec.seed,
-                **parameters,
-            }
-        )
-        model._check_parameters()
+        found = {
+            "classes": list(first.classes),
+            "kernel": [bundle.spec.kernel for bundle in bundles],
+            "calibration_share": 0.0,
+            "random_state": first.spec.seed,
+        }
+        model = cls._promising(overlapping(bundle.privacy for bundle in bundles), **{**found, **parameters})
+        model._check()
         model._take(next(iter(first.values())))
         model.classes_ = np.unique(np.asarray(first.classes))
         if len(model.classes_) < 2:
@@ -371,7 +396,6 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
         # A bundle keeps the order it was given; `classes_` is sorted, and the releases follow it, as after a fit.
         model.releases_ = [Bundle({plain(c): bundle[plain(c)] for c in model.classes_}) for bundle in bundles]
         model.identity_ = next(iter(first.values())).identity
-        model.calibration_ = model.counts_ = model.selection_epsilon_ = None
         model._learn()
         return model
 
@@ -382,9 +406,7 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
         self.classes_, codes = classes_of(release, self.target_)
         self.classes = self.classes_.tolist() if self.classes is None else self.classes
         self.releases_ = [release]
-        self.calibration_ = self.counts_ = self.selection_epsilon_ = None
-        levels = Levels(release, self.target_)
-        self.weights_, shifts, shares = logistic(levels, codes, self._seed())
+        self.weights_, shifts, shares = logistic(Levels(release, self.target_), codes, self._seed())
         self.priors_ = priors_of(self.priors, shares)
         self.intercepts_ = shifts + np.log(self.priors_ / shares)
 
@@ -392,3 +414,28 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
         claims = [bundle.privacy for bundle in self.releases_] + self._selection_claims()
         claims += [bundle.privacy for bundle in (self.calibration_, self.counts_) if bundle is not None]
         return overlapping(claims)
+
+
+def bundle_of(release: object) -> Bundle:
+    """A bundle, or the one in a file."""
+    if isinstance(release, (str, os.PathLike)):
+        return Bundle.from_container(files.read(release, expect="bundle"))
+    if isinstance(release, Bundle):
+        return release
+    if isinstance(release, dict):
+        return Bundle(release)
+    hint = "a classifier needs one release per class: Bundle({label: release, ...})."
+    raise parameter("release", "a Bundle", type(release).__name__, hint if isinstance(release, Release) else "")
+
+
+def priors_of(given: object, counts: np.ndarray) -> np.ndarray:
+    """The classes' shares that were given, or those of their counts."""
+    if given is None:
+        return counts / counts.sum()
+    try:
+        priors = np.asarray(given, float)
+    except (TypeError, ValueError):  # NumPy's words would quote it
+        priors = np.empty(0)
+    if priors.shape != counts.shape or not np.all(priors > 0.0) or not np.isclose(priors.sum(), 1.0):
+        raise parameter("priors", f"{len(counts)} positive numbers that sum to 1", given)
+    return priors / priors.sum()

@@ -6,18 +6,17 @@ of any kind, within a schema (:mod:`scumble.learn.frames`); every estimator read
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from scumble import checks
+from scumble.columns.schema import Schema
+from scumble.columns.table import Table
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.learn.frames import Coding, coding, lasting, names_of, short_schema
-from scumble.learn.reading import BadCells, records
-from scumble.learn.telling import Curator, beyond
-from scumble.schema import Schema
-from scumble.tables import Table
+from scumble.learn.reading import BadCells, BaseEstimator, Curator, beyond, records
 
 FACTS = ("bounds", "classes", "count", "target_bounds")
 """What `public` may declare: that these facts about the table are already public and may be read from it."""
@@ -25,11 +24,19 @@ FACTS = ("bounds", "classes", "count", "target_bounds")
 Bounds = tuple[np.ndarray, np.ndarray]
 
 
-class KnowsColumns:
-    """What a `PrivateEstimator` has to do with columns."""
+class KnowsColumns(BaseEstimator):
+    """What a `PrivateEstimator` has to do with columns; and its attributes that are no parameters."""
 
-    _always_needs_bounds: ClassVar[bool] = False
+    _learnt: tuple[str, ...] = ()
+    """Fitted attributes that `save` writes."""
+    _made_again: tuple[str, ...] = ()
+    """What is made from the releases when it is first needed, and is not pickled."""
+    _plans_later = False
+    """Whether rows that are left open are chosen at the release (:mod:`scumble.density.release_plan`)."""
+    _always_needs_bounds = False
     """Whether a kernel of the caller's own is not enough."""
+    before_charge: Callable[[int], object] | None = None
+    """Called before a budget is spent, with the most bytes that the model's file can have: it must be writable."""
 
     kernel: Any
     bounds: Any
@@ -37,10 +44,15 @@ class KnowsColumns:
     categories: Any
     public: Sequence[str]
 
+    release_: Any
+    identity_: str
+    """The UUID of this fit, as it appears in the ledger it was charged to."""
+    clipped_: int
+    """How many records had values outside the bounds. For the curator only: it is neither saved, pickled nor shown."""
     n_features_in_: int
     feature_names_in_: np.ndarray
     curator: Curator = Curator()
-    """Who is told, before a budget is spent, what the estimator makes of the records."""
+    """Warned, before a budget is spent, of how the records were read."""
     bounds_: Bounds | None
     """Of the numbers that records become: with a schema, one pair for each of `Coding.names`."""
     schema_: Schema | None = None
@@ -49,16 +61,13 @@ class KnowsColumns:
     # ---- records ----
 
     def _enter(self, X: object) -> tuple[np.ndarray, int]:
-        """The first records: they settle what the columns are. As numbers, and how many were outside the bounds.
-
-        The curator is told which columns' cells do not stand where they are counted.
-        """
+        """The first records, which settle what the columns are: as numbers, and how many were outside the bounds."""
         X = self._lasting(X)
         schema = self._public_schema(X)
-        vars(self).pop("schema_", None)
+        self.__dict__.pop("schema_", None)
         if schema is not None:
             self._know(schema)
-            numbers, outside, strays = self._coding().read(X)  # type: ignore[union-attr]
+            numbers, outside, strays = self._coding().read(X, self.curator.fewest)  # type: ignore[union-attr]
             self.curator.look_at(strays, schema)
             return numbers, outside
         found = records(self, X, reset=True)
@@ -71,7 +80,7 @@ class KnowsColumns:
         return inside, int(np.any(inside != found, axis=1).sum())
 
     def _lasting(self, X: object) -> Any:
-        """A table that is read more than once, as whoever needs a schema does, in a form that bears it."""
+        """A table that a schema needs to read more than once, in a form that can be."""
         return X if self.schema is None and self.categories is None and self.schema_ is None else lasting(X)
 
     def _matrix(self, X: object, *, clip: bool = False) -> np.ndarray:
@@ -115,7 +124,7 @@ class KnowsColumns:
     def _take_columns(self, width: int, columns: Any, bounds: Any) -> None:
         """What the columns are, from a release: so many numbers, of these names and bounds, if it has any."""
         schema = self._public_schema(None)
-        vars(self).pop("schema_", None)
+        self.__dict__.pop("schema_", None)
         if schema is not None:
             self._know(schema)
             self._coding().require(width, columns)  # type: ignore[union-attr]
@@ -139,8 +148,8 @@ class KnowsColumns:
             return short_schema(self.categories, self.bounds, None)
         if X is None:
             raise ParameterError(
-                "A release does not tell which columns `categories` stand among. "
-                "Hint: pass schema=, or bounds={name: (low, high), ...} beside them."
+                "A release does not say which columns `categories` stand among. "
+                "Hint: pass schema=, or bounds={name: (low, high), ...} with them."
             )
         names = names_of(X)
         if names is None or not isinstance(self.categories, Mapping):
@@ -171,9 +180,8 @@ class KnowsColumns:
 
     def _refuse_bounds(self) -> Bounds:
         raise PrivacyError(
-            f"{type(self).__name__} needs the columns' public bounds, and reading them off the data would leak. "
-            "Hint: pass bounds=(low, high), each a number or one per column, from what is known without the data, or "
-            "schema=; if the data's own bounds are public already, say public=('bounds',)."
+            f"{type(self).__name__} needs the columns' public bounds. Hint: pass bounds=(low, high), each a number or "
+            "one per column, or schema=; if the data's own bounds are public already, public=('bounds',)."
         )
 
     def _public(self) -> tuple[str, ...]:
@@ -189,5 +197,5 @@ def _own_bounds(X: np.ndarray) -> Bounds:
     if not len(X):
         raise DataError("Found a table with 0 sample(s) while a minimum of 1 is required.")
     low, high = X.min(axis=0), X.max(axis=0)
-    # A constant column needs some width; it tells the kernel nothing either way.
+    # A constant column needs some width; it says nothing to the kernel either way.
     return low, np.where(high > low, high, low + np.maximum(np.abs(low), 1.0))

@@ -6,15 +6,14 @@ cells and of the schema:
 *Numbers, dates and booleans* are places on their own line: the number itself, ticks of a clock, 0 or 1; of a number on
 a logarithmic scale, its place among cells of equal ratio. What is outside the bounds is moved to them.
 
-*Categories* have levels: the words of the vocabulary, one for all others, one for missing cells. There are two forms.
-As *indicators*, for planes and distances, each level is a column of its own, 1 for the records that have it and 0 for
-the rest. Its bounds are −1 and 1, so 0 is their middle: to a vector of moments, in units of the bounds, a category adds
-a single 1 however many levels it has, and any two levels are equally far apart, 1/√2 of a number's width. As *codes*,
-for what cuts columns into steps or draws a curve along them, the levels of a column are the numbers 0, 1, 2, … in
-their public order: of many indicators, hardly any four that a fern draws at random would say much.
+*Categories* have levels: the words of the vocabulary, one for all others, one for missing cells. As *indicators*, for
+planes and distances, each level is a column of its own, 1 for the records that have it and 0 for the rest, with the
+bounds −1 and 1: to a vector of moments, in units of the bounds, a category adds a single 1 however many levels it has,
+and any two levels are equally far apart. As *codes*, for what cuts columns into steps or draws a curve along them, the
+levels of a column are the numbers 0, 1, 2, … in their public order.
 
-*Missing* cells of a column with ``missing=True`` are told apart: with indicators the number is the middle of its bounds
-and a column of its own says that it is missing, with codes it stands a quarter of the width below the lowest.
+*Missing* cells of a column with ``missing=True``: with indicators the number is the middle of its bounds and a column
+of its own says that it is missing, with codes it stands a quarter of the width below the lowest.
 """
 
 from __future__ import annotations
@@ -27,14 +26,17 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.checks import sides
+from scumble.columns.category import Category
+from scumble.columns.cells import Column as Cells
+from scumble.columns.cells import there
+from scumble.columns.column import MISSING, Column, Strays
+from scumble.columns.containers import one_column, take_apart
+from scumble.columns.number import Number
+from scumble.columns.schema import Schema
+from scumble.columns.table import Table, invalid_message
 from scumble.errors import DataError, ParameterError, many, parameter
-from scumble.schema import Category, Number, Schema
-from scumble.schema.column import MISSING, Column, Strays
-from scumble.tables import Table, invalid_message
-from scumble.tables.cells import there
-from scumble.tables.containers import one_column, take_apart
-from scumble.tabular import rows
-from scumble.tabular.rows import Format
+from scumble.table import rows
+from scumble.table.rows import Format
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -50,15 +52,7 @@ _HINT = (
 
 
 class Coding:
-    """The numbers of a table's records.
-
-    Parameters
-    ----------
-    schema : Schema
-        What the columns can hold.
-    indicators : bool
-        Whether each level of a category is a column of its own.
-    """
+    """The numbers of a table's records; with `indicators`, each level of a category is a column of its own."""
 
     def __init__(self, schema: Schema, *, indicators: bool) -> None:
         for name, column in schema.items():
@@ -78,13 +72,10 @@ class Coding:
         self.sizes = [part.size for part in self.parts for _ in part.names]
         """How many values each number can have; None where it can have any."""
 
-    def read(self, X: object) -> tuple[Floats, int, dict[str, Strays]]:
-        """The records' numbers, (n, width), how many records had values outside the bounds, and the columns' strays.
-
-        Columns are found by name, in any order; a table without names must have exactly these.
-        """
+    def read(self, X: object, fewest: int = 1) -> tuple[Floats, int, dict[str, Strays]]:
+        """The records' numbers, (n, width), how many records had values outside the bounds, and the columns' strays."""
         table = Table.of(X, columns=list(self.schema), dimensions=len(self.schema))
-        if not table.rows:
+        if table.rows < fewest:
             raise DataError("Found a table with 0 sample(s) while a minimum of 1 is required.")
         bad = np.zeros((table.rows, len(self.parts)), bool)
         outside = np.zeros(table.rows, bool)
@@ -143,37 +134,33 @@ class _Line:
     size: int | None = None
 
     def __init__(self, name: str, column: Column, indicators: bool) -> None:
-        self.column, self.beside = column, column.missing and indicators
+        self.column, self.flagged = column, column.missing and indicators
         low, high = column.limits
+        self.below = low - (BELOW / 2.0) * (high - low)
         self.gone = low + (high - low) / 2.0 if indicators else low - BELOW * (high - low)
-        self.names = (name, f"{name}={MISSING}") if self.beside else (name,)
+        self.names = (name, f"{name}={MISSING}") if self.flagged else (name,)
         self.bounds = [(self.gone if column.missing and not indicators else low, high)]
-        if self.beside:
+        if self.flagged:
             self.bounds.append((-1.0, 1.0))
 
-    def read(self, cells: Any, label: str) -> Block:
+    def read(self, cells: Cells, label: str) -> Block:
         """The numbers, which cells have none, and which were outside."""
         values = self.column.numbers(cells, label)
         gone = np.isnan(values)
         inside = np.clip(values, *self.column.limits)
         beyond = (inside != values) & ~gone
         inside = np.where(gone, self.gone, inside)
-        found = np.column_stack([inside, gone]) if self.beside else inside[:, None]
+        found = np.column_stack([inside, gone]) if self.flagged else inside[:, None]
         lost = np.flatnonzero(gone)
         unread = int(there(one_column(cells, label), lost).sum()) if self.column.missing and len(lost) else 0
         strays = Strays(len(values) - len(lost), unread, beyond=int(np.count_nonzero(beyond)))
         return found, gone & (not self.column.missing), beyond, strays
 
-    def cells(self, numbers: Floats) -> Any:
+    def cells(self, numbers: Floats) -> Cells:
         """The nearest cells."""
         values = numbers[:, 0]
-        gone = numbers[:, 1] > 0.5 if self.beside else values < self.column.limits[0] - (BELOW / 2.0) * self._wide
+        gone = numbers[:, 1] > 0.5 if self.flagged else values < self.below
         return self.column.cells_at(values, gone & self.column.missing)
-
-    @property
-    def _wide(self) -> float:
-        low, high = self.column.limits
-        return high - low
 
 
 class _Levels:
@@ -189,7 +176,7 @@ class _Levels:
             self.names = (name,)
             self.bounds = [(0.0, float(max(column.size - 1, 1)))]
 
-    def read(self, cells: Any, label: str) -> Block:
+    def read(self, cells: Cells, label: str) -> Block:
         """The numbers, which cells have none, and which were outside: no word is."""
         levels = self.column.find(cells, label)
         codes = levels.codes
@@ -199,7 +186,7 @@ class _Levels:
             found = codes[:, None].astype(np.float64)
         return found, codes < 0, np.zeros(len(codes), bool), levels.strays()
 
-    def cells(self, numbers: Floats) -> Any:
+    def cells(self, numbers: Floats) -> Cells:
         """The nearest cells."""
         codes = numbers.argmax(axis=1) if self.indicators else np.clip(np.rint(numbers[:, 0]), 0, self.column.size - 1)
         gone = (codes == self.column.size - 1) & self.column.missing
@@ -210,26 +197,19 @@ class _Levels:
 
 
 def short_schema(categories: Any, bounds: Any, names: tuple[str, ...] | None) -> Schema:
-    """A schema in short: the words of some columns, and the bounds of the others.
+    """A schema in short: lists of words by the names of their columns, and the bounds of the others.
 
-    Parameters
-    ----------
-    categories : mapping
-        Lists of words by the names of their columns.
-    bounds : mapping or pair
-        Pairs (low, high) by the names of columns; or one pair, each side a number or one for each column of the table
-        that is no category.
-    names : tuple of str or None
-        The table's columns, if bounds are a pair.
+    These are pairs (low, high) by the names of columns; or one pair, each side a number or one for each column among
+    `names`, the table's, that is no category.
 
     >>> short_schema({"town": ["Ulm", "Bonn"]}, (0, 99), ("age", "town"))
     Schema(age=Number(0.0, 99.0), town=Category(['Ulm', 'Bonn']))
     """
+    must = "a mapping from names to lists of words"
     if not isinstance(categories, Mapping):
-        raise parameter("categories", "a mapping from names to lists of words", type(categories).__name__)
+        raise parameter("categories", must, type(categories).__name__)
     for name, values in categories.items():
         if isinstance(values, str) or not isinstance(values, Iterable):
-            must = "a mapping from names to lists of words"
             raise parameter("categories", must, f"{type(values).__name__} for {name!r}")
     words = {name: Category(values) for name, values in categories.items()}
     if isinstance(bounds, Mapping):
@@ -256,7 +236,7 @@ def _number(low: Floats, high: Floats) -> Number:
 
 
 def lasting(X: object) -> Any:
-    """A table with names in a form that can be read again, which a stream or a query cannot; anything else as it is."""
+    """A table with names in a form that can be read twice, unlike a stream or a query; anything else as it is."""
     parts = take_apart(X)
     if parts.names is None or len({*parts.names}) < len(parts.names):
         return X

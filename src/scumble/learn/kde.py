@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import gamma, inf, lgamma, log, pi
 from typing import Any, Self
 
 import numpy as np
 
+from scumble.density.answers import Answers
+from scumble.density.release import Release
+from scumble.density.sketch import Sketch, release_disjoint
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel, ManhattanKernel
-from scumble.learn.base import DensityMixin, PrivateEstimator, check_is_fitted, default_kernel, release_of
-from scumble.learn.refining import refine
-from scumble.learn.sampling import sample
+from scumble.learn.base import PrivateEstimator, default_kernel, estimator, release_of
+from scumble.learn.reading import DensityMixin, check_is_fitted
+from scumble.learn.sampling import refine, sample
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
-from scumble.privacy.parts import in_parts
-from scumble.reading.answers import Answers
-from scumble.release import Release
-from scumble.schema import Schema
-from scumble.sketch import Sketch, release_disjoint
 
 
+@estimator
 class PrivateKDE(DensityMixin, PrivateEstimator):
     """Private kernel density estimation, the paper's Algorithms 1 and 2.
 
     `density(q)` is the mean of k(x, q) over all private records x: between 0 and 1, and 1 only if all records equal q.
 
-    **Normalisation.** Kernels here are probabilities of meeting, 1 at distance 0; their mean is not a probability
-    density and does not integrate to one. Where the integral C = ∫ k(x, q) dx exists, `normalize=True` divides by it.
-    It exists only for Euclidean and Manhattan kernels with power > columns: at a large distance c both fall like
-    c⁻ᵖᵒʷᵉʳ, and at power 1 not even the integral over a line is finite. Ratios and ranks, which most uses need, do not
-    depend on C.
+    **Normalization.** Kernels here are collision probabilities, 1 at distance 0. `normalize=True` divides by the
+    integral C = ∫ k(x, q) dx, which exists only for Euclidean and Manhattan kernels with power > columns.
 
-    **Refining.** Where the release has hashed rows (many columns) and the bounds are known, answers are refined by a
-    synthetic companion: about half the error of hashing for some 0.2 ms per query (:func:`~scumble.learn.refine`). The
-    first query takes a few seconds more.
+    **Refining.** Answers from hashed rows (many columns) within known bounds are refined
+    (:func:`~scumble.learn.refine`); the first query then takes a few seconds more.
 
-    **Several bandwidths.** `bandwidths=[0.1, 0.3, 1.0]` makes one release for each, all in one `fit`. Each gets an
-    equal share of ε and of δ, or of ρ where that has less noise (hashed rows with a δ); the claim `privacy_` is what
-    they cost together. Every answer then takes `bandwidth=`, one of them or "all".
+    **Several bandwidths.** `bandwidths=[0.1, 0.3, 1.0]` makes one release for each, for equal shares of the budget; the
+    claim `privacy_` is what they cost together. Every answer then takes `bandwidth=`, one of them or "all".
 
-    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`.
+        For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`.
 
     Parameters
     ----------
@@ -76,64 +69,20 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
     True
     """
 
+    bandwidths: Sequence[float] | None = None
+    normalize: bool = False
+    refine: bool = True
+
     _learnt = ("bandwidths_",)
     _made_again = ("_refined",)
     _plans_later = True
 
-    def __init__(
-        self,
-        *,
-        bandwidths: Sequence[float] | None = None,
-        normalize: bool = False,
-        refine: bool = True,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
-        neighbors: str = "add-remove",
-        kernel: Kernel | None = None,
-        rows: int | None = None,
-        buckets: int | None = None,
-        bounds: Any = None,
-        schema: Schema | str | os.PathLike[str] | None = None,
-        categories: Mapping[str, Sequence[Any]] | None = None,
-        public: Sequence[str] = (),
-        records_per_person: int = 1,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            mu=mu,
-            neighbors=neighbors,
-            kernel=kernel,
-            rows=rows,
-            buckets=buckets,
-            bounds=bounds,
-            schema=schema,
-            categories=categories,
-            public=public,
-            records_per_person=records_per_person,
-            random_state=random_state,
-        )
-        self.bandwidths = bandwidths
-        self.normalize = normalize
-        self.refine = refine
-
-    def fit(
-        self, X: Any, y: Any = None, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
-    ) -> PrivateKDE:
-        """Release a sketch of X. `y` is ignored; `ledger`, `dataset`, `part`: where to charge it."""
-        account = Account.of(ledger, dataset, part)
-        X = self._begin(X)
+    def _publish(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
         if self.bandwidths is None:
             self.release_ = self._release(X, account)
         else:
             self.releases_ = self._release_each(X, account)
             self.release_ = self.releases_[0]
-        self._learn()
-        return self
 
     def _release_each(self, X: np.ndarray, account: Account | None) -> list[Release]:
         """One release for each bandwidth, each for an equal share of the budget."""
@@ -155,7 +104,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
             return [sketch.price(budget) for sketch, budget in zip(sketches, budgets, strict=True)]
 
         number, rows = len(sketches), max(sketch.rows for sketch in sketches)
-        shared = self.price().split(number)[0], in_parts(self.price(), [Fraction(1, number)] * number, claims)[0]
+        shared = self.price().split(number)[0], self.price().divide([Fraction(1, number)] * number, claims)[0]
         return min(shared, key=lambda budget: budget.calibrate(rows).counter_variance)
 
     @classmethod
@@ -201,14 +150,12 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         return self._each(bandwidth, answered)
 
     def score_samples(self, X: object, *, bandwidth: float | str | None = None) -> np.ndarray:
-        """The logarithm of the density. What is below half a record counts as half a record, so it is finite."""
+        """The logarithm of the density, finite: a sum below half a record counts as half a record."""
         X = self._read(X)
 
         def score(release: Release) -> np.ndarray:
-            count = release.divisor
-            return np.log(np.clip(self._answers(release).kernel_sum(X), 0.5, count) / count) - log(
-                self._scale_of(release)
-            )
+            sums, count = self._answers(release).kernel_sum(X), release.divisor
+            return np.log(np.clip(sums, 0.5, count) / count) - log(self._scale_of(release))
 
         return self._each(bandwidth, score)
 
@@ -263,11 +210,10 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
 
     def _default_kernel(self) -> Kernel:
         assert self.bounds_ is not None
-        # A normalised density needs power > columns; a bandwidth that grows with √power keeps the kernel's core as
-        # wide.
-        d = len(self.bounds_[0])
         if not self.normalize:
             return default_kernel(self.bounds_)
+        # A normalized density needs power > columns; the bandwidth grows with it to keep the kernel's core as wide.
+        d = len(self.bounds_[0])
         power = max(2, d + 1)
         return default_kernel(self.bounds_, bandwidth=np.sqrt(d) / 6.0 * power / 2.0, power=power)
 
@@ -307,8 +253,8 @@ def integral(kernel: Kernel, dimensions: int, names: Sequence[str] | None = None
             raise ParameterError(f"The integral of {kernel!r} is not known. Hint: leave `normalize` out.")
         if factor.power <= d:
             raise ParameterError(
-                f"{factor!r} has no finite integral over {d} columns: it falls like distance to the power of "
-                f"−{factor.power}. Hint: use power={d + 1} or more, or leave `normalize` out; ratios do not need it."
+                f"{factor!r} has no finite integral over {d} columns. Hint: use power={d + 1} or more, or leave "
+                "`normalize` out; ratios do not need it."
             )
         seen |= set(which)
         if isinstance(factor, EuclideanKernel):

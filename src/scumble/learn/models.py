@@ -21,47 +21,140 @@ from __future__ import annotations
 
 import os
 import warnings
+from decimal import Decimal
 from fractions import Fraction
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scumble import files
-from scumble.bundle import Bundle
-from scumble.checks import sides
-from scumble.errors import CorruptFileError, ForeignFileError
+from scumble.checks import Json, sides
+from scumble.columns.schema import Schema
+from scumble.density.bundle import Bundle
+from scumble.density.release import Release
+from scumble.density.spec import CHEAP, TIMES
+from scumble.errors import CorruptFileError, ForeignFileError, ParameterError
 from scumble.kernels import Kernel
 from scumble.learn.estimators import HOMES
-from scumble.learn.saving import ALWAYS, Estimator, contents
-from scumble.moments.release import MomentRelease
-from scumble.release import Release
-from scumble.schema import Schema
-from scumble.spec import CHEAP, TIMES
-from scumble.tabular.release import TableRelease
+from scumble.learn.moment_release import MomentRelease
+from scumble.table.release import TableRelease
 
+if TYPE_CHECKING:
+    from scumble.learn.base import PrivateEstimator
+
+ALWAYS = ("release_", "releases_", "bounds_", "n_features_in_", "feature_names_in_", "identity_", "schema_")
+"""Fitted attributes that a model's file holds, besides the estimator's own."""
 _ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples", "count_within", "keep_probability")
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+# ---- writing ----
+
+
+def save(model: PrivateEstimator, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator."""
+    files.write(path, "model", *contents(model))
+
+
+def to_bytes(model: PrivateEstimator) -> bytes:
+    """The bytes that `save` would write."""
+    return files.to_bytes("model", *contents(model))
+
+
+def contents(model: PrivateEstimator) -> tuple[Json, dict[str, np.ndarray]]:
+    """What a model's file holds, metadata and arrays."""
+    arrays: dict[str, np.ndarray] = {}
+    learnt = {name: vars(model)[name] for name in dict.fromkeys((*ALWAYS, *model._learnt)) if name in vars(model)}
+    parameters = model.get_params(deep=False)
+    if model.schema_ is not None:  # in its one form: never the path of a file
+        parameters |= {"schema": model.schema_, "categories": None, "bounds": None}
+    metadata = {
+        "estimator": type(model).__name__,
+        "parameters": encode(parameters, arrays),
+        "learnt": encode(learnt, arrays),
+    }
+    return metadata, arrays
+
+
+def encode(value: object, arrays: dict[str, np.ndarray]) -> Any:
+    """A value as JSON, its arrays kept apart."""
+    if value is None or isinstance(value, bool | str):
+        return str(value) if isinstance(value, str) else value
+    if isinstance(value, np.generic):
+        return encode(value.item(), arrays)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if np.isfinite(value) else {"@float": str(float(value))}
+    if isinstance(value, Fraction | Decimal):
+        return {"@fraction": "{}/{}".format(*value.as_integer_ratio())}
+    if isinstance(value, np.ndarray):
+        return _array(value, arrays)
+    if isinstance(value, list):
+        return [encode(item, arrays) for item in value]
+    if isinstance(value, tuple):
+        return {"@tuple": [encode(item, arrays) for item in value]}
+    if isinstance(value, dict):
+        if all(isinstance(key, str) and not key.startswith("@") for key in value):
+            return {key: encode(item, arrays) for key, item in value.items()}
+        return {"@pairs": [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]}
+    if isinstance(value, Schema):
+        return {"@schema": value.to_dict()}
+    if isinstance(value, Kernel):
+        return {"@kernel": value.to_dict()}
+    if isinstance(value, Release | MomentRelease):
+        kind = "@release" if isinstance(value, Release) else "@moments"
+        return {kind: {"metadata": value.metadata(), "counts": _keep(value.counts, arrays)}}
+    if isinstance(value, TableRelease):
+        metadata, held = value._contents()
+        return {"@table": {"metadata": metadata, "arrays": {name: _keep(held[name], arrays) for name in held}}}
+    if isinstance(value, Bundle):
+        parts = [[encode(name, arrays), encode(release, arrays)] for name, release in value.items()]
+        return {"@bundle": {"parts": parts, "label": value.label, "extra": value.extra}}
+    raise ParameterError(
+        f"A model cannot be saved with a {type(value).__name__} in it. Hint: pass plain values and kernels."
+    )
+
+
+def _array(value: np.ndarray, arrays: dict[str, np.ndarray]) -> Any:
+    if value.dtype.kind in "OU":
+        return {"@texts": [encode(item, arrays) for item in value.tolist()], "object": value.dtype.kind == "O"}
+    if value.dtype.kind == "b":
+        return {"@array": _keep(value.astype(np.uint8), arrays), "bool": True}
+    if value.dtype.kind in "iu" and value.dtype != np.uint64:
+        value = value.astype(np.int64)
+    elif value.dtype.kind == "f":
+        value = value.astype(np.float64)
+    return {"@array": _keep(value, arrays)}
+
+
+def _keep(value: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
+    name = f"a{len(arrays)}"
+    arrays[name] = value
+    return name
+
+
+# ---- reading ----
+
+
+def load(path: str | os.PathLike[str]) -> PrivateEstimator:
     """Read a fitted estimator from its file. Nothing in the file is run."""
     return from_container(files.read(path, expect="model"))
 
 
-def from_bytes(data: bytes) -> Any:
+def from_bytes(data: bytes) -> PrivateEstimator:
     """The fitted estimator in such bytes."""
     return from_container(files.from_bytes(data, expect="model"))
 
 
-def from_container(container: files.Container) -> Any:
+def from_container(container: files.Container) -> PrivateEstimator:
     """An estimator out of a file's content; what does not fit together is refused."""
     try:
         name = container.metadata["estimator"]
         kind = _class_of(name)
         parameters = _decode(container.metadata["parameters"], container)
         learnt = _decode(container.metadata["learnt"], container)
-        allowed = {"release_", "releases_", *ALWAYS, *kind._learnt}
-        if not set(learnt) <= allowed:
+        if not set(learnt) <= {*ALWAYS, *kind._learnt}:
             raise CorruptFileError(f"The model holds attributes that {name} does not have.")
         model = kind(**parameters)
         for attribute, value in learnt.items():
@@ -75,10 +168,12 @@ def from_container(container: files.Container) -> Any:
     return model
 
 
-def _require_whole(model: Estimator) -> None:
+def _require_whole(model: PrivateEstimator) -> None:
     """Releases that are releases, as many columns as these can have, and bounds for each."""
     held = vars(model)
     releases = [*([held["release_"]] if "release_" in held else []), *held.get("releases_", [])]
+    if type(held.get("identity_", "")) is not str:
+        raise ValueError("identity")
     if len(releases) == 1 and isinstance(releases[0], TableRelease):
         _require_table(model)
         return
@@ -87,17 +182,14 @@ def _require_whole(model: Estimator) -> None:
     specs = [release.spec for release in releases]
     if sum(spec.numbers for spec in specs) > 4 * CHEAP + TIMES * sum(prod(spec.counters) for spec in specs):
         raise ValueError("more hash functions than it can have use for")
-    widths = [spec.dimensions for spec in specs]
     wide = _width(model)
-    if type(wide) is not int or not 1 <= wide <= max(widths):
+    if type(wide) is not int or not 1 <= wide <= max(spec.dimensions for spec in specs):
         raise ValueError("columns")
-    if type(held.get("identity_", "")) is not str:
-        raise ValueError("identity")
     if held["bounds_"] is not None:
         model.bounds_ = sides(held["bounds_"], wide)
 
 
-def _width(model: Estimator) -> int:
+def _width(model: PrivateEstimator) -> int:
     """How many numbers a record has; what the file says of a table's columns must be what its schema says."""
     if model.schema_ is None:
         if "feature_names_in_" in vars(model):  # as of a frame
@@ -110,17 +202,19 @@ def _width(model: Estimator) -> int:
     if vars(model)["feature_names_in_"].tolist() != list(model.schema_):
         raise ValueError("names")
     coded = model._coding()
+    assert coded is not None
     if any((one != other).any() for one, other in zip(sides(model.bounds_, coded.width), coded.bounds, strict=True)):
         raise ValueError("bounds")
     return int(coded.width)
 
 
-def _require_table(model: Estimator) -> None:
+def _require_table(model: PrivateEstimator) -> None:
     """As many weights as there are levels, and the columns that the table has."""
     held, levels = vars(model), model._levels()
+    assert levels is not None
     if held.get("bounds_") is not None or held["n_features_in_"] != len(levels.names):
         raise ValueError("columns")
-    if held["feature_names_in_"].tolist() != list(levels.names) or type(held.get("identity_", "")) is not str:
+    if held["feature_names_in_"].tolist() != list(levels.names):
         raise ValueError("names")
     if "weights_" in held and held["weights_"].shape != (len(held["classes_"]), levels.size):
         raise ValueError("weights")
@@ -128,8 +222,8 @@ def _require_table(model: Estimator) -> None:
         raise ValueError("weights")
 
 
-def _require_answers(model: Estimator) -> None:
-    """One answer of each kind. Whoever can write a file can put anything into it: better refused now than later."""
+def _require_answers(model: PrivateEstimator) -> None:
+    """One answer of each kind: a file that cannot answer is better refused now than later."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of columns without names
@@ -146,16 +240,15 @@ def _require_answers(model: Estimator) -> None:
         ) from problem
 
 
-def _class_of(name: object) -> type[Estimator]:
+def _class_of(name: object) -> type[PrivateEstimator]:
     from scumble import learn
 
     if not isinstance(name, str) or name not in HOMES:
         raise ForeignFileError(f"The estimator {name!r} is not known here. Hint: pip install --upgrade scumble.")
-    kind: type[Estimator] = getattr(learn, name)
-    return kind
+    return getattr(learn, name)
 
 
-# ---- values that JSON does not know ----
+_RELEASES: dict[str, Any] = {"@release": Release, "@moments": MomentRelease, "@table": TableRelease}
 
 
 def _decode(value: object, container: files.Container) -> Any:
@@ -167,6 +260,11 @@ def _decode(value: object, container: files.Container) -> Any:
     if kind is None:
         return {key: _decode(item, container) for key, item in value.items()}
     content = value[kind]
+    if kind in _RELEASES:
+        places = content["arrays"] if kind == "@table" else {"counts": content["counts"]}
+        held = {name: container.arrays[place] for name, place in places.items()}
+        box = files.Container(kind[1:], content["metadata"], held, container.version, container.library)
+        return _RELEASES[kind].from_container(box)
     if kind == "@array":
         array = container.arrays[content]
         return array.astype(bool) if value.get("bool") else array.copy()
@@ -184,21 +282,6 @@ def _decode(value: object, container: files.Container) -> Any:
         return Schema.from_dict(content)
     if kind == "@kernel":
         return Kernel.from_dict(content)
-    if kind == "@release":
-        counts = {"counts": container.arrays[content["counts"]]}
-        return Release.from_container(
-            files.Container("release", content["metadata"], counts, container.version, container.library)
-        )
-    if kind == "@table":
-        held = {name: container.arrays[place] for name, place in content["arrays"].items()}
-        return TableRelease.from_container(
-            files.Container("table", content["metadata"], held, container.version, container.library)
-        )
-    if kind == "@moments":
-        counts = {"counts": container.arrays[content["counts"]]}
-        return MomentRelease.from_container(
-            files.Container("moments", content["metadata"], counts, container.version, container.library)
-        )
     if kind == "@bundle":
         parts = {_decode(name, container): _decode(release, container) for name, release in content["parts"]}
         return Bundle(parts, label=content["label"], extra=content["extra"])

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from scumble import checks
+from scumble.density.layout import alike, reach
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import Kernel
-from scumble.learn.base import PrivateEstimator, check_is_fitted, default_kernel
+from scumble.learn.base import PrivateEstimator, default_kernel, estimator
+from scumble.learn.reading import check_is_fitted
 from scumble.learn.sampling import Sampler
-from scumble.privacy.account import Account
-from scumble.reading.likeness import alike, reach
-from scumble.schema import Described
 
 METHODS = ("climb", "lp")
 BATCH = 24  # points that each climber asks for at a time
@@ -27,29 +25,25 @@ class NoSchema(ParameterError, AttributeError):
     """Records are asked of a model of plain numbers. To whatever lists a model's attributes, it has none."""
 
 
+@estimator
 class PrivateModes(PrivateEstimator):
-    """The modes of the private density: places from which it falls in all directions.
+    """The modes of the private density: places from which it falls in all directions (the paper's section 4).
 
-    The paper's section 4 gives two ways, and both are here. A release has no gradient (its density is a sum of steps),
-    so neither uses one.
-
-    ``method="climb"``. Starts are records drawn from the release (they crowd where its buckets are heavy) and random
-    points within the bounds. Each start asks for the density at points around it and moves to their mean, weighted by
-    rank (an evolution strategy with weighted recombination, Hansen & Ostermeier 2001). Steps shrink from half the
-    kernel's width to a tenth. Means over many points average out the noise, and ranks do not depend on how large it is.
+    ``method="climb"``. Starts are records drawn from the release and random points within the bounds. Each asks for the
+    density at points around it and moves to their mean, weighted by rank (an evolution strategy with weighted
+    recombination, Hansen & Ostermeier 2001), in steps from half the kernel's width to a tenth.
 
     ``method="lp"``. Every hash cuts space into slabs v ≤ a·x + b < v + 1. From each start, the heaviest slab of every
-    row among its own and the neighbouring ones is taken, and the point sought that lies in as many of these, weighted
+    row among its own and the neighboring ones is taken, and the point sought that lies in as many of these, weighted
     by their counts, as possible: with slacks sᵣ that is the linear program
 
         min Σ cᵣ sᵣ   subject to   vᵣ − sᵣ ≤ aᵣ·x + bᵣ ≤ vᵣ + 1 + sᵣ,   s ≥ 0,   low ≤ x ≤ high.
 
-    Then, in both: end points are merged unless the density between them falls into a valley deeper than
-    `significance` standard errors, and must themselves stand out from the noise by as much. So a mode that is reported
-    is there; a mode that the noise could have made is not reported.
+    Then end points are merged unless the density between them falls into a valley deeper than `significance` standard
+    errors, and must themselves stand out from the noise by as much: a mode that the noise could have made is not
+    reported.
 
-    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. Bounds are always
-    needed, to start within.
+    For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`. Bounds are always needed.
 
     Parameters
     ----------
@@ -83,66 +77,12 @@ class PrivateModes(PrivateEstimator):
     (2, True)
     """
 
-    _ends: np.ndarray | None = None
-    """Where the last search ended, modes or not."""
+    method: str = "climb"
+    starts: int = 100
+    significance: float = 5.0
 
     _learnt = ("modes_", "densities_", "intervals_")
     _always_needs_bounds = True
-
-    def __init__(
-        self,
-        *,
-        method: str = "climb",
-        starts: int = 100,
-        significance: float = 5.0,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
-        neighbors: str = "add-remove",
-        kernel: Kernel | None = None,
-        rows: int | None = None,
-        buckets: int | None = None,
-        bounds: Any = None,
-        schema: Described | None = None,
-        categories: Mapping[str, Sequence[Any]] | None = None,
-        public: Sequence[str] = (),
-        records_per_person: int = 1,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            mu=mu,
-            neighbors=neighbors,
-            kernel=kernel,
-            rows=rows,
-            buckets=buckets,
-            bounds=bounds,
-            schema=schema,
-            categories=categories,
-            public=public,
-            records_per_person=records_per_person,
-            random_state=random_state,
-        )
-        self.method = method
-        self.starts = starts
-        self.significance = significance
-
-    def fit(
-        self, X: Any, y: Any = None, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
-    ) -> PrivateModes:
-        """Release a sketch of X and find the modes of its density.
-
-        `y` is ignored; `ledger`, `dataset`, `part`: where to charge it.
-        """
-        self._check()
-        account = Account.of(ledger, dataset, part)
-        X = self._begin(X)
-        self.release_ = self._release(X, account)
-        self._learn()
-        return self
 
     def _check(self) -> None:
         if self.method not in METHODS:
@@ -156,14 +96,13 @@ class PrivateModes(PrivateEstimator):
             raise DataError(f"Modes need numeric columns; the kernel is {kernel!r}.")
 
     def _default_kernel(self) -> Kernel:
-        # Sharper than for densities: modes are to be told apart.
+        # Sharper than for densities, to separate modes.
         assert self.bounds_ is not None
         return default_kernel(self.bounds_, bandwidth=0.09 * np.sqrt(len(self.bounds_[0])))
 
     # ---- from the release alone ----
 
     def _learn(self) -> None:
-        self._check()
         assert self.bounds_ is not None
         release, (low, high) = self.release_, self.bounds_
         self._require_of(release.kernel)
@@ -205,7 +144,7 @@ class PrivateModes(PrivateEstimator):
         return self.release_.kernel_sum(points)
 
     def _climb(self, points: np.ndarray, width: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Each point moves to the mean of the better half of a batch around it, again and again."""
+        """Each point moves repeatedly to the mean of the better half of a batch around it."""
         assert self.bounds_ is not None
         low, high = self.bounds_
         m, d = points.shape
@@ -237,9 +176,8 @@ class PrivateModes(PrivateEstimator):
     def _significant(self, points: np.ndarray, significance: float) -> np.ndarray:
         """The highest points, each separated from all higher ones by a valley that noise does not explain.
 
-        A climber finds the highest of many noise values: the greatest of n normal ones is about √(2 ln n) standard
-        deviations. Here n is the number of places within the bounds that the kernel can tell apart. This much is added
-        as an allowance.
+        A climber finds the highest of many noise values, and the greatest of n normal ones is about √(2 ln n) standard
+        deviations: an allowance of that is added, n being the number of places that the kernel separates.
         """
         assert self.bounds_ is not None
         allowance = np.sqrt(2.0 * np.sum(np.log(1.0 / reach(self.release_, *self.bounds_))))
@@ -259,11 +197,8 @@ class PrivateModes(PrivateEstimator):
         return points[kept]
 
     def _as_dense(self) -> int:
-        """How many more places `HINTED` shows that are as dense by estimate as a mode: errors differ by place.
-
-        So nobody need believe that whatever is left out is thinner. Of a model from a file it is not known.
-        """
-        if self._ends is None or not len(self.modes_) or self.significance <= HINTED:
+        """How many more places `HINTED` shows that are as dense by estimate as a mode; of a model from a file, 0."""
+        if "_ends" not in vars(self) or not len(self.modes_) or self.significance <= HINTED:
             return 0
         more = self._significant(self._ends, HINTED)
         new = ~(more[:, None, :] == self.modes_).all(axis=2).any(axis=1)

@@ -1,67 +1,60 @@
-"""Neighbours, without ever holding a record."""
+"""Neighbors, without ever holding a record."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from scumble import checks
-from scumble.checks import whole
+from scumble.density.layout import alike
+from scumble.density.release import Release
+from scumble.density.sketch import Sketch
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
-from scumble.learn.base import PrivateEstimator, release_of
+from scumble.learn.base import PrivateEstimator, estimator, release_of
 from scumble.learn.kde import with_bandwidth
-from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
-from scumble.reading.likeness import alike
-from scumble.release import Release
-from scumble.schema import Described
-from scumble.sketch import Sketch
 
 SHARPNESS = 4
 """The default kernel's power. Higher ones are sharper, with more hashing variance."""
 ROWS, GAUSSIAN_ROWS, BUCKETS = 512, 2048, 256
-"""Of hashed rows. The plan's own sizes are for one broad table of 100,000 records; a group is smaller, so noise
-weighs more, and tighter, so hashing does as well: in a row, its records meet a query all together or not at all."""
+"""Of hashed rows: more than the plan takes for one broad table, since groups are smaller and tighter."""
 
 
 class Counts(NamedTuple):
-    """Numbers of neighbours, one per query, with their interval."""
+    """Numbers of neighbors, one per query, with their interval."""
 
     value: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
 
 
+@estimator
 class PrivateNeighbors(PrivateEstimator):
     """How many private records lie near a query, whether any crowd does, and what is nearest.
 
-    **Soft counts.** A neighbour at the query itself counts as 1, one at the radius as ½, one far away as about nothing:
-    the sum of a kernel that has fallen to ½ at the radius. Hash collisions give no sharper edge; this one has
-    error bars.
+    **Soft counts.** A neighbor at the query itself counts as 1, one at the radius as ½, one far away as about 0: the
+    sum of a kernel that has fallen to ½ at the radius.
 
-    **Crowds.** A single record cannot be found, and must not be: privacy is the promise that it cannot. What can be
-    told is whether a crowd is near. `is_near` with `crowd` = m decides between "at least m" and "at most m/2"
-    neighbours (soft counts), and is wrong in either case with probability at most `error_rate`:
+    **Crowds.** A single record cannot be found; a crowd can. `is_near` with `crowd` = m decides between "at least m"
+    and "at most m/2" neighbors (soft counts):
 
         P(True | soft count ≤ m/2) ≤ error_rate,     P(False | soft count ≥ m) ≤ error_rate.
 
-    In between, both answers are right. `smallest_crowd` is the smallest m for which the release can do so: four times
-    its error.
+    In between, both answers are right. `smallest_crowd` is the smallest m for which the release can do so.
 
-    **Nearest.** Over several releases (groups): the groups whose records are nearest on average, in the sense of the
-    kernel. Their releases must share the kernel; let them share the seed (`random_state`) as well, to hash all alike.
-    Over a public catalogue: the items nearest to the query around which there are private records.
+    **Nearest.** Over several releases (groups) of one kernel: the groups whose records are nearest on average. Over a
+    public catalogue: the items nearest to the query that have private records around them.
 
-    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`.
+    For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`.
 
     Parameters
     ----------
     radius : float or None
-        The distance at which a neighbour counts as ½, in the columns' own units (divided by the kernel's `scale`, if a
+        The distance at which a neighbor counts as ½, in the columns' own units (divided by the kernel's `scale`, if a
         kernel is given). None: a tenth of the bounds' diagonal, all columns scaled to their bounds' widths.
     rows, buckets : int or None
         The sketch's size where a grid cannot serve; None takes sizes that suit groups of some thousand records.
@@ -80,54 +73,9 @@ class PrivateNeighbors(PrivateEstimator):
     array([ True, False])
     """
 
+    radius: float | None = None
+
     _learnt = ("radius_",)
-
-    def __init__(
-        self,
-        *,
-        radius: float | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
-        neighbors: str = "add-remove",
-        kernel: Kernel | None = None,
-        rows: int | None = None,
-        buckets: int | None = None,
-        bounds: Any = None,
-        schema: Described | None = None,
-        categories: Mapping[str, Sequence[Any]] | None = None,
-        public: Sequence[str] = (),
-        records_per_person: int = 1,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            mu=mu,
-            neighbors=neighbors,
-            kernel=kernel,
-            rows=rows,
-            buckets=buckets,
-            bounds=bounds,
-            schema=schema,
-            categories=categories,
-            public=public,
-            records_per_person=records_per_person,
-            random_state=random_state,
-        )
-        self.radius = radius
-
-    def fit(
-        self, X: Any, y: Any = None, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
-    ) -> PrivateNeighbors:
-        """Release a sketch of X. `y` is ignored; `ledger`, `dataset`, `part`: where to charge it."""
-        account = Account.of(ledger, dataset, part)
-        X = self._begin(X)
-        self.release_ = self._release(X, account)
-        self._learn()
-        return self
 
     def _sketch(self, kernel: Kernel, X: np.ndarray, budget: Budget, **options: Any) -> Sketch:
         sketch = super()._sketch(kernel, X, budget, **options)
@@ -160,8 +108,7 @@ class PrivateNeighbors(PrivateEstimator):
     def count_within(self, Q: object, radius: float | None = None, *, confidence: float = 0.95) -> Counts:
         """Soft counts of the private records within `radius` of each query, with their interval.
 
-        Hashed rows know one radius, that of their kernel. Releases with a grid serve any radius: there the kernel
-        comes in with the query.
+        Hashed rows know one radius, that of their kernel. Releases with a grid serve any radius.
         """
         Q = self._read(Q)
         release = self._at(radius)
@@ -191,7 +138,7 @@ class PrivateNeighbors(PrivateEstimator):
         open_ = (4.0 * half > crowd) & (value - half < crowd) & (value + half > crowd / 2.0)
         if np.any(open_):
             raise ParameterError(
-                f"This release cannot tell a crowd of {crowd:g} from one half as large with error rate {error_rate:g}. "
+                f"This release cannot tell {crowd:g} records from half as many at error rate {error_rate:g}. "
                 f"Hint: ask for crowd={np.ceil(4.0 * np.max(half[open_])):.0f} or more, or for a greater error rate."
             )
         return value >= 0.75 * crowd
@@ -208,7 +155,7 @@ class PrivateNeighbors(PrivateEstimator):
         if not self.release_.spec.layout.reads_any_kernel:
             raise ParameterError(
                 f"Hashed rows know the radius of their kernel only, {self.radius_:.6g}, not {radius:g}. "
-                "Hint: fit with radius=..., or with bounds in up to three columns, so a grid can serve."
+                "Hint: fit with radius=..., or with bounds in up to three columns, which take a grid."
             )
         return _regarded(self.release_, _with_radius(self.release_.kernel, radius))
 
@@ -228,15 +175,13 @@ class PrivateNeighbors(PrivateEstimator):
             Public records. Those around which the release has a crowd of private records are ranked by their distance
             from the query.
 
-        Returns
-        -------
-        (n, k) names of the groups (or positions in the list or catalogue), and the (n, k) densities (or distances) by
-        which they rank. Where a catalogue has fewer such items: −1 and infinity.
+        Returns (n, k) names of the groups (or positions in the list or catalogue), and the (n, k) densities (or
+        distances) by which they rank. Where a catalogue has fewer such items: −1 and infinity.
         """
         if (groups is None) == (catalogue is None):
             raise ParameterError("Give either `groups`, several releases, or `catalogue`, public records.")
         Q = self._read(Q)
-        k = whole("k", k)
+        k = checks.whole("k", k)
         return nearest_groups(groups, Q, k) if catalogue is None else self._in_catalogue(Q, k, catalogue, error_rate)
 
     def _in_catalogue(
@@ -244,7 +189,7 @@ class PrivateNeighbors(PrivateEstimator):
     ) -> tuple[np.ndarray, np.ndarray]:
         items = self._read(catalogue)
         there = np.flatnonzero(self._decide(items, self.release_, None, error_rate))
-        # The kernel falls with its own distance, whatever its scale is, but not evenly: rank by it, tell the distance.
+        # The kernel falls with its own distance, whatever its scale is, but not evenly: rank by it, return distances.
         values = alike(self.release_, Q, items[there]) if len(there) else np.empty((len(Q), 0))
         order = np.argsort(-values, axis=1, kind="stable")[:, :k]
         found = np.full((len(Q), k), -1)
@@ -260,7 +205,7 @@ class PrivateNeighbors(PrivateEstimator):
         return kernel._scales(self._names(), range(d)) if len(kernel.factors) == 1 else np.ones(d)
 
 
-def nearest_groups(groups: Any, Q: Any, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def nearest_groups(groups: Any, Q: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """For each query the k groups of the highest density there, and these densities; see `PrivateNeighbors.nearest`."""
     if isinstance(groups, Mapping):
         names, releases = list(groups), [release_of(one) for one in groups.values()]

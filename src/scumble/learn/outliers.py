@@ -1,79 +1,86 @@
-"""Outliers: records with hardly any private record like them."""
+"""Outliers: records with hardly any private record like them.
+
+**Scores.** Where a release has hashed rows, three scores are combined:
+
+    h(x) = Σⱼ log pⱼ(xⱼ)                 the columns' histograms, as if columns were independent
+    k(x) = log(f(x) + s)                 the kernel sum f of the release, of noise of standard deviation s − 1
+    q(x) = k(x) − log(f₀(x) + s)         what f has beyond f₀: the kernel sum of records of independent columns
+
+f₀ comes from records drawn from the histograms and counted by the release's own hash functions, so that errors of
+hashing cancel. The score is h/σ(h) + r(k) k/σ(k) + r(q) q/σ(q), with the spread σ of each among the drawn records, and
+the reliability r: the share of its variance that is not noise, which is known.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from scumble import checks
-from scumble.errors import parameter
-from scumble.kernels import Kernel
+from scumble.columns.number import Number
+from scumble.columns.schema import MOST_COLUMNS, Schema
+from scumble.density.draws import masses
+from scumble.density.release import Release
+from scumble.density.sketch import release_disjoint
+from scumble.errors import ParameterError, parameter
 from scumble.learn import quantiles
-from scumble.learn.base import OutlierMixin, PrivateEstimator
-from scumble.learn.columnwise import Blend, column_sketch, columns_of, countable
+from scumble.learn.base import PrivateEstimator, estimator
+from scumble.learn.frames import coding
 from scumble.learn.levels import Levels, log_likelihoods
+from scumble.learn.reading import OutlierMixin
+from scumble.learn.sampling import Sampler
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction
-from scumble.privacy.parts import in_parts
-from scumble.release import Release
-from scumble.schema import Schema
-from scumble.sketch import Sketch, release_disjoint
-from scumble.tabular.publishing import price, publish
-from scumble.tabular.release import TableRelease
+from scumble.table.publishing import price, publish
+from scumble.table.release import TableRelease
+from scumble.table.sketch import TableSketch
+from scumble.table.spec import TableSpec
 
 SHARES = ("threshold_share", "columns_share")
 ROWS, GAUSSIAN_ROWS = 128, 512
-"""The most hashed rows. At δ = 0 noise grows with their number, and ranks hang on noise more than on hashing."""
-DRAWN = 20_000
-"""Records drawn from a table's model, to find the threshold."""
+"""The most hashed rows. At δ = 0 noise grows with their number, and ranks depend on noise more than on hashing."""
+TABLE_DRAWS, DRAWS = 20_000, 10_000
+"""Records drawn from a table's model, to find the threshold, and from the histograms of columns."""
 
 
-class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
+class _Learnt:
+    """What the detector learns; files of older versions lack some of it."""
+
+    offset_: float
+    columns_: TableRelease | None = None
+    scores_: Release | None = None
+    _blend: Blend | None = None
+
+
+@estimator
+class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
     """Records of low density are outliers (the paper's section 4; Luo & Shrivastava 2018).
 
     The signs are scikit-learn's: `score_samples` is high for usual records, `decision_function` = `score_samples` −
     `offset_` is negative for outliers, and `predict` says −1 for them and 1 for the others.
 
-    **Two kinds of outlier.** With hashed rows (many columns), `columns_share` of ε pays for a histogram of each column
-    by itself. A value that is rare in its column is plain there; values that hardly ever come together only the kernel
-    sees. The score has both, each weighted by how far it is above its noise: see :mod:`scumble.learn.columnwise`.
+    **Two kinds of outlier.** With hashed rows (many columns), `columns_share` of ε pays for a histogram of each column.
+    The score combines values that are rare in their column with values that hardly ever come together, each weighted by
+    how far it is above its noise: see :mod:`scumble.learn.outliers`.
 
-    **The threshold.** `offset_` should be the `contamination` quantile of the private records' own scores.
-
-    *Grids* determine it themselves, at no cost. The cells are ranked by the scores that will be used to judge, and the
-    counters summed down the ranks. At ε = 1 with 20,000 records in two and three columns, skewed, heavy-tailed and
-    uniform ones included, about 98 of 100 rates from 0.01 to 0.3 were kept within 0.02, the worst within 0.032. (Of
-    records with equal values, all or none are outliers, here as everywhere.)
-
-    *Hashed rows* do not: their counters do not show how a crowd is spread within a bandwidth. `threshold_share` of ε
-    pays for one more release, of the records' scores in one row of counters; see :mod:`scumble.learn.quantiles`. With
-    20,000 records of fourteen shapes in 5 to 25 columns kernels alone kept the same rates within 0.017, on five real
-    tables within 0.009. With 5,000 records the noise takes 0.01 at one standard deviation.
-
-    *From a release* of hashed rows alone (`from_release`, or `threshold_share=0`), records are drawn from it
-    (:func:`scumble.learn.sample`) and their scores taken: a rough threshold, at no cost. On the same shapes kernels
-    alone were off by up to 0.06 in 5 columns, 0.08 in 8 and 0.2 or more in 16 and 25; for records uniform over their
-    bounds, whose scores differ by little but noise, by 0.4 to 0.9. Beside histograms of the columns it is rougher
-    still, since drawn records blur what single columns show: of clumped records, 0.06 were called outliers where 0.30
-    were asked for.
-
-    *From the release of a table* the score is the logarithm of the density, as far as pairs of columns determine it
-    (:mod:`scumble.learn.levels`), and the threshold is found from records drawn from the model. On Adult at ε = 1,
-    rates of 0.01, 0.05 and 0.2 became 0.02, 0.06 and 0.21 with δ = 10⁻⁶, and up to 0.03, 0.09 and 0.26 with ε alone.
+    **The threshold.** `offset_` should be the `contamination` quantile of the private records' own scores. Grids
+    determine it themselves. For hashed rows, `threshold_share` of ε pays for one more release, of the records' scores
+    in one row of counters. Without it (`from_release`, or `threshold_share=0`), records are drawn from the release and
+    their scores taken: with 16 or more columns that threshold can be far off. From the release of a table the score is
+    the logarithm of the density, as far as pairs of columns determine it, and records are drawn from the model.
 
     **What is private.** The release, the threshold and whatever `predict` says about records of the analyst's own. If
     the curator publishes `predict(X)` for the private X itself, that reveals whether each record is an outlier: not
     private.
 
-    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. Bounds are always
-    needed, to draw records within.
+    For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`. Bounds are always needed.
 
     Parameters
     ----------
@@ -82,8 +89,8 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
     threshold_share : float
         The part of ε that finds the threshold of hashed rows, from 0 to 0.5. Grids need none.
     columns_share : float
-        The part of ε for histograms of single columns beside hashed rows, from 0 to 0.8; 0 leaves scores to the kernel
-        alone, as do more than 10,000 columns. With δ, what the threshold leaves is shared out by ρ.
+        The part of ε for histograms of single columns in addition to hashed rows, from 0 to 0.8; 0 leaves scores to the
+        kernel alone, as do more than 10,000 columns. With δ, what the threshold leaves is shared out by ρ.
     rows : int or None
         Hashed rows. None takes 128 at the most, 512 with δ: fewer than densities need.
 
@@ -91,12 +98,8 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
     ----------
     offset_ : float
         The threshold, on the scale of `score_samples`.
-    release_ : Release
-        The release that scores are read from.
-    columns_ : TableRelease or None
-        The release of the columns' histograms, or None if the score is from `release_` alone.
-    scores_ : Release or None
-        The release of the private records' scores, or None if the threshold is from `release_` alone.
+    release_, columns_, scores_ : Release, TableRelease or None
+        What scores are read from; the columns' histograms, and the private records' scores, if they were released.
     privacy_ : PrivacyClaim
         The claim of all of them together.
 
@@ -107,70 +110,36 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
     array([ 1, -1])
     """
 
+    contamination: float = 0.05
+    threshold_share: float = 0.1
+    columns_share: float = 0.4
+
     _learnt = ("offset_", "columns_", "scores_")
     _made_again = ("_blend",)
     _always_needs_bounds = True
-    columns_: TableRelease | None = None
-    scores_: Release | None = None
-    _blend: Blend | None = None
 
-    def __init__(
-        self,
-        *,
-        contamination: float = 0.05,
-        threshold_share: float = 0.1,
-        columns_share: float = 0.4,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
-        neighbors: str = "add-remove",
-        kernel: Kernel | None = None,
-        rows: int | None = None,
-        buckets: int | None = None,
-        bounds: Any = None,
-        schema: Schema | str | os.PathLike[str] | None = None,
-        categories: Mapping[str, Sequence[Any]] | None = None,
-        public: Sequence[str] = (),
-        records_per_person: int = 1,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            mu=mu,
-            neighbors=neighbors,
-            kernel=kernel,
-            rows=rows,
-            buckets=buckets,
-            bounds=bounds,
-            schema=schema,
-            categories=categories,
-            public=public,
-            records_per_person=records_per_person,
-            random_state=random_state,
-        )
-        self.contamination = contamination
-        self.threshold_share = threshold_share
-        self.columns_share = columns_share
+    # ---- fitting ----
 
-    def fit(
-        self, X: Any, y: Any = None, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
-    ) -> PrivateOutlierDetector:
-        """Release a sketch of X, and if it has hashed rows its columns' histograms and the scores; find the threshold.
+    def _check(self) -> None:
+        checks.number("contamination", self.contamination, "in (0, 0.5]", lambda share: 0.0 < share <= 0.5)
+        found = checks.number("threshold_share", self.threshold_share, "between 0 and 0.5", lambda one: 0 <= one <= 0.5)
+        found += checks.number("columns_share", self.columns_share, "between 0 and 0.8", lambda one: 0 <= one <= 0.8)
+        if found > 0.9:
+            raise parameter("columns_share", "at most 0.9 together with `threshold_share`", self.columns_share)
 
-        `y` is ignored; `ledger`, `dataset`, `part`: where to charge it.
-        """
-        self._check()
-        account = Account.of(ledger, dataset, part)
-        records = self._lasting(X)
-        X = self._begin(records)
-        sketch, whole = self._drafted(X), self.price()
+    def _records(self, X: object, y: object) -> tuple[np.ndarray, object]:
+        """The records as numbers, and as the table whose columns are counted."""
+        table = self._lasting(X)
+        return self._begin(table), table
+
+    def _publish(self, X: np.ndarray, y: Any, account: Account | None) -> None:
+        """Release a sketch, and if it has hashed rows its columns' histograms and the records' scores."""
+        whole = self.price()
+        sketch = self._sketch(self._kernel(), X, whole, most_rows=ROWS if whole.pure else GAUSSIAN_ROWS)
         hashed = not sketch.spec.layout.has_places
         finding, apart = (hashed * as_fraction(name, getattr(self, name)) for name in SHARES)
-        single = countable(self.schema_, self.bounds_) and apart
-        singles = column_sketch(columns_of(self.schema_, self.bounds_)) if single else None
+        columns = columns_of(self.schema_, self.bounds_) if apart else None
+        singles = None if columns is None else TableSketch.from_spec(TableSpec.of(columns, pairs=(), positions=False))
         left = 1 - finding - (apart if singles else 0)
 
         def claims(budgets: Sequence[Budget]) -> list[PrivacyClaim]:
@@ -180,39 +149,25 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         # A threshold needs no δ; the others share what it leaves.
         counting, rest = whole.share(finding, 0, count_share=0), whole.share(1 - finding, 1)
         shares = [left / (1 - finding)] + ([apart / (1 - finding)] if singles else [])
-        budgets = in_parts(rest, shares, claims)
+        budgets = rest.divide(shares, claims)
         counters = sketch.rows * sketch.buckets + quantiles.MOST + (singles.spec.counters[0] if singles else 0)
         sketch.update(X)
         paid = self._pay([*claims(budgets), *([counting.claim(1)] if finding else [])], account, counters=counters)
         (self.release_,) = release_disjoint([sketch], budgets[0], paid)
         self.columns_, self.scores_, self._blend = None, None, None
         if singles is not None:
-            singles.update(X if self.schema_ is None else records)
+            singles.update(X if self.schema_ is None else y)
             self.columns_ = publish(singles.secret, singles.spec, replace(budgets[1], count_share=0), paid)
         if finding:
-            scores = quantiles.counted(*self._countable(X, records), counting.epsilon, self.release_.count)
+            blend = self._blended()
+            if blend is None:
+                found, low, high = quantiles.roots(self.release_, X)
+            else:
+                found, low, high = blend.squashed(self._scores(X, y)), -1.0, 1.0
+            scores = quantiles.counted(found, low, high, counting.epsilon, self.release_.count)
             (self.scores_,) = release_disjoint([scores], counting, paid)
-        self._learn()
-        return self
 
-    def _drafted(self, X: np.ndarray) -> Sketch:
-        """An empty sketch, as planned but for the rows: those that were asked for, or fewer than densities need."""
-        whole = self.price()
-        return self._sketch(self._kernel(), X, whole, most_rows=ROWS if whole.pure else GAUSSIAN_ROWS)
-
-    def _countable(self, X: np.ndarray, records: Any) -> tuple[np.ndarray, float, float]:
-        """The private records' scores, each a function of its record alone, and between what they are counted."""
-        blend = self._blended()
-        if blend is None:
-            return quantiles.roots(self.release_, X)
-        return blend.squashed(self._scores(X, records)), -1.0, 1.0
-
-    def _check(self) -> None:
-        checks.number("contamination", self.contamination, "in (0, 0.5]", lambda share: 0.0 < share <= 0.5)
-        found = checks.number("threshold_share", self.threshold_share, "between 0 and 0.5", lambda one: 0 <= one <= 0.5)
-        found += checks.number("columns_share", self.columns_share, "between 0 and 0.8", lambda one: 0 <= one <= 0.8)
-        if found > 0.9:
-            raise parameter("columns_share", "at most 0.9 together with `threshold_share`", self.columns_share)
+    # ---- from the releases alone ----
 
     def _blended(self) -> Blend | None:
         """What scores records by kernel and columns, made once from the releases; None where columns have none."""
@@ -221,24 +176,20 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         return self._blend
 
     def _learn(self) -> None:
-        self._check()
-        self.offset_ = float(self._threshold())
-
-    def _threshold(self) -> float:
-        """The score below which the requested share of the private records falls."""
+        """The threshold: the score below which the requested share of the private records falls."""
         blend, release = self._blended(), self.release_
         if self.scores_ is not None:
             place = quantiles.of_counted(self.scores_, release.count, self.contamination)
-            return blend.unsquashed(place) if blend is not None else float(_score(place * abs(place)))
-        if release.spec.layout.has_places:
-            return float(_score(quantiles.on_grid(release, self.contamination)))
-        drawn = quantiles.drawn(release, bounds=self.bounds_, seed=self._seed())
-        coded = self._coding()
-        return float(
-            np.quantile(self._scores(drawn, drawn if coded is None else coded.table(drawn)), self.contamination)
-        )
+            self.offset_ = blend.unsquashed(place) if blend is not None else float(_score(place * abs(place)))
+        elif release.spec.layout.has_places:
+            self.offset_ = float(_score(quantiles.on_grid(release, self.contamination)))
+        else:
+            drawn = Sampler(release, np.random.default_rng(self._seed()), bounds=self.bounds_).draw(DRAWS)
+            coded = self._coding()
+            scores = self._scores(drawn, drawn if coded is None else coded.table(drawn))
+            self.offset_ = float(np.quantile(scores, self.contamination))
 
-    def _scores(self, numbers: np.ndarray, records: Any) -> np.ndarray:
+    def _scores(self, numbers: np.ndarray, records: object) -> np.ndarray:
         """`numbers` are what the kernel reads of `records`."""
         blend = self._blended()
         if blend is None:
@@ -253,25 +204,21 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         if target is not None:
             raise parameter("target", "left out: outliers are of all columns", target)
         self._check()
-        self.release_, self.columns_, self.scores_ = release, None, None  # type: ignore[assignment]
-        drawn = release._answers.model.draw(DRAWN, np.random.default_rng(self._seed()))
+        self.release_, self.columns_, self.scores_ = release, None, None
+        drawn = release._answers.model.draw(TABLE_DRAWS, np.random.default_rng(self._seed()))
         levels = Levels(release)
         self.offset_ = float(np.quantile(log_likelihoods(levels, levels.grouped(drawn)), self.contamination))
 
     def score_samples(self, X: object) -> np.ndarray:
         """How usual each record is: a number without a unit, larger for the more usual.
 
-        Of a grid, or of hashed rows without histograms of the columns, log(1 + kernel sum). Kernel sums that noise made
-        negative keep their order. With histograms, see :mod:`scumble.learn.columnwise`.
-
-        Of a table, the logarithm of the density as far as pairs of columns determine it.
+        Of a grid, or of hashed rows without histograms of the columns, log(1 + kernel sum). With histograms, see
+        :mod:`scumble.learn.outliers`. Of a table, the logarithm of the density as far as pairs of columns determine it.
         """
         X = self._lasting(X)
         numbers = self._read(X, clip=True)
         levels = self._levels()
-        if levels is not None:
-            return log_likelihoods(levels, numbers)
-        return self._scores(numbers, X)
+        return self._scores(numbers, X) if levels is None else log_likelihoods(levels, numbers)
 
     def decision_function(self, X: object) -> np.ndarray:
         """`score_samples` less the threshold: negative for outliers."""
@@ -282,6 +229,98 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         return np.where(self.decision_function(X) >= 0.0, 1, -1)
 
 
-def _score(sums: Any) -> np.ndarray:
+def _score(sums: np.ndarray | float) -> np.ndarray:
     """The signed logarithm log(1 + |f|): in the order of the kernel sums, also below zero, and finite."""
     return np.sign(sums) * np.log1p(np.abs(sums))
+
+
+# ---- scores of kernel and columns ----
+
+CELLS = 32
+"""Of a column of numbers: with more the noise of each counts for more, with fewer what is rare gets lost."""
+NARROWEST = 1e-300
+"""Bounds: the least width whose cells floating-point numbers can separate."""
+TILE = 1 << 16
+WIDTHS = 3.0
+"""Standard deviations of scores that half the line of places is for."""
+
+
+def columns_of(schema: Schema | None, bounds: tuple[np.ndarray, np.ndarray] | None) -> Schema | None:
+    """The columns to be counted one at a time: those of the schema, or numbers within the bounds; None of too many."""
+    if schema is not None or bounds is None:
+        return schema
+    low, high = bounds
+    if (high - low < NARROWEST).any():
+        raise ParameterError(f"`bounds` must be at least {NARROWEST:g} apart. Hint: give the column in smaller units.")
+    sides = zip(low.tolist(), high.tolist(), strict=True)
+    if len(low) > MOST_COLUMNS:
+        return None
+    return Schema({f"column {j}": Number(*ends, cells=CELLS) for j, ends in enumerate(sides)})
+
+
+class Blend:
+    """The scores of records, from a release of hashed rows and one of single columns."""
+
+    def __init__(self, release: Release, columns: TableRelease) -> None:
+        self.schema, self.layout, self.reader = columns.schema, release.spec.layout, release._reader()
+        self.deviation, self.total = self.reader.lone_deviation, release.divisor
+        histograms = columns._grouped.tables(columns.counts)
+        mass = [masses(one, noise, self.total) for one, noise in zip(histograms, columns.variances, strict=True)]
+        self.logs = [np.log((one + 0.5) / (self.total + 0.5 * len(one))) for one in mass]
+        rng = np.random.default_rng(0)  # any will do; a fixed one gives the same answers to everybody
+        codes = np.column_stack([rng.choice(len(one), DRAWS, p=one / one.sum()) for one in mass])
+        drawn = coding(self.schema, True).read(self.schema.decode(codes, rng))[0]
+        counts = np.zeros(self.layout.counters, np.int64)
+        parts, _ = self.layout.read(drawn, invalid="error")
+        self.layout.count(parts, counts, engine_name="auto", threads=None)
+        self.apart = self.layout.reader(counts, 0.0, None)
+        self._weigh(codes, drawn)
+
+    def _weigh(self, codes: np.ndarray, drawn: np.ndarray) -> None:
+        h, k, apart = self._three(codes, drawn)
+        q = k - apart
+        noise = [0.0, *(np.mean((self.deviation / np.exp(logs)) ** 2) for logs in (k, apart))]
+        self.weights = [_weight(values, float(variance)) for values, variance in zip((h, k, q), noise, strict=True)]
+        of_h, of_k, of_q = self.weights
+        scores = of_h * h + of_k * k + of_q * q
+        self.centre, self.width = float(scores.mean()), WIDTHS * float(scores.std()) or 1.0
+
+    def scores(self, numbers: np.ndarray, records: object) -> np.ndarray:
+        """How usual each record is; `numbers` are what the kernel reads of `records`."""
+        codes = self.schema.encode(records, invalid="error")[0]
+        of_h, of_k, of_q = self.weights
+        found = np.empty(len(numbers))
+        for first in range(0, len(numbers), TILE):
+            place = slice(first, first + TILE)
+            h, k, apart = self._three(codes[place], numbers[place])
+            found[place] = of_h * h + of_k * k + of_q * (k - apart)
+        return found
+
+    def squashed(self, scores: np.ndarray) -> np.ndarray:
+        """Scores between −1 and 1, to be counted: finely where most are, coarsely far out."""
+        t = (scores - self.centre) / self.width
+        return t / (1.0 + np.abs(t))
+
+    def unsquashed(self, place: float) -> float:
+        """The score at this place."""
+        return self.centre + self.width * place / max(1.0 - abs(place), 1e-9)
+
+    def _three(self, codes: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        parts, _ = self.layout.read(numbers, invalid="error")
+        h = np.zeros(len(codes))
+        for logs, column in zip(self.logs, codes.T, strict=True):
+            h += logs[column]
+        sums = self.reader.lone_sums(parts), self.apart.lone_sums(parts) * (self.total / DRAWS)
+        k, apart = (_log(np.maximum(one, 0.0) + (1.0 + self.deviation)) for one in sums)
+        return h, k, apart
+
+
+def _log(values: np.ndarray) -> np.ndarray:
+    """The logarithm, number by number: NumPy's may depend on where in an array a number stands."""
+    return np.fromiter(map(math.log, values.tolist()), float, len(values))
+
+
+def _weight(values: np.ndarray, noise: float) -> float:
+    """1/σ, times the share of the variance that is not noise."""
+    variance = float(values.var())
+    return max(0.0, 1.0 - noise / variance) / math.sqrt(variance) if variance > 0.0 else 0.0

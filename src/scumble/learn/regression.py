@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from scumble.density.release import Release
+from scumble.density.sketch import Sketch, release_disjoint
 from scumble.errors import DataError, PrivacyError, parameter
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
-from scumble.learn.base import PrivateEstimator, require_kernel
-from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, release_moments, spans
-from scumble.learn.erm import minimize
-from scumble.learn.least_squares import ratio
+from scumble.learn.base import PrivateEstimator, estimator, require_kernel
+from scumble.learn.by_moments import (
+    LearnsFromMoments,
+    laplace_is_quieter,
+    mean_of_target,
+    names,
+    ratio,
+    release_moments,
+    solved,
+    spans,
+)
 from scumble.learn.levels import RIDGE, Levels, least_squares, target_of
-from scumble.learn.linear_moments import ANCHORS, linear_model
-from scumble.learn.moments import kappa, require_folded, second_moments
-from scumble.learn.targets import Regresses, public_target_bounds, require_target
-from scumble.moments.products import LinearMoments, anchored
-from scumble.moments.release import MomentRelease
+from scumble.learn.moment_products import ONCE, TWICE, LinearMoments, anchored
+from scumble.learn.moment_release import MomentRelease
+from scumble.learn.moment_spec import Floats, MomentSpec
+from scumble.learn.reading import Regresses, public_target_bounds
+from scumble.learn.signs import kappa, minimize, require_folded, second_moments
 from scumble.privacy.account import Account
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
-from scumble.release import Release
-from scumble.schema import Described
-from scumble.sketch import Sketch, release_disjoint
-from scumble.tabular.release import TableRelease
+from scumble.table.release import TableRelease
 
 METHODS = ("auto", "moments", "closed", "surrogate")
 MEAN_KERNEL, MEAN_SHARE = ColumnKernel(1.0 / 16.0, origin=0.0), Fraction(1, 5)
-ANCHOR = (0.15, 0.5)
-"""a² over the number of columns, with δ > 0 and with δ = 0."""
-CAUTION = (2.0, 10.0)
-"""λ/(s √q), with δ > 0 and with δ = 0, where the model should stay near the mean."""
-DOUBT = 0.5
-"""How much of what noise would show on average is subtracted from the products of columns and target."""
+ANCHORS = {True: 0.5, False: 0.15}
+"""a² over the number of columns, for pure noise and for Gaussian noise."""
+CAUTION = 1.5
+"""λ/(s √q) of moments."""
+SIGNS_CAUTION = {True: 10.0, False: 2.0}
+"""The same of signs, for pure noise, where the model should stay near the mean, and for Gaussian noise."""
+UNKNOWN = 8.0
+"""Deviations of its noise below which a weighted number of records says nothing."""
 GAUSSIAN_ROWS, WIDE_ROWS, LAPLACE_ROWS = 20_000, 10_000, 240
 """Gaussian noise allows any number of rows, so hashing can be made as accurate as time allows (fewer for tables of
 more than 40 columns); Laplace noise does not."""
@@ -43,44 +50,41 @@ LARGEST = 1.5
 """The longest θ, in units of the bounds, that the surrogate's lift has room for."""
 
 
+@estimator
 class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
     """Linear regression in closed form: from moments, or from the folded sketch.
 
-    **Idea.** Columns and target are scaled to [−1, 1] by their public bounds.
+    Columns and target are scaled to [−1, 1] by their public bounds.
 
     ``method="moments"``
         the normal equations themselves are released, as whole numbers with exact noise: Σ zzᵀ with z = [x, a, ay]/w,
-        w making each record equally long (:mod:`scumble.moments.products`). Ridge regression solves them, with a
+        w making each record equally long (:mod:`scumble.learn.moment_products`). Ridge regression solves them, with a
         penalty that follows from the noise, which is known; where noise is all there is, the answer is the mean of the
-        target (:mod:`scumble.learn.least_squares`).
+        target (:mod:`scumble.learn.by_moments`).
     ``method="auto"``
-        takes moments or, where they foretell a smaller error, the sketch below: for tables of very many columns with
+        takes moments or, where they predict a smaller error, the sketch below: for tables of very many columns with
         δ = 0. `kernel`, `rows` or `buckets` ask for the sketch.
 
-    **The sketch.** The record z = [x, 1, y] goes to the
-    unit sphere by a factor that depends on x alone and a lift, z̃ = [x, a, ay, a√(1 − y²), 0]/√(|x|² + 2a²), with a²
-    a fixed part of the number of columns, lest the target drown among them. One sketch of signs
+    **The sketch.** The record z = [x, 1, y] goes to the unit sphere by a factor that depends on x alone and a lift,
+    z̃ = [x, a, ay, a√(1 − y²), 0]/√(|x|² + 2a²), with a² a fixed part of the number of columns. One sketch of signs
     (:class:`~scumble.kernels.FoldedKernel`: z̃ and −z̃ are one) of z̃ is released. Then
 
     ``method="closed"``
-        Σ z̃z̃ᵀ is estimated from the signs (:mod:`scumble.learn.moments`); its blocks are the normal equations of
-        least squares with weights 1/(|x|² + 2a²), and ridge regression solves them. The penalty is λ = 2 s √q, with q
-        columns and s the standard error of an entry: the largest eigenvalue that noise alone would show, the least
-        penalty that is safe. It costs nothing, as s is read from the release.
+        Σ z̃z̃ᵀ is estimated from the signs (:mod:`scumble.learn.signs`); its blocks are the normal equations of
+        least squares with weights 1/(|x|² + 2a²), and ridge regression solves them, with the penalty λ = 2 s √q for q
+        columns and the standard error s of an entry.
     ``method="surrogate"``
         the paper's method: ask the sketch at θ̃ = c[θ, −1/a, 0, rest]. The answer, Σ (1 − τ)ᵐ + τᵐ with τ =
         acos(c·residual)/π, is convex in the residual and least where it is zero; a search that tolerates noise finds
-        the best θ. It reads one counter per row where the closed form uses them all: it needs many rows and does worse.
+        the best θ. It is less accurate than the closed form.
 
-    With δ > 0 rows are free and their number is large. With δ = 0 noise grows with the rows: there are few, and
-    unless there are very many records the answer is pulled to the mean of the target, for which a fifth of ε then buys
-    a separate histogram, `release_of_target_`.
+    With δ = 0 noise grows with the rows of the sketch: there are few, and a fifth of ε buys a separate histogram of the
+    target, `release_of_target_`.
 
     From the release of a table, ``from_release(release, target="hours")`` is least squares in the levels of all other
     columns (:mod:`scumble.learn.levels`): `coef_` has one weight for each, and records are tables with these columns.
 
-    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. `bounds` are always
-    needed.
+        For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`. `bounds` are always needed.
 
     Parameters
     ----------
@@ -112,76 +116,28 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
     (True, 1e-06)
     """
 
+    target_bounds: tuple[float, float] | None = None
+    method: str = "auto"
+
     _learnt = ("coef_", "intercept_", "penalty_", "target_bounds_", "release_of_target_", "target_")
     _always_needs_bounds = True
     _moments = LinearMoments
-    coef_: np.ndarray
-    penalty_: float
-    intercept_: float
-    target_bounds_: tuple[float, float]
-    release_of_target_: Release | None
 
-    def __init__(
-        self,
-        *,
-        target_bounds: tuple[float, float] | None = None,
-        method: str = "auto",
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        rho: float | None = None,
-        mu: float | None = None,
-        neighbors: str = "add-remove",
-        kernel: Kernel | None = None,
-        rows: int | None = None,
-        buckets: int | None = None,
-        bounds: Any = None,
-        schema: Described | None = None,
-        categories: Mapping[str, Sequence[Any]] | None = None,
-        public: Sequence[str] = (),
-        records_per_person: int = 1,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            mu=mu,
-            neighbors=neighbors,
-            kernel=kernel,
-            rows=rows,
-            buckets=buckets,
-            bounds=bounds,
-            schema=schema,
-            categories=categories,
-            public=public,
-            records_per_person=records_per_person,
-            random_state=random_state,
-        )
-        self.target_bounds = target_bounds
-        self.method = method
+    # ---- fitting ----
 
-    def fit(
-        self, X: Any, y: Any, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
-    ) -> PrivateLinearRegression:
-        """Release moments or a sketch, then solve for the model. `ledger`, `dataset`, `part`: where to charge."""
-        self._check_method()
-        require_target(self, y)
-        account = Account.of(ledger, dataset, part)
-        X, y = self._begin(X, y, numeric=True)
-        self.target_bounds_ = public_target_bounds(self, y)
-        low, high = self.target_bounds_
-        self.clipped_ += int(((y < low) | (y > high)).sum())
-        self.curator.look_at_target(y, self.target_bounds_)
-        self.release_of_target_ = None
+    def _check(self) -> None:
+        if self.method not in METHODS:
+            raise parameter("method", f"one of {', '.join(METHODS)}", self.method)
+
+    def _publish(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
+        self.release_of_target_: Release | None = None
         if self._by_moments(X):
             self.release_ = release_moments(self, self._spec(), X, y, account)
         else:
-            self._release_signs(X, np.clip(y, low, high), account)
-        self._learn()
-        return self
+            self._release_signs(X, np.clip(y, *self.target_bounds_), account)
 
     def _by_moments(self, X: np.ndarray) -> bool:
-        """Whether moments are asked for, or foretell the smaller error: by public facts alone."""
+        """Whether moments are asked for, or predict the smaller error: by public facts alone."""
         if self.method != "auto":
             return self.method == "moments"
         if not (self.kernel is None and self.rows is None and self.buckets is None):
@@ -195,8 +151,7 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
     def _spec(self) -> LinearMoments:
         d = self._width
         pure = laplace_is_quieter(self.price(), 0.75 * (d + 2))
-        anchor = anchored(d, ANCHORS[pure])
-        return LinearMoments(spans(self.bounds_), names(self), pure, anchor, self.target_bounds_)
+        return LinearMoments(spans(self.bounds_), names(self), pure, anchored(d, ANCHORS[pure]), self.target_bounds_)
 
     def _error_of_signs(self, records: int) -> float:
         """The standard error of a product of columns that the sketch of signs has among so many records."""
@@ -212,49 +167,40 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
 
     def _release_signs(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
         """Release the sketch of signs, and with pure noise a histogram of the target."""
-        low, high = self.target_bounds_
-        kernel = self._kernel()
+        kernel, rows, seed = self._kernel(), self._rows(), self._seed()
         require_kernel(kernel, (FoldedKernel,), "Regression")
         share = MEAN_SHARE if self.price().pure else Fraction(0)
         budget, mean_budget = self.price().share(1 - share, 1), self.price().share(share)
-        rows = self._rows()
-        sketch = Sketch(
-            kernel,
-            self._width + 4,
-            rows=rows,
-            buckets=self.buckets or kernel.radix,
-            seed=self._seed(),
-            design="orthogonal",
-        )
+        buckets = self.buckets or kernel.radix
+        sketch = Sketch(kernel, self._width + 4, rows=rows, buckets=buckets, seed=seed, design="orthogonal")
         require_folded(sketch.spec)
         sketch.update(self._lifted(X, y))  # what it refuses costs nothing
         claims = [*([mean_budget.claim(1)] if share else []), budget.claim(rows)]
         paid = self._pay(claims, account, counters=rows * sketch.buckets + MEAN_KERNEL.radix)
         if share:
-            histogram = Sketch(MEAN_KERNEL, 1, rows=1, buckets=MEAN_KERNEL.radix, seed=self._seed(), design="iid")
+            low, high = self.target_bounds_
+            histogram = Sketch(MEAN_KERNEL, 1, rows=1, buckets=MEAN_KERNEL.radix, seed=seed, design="iid")
             histogram.update((y[:, None] - low) / (high - low))
             (self.release_of_target_,) = release_disjoint([histogram], mean_budget, paid)
         (self.release_,) = release_disjoint([sketch], budget, paid)
-
-    def _check_method(self) -> None:
-        if self.method not in METHODS:
-            raise parameter("method", f"one of {', '.join(METHODS)}", self.method)
 
     def _default_kernel(self) -> Kernel:
         return FoldedKernel(projections=4)
 
     def _lifted(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """z̃, (n, columns + 4): a public function of each record, of length 1."""
-        low, high = self.bounds_
+        (low, high), (bottom, top) = self.bounds_, self.target_bounds_  # type: ignore[misc]
         x = 2.0 * (X - low) / (high - low) - 1.0
-        t = 2.0 * (y - self.target_bounds_[0]) / (self.target_bounds_[1] - self.target_bounds_[0]) - 1.0
+        t = 2.0 * (y - bottom) / (top - bottom) - 1.0
         a = self._anchor()
         z = np.column_stack([x, np.full_like(t, a), a * t, a * np.sqrt(np.maximum(1.0 - t * t, 0.0)), np.zeros_like(t)])
         return z / np.sqrt(np.sum(x * x, axis=1) + 2.0 * a * a)[:, None]
 
     def _anchor(self) -> float:
-        """a, the length of the constant beside the columns: among many of them 1 would drown."""
-        return float(np.sqrt(max(ANCHOR[self.price().pure] * self._width, 1.0)))
+        """a, the length of the constant column, which must not be lost among many others."""
+        return float(np.sqrt(max(ANCHORS[self.price().pure] * self._width, 1.0)))
+
+    # ---- from the release alone ----
 
     def _learn(self) -> None:
         if isinstance(self.release_, MomentRelease):
@@ -263,11 +209,11 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
             return
         moments, error = second_moments(self.release_)
         q = self._width
-        self.penalty_ = CAUTION[self.price().pure] * error * np.sqrt(q)
+        self.penalty_ = SIGNS_CAUTION[self.price().pure] * error * np.sqrt(q)
         unit = np.append(np.ones(q), np.full(2, 1.0 / self._anchor()))
         moments = moments[: q + 2, : q + 2] * np.outer(unit, unit)
         errors = (error * unit[q], error * unit[q] ** 2)
-        theta = _ridge(moments, self.penalty_, errors, self._mean_of_target())
+        theta = plane(moments, self.penalty_, errors, self._mean_of_target())
         if self.method == "surrogate":
             theta = self._searched(theta)
         self._in_units(theta)
@@ -296,19 +242,15 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
 
         # Near t = 0 the kernel rises as m(m−1) 2^(2−m) (t/π)²: what a square of the residual weighs in the answer.
         m = self.release_.kernel.projections
-        curvature = m * (m - 1) * 2.0 ** (2 - m) * (c / np.pi) ** 2
-        return minimize(
-            self.release_,
-            query,
-            start,
-            penalty=lambda models: curvature * self.penalty_ * np.sum(models[:, :-1] ** 2, axis=1),
-            spread=0.1,
-            rounds=40,
-        )
+        weight = m * (m - 1) * 2.0 ** (2 - m) * (c / np.pi) ** 2 * self.penalty_
+
+        def penalty(models: np.ndarray) -> np.ndarray:
+            return weight * np.sum(models[:, :-1] ** 2, axis=1)
+
+        return minimize(self.release_, query, start, penalty=penalty, spread=0.1, rounds=40)
 
     def _in_units(self, theta: np.ndarray) -> None:
-        low, high = self.bounds_
-        bottom, top = self.target_bounds_
+        (low, high), (bottom, top) = self.bounds_, self.target_bounds_  # type: ignore[misc]
         half = (top - bottom) / 2.0
         slope = 2.0 * theta[:-1] / (high - low)
         self.coef_ = half * slope
@@ -318,12 +260,6 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
         parts = [part for part in (self.release_of_target_, self.release_) if part is not None]
         return overlapping(part.privacy for part in parts)
 
-    def _learn_table(self, release: TableRelease, target: str | None) -> None:
-        self.target_ = target_of(release, target, type(self).__name__, ("number",))
-        self.coef_, self.intercept_, self.target_bounds_ = least_squares(Levels(release, self.target_))
-        self.penalty_ = RIDGE * max(release._answers.total.value, 1.0)
-        self.release_of_target_, self.release_ = None, release
-
     def predict(self, X: object) -> np.ndarray:
         """The model's values, within the public bounds of the target."""
         X = self._read(X, clip=True)
@@ -331,18 +267,17 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
             return np.clip(self.coef_[X].sum(axis=1) + self.intercept_, *self.target_bounds_)
         return np.clip(X @ self.coef_ + self.intercept_, *self.target_bounds_)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # on a few hundred records: noise is not meant for those
-        return tags
+    def _learn_table(self, release: TableRelease, target: str | None) -> None:
+        self.target_ = target_of(release, target, type(self).__name__, ("number",))
+        self.coef_, self.intercept_, self.target_bounds_ = least_squares(Levels(release, self.target_))
+        self.penalty_ = RIDGE * max(release._answers.total.value, 1.0)
+        self.release_of_target_, self.release_ = None, release
 
-    def _take_moments(self, release: MomentRelease) -> None:
-        super()._take_moments(release)
-        assert isinstance(release.spec, LinearMoments)
-        self.target_bounds_, self.release_of_target_ = release.spec.target_bounds, None
+    def _take_moments(self, spec: MomentSpec) -> None:
+        assert isinstance(spec, LinearMoments)
+        self.target_bounds_, self.release_of_target_ = spec.target_bounds, None
 
     def _take(self, release: Release) -> None:
-        self._check_method()
         require_kernel(release.kernel, (FoldedKernel,), "Regression")
         if release.dimensions < 5:
             raise DataError("This release has too few columns for a regression: it needs four more than the table had.")
@@ -353,22 +288,34 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
         self.target_bounds_ = public_target_bounds(self, None)
 
 
-def _ridge(moments: np.ndarray, penalty: float, errors: tuple[float, float], mean: float | None = None) -> np.ndarray:
-    """θ and intercept from the (weighted) moments of [x, 1, y]; the intercept is not penalised.
+def linear_model(release: MomentRelease) -> tuple[Floats, float]:
+    """Slopes, then the intercept, in units of the bounds; and the penalty, in (weighted) records."""
+    spec: Any = release.spec
+    q, error = spec.dimensions, release.errors[1]
+    unit = np.append(np.ones(q), np.full(2, 1.0 / spec.anchor))
+    moments = spec.matrix(release.rows[1]) * np.outer(unit, unit)
+    across = error * ONCE[spec.pure] / TWICE[spec.pure]
+    penalty = CAUTION * across * np.sqrt(q)
+    theta = plane(moments, penalty, (across * unit[q], error * unit[q] ** 2))
+    if not theta[:-1].any():
+        theta[-1] = mean_of_target(release)
+    return theta, penalty
 
-    `errors` are those of an entry of x with y, and of 1 with y or 1. Columns are centred first, so an infinite penalty
-    gives the mean of the target; and where noise is all there is, nothing is learnt from it: the
-    products of x and y shrink by what noise alone would show (James & Stein 1961), and the mean to the middle.
+
+def plane(moments: np.ndarray, penalty: float, errors: tuple[float, float], mean: float | None = None) -> Floats:
+    """θ and intercept from the (weighted) moments of [x, 1, y]; the intercept is not penalized.
+
+    `errors` are those of an entry of x with y, and of 1 with y or 1. Columns are centered first, so where noise is all
+    there is, the answer is the mean of the target: `mean`, or by the moments.
     """
     q = len(moments) - 2
     total = moments[q, q]
     means = np.array([ratio(moments[j, q], total, errors[1]) for j in [*range(q), q + 1]])
     if mean is not None:
         means[q] = mean
-    total = max(total, 4.0 * errors[1])
+    if total < UNKNOWN * errors[1]:
+        return np.append(np.zeros(q), means[q])
     covariance = moments[:q, :q] - total * np.outer(means[:q], means[:q])
     cross = moments[:q, q + 1] - total * means[:q] * means[q]
-    cross *= max(0.0, 1.0 - DOUBT * q * errors[0] ** 2 / max(float(cross @ cross), 1e-300))
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
-    slopes = vectors @ ((vectors.T @ cross) / (np.maximum(values, 0.0) + penalty))
+    slopes, _ = solved(covariance, cross, penalty, np.full(q, errors[0] ** 2))
     return np.append(slopes, means[q] - means[:q] @ slopes)

@@ -1,19 +1,27 @@
-"""Synthetic records: for people who need rows."""
+"""Synthetic records from a release, and sharper answers from hashed rows by such records."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from scumble.bundle import Bundle
 from scumble.checks import Sides, by_column, sides, whole
+from scumble.columns.kinds import bounds_by, nearest
+from scumble.columns.table import Table
+from scumble.density.answers import Answers
+from scumble.density.bundle import Bundle
+from scumble.density.draws import Particles
+from scumble.density.expected_error import REFINED_ROWS
+from scumble.density.layout import Estimate, Reader, alike
+from scumble.density.release import Release
+from scumble.density.spec import Spec
 from scumble.errors import DataError, ParameterError, parameter
-from scumble.release import Release
-from scumble.schema.kinds import bounds_by, nearest
 
 
-def sample(release: Any, n: int, random_state: int | None = None, *, bounds: Any = None) -> Any:
+def sample(release: Release | Bundle, n: int, random_state: int | None = None, *, bounds: Any = None) -> Any:
     """Draw `n` synthetic records from what a release says about its table. Post-processing: it costs no privacy.
 
     Parameters
@@ -31,21 +39,10 @@ def sample(release: Any, n: int, random_state: int | None = None, *, bounds: Any
     -------
     An (n, columns) array; for a bundle the pair of such an array and the labels.
 
-    The records follow the counters themselves, not the density that `release.density` computes from them: that one is
-    blurred by the kernel, and drawing from it would blur the records once more.
-
-    *Grids.* The cells are halved again and again, along one axis at a time. Half A of a node with mass m has the noisy
-    count a, of variance s². Its mass is the mean of what is plausible: a normal law around a, cut to [0, m], with some
-    prior probability that all the mass, or none, lies in A. So noise is averaged over wide empty regions before it can
-    do harm, no mass is negative, and all masses sum to the count. Within a cell records are spread evenly; columns that
-    the release declares as whole numbers, dates or booleans (`release.kinds`) then go to the nearest of those.
-
-    *Hashed rows.* Each row is a histogram of the table along a random projection, so finding records from rows is
-    tomography. A cloud of weighted particles is counted by the release's own hash functions. The weights follow
-    w ← w · exp(η · mean over rows of (released − counted) at the particle's own buckets),
-    the exponentiated gradient (Kivinen & Warmuth 1997) of the squared distance between both tables; heavy particles
-    multiply, light ones die, and all move a little, in steps that shrink from the bounds' width to a part of the
-    bandwidth.
+    The records follow the counters, not the density, which is blurred by the kernel. *Grids*: masses of cells are found
+    by halving (:mod:`scumble.density.draws`); within a cell records are spread evenly, and columns that the release
+    declares as whole numbers, dates or booleans (`release.kinds`) go to the nearest of those. *Hashed rows*: a cloud of
+    weighted particles is fitted to the rows (:mod:`scumble.density.draws`).
 
     >>> import numpy as np, scumble
     >>> from scumble.learn import sample
@@ -105,6 +102,152 @@ def bounds_of(release: Release, bounds: Any) -> Sides:
     if bounds is None:
         raise ParameterError(
             "A release of hashed rows has no bounds to draw within. Hint: --bounds 0:100 (bounds=(0, 100)), or a pair "
-            "per column, from what is known without the data."
+            "per column."
         )
     return sides(by_column(bounds_by(release.kinds, bounds), release.columns), release.dimensions)
+
+
+COMPANIONS = 2000
+"""Particles in each of the two companions."""
+SOME = 8
+"""Every eighth of them is enough to see how far to trust them."""
+PAIRS = 1 << 20
+"""Kernel values at a time: bounds the memory of queries."""
+
+
+def refine(release: Release, bounds: Any = None) -> Release | Refined:
+    """Answers from a release of hashed rows with about half the error of hashing. It costs no privacy.
+
+    A *companion*, a cloud of weighted points z made from the release (see :func:`~scumble.learn.sample`) and counted by
+    the same hash functions, has hashing errors in the same direction, and its true answer is known. So
+
+        f̂(q) = Σ w k(z, q) + mean over rows of (released − counted from the companion)
+
+    is a control variate: unbiased whatever the companion is. There are two: the rows of either half are compared with
+    the one that was made from the other half. How far each is trusted, a factor of its weights between 0 and 1, is the
+    slope of the rows of its half on its own.
+
+    A query costs the kernel of some 4,000 points. Releases with fewer than 64 or more than 4,096 rows, with a grid, or
+    of categories are returned as they are.
+
+    Parameters
+    ----------
+    release : Release
+        What to refine.
+    bounds : pair of float or pair of array-like
+        (low, high), public, each a number or one per column: where to look for the records.
+
+    >>> import numpy as np, scumble
+    >>> X = np.random.default_rng(0).normal(0.0, 1.0, (20_000, 6))
+    >>> sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), dimensions=6, rows=256, buckets=1024)
+    >>> release = sketch.update(X).release(epsilon=1.0)
+    >>> refined = refine(release, bounds=(-5, 5))
+    >>> exact = release.kernel(X[:200], X).mean(axis=1)
+    >>> errors = [np.abs(one.density(X[:200]) / exact - 1).mean() for one in (release, refined)]  # 1.2 % and 0.8 %, say
+    >>> refined.density(X[:200]).shape, refined.count == release.count
+    ((200,), True)
+    """
+    hashed = release.spec.layout.hashed and REFINED_ROWS[0] <= release.rows <= REFINED_ROWS[1]
+    return Refined(release, bounds) if release.kernel.numeric and hashed and release.count >= 1.0 else release
+
+
+class Refined(Answers):
+    """A release with its companions; see :func:`refine`. Made once, it answers as the release does."""
+
+    _spec: Spec
+
+    def __init__(self, release: Release, bounds: Any = None) -> None:
+        self.release, self._spec = release, release.spec
+        rng = np.random.default_rng(release.seed)  # any will do; a fixed one gives the same answers to everybody
+        half = release.rows // 2
+        sides = bounds_of(release, bounds)
+        self._halves = [
+            _Companion(release, sides, rng, learn=slice(half, None), serve=slice(0, half)),
+            _Companion(release, sides, rng, learn=slice(0, half), serve=slice(half, None)),
+        ]
+        self._shares = [half / release.rows, 1.0 - half / release.rows]
+
+    @property
+    def count(self) -> float:
+        """Estimated number of records."""
+        return self.release.count
+
+    @property
+    def divisor(self) -> float:
+        """The number of records that densities are shares of."""
+        return self.release.divisor
+
+    def _estimate(self, Q: object, method: str) -> Estimate:
+        if method != "mean":  # groups of rows of either half would be compared with different companions
+            raise parameter("method", "'mean', where answers are refined", method, "the release itself has the others.")
+        # By as much as the companions differ, the rows' spread is overstated: intervals are a little wide.
+        left = super()._estimate(Q, method)
+        queries = self._numbers(Q)
+        known = sum(share * half.sums(queries) for share, half in zip(self._shares, self._halves, strict=True))
+        return replace(left, value=left.value + known)
+
+    def _reader(self) -> Reader:
+        return self._difference
+
+    @cached_property
+    def _difference(self) -> Reader:
+        """What answers from the counters of the release less those of the companions."""
+        release, counts = self.release, self.release.counts.copy()
+        for half in self._halves:
+            counts[half.serve] -= half.counted
+        taken = sum(share * half.weights.sum() for share, half in zip(self._shares, self._halves, strict=True))
+        count = None if release.noisy_count is None else (release.noisy_count - taken, release.count_variance)
+        return self._spec.layout.reader(counts, release.counter_variance, count, engine_name=release._engine)
+
+    def _numbers(self, Q: object) -> np.ndarray:
+        """The columns that the kernel reads; zeros elsewhere."""
+        table = Table.of(Q, columns=self._spec.columns, dimensions=self._spec.dimensions)
+        which = self._spec.kernel.which(table.width, table.names)
+        values = np.zeros((table.rows, table.width))
+        values[:, which] = table.numeric(which)
+        return values
+
+
+class _Companion:
+    """A cloud that learned from some rows and serves the others. Weights are whole numbers, as counters are."""
+
+    def __init__(
+        self,
+        release: Release,
+        sides: tuple[np.ndarray, np.ndarray],
+        rng: np.random.Generator,
+        learn: slice,
+        serve: slice,
+    ) -> None:
+        self.release, self.serve = release, serve
+        cloud = Particles(release.spec.layout, release, sides, rng, rows=learn, most=COMPANIONS)
+        self.points, shares = cloud.points, cloud.weights * release.count
+        codes = cloud.codes(self.points, serve)
+        trust = self._slope(codes, _counted(codes, shares, release.buckets), shares, np.arange(0, len(shares), SOME))
+        self.weights = np.round(trust * shares).astype(np.int64)
+        self.counted = _counted(codes, self.weights, release.buckets).astype(np.int64)
+
+    def _slope(self, codes: np.ndarray, counted: np.ndarray, shares: np.ndarray, some: np.ndarray) -> float:
+        """By how much the rows served deviate where the companion's do, at some of its points: 1 if they are equal."""
+        theirs, mine = (
+            np.take_along_axis(table - table.mean(axis=1, keepdims=True), codes[:, some], axis=1)
+            for table in (self.release.counts[self.serve], counted)
+        )
+        mine -= alike(self.release, self.points[some], self.points) @ shares
+        theirs -= theirs.mean(axis=0)
+        common, own = (float(np.sum((mine * other) @ shares[some])) for other in (theirs, mine))
+        return float(np.clip(common / own, 0.0, 1.0)) if own > 0.0 else 0.0
+
+    def sums(self, queries: np.ndarray) -> np.ndarray:
+        """Σ w k(z, q), a few queries at a time."""
+        tile = PAIRS // len(self.points)
+        sums = np.empty(len(queries))
+        for first in range(0, len(queries), tile):
+            here = slice(first, first + tile)
+            sums[here] = alike(self.release, queries[here], self.points) @ self.weights
+        return sums
+
+
+def _counted(codes: np.ndarray, weights: np.ndarray, buckets: int) -> np.ndarray:
+    """The weights counted by the rows' buckets, (rows, buckets)."""
+    return np.stack([np.bincount(row, weights, buckets) for row in codes])

@@ -2,13 +2,11 @@
 
 Before the noise::
 
-    budget.py           what may be spent: one frozen value
-    parts.py            one budget for several releases
+    budget.py           what may be spent, and what becomes of it: noise scales and a claim (calibration.proof.md)
     account.py          where it is charged: a ledger, a dataset, a part
     sensitivity.py      how far one person can move a release
-    calibration.py      from a budget to noise scales, and back to a claim (calibration.proof.md)
-    facts.py            a few noisy facts before a release: what they cost, and what is left
-    purse.py            a claim that is fixed before the scales of its rows are
+    facts.py            a few noisy facts before a release: their cost, and what is left
+    adaptive_budget.py  a claim that is fixed before the scales of its rows are
 
 The noise::
 
@@ -16,29 +14,28 @@ The noise::
     noise.py            the exact samplers: the only file that draws (noise.proof.md)
     polya.py            a share of discrete Laplace noise
     splitting.py        noise from several custodians (splitting.proof.md)
-    seam.py             where an auditor may look
+    audit_hooks.py      where an auditor may watch
 
-What was promised::
+The promise::
 
     claim.py            what a release promises, as a value
-    odds.py             what ε means for one person
     composition.py      what several releases cost together
     gaussian.py         how private Gaussian noise is
-    laplace.py          how private Laplace noise is, beyond its pure ε
-    curve.py            a privacy curve, read the other way round
     exact.py            exact fractions, and safe floats
+    wording.py          budgets and claims in words
+    special_functions.py  gamma, erfcx, minima and roots, with NumPy alone
 
 The ledger::
 
     ledger.py           what has been spent on each dataset (ledger.proof.md)
     costs.py            its arithmetic
-    ledgertables.py     its tables, which only grow
-    ledgerfile.py       its file
+    ledgerfile.py       its file and its tables, which only grow
 """
 
-from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, Calibration, analytic_gaussian_sigma, calibrate
+from scumble.privacy.budget import DEFAULT_COUNT_SHARE, Calibration, calibrate
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import disjoint, overlapping
+from scumble.privacy.gaussian import analytic_gaussian_sigma
 from scumble.privacy.noise import discrete_gaussian, discrete_laplace, gaussian_variance, laplace_variance
 
 __all__ = [

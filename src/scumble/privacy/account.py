@@ -54,8 +54,7 @@ class Account:
     def charge(self, claim: PrivacyClaim, payment: str | None = None) -> str:
         """Charge a release; gives the identity that it must have.
 
-        Under one `payment`, a UUID, a claim is charged once: it is repeated after a crash before which nothing was
-        given out.
+        Under one `payment`, a UUID, a claim is charged once, even if that is repeated after a crash.
         """
         same = json.dumps([claim.to_dict(), self.dataset, self.part], sort_keys=True)
         identity = str(uuid.uuid4() if payment is None else uuid.uuid5(uuid.UUID(payment), same))

@@ -1,27 +1,231 @@
-"""A privacy budget: what may be spent, and on whose account. Public, frozen, and known before any record is read.
+"""A privacy budget, and what becomes of it: exact noise scales and a claim (proof: ``calibration.proof.md``).
 
-Functions that people call take it as keywords (`epsilon=, delta=, neighbors=, …`); inside, one value travels.
+A `Budget` is what may be spent: public, frozen, and known before any record is read. It decides the law of the noise:
+discrete Laplace for δ = 0; for δ > 0 the quieter of Laplace (then the claim has δ = 0) and Gaussian; Gaussian for a
+budget in ρ. The law finds its least scales, with a share of the budget for the count. Scales are rounded up to short
+fractions, and the claim is computed from these fractions and rounded up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
-from scumble.errors import ParameterError, parameter
-from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, DEFAULT_DELTA, Calibration, calibrate, failure
+from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.privacy.claim import PrivacyClaim
-from scumble.privacy.curve import least_epsilon
-from scumble.privacy.exact import Number, as_fraction, float_up, show
-from scumble.privacy.gaussian import zcdp_delta
-from scumble.privacy.sensitivity import ONCE, ONE, Column, Reach, unit_of
+from scumble.privacy.composition import overlapping
+from scumble.privacy.exact import Number, as_count, as_fraction, float_down, float_up, show
+from scumble.privacy.gaussian import least_epsilon, zcdp_delta
+from scumble.privacy.laws import GAUSSIAN, quietest
+from scumble.privacy.laws.law import Law, Shared, Size, require_scales
+from scumble.privacy.noise import Integers
+from scumble.privacy.sensitivity import NEIGHBORS, ONCE, ONE, Column, Moves, Reach, sides_of, unit_of
 
-LARGEST = 1e300
-"""Nobody means to spend so much, and floats hold it."""
+DEFAULT_COUNT_SHARE = Fraction(1, 25)
+"""Share of the budget spent on the count: at ε = 1 its standard deviation is 35, at a cost of 4 %."""
+
+DEFAULT_DELTA = 1e-6
+"""The δ at which the ε of a budget in ρ is stated, unless said otherwise."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The noise of one release: what its claim says, ready to be drawn.
+
+    `counter_scale` is that of every counter, and the least where rows have scales of their own (`row_scales`).
+    `count_scale` is None if no noisy count is released: N is public (replace), or `count_share` was 0.
+
+    >>> calibration = calibrate(100, epsilon=1.0, delta=1e-6)
+    >>> calibration.mechanism, round(calibration.counter_variance)
+    ('discrete-gaussian', 1859)
+    >>> calibration.draw_counters((100, 32)).shape
+    (100, 32)
+    """
+
+    claim: PrivacyClaim
+
+    @property
+    def mechanism(self) -> str:
+        """The name of the law."""
+        return self.claim.mechanism
+
+    @property
+    def law(self) -> Law:
+        """The law of the noise."""
+        return self.claim.law
+
+    @property
+    def counter_scale(self) -> Fraction:
+        """The scale of every counter, or the least of the rows'."""
+        return self.claim.scales.counters
+
+    @property
+    def row_scales(self) -> tuple[Fraction, ...]:
+        """The exact scale of each row."""
+        return self.claim.row_scales
+
+    @property
+    def count_scale(self) -> Fraction | None:
+        """The scale of the count."""
+        return self.claim.scales.count
+
+    @property
+    def counter_variance(self) -> float:
+        """Exact variance of the noise on one counter, where all rows have the same."""
+        return self.law.variance(self._one_scale())
+
+    @property
+    def count_variance(self) -> float | None:
+        """Exact variance of the noise on the count; None if no count is released."""
+        return None if self.count_scale is None else self.law.variance(self.count_scale)
+
+    def draw_counters(self, size: Size, *, backend: str = "exact") -> Integers:
+        """Fresh noise for the counters, where all rows have the same."""
+        return self.law.draw(self._one_scale(), size, backend=backend)
+
+    def draw_count(self, *, backend: str = "exact") -> int:
+        """Fresh noise for the count."""
+        if self.count_scale is None:  # adding zero would publish N itself
+            raise PrivacyError("This calibration releases no noisy count. Hint: pass a `count_share` above 0.")
+        return int(self.law.draw(self.count_scale, 1, backend=backend)[0])
+
+    def _one_scale(self) -> Fraction:
+        if self.claim.exact_scales is not None:
+            raise PrivacyError("The rows of this calibration have scales of their own. Hint: ask for `row_scales`.")
+        return self.counter_scale
+
+
+def calibrate(
+    rows: int,
+    *,
+    epsilon: Number | None = None,
+    delta: Number = 0.0,
+    rho: Number | None = None,
+    neighbors: str = "add-remove",
+    records_per_person: int = 1,
+    count_share: Number = DEFAULT_COUNT_SHARE,
+    shares: Sequence[Number] | None = None,
+    mechanism: str | None = None,
+    column: Column = ONCE,
+    reach: Reach = ONE,
+) -> Calibration:
+    """The least noise that makes a release of `rows` rows and the count (epsilon, delta)-private.
+
+    With `rho` instead of ε: Gaussian noise of that ρ, whose ε is claimed at `delta` (1e-6 if that is 0). `mechanism`
+    names the law of noise; by default the quieter one is taken. `reach` says what a record adds to a row, and `column`
+    to the numbers that a stream publishes of one counter.
+
+    `shares`, one positive number for each row, divide what the count leaves of the budget: 1/scale of Laplace noise is
+    proportional to them, and 1/scale² of Gaussian noise. Without them, all rows get the same.
+
+    >>> plain = calibrate(1000, epsilon=1)
+    >>> str(plain.counter_scale), str(plain.count_scale), plain.claim.epsilon
+    ('3125/3', '25', 1.0)
+    >>> calibrate(1000, epsilon="0.5", neighbors="replace").counter_scale
+    Fraction(4000, 1)
+    >>> [str(scale) for scale in calibrate(2, epsilon=1, shares=[3, 1], count_share=0).row_scales]
+    ['4/3', '4']
+    """
+    touched = as_count("rows", rows)
+    people = as_count("records_per_person", records_per_person, "the most records one person may have.")
+    if epsilon is not None and rho is not None:
+        raise ParameterError("Give `epsilon` or `rho`, one of them.")
+    allowed = failure(delta)
+    if neighbors not in NEIGHBORS:
+        raise parameter("neighbors", "'add-remove' or 'replace'", neighbors)
+    share = as_fraction("count_share", count_share)
+    if not 0 <= share < 1:
+        raise parameter("count_share", "at least 0 and below 1", count_share)
+    if sides_of(neighbors) == 2:
+        share = Fraction(0)  # N is public: nothing to pay for
+
+    mechanism = reach.mechanism or mechanism
+    moves, parts = Moves(touched, neighbors, people, column, reach), _shares(shares, touched)
+    if rho is not None:
+        if mechanism not in (None, GAUSSIAN.name):
+            hint = "give epsilon, or moments for Gaussian noise."
+            raise parameter("rho", "left out where noise must be Laplace's", rho, hint)
+        law: Law = GAUSSIAN
+        concentrated = Fraction(_as_float("rho", rho, "typical are 0.001 to 1."))
+        scales = require_scales(GAUSSIAN.scales_of_rho(moves, concentrated, share, parts), rho, "rho")
+        allowed = allowed or DEFAULT_DELTA
+        stated = law.curve(moves, scales, allowed)
+    else:
+        budget = _as_float("epsilon", epsilon, "typical budgets are 0.1 to 3.")
+        law, scales = quietest(moves, budget, allowed, share, parts, mechanism)
+        pure = law.epsilon(moves, scales)
+        stated, allowed = (budget, allowed) if pure is None else (float_up(pure), 0.0)
+    counters, count = scales.counters, scales.count
+    claim = PrivacyClaim(
+        epsilon=stated,
+        delta=allowed,
+        rho=float_up(law.rho(moves, scales)),
+        neighbors=neighbors,
+        unit=unit_of(people),
+        records_per_person=people,
+        mechanism=law.name,
+        rows=touched,
+        scale=None if scales.rows else float(counters),
+        exact_scale=None if scales.rows else str(counters),
+        count_scale=None if count is None else float(count),
+        exact_count_scale=None if count is None else str(count),
+        exact_scales=tuple((rows, str(scale)) for rows, scale in scales.rows) or None,
+        column=None if column == ONCE else (column.touched, column.total, column.squared),
+        step=reach.step,
+        signed=reach.signed,
+    )
+    return Calibration(claim)
+
+
+def _shares(shares: Sequence[Number] | None, rows: int) -> Shared:
+    """What each row gets of the whole; nothing if all get the same."""
+    if shares is None:
+        return ()
+    found = [as_fraction("shares", share) for share in shares]
+    if len(found) != rows or min(found) <= 0:
+        raise parameter("shares", f"{rows:,} positive numbers, one for each row", f"{len(found):,}")
+    total = sum(found, Fraction(0))
+    return tuple(share / total for share in found) if len(set(found)) > 1 else ()
+
+
+def _as_float(name: str, value: Number | None, hint: str) -> float:
+    """The greatest float that is not above ε or ρ: the claim is a float and must not exceed the request."""
+    exact = as_fraction(name, value, hint)
+    if exact <= 0:
+        raise parameter(name, "positive", value, hint)
+    try:
+        budget = float_down(exact)
+    except OverflowError:
+        budget = math.inf
+    if not 0 < budget < math.inf:
+        raise parameter(name, "positive and finite", value, hint)
+    return budget
+
+
+def failure(delta: Number) -> float:
+    """δ as a float that is not above the request."""
+    hint = "0 for pure privacy, else far below one over the number of people, such as 1e-6."
+    exact = as_fraction("delta", delta, hint)
+    if not 0 <= exact < Fraction(1, 10):
+        raise parameter("delta", "at least 0 and below 0.1", delta, hint)
+    allowed = float_down(exact)
+    if exact > 0 and allowed < 1e-300:
+        raise parameter("delta", "0 or at least 1e-300", delta, hint)
+    return allowed
+
+
+LARGEST = 1e300  # floats hold it
+
+CLOSER = Fraction(999_999, 1_000_000)
+"""By how much more than needed ρ is lowered, so that a rounding does not ask for another turn."""
+
+NEAR = Fraction(1001, 1000)
+"""A ρ within this factor of the largest is near enough."""
 
 WEAK_EPSILON, WEAK_DELTA = 10, Fraction(1, 10_000)
-"""Above these, people are told how little is promised."""
+"""Above these, a warning says how little is promised."""
 
 
 def weakness(epsilon: Number, delta: Number) -> str:
@@ -32,47 +236,47 @@ def weakness(epsilon: Number, delta: Number) -> str:
     >>> weakness(50, 0).split(":")[0]
     'an ε above 10 promises little'
     """
-    told = []
+    warnings = []
     if (cost := as_fraction("epsilon", epsilon)) > WEAK_EPSILON:
-        told.append(
-            f"an ε above {WEAK_EPSILON} promises little: what anybody concludes may change by a factor of "
-            f"e^{show(cost)} with one record or person; 1 is usual"
+        warnings.append(
+            f"an ε above {WEAK_EPSILON} promises little: one record or person may change the probability of any "
+            f"conclusion by a factor of e^{show(cost)}; 1 is usual"
         )
     failing = as_fraction("delta", delta)
     if failing > WEAK_DELTA:
-        told.append(
-            f"a δ above 1e-4 promises little: about one record in {max(1, round(1 / failing)):,} may be given away "
-            "whole; 1e-6, far below one over the number of people, is usual"
+        warnings.append(
+            f"a δ above 1e-4 promises little: about one record in {max(1, round(1 / failing)):,} may be revealed "
+            "entirely; 1e-6, far below one over the number of people, is usual"
         )
-    return "; and ".join(told)
+    return "; and ".join(warnings)
 
 
 def unenforced(records_per_person: int) -> str:
-    """That nothing holds people to the records they are protected with, in a phrase; empty if it is one record each."""
+    """A warning that `records_per_person` is not enforced, as a phrase; empty for one record each."""
     if records_per_person == 1:
         return ""
     return (
-        f"nothing holds anybody to {records_per_person} records: that is your word, and who has more is protected "
-        "less. Hint: --person-column (person_column=) leaves out further ones"
+        f"nothing enforces {records_per_person} records per person, and anyone with more is protected less. "
+        "Hint: --person-column (person_column=) drops further ones"
     )
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What one release, or several that belong together, may cost.
+    """What one release, or several together, may cost.
 
     Parameters
     ----------
     epsilon, delta : float, Fraction, Decimal or str
-        The cost. Exact: a fraction or a text is taken as it is.
+        The cost; a fraction or a text is exact.
     neighbors : str
         "add-remove" hides whether a record is there; "replace" hides what it says, and N is public.
     records_per_person : int
         The most records that one person may own.
     count_share : float, Fraction, Decimal or str
-        The part of the budget that pays for the noisy count.
+        The share of the budget for the noisy count.
     rho : Number, optional
-        The cost in zero-concentrated privacy, which is then what counts; `epsilon` is what it implies at `delta`.
+        The cost in zero-concentrated privacy, if that is the currency; `epsilon` is then what it implies at `delta`.
 
     >>> whole = Budget(1.0, 1e-6)
     >>> [str(part.epsilon) for part in whole.split(4)]
@@ -99,7 +303,7 @@ class Budget:
         rho: Number | None = None,
         mu: Number | None = None,
     ) -> Budget:
-        """The budget that a person asked for, in keywords; in one currency: ε (with δ), ρ, or μ, whose ρ is μ²/2.
+        """The budget of a caller's keywords, in one currency: ε (with δ), ρ, or μ, whose ρ is μ²/2.
 
         >>> Budget.of(mu="0.2") == Budget.of(rho="0.02")
         True
@@ -123,7 +327,7 @@ class Budget:
         return Budget(1, delta, neighbors, records_per_person, share).in_rho(_positive("rho", rho))
 
     def in_rho(self, rho: Fraction) -> Budget:
-        """The same with this ρ, and with the ε that it implies at δ."""
+        """The same with this ρ, and the ε that it implies at δ."""
         delta = failure(self.delta) or DEFAULT_DELTA
         implied = float_up(rho)
         epsilon = least_epsilon(lambda epsilon: zcdp_delta(epsilon, implied), delta)
@@ -131,13 +335,13 @@ class Budget:
 
     @property
     def weakness(self) -> str:
-        """How little it promises, in a phrase, if it is large."""
+        """How little it promises, as a phrase; empty unless it is large."""
         return weakness(self.epsilon, self.delta)
 
     @property
     def invalid(self) -> str:
-        """What becomes of records that cannot be counted, unless somebody says it: they are left out, and no record
-        decides whether there is a release. Where the number of records is public, none may be left out."""
+        """The default for invalid records: "drop", so that no record decides whether there is a release; "error" under
+        replace, where the number of records is public."""
         return "error" if self.neighbors == "replace" else "drop"
 
     @property
@@ -161,33 +365,22 @@ class Budget:
     ) -> Calibration:
         """The least noise with which a release of so many rows costs no more than this.
 
-        `shares`, one positive number for each row, say how the rows divide it; without them, all get the same. `reach`
-        says what a record adds to a row. `column` is that of a stream, and `mechanism` its law of noise.
+        `shares`, one positive number per row, divide it among the rows; without them, all get the same. `reach`: what a
+        record adds to a row. `column`, `mechanism`: a stream's column and law of noise.
         """
-        return calibrate(
-            rows,
-            epsilon=self.epsilon if self.rho is None else None,
-            delta=self.delta,
-            rho=self.rho,
-            neighbors=self.neighbors,
-            records_per_person=self.records_per_person,
-            count_share=self.count_share,
-            shares=shares,
-            mechanism=mechanism,
-            column=column,
-            reach=reach,
-        )
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        if self.rho is not None:
+            values["epsilon"] = None
+        return calibrate(rows, **values, shares=shares, mechanism=mechanism, column=column, reach=reach)
 
     def claim(self, rows: int, shares: Sequence[Number] | None = None, reach: Reach = ONE) -> PrivacyClaim:
-        """What a release of so many rows will claim: its price, known before any noise."""
+        """What a release of so many rows will claim; known before any noise."""
         return self.calibrate(rows, shares, reach).claim
 
     def share(
         self, epsilon: Number | Fraction, delta: Number | Fraction | None = None, *, count_share: Number | None = None
     ) -> Budget:
-        """These parts of ε and of δ, which is shared as ε is unless said otherwise.
-
-        A budget in ρ shares ρ, and its δ as ρ, whatever is said: with no δ nothing can be said of ρ.
+        """These shares of ε and of δ (by default that of ε). A budget in ρ shares ρ, and δ like ρ in any case.
 
         >>> Budget.of(rho=0.1, delta=1e-9).share(Fraction(1, 4), 0).delta == Fraction(1e-9) / 4
         True
@@ -206,8 +399,48 @@ class Budget:
         return part.in_rho(rho) if rho else replace(part, rho=rho)
 
     def split(self, parts: int) -> tuple[Budget, ...]:
-        """So many equal parts, which add up to the whole."""
+        """So many equal parts of the whole."""
         return (self.share(Fraction(1, parts)),) * parts
+
+    def divide(self, shares: Sequence[Fraction], claims: Claims) -> list[Budget]:
+        """Budgets of these shares, for releases that together cost no more than the whole; `claims` is what they claim.
+
+        Without δ, ε is shared out. With it, Gaussian releases add up to one whose ρ is the sum of theirs, so ρ is
+        shared out, as much of it as ε and δ allow: a sixteenth of ρ makes a fourth of the accuracy, where a sixteenth
+        of ε would make a sixteenth. A single release keeps its choice of noise.
+
+        >>> from scumble.privacy.composition import overlapping
+        >>> def claims(budgets):
+        ...     return [budget.claim(100) for budget in budgets]
+        >>> parts = Budget(1.0, 1e-6).divide([Fraction(1, 4), Fraction(3, 4)], claims)
+        >>> [round(float(part.epsilon), 2) for part in parts], 0.999 < overlapping(claims(parts)).epsilon <= 1.0
+        ([0.55, 0.94], True)
+        """
+        if len(shares) == 1 or self.pure or self.rho is not None:
+            return [self.share(share) for share in shares]
+        epsilon, delta = as_fraction("epsilon", self.epsilon), as_fraction("delta", self.delta)
+        found = self.calibrate(1, mechanism=GAUSSIAN.name).claim.rho
+        assert found is not None
+
+        def parts(rho: Fraction) -> list[Budget]:
+            return [replace(self, delta=delta * share).in_rho(rho * share) for share in shares]
+
+        def cost(rho: Fraction) -> Fraction:
+            return Fraction(overlapping(claims(parts(rho))).epsilon)
+
+        # ε grows at least as the root of ρ: what is lowered by the square of the excess is low enough, and maybe too
+        # low.
+        low = high = Fraction(found)
+        while (total := cost(low)) > epsilon:
+            high, low = low, low * (epsilon / total) ** 2 * CLOSER
+        while high > low * NEAR:
+            middle = (low + high) / 2
+            low, high = (middle, high) if cost(middle) <= epsilon else (low, middle)
+        return parts(low)
+
+
+Claims = Callable[[Sequence[Budget]], Sequence[PrivacyClaim]]
+"""What releases with these budgets will claim."""
 
 
 def _positive(name: str, value: Number, hint: str = "") -> Fraction:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
+from scumble.checks import Json
 from scumble.errors import ParameterError, parameter
 from scumble.privacy import composition
 from scumble.privacy.composition import MERGED
@@ -23,24 +23,21 @@ from scumble.privacy.sensitivity import NEIGHBORS, ONCE, Column, Moves, Reach, S
 class PrivacyClaim:
     """The privacy cost of a release, with everything needed to check it.
 
-    **Meaning.** For any two tables that differ in one `unit` (a record, or a person with up to
-    `records_per_person` of them) in the sense of `neighbors`, and for any set S of releases,
+    For any two tables that differ in one `unit` (a record, or a person with up to `records_per_person` of them) in the
+    sense of `neighbors`, and for any set S of releases (Dwork et al. 2006),
 
-        P(release in S) <= e^epsilon · P'(release in S) + delta          (Dwork et al. 2006).
+        P(release in S) <= e^epsilon · P'(release in S) + delta.
 
-    `rho` is the zero-concentrated cost (Bun & Steinke 2016), which adds up more tightly.
-    All three are upper bounds, computed from the exact scales and rounded up.
+    `rho` is the zero-concentrated cost (Bun & Steinke 2016). All three are upper bounds, computed from the exact scales
+    and rounded up.
 
-    `scale` and `count_scale` are the noise's parameters (Laplace scale or Gaussian σ) of counters and of
-    the count, for reading; `exact_scale` and `exact_count_scale` are the same as fractions, for
-    checking. Where rows have scales of their own, `exact_scales` holds them as runs of rows and one fraction each, and
-    there is no one `scale`. `rows` counters are touched by one record; of moments, so many rows, each moved by whole
-    numbers of size at most `step`, which may be negative if `signed`. A merged release keeps the claims it was
-    made of in `parts`, and `added_up` says how they became one. If several custodians have made the
-    noise together, `custodians` says how many and `dropouts` how many of them may be missing or may
-    not be trusted (`scumble.privacy.splitting`). `column` is that of a stream: what a record does to all that is
-    published of one counter, over all periods (`scumble.privacy.sensitivity.Column`). The claim is then about all
-    releases of the stream together.
+    - `scale`, `count_scale`: Laplace scale or Gaussian σ of counters and count; `exact_scale`, `exact_count_scale`: the
+      same as fractions; `exact_scales`: instead, runs of rows with a fraction each.
+    - `rows`: how many rows of counters a record touches.
+    - `step`, `signed`: of moments, the most that a record adds to a row, and whether it may subtract.
+    - `parts`, `combination`: the claims of a merged release, and how they were combined.
+    - `custodians`, `dropouts`: how many made the noise, and how many of them may be missing or untrusted.
+    - `column`: in a stream, what a record does to all that is published of one counter; the claim covers all periods.
 
     >>> from scumble.privacy import calibrate
     >>> claim = calibrate(1000, epsilon=1).claim
@@ -72,50 +69,14 @@ class PrivacyClaim:
     signed: bool = False
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
-            raise parameter("epsilon", "zero or positive", self.epsilon)
-        if not 0 <= self.delta <= 1:
-            raise parameter("delta", "between 0 and 1", self.delta)
-        if self.rho is not None and not (math.isfinite(self.rho) and self.rho >= 0):
-            raise parameter("rho", "zero or positive, or None", self.rho)
-        if self.neighbors not in NEIGHBORS:
-            raise parameter("neighbors", f"one of {NEIGHBORS}", self.neighbors)
-        if self.records_per_person < 1:
-            raise parameter("records_per_person", "at least 1", self.records_per_person)
-        if self.unit != unit_of(self.records_per_person):
-            raise parameter("unit", repr(unit_of(self.records_per_person)), self.unit)
-        if self.mechanism == MERGED:
-            if self.combination not in ("disjoint", "overlapping") or len(self.parts) < 1:
-                raise parameter("combination", "'disjoint' or 'overlapping', with parts", self.combination)
-        elif self.mechanism not in LAWS:
-            raise parameter("mechanism", f"one of {(*LAWS, MERGED)}", self.mechanism)
-        elif self.rows is None or self.rows < 1 or (self.exact_scale is None) == (self.exact_scales is None):
-            raise parameter("rows", "given, with an exact scale", self.rows)
-        elif self.combination != "single" or self.parts:
-            # Merging takes a merged claim apart: one without parts, or with others', would cost nothing, or their cost.
-            raise parameter("combination", "'single', without parts, for the noise of one release", self.combination)
-        if self.exact_scales is not None:
-            runs = [rows for rows, _ in self.exact_scales]
-            if self.mechanism == MERGED or len(runs) < 2 or min(runs) < 1 or sum(runs) != self.rows:
-                raise parameter("exact_scales", f"those of {self.rows} rows, and not one for all", len(runs))
-            if self.custodians is not None or self.scale is not None:
-                raise parameter("exact_scales", "instead of one scale, and not of shares of custodians", self.scale)
-        if self.column is not None:
-            column = Column(*self.column)
-            alone = self.mechanism == MERGED or self.exact_scales is not None or self.custodians is not None
-            alone = alone or (self.step, self.signed) != (1, False)
-            if alone or column == ONCE or (self.law.pure and not column.plain):
-                raise parameter(
-                    "column", "that of a stream, with one scale, and of ones if the noise is Laplace", column
-                )
-        if self.step < 1 or ((self.step > 1 or self.signed) and (self.mechanism == MERGED or self.custodians)):
-            raise parameter("step", "at least 1, and 1 of merged claims and of shares of custodians", self.step)
-        if (self.custodians is None) != (self.dropouts is None):
-            raise parameter("dropouts", "given together with `custodians`", self.dropouts)
-        if self.custodians is not None and (
-            self.mechanism == MERGED or not 0 <= (self.dropouts or 0) < self.custodians
-        ):
-            raise parameter("dropouts", "at least 0 and below `custodians`", self.dropouts)
+        for name, must, holds in _RULES:
+            if not holds(self):
+                raise parameter(name, must, getattr(self, name))
+        for name, others in _EXCLUDES.items():
+            if getattr(self, name) != _DEFAULTS[name]:
+                for other in others:
+                    if getattr(self, other) != _DEFAULTS[other]:
+                        raise parameter(other, f"left out of a claim with `{name}`", getattr(self, other))
 
     # -- the noise, of a single release -------------------------------------------------------
 
@@ -150,11 +111,7 @@ class PrivacyClaim:
     # -- reading ------------------------------------------------------------------------------
 
     def equivalent(self, delta: float = 1e-6) -> float:
-        """The ε′ for which this same release is also (ε′, delta)-private; an upper bound.
-
-        A pure-ε release is also approximately private with a far smaller ε′ if many rows
-        share the budget: see `scumble.privacy.laplace`. For Gaussian noise this walks along its curve.
-        """
+        """The ε′ for which this release is also (ε′, delta)-private; an upper bound, far below ε for many rows."""
         target = float_down(as_fraction("delta", delta))
         if not 0 <= target < 1:
             raise parameter("delta", "at least 0 and below 1", delta)
@@ -175,9 +132,9 @@ class PrivacyClaim:
 
     @property
     def mu(self) -> float | None:
-        """μ of Gaussian differential privacy (Dong, Roth & Su 2022): √(2ρ), where all noise is Gaussian; else None.
+        """μ of Gaussian differential privacy (Dong, Roth & Su 2022), √(2ρ), if all noise is Gaussian; else None.
 
-        It is that of continuous noise with these scales, from which the discrete law differs in the last digits.
+        It is that of continuous noise; the discrete law differs in the last digits.
         """
         claims = self.parts or (self,)
         gaussian = all(claim.mechanism != MERGED and not claim.law.pure for claim in claims)
@@ -185,21 +142,17 @@ class PrivacyClaim:
 
     @property
     def added_up(self) -> str:
-        """How the costs of the parts became one; empty for a single release.
-
-        "largest" of disjoint parts; of overlapping ones the "sum" of ε and δ, or what is less at the same δ: by "rho",
-        or "gaussian", Gaussian noise as one mechanism and the rest by its sum.
-        """
+        """How the costs of the parts became one: "largest", "sum", "rho" or "gaussian"; empty for a single release."""
         return composition.way(self) if self.mechanism == MERGED else ""
 
     @property
     def by_facts(self) -> bool:
-        """Whether two or three noisy facts came first, and by them what else (:mod:`scumble.privacy.facts`)."""
+        """Whether two or three noisy facts came first and decided the rest (:mod:`scumble.privacy.facts`)."""
         if self.combination != "overlapping" or len(self.parts) != 2:
             return False
         facts, rows = self.parts
         choices = rows.parts or (rows,)
-        # Then Gaussian ones have a second count, of one share or another.
+        # With several choices, Gaussian ones have a second count.
         several = 1 < len(choices) == len({(one.rows, one.exact_count_scale) for one in choices})
         return facts.rows in (1, 2) and all(
             one.combination == "single"
@@ -210,7 +163,7 @@ class PrivacyClaim:
 
     @property
     def noise(self) -> str:
-        """The law of the noise, or the laws; "merged" for several releases."""
+        """The name of the law of the noise, or of the laws; "merged" for several releases."""
         if not self.by_facts:
             return self.mechanism
         rows = self.parts[1]
@@ -234,7 +187,7 @@ class PrivacyClaim:
         kind = self.mechanism
         if self.combination != "single":
             whose = "disjoint" if self.combination == "disjoint" else "the same"
-            # A release may be of several measurements, and merging takes it apart: how many files, nobody knows.
+            # Measurements, not files: merging takes a release of several measurements apart.
             kind = f"{len(self.parts)} measurement{'s' * (len(self.parts) > 1)} of {whose} records together"
         if self.by_facts:
             kind = f"{self.noise}, after {'two' if self.parts[0].rows == 1 else 'three'} noisy facts"
@@ -246,35 +199,31 @@ class PrivacyClaim:
 
     # -- storing ------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain JSON values; `from_dict` gives an equal claim back."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        values = {name: getattr(self, name) for name in _TYPES}
         values["parts"] = [part.to_dict() for part in self.parts]
-        if self.exact_scales is None:
-            del values["exact_scales"]  # as it was before rows had scales of their own
-        else:
-            values["exact_scales"] = [list(run) for run in self.exact_scales]
-        if self.column is None:
-            del values["column"]  # as it was before there were streams
-        else:
-            values["column"] = list(self.column)
-        if (self.step, self.signed) == (1, False):
-            del values["step"], values["signed"]  # as it was before there were moments
-        return values
+        for added in (("exact_scales",), ("column",), ("step", "signed")):  # files without them are older
+            if all(values[name] == _DEFAULTS[name] for name in added):
+                for name in added:
+                    del values[name]
+        return {name: _as_lists(value) for name, value in values.items()}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> PrivacyClaim:
+    def from_dict(cls, values: Json) -> PrivacyClaim:
         """Read what `to_dict` wrote; anything missing, unknown, of another type or inconsistent is refused."""
         if not isinstance(values, Mapping):
             raise parameter("claim", "a mapping", type(values).__name__)
-        names = set(_TYPES)
-        if set(values) | set(_ADDED) != names:
-            raise parameter("claim", f"given by exactly {sorted(names)}", ", ".join(sorted(map(str, values))))
-        values = {**_ADDED, **values}
+        if set(values) | set(_ADDED) != set(_TYPES):
+            odd = sorted(map(str, (set(values) | set(_ADDED)) ^ set(_TYPES)))
+            raise ParameterError(f"`claim` must be given by its fields; odd are {', '.join(odd)[:80]}.")
+        values = {**{name: _DEFAULTS[name] for name in _ADDED}, **values}
         for name, types in _TYPES.items():
-            if isinstance(values[name], bool) != (name == "signed") or not isinstance(values[name], types):
+            if isinstance(values[name], bool) != (types == (bool,)) or not isinstance(values[name], types):
                 raise parameter(f"claim[{name!r}]", f"of type {types}", values[name])
-        floats = {name: float(values[name]) for name in _FLOATS if values[name] is not None}
+        floats = {
+            name: float(values[name]) for name, types in _TYPES.items() if float in types and values[name] is not None
+        }
         parts = tuple(cls.from_dict(part) for part in values["parts"])
         claim = cls(**{**values, **floats, "parts": parts, **_stored_lists(values)})
         claim._check()
@@ -298,54 +247,116 @@ class PrivacyClaim:
             raise ParameterError("The claim promises more privacy than its noise scales give.")
 
 
-def _stored_lists(values: Mapping[str, Any]) -> dict[str, Any]:
+def _as_lists(value: object) -> object:
+    return [_as_lists(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _stored_lists(values: Json) -> Json:
     column = values["column"]
     if column is not None and (len(column) != 3 or not all(type(number) is int for number in column)):
         raise parameter("claim['column']", "three whole numbers", type(column).__name__)
     return {"exact_scales": stored_runs(values["exact_scales"]), "column": None if column is None else tuple(column)}
 
 
-def stored_runs(runs: Any) -> tuple[tuple[int, str], ...] | None:
-    """Of rows that have scales of their own: how many, and the scale, in the order of the rows."""
+def stored_runs(runs: Sequence[object] | None) -> tuple[tuple[int, str], ...] | None:
+    """Runs of rows with one scale each, as stored: how many rows, and the fraction."""
     if runs is None:
         return None
+    found = []
     for run in runs:
         if not isinstance(run, list | tuple) or len(run) != 2 or type(run[0]) is not int or type(run[1]) is not str:
             raise parameter("claim['exact_scales']", "pairs of a number of rows and a fraction", type(run).__name__)
         _stored_fraction(run[1])
-    return tuple((rows, scale) for rows, scale in runs)
+        found.append((run[0], run[1]))
+    return tuple(found)
 
 
 def _stored_fraction(text: str) -> Fraction:
-    # Only digits, and not too many: Fraction("1e999999999") would fill the memory of whoever opens a file.
+    # Few digits and no exponent: Fraction("1e999999999") from a hostile file would fill the memory.
     if not re.fullmatch(r"[1-9][0-9]{0,39}(/[1-9][0-9]{0,39})?", text, re.ASCII):
         raise parameter("exact scale", "a positive fraction such as '3125/3'", text[:100])
     return Fraction(text)
 
 
-_OPTIONAL_FLOAT = (float, int, type(None))
-_TYPES: dict[str, tuple[type, ...]] = {
-    "epsilon": (float, int),
-    "delta": (float, int),
-    "rho": _OPTIONAL_FLOAT,
-    "neighbors": (str,),
-    "unit": (str,),
-    "records_per_person": (int,),
-    "mechanism": (str,),
-    "rows": (int, type(None)),
-    "scale": _OPTIONAL_FLOAT,
-    "exact_scale": (str, type(None)),
-    "count_scale": _OPTIONAL_FLOAT,
-    "exact_count_scale": (str, type(None)),
-    "combination": (str,),
-    "parts": (list, tuple),
-    "custodians": (int, type(None)),
-    "dropouts": (int, type(None)),
-    "exact_scales": (list, tuple, type(None)),
-    "column": (list, tuple, type(None)),
-    "step": (int,),
-    "signed": (bool,),
+_NONE = type(None)
+_ACCEPTED: dict[str, tuple[type, ...]] = {
+    "float": (float, int),
+    "float | None": (float, int, _NONE),
+    "int": (int,),
+    "int | None": (int, _NONE),
+    "str": (str,),
+    "str | None": (str, _NONE),
+    "bool": (bool,),
+    "tuple[PrivacyClaim, ...]": (list, tuple),
+    "tuple[tuple[int, str], ...] | None": (list, tuple, _NONE),
+    "tuple[int, int, int] | None": (list, tuple, _NONE),
 }
-_ADDED: dict[str, Any] = {"exact_scales": None, "column": None, "step": 1, "signed": False}
-"""What older claims do not say."""
-_FLOATS = ("epsilon", "delta", "rho", "scale", "count_scale")
+"""The JSON types that a field of each type is read from."""
+_TYPES = {field.name: _ACCEPTED[str(field.type)] for field in dataclasses.fields(PrivacyClaim)}
+_DEFAULTS = {field.name: field.default for field in dataclasses.fields(PrivacyClaim)}
+_ADDED = ("exact_scales", "column", "step", "signed")
+"""Fields that older files lack."""
+
+_Rule = tuple[str, str, Callable[[PrivacyClaim], bool]]
+_RULES: tuple[_Rule, ...] = (
+    ("epsilon", "zero or positive", lambda c: 0 <= c.epsilon < math.inf),
+    ("delta", "between 0 and 1", lambda c: 0 <= c.delta <= 1),
+    ("rho", "zero or positive, or None", lambda c: c.rho is None or 0 <= c.rho < math.inf),
+    ("neighbors", f"one of {NEIGHBORS}", lambda c: c.neighbors in NEIGHBORS),
+    ("records_per_person", "at least 1", lambda c: c.records_per_person >= 1),
+    ("unit", "'record' for one record per person, else 'person'", lambda c: c.unit == unit_of(c.records_per_person)),
+    ("mechanism", f"one of {(*LAWS, MERGED)}", lambda c: c.mechanism in (*LAWS, MERGED)),
+    (
+        "combination",  # merging takes merged claims apart, so parts that are not combined would cost nothing
+        "'disjoint' or 'overlapping' with parts for a merged claim, and 'single' without parts for others",
+        lambda c: (
+            c.combination in ("disjoint", "overlapping") and len(c.parts) > 0
+            if c.mechanism == MERGED
+            else c.combination == "single" and not c.parts
+        ),
+    ),
+    (
+        "rows",
+        "given, with an exact scale",
+        lambda c: (
+            c.mechanism == MERGED
+            or (c.rows is not None and c.rows >= 1 and (c.exact_scale is None) != (c.exact_scales is None))
+        ),
+    ),
+    (
+        "exact_scales",
+        "at least two runs of rows that add up to `rows`",
+        lambda c: c.exact_scales is None or _divides(c.exact_scales, c.rows),
+    ),
+    (
+        "dropouts",
+        "given together with `custodians`, at least 0 and below",
+        lambda c: (
+            c.custodians is None if c.dropouts is None else c.custodians is not None and 0 <= c.dropouts < c.custodians
+        ),
+    ),
+    ("step", "at least 1", lambda c: c.step >= 1),
+    (
+        "column",
+        "that of a stream, and of ones if the noise is Laplace",
+        lambda c: c.column is None or _streams(Column(*c.column), c.mechanism),
+    ),
+)
+"""What holds of each field of every claim."""
+
+_EXCLUDES: dict[str, tuple[str, ...]] = {
+    "parts": ("exact_scales", "column", "custodians", "step", "signed"),
+    "exact_scales": ("scale", "column", "custodians"),
+    "column": ("custodians", "step", "signed"),
+    "custodians": ("step", "signed"),
+}
+"""Fields that no claim has together."""
+
+
+def _divides(runs: tuple[tuple[int, str], ...], rows: int | None) -> bool:
+    counts = [count for count, _ in runs]
+    return len(counts) >= 2 and min(counts) >= 1 and sum(counts) == rows
+
+
+def _streams(column: Column, mechanism: str) -> bool:
+    return column != ONCE and not (mechanism in LAWS and LAWS[mechanism].pure and not column.plain)

@@ -1,16 +1,8 @@
-"""What releases cost a dataset, exactly: the arithmetic of the ledger.
+"""The arithmetic of the ledger: what releases cost a dataset, in exact fractions.
 
-**How costs add up.** A dataset's account follows one of two rules, chosen when it is opened:
-
-- ``"pure"``: Σε ≤ ε and Σδ ≤ δ (basic composition, Dwork et al. 2006);
-- ``"zcdp"``: Σρ ≤ ρ (Bun & Steinke 2016, Lemma 1.7), where ρ is the largest one that implies (ε, δ). For many releases
-  this is far cheaper: √k instead of k.
-
-Releases of *disjoint parts* of the dataset (by year, by region; each person in only one part) cost the largest sum of
-any one part (parallel composition, McSherry 2009).
-
-**Exactness.** Costs are computed from the exact noise scales and kept as fractions: three times 0.1 is 0.3. Nothing
-here knows of files: they are `scumble.privacy.ledger`'s.
+An account follows one of two rules, chosen when it is opened: ``"pure"``, Σε ≤ ε and Σδ ≤ δ (basic composition, Dwork
+et al. 2006), or ``"zcdp"``, Σρ ≤ ρ (Bun & Steinke 2016, Lemma 1.7) for the largest ρ that implies (ε, δ). Releases of
+*disjoint parts* of the dataset cost the largest sum of any one part (parallel composition, McSherry 2009).
 """
 
 from __future__ import annotations
@@ -20,23 +12,22 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
+from scumble.checks import Json
 from scumble.errors import ParameterError, parameter
 from scumble.privacy.claim import PrivacyClaim
-from scumble.privacy.curve import least_epsilon
 from scumble.privacy.exact import ROUNDING, Number, _simplest_between, as_fraction, float_down, float_up, show
-from scumble.privacy.gaussian import zcdp_delta
+from scumble.privacy.gaussian import least_epsilon, zcdp_delta
 
 COMPOSITIONS = ("pure", "zcdp")
 
 _FINEST = 10**30
-"""Fractions with large denominators are rounded up to a multiple of 10⁻³⁰, so sums stay short."""
+"""Fractions with large denominators are rounded up to a multiple of 1/_FINEST, so sums stay short."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a release costs, exactly. `rho` is None if nobody has shown one."""
+    """What a release costs, exactly. `rho` is None if none is proven."""
 
     epsilon: Fraction
     delta: Fraction
@@ -46,8 +37,8 @@ class Cost:
     def of(claim: PrivacyClaim, *, rounded: bool = True) -> Cost:
         """The cost of a claim, from its exact scales.
 
-        Scales were enlarged by up to 2⁻⁴⁰ to be short fractions, so ε = 0.7 is exactly 0.69999999999936. `rounded`
-        goes back up by as much, to the simplest fraction there is: 7/10.
+        Scales were enlarged by up to 2⁻⁴⁰ to be short fractions; `rounded` rounds the cost up by as much, to the
+        simplest fraction: 0.69999999999936 to 7/10.
 
         >>> from scumble.privacy import calibrate
         >>> Cost.of(calibrate(1000, epsilon=0.7).claim).epsilon
@@ -58,7 +49,7 @@ class Cost:
             if claim.combination == "disjoint":
                 return _largest(costs)
             total = _sum(costs)
-            # The claim may have been added up more tightly than part by part.
+            # The claim may add its parts up more tightly.
             return dataclasses.replace(total, epsilon=min(total.epsilon, Fraction(claim.epsilon)))
         law, moves, scales = claim.law, claim.moves, claim.scales
         epsilon, rho = law.epsilon(moves, scales), law.rho(moves, scales)
@@ -68,7 +59,7 @@ class Cost:
         short = _simple if rounded else _short
         if epsilon is not None:
             return Cost(short(epsilon), Fraction(0), short(rho))
-        # The certificate at these floats has room for their last digit, so the shortest text that means them will do.
+        # The certificate has room for the last digit of these floats, so their shortest decimal will do.
         return Cost(Fraction(repr(claim.epsilon)), Fraction(repr(claim.delta)), short(rho))
 
 
@@ -104,10 +95,7 @@ class Charge:
 
 @dataclass(frozen=True)
 class Balance:
-    """A dataset's budget and what has been charged to it.
-
-    `epsilon` and `delta` are the total; for ``composition="zcdp"`` the account is kept in `rho`.
-    """
+    """A dataset's total budget (in `rho` for ``composition="zcdp"``) and what has been charged to it."""
 
     dataset: str
     composition: str
@@ -122,7 +110,7 @@ class Balance:
 
     @property
     def spent(self) -> Cost:
-        """What the charges cost together, for the person who is worst off."""
+        """What the charges cost together, for the person most affected."""
         return self._spent_by(self.parts)
 
     def left(self, part: str | None = None) -> Cost:
@@ -150,7 +138,7 @@ class Balance:
                 f"ε = {show(left.epsilon, up=False)}, δ = {show(left.delta, up=False)} left"
             )
         if cost.rho is None:
-            return f"dataset {self.dataset!r} adds up ρ, and nobody has shown a ρ for this release"
+            return f"dataset {self.dataset!r} adds up ρ, and this release has no proven ρ"
         assert left.rho is not None
         if cost.rho <= left.rho:
             return ""
@@ -167,7 +155,7 @@ class Balance:
         assert spent.rho is not None
         return _epsilon_of(float_up(spent.rho), float_down(self.delta)) if spent.rho else 0.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Plain JSON values: floats to read, fractions (as text) to check."""
         spent, left = self.spent, self.left()
         own = {part: self.left(part) for part in self.parts}
@@ -182,14 +170,8 @@ class Balance:
             "left": _plain(left, up=False),
             "parts": {part: _plain(cost, up=False) for part, cost in own.items()},
             "charges": [
-                {
-                    "identity": charge.identity,
-                    "part": charge.part,
-                    "mechanism": charge.mechanism,
-                    "charged": charge.charged,
-                    **_plain(charge.cost),
-                }
-                for charge in self.charges
+                {name: getattr(one, name) for name in ("identity", "part", "mechanism", "charged")} | _plain(one.cost)
+                for one in self.charges
             ],
         }
 
@@ -198,26 +180,26 @@ class Balance:
 
 
 def _short(value: Fraction) -> Fraction:
-    """Exactly, if it is a short fraction or a decimal; else rounded up by less than 10⁻³⁰."""
+    """The value itself if it is a short fraction or a decimal; else rounded up by less than 10⁻³⁰."""
     if value.denominator <= 10**9 or _FINEST % value.denominator == 0:
         return value
     return Fraction(math.ceil(value * _FINEST), _FINEST)
 
 
 def _simple(value: Fraction) -> Fraction:
-    """The simplest fraction that is not below, and above by at most twice what scales may have been enlarged by."""
+    """The simplest fraction that is not below, and above by at most twice the rounding of scales."""
     return _simplest_between(value, value * (1 + 2 * ROUNDING))
 
 
 def _written(name: str, value: Number) -> Fraction:
-    """The number that the curator wrote: 0.3 is three tenths here, not the float next to it."""
+    """The number as written: 0.3 is three tenths, not the nearest float."""
     return as_fraction(name, repr(value) if isinstance(value, float) else value)
 
 
 def total_of(
     epsilon: Number | None, delta: Number, rho: Number | None, composition: str
 ) -> tuple[Fraction | None, Fraction, Fraction | None]:
-    """A dataset's total (ε, δ, ρ), as the curator wrote it; ε or ρ is None if the account is not kept in it."""
+    """A dataset's total (ε, δ, ρ), as written; ε or ρ is None if the account is not kept in it."""
     if composition not in COMPOSITIONS:
         raise parameter("composition", "'pure' or 'zcdp'", composition)
     failure = _written("delta", delta)
@@ -258,9 +240,9 @@ def _epsilon_of(rho: float, delta: float) -> float:
     return least_epsilon(lambda epsilon: zcdp_delta(epsilon, rho), delta)
 
 
-def _plain(cost: Cost, *, up: bool = True) -> dict[str, Any]:
+def _plain(cost: Cost, *, up: bool = True) -> Json:
     bound = float_up if up else float_down
-    out: dict[str, Any] = {}
+    out: Json = {}
     for field in dataclasses.fields(cost):
         value = getattr(cost, field.name)
         out[field.name] = None if value is None else bound(value)
@@ -276,4 +258,4 @@ def budget_text(account: Balance) -> str:
     else:
         assert account.rho is not None
         text = f"ρ = {show(account.rho, up=False)} at δ = {show(account.delta, up=False)}, zcdp"
-    return f"{text}, {account.neighbors}, {account.records_per_person} record(s) a person"
+    return f"{text}, {account.neighbors}, {account.records_per_person} record(s) per person"

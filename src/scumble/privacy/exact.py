@@ -1,9 +1,4 @@
-"""Exact numbers: from what a caller writes to a fraction, and from a fraction to a safe float.
-
-A privacy promise that is right "up to rounding" is not a promise. So budgets are read as exact
-fractions, noise scales are fractions, and only the last step, the figure that a person reads, is
-a float, rounded to the safe side.
-"""
+"""Exact numbers: from what a caller writes to a fraction, and from a fraction to a float on the safe side."""
 
 from __future__ import annotations
 
@@ -22,7 +17,7 @@ ROUNDING = Fraction(1, 2**40)
 """How far, relatively, a noise scale may be enlarged to get a short fraction."""
 
 LONGEST = 301
-"""Digits of a number beside its point: all that has fewer is a float as well, to be shown."""
+"""Numbers with fewer digits before and after the point are floats too, and can be shown."""
 
 
 def as_fraction(name: str, value: object, hint: str = "") -> Fraction:
@@ -36,7 +31,7 @@ def as_fraction(name: str, value: object, hint: str = "") -> Fraction:
             raise TypeError
         plain = isinstance(value, float) or (isinstance(value, str) and "/" not in value)
         written = Decimal(value) if plain else value  # type: ignore[arg-type]
-        if isinstance(written, Decimal) and abs(written.adjusted()) >= LONGEST:  # its digits would fill the memory
+        if isinstance(written, Decimal) and abs(written.adjusted()) >= LONGEST:  # its digits could fill the memory
             raise OverflowError
         if isinstance(written, Fraction | int | float | Decimal | str):
             found = Fraction(written)
@@ -81,8 +76,7 @@ def float_down(value: Fraction) -> float:
 def simplest_above(value: Fraction) -> Fraction:
     """The fraction with the least denominator in [value, value (1 + 2⁻⁴⁰)].
 
-    A scale must never be below what the budget needs, so it is rounded up; that the fraction is
-    the *simplest* one keeps it short enough to be printed, checked by hand and stored.
+    Rounded up, so that a scale is never below what the budget needs; the simplest, so that it is short.
 
     >>> simplest_above(Fraction(1000) / Fraction(0.1)), simplest_above(Fraction(2.5))
     (Fraction(10000, 1), Fraction(5, 2))
@@ -93,7 +87,7 @@ def simplest_above(value: Fraction) -> Fraction:
 def dyadic_below(value: Fraction) -> Fraction:
     """The greatest binary fraction of 42 digits that is not above `value`: less than 2⁻⁴⁰ of it is lost.
 
-    Sums of such numbers are exact and stay short, however many there are.
+    Sums of these are exact and short.
 
     >>> dyadic_below(Fraction(1, 4)), float(1 - 3 * dyadic_below(Fraction(1, 3))) < 2**-40
     (Fraction(1, 4), True)
@@ -119,9 +113,9 @@ def root_above(value: Fraction) -> Fraction:
 
 
 def sum_above(terms: Iterable[Fraction]) -> Fraction:
-    """A sum that is never too small: one term, and binary fractions, exactly; others up to 2⁻²⁵⁶ each.
+    """A sum that is never too small: one term, and binary fractions, exactly; others rounded up by 2⁻²⁵⁶ each.
 
-    Thousands of fractions from a hostile file would otherwise have a sum of millions of digits.
+    The exact sum of a hostile file's fractions could have millions of digits.
 
     >>> sum_above([Fraction(1, 3)]), sum_above([Fraction(1, 4), Fraction(1, 2)])
     (Fraction(1, 3), Fraction(3, 4))
@@ -133,7 +127,7 @@ def sum_above(terms: Iterable[Fraction]) -> Fraction:
 
 
 def show(value: Fraction | float, *, up: bool = True, digits: int = 6) -> str:
-    """Six digits, rounded to the safe side: a promise is never shown smaller than it is. Of a float, as it is written.
+    """Six digits, rounded up (or down): a promise is never shown smaller than it is. A float counts as its decimal.
 
     >>> show(Fraction(1, 3)), show(Fraction(1, 3), up=False), show(0.9999999999998637), show(0.1)
     ('0.333334', '0.333333', '1', '0.1')
@@ -151,7 +145,7 @@ def show(value: Fraction | float, *, up: bool = True, digits: int = 6) -> str:
 
 
 def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
-    """Walk down the common part of the two continued fractions; the first difference decides."""
+    """The fraction with the least denominator in [low, high], by their continued fractions."""
     whole = math.ceil(low)
     if whole <= high:
         return Fraction(whole)

@@ -1,6 +1,6 @@
 """A few noisy facts before a release, the number of records and one or two more: what they cost, and what is left.
 
-:mod:`scumble.releasing.planned` publishes them, and then what serves best by them.
+:mod:`scumble.density.planned_release` publishes them, and then what serves best by them.
 """
 
 from __future__ import annotations
@@ -13,23 +13,20 @@ from math import floor
 from typing import NamedTuple
 
 from scumble.errors import parameter
-from scumble.privacy.budget import Budget
-from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, Calibration
+from scumble.privacy.budget import DEFAULT_COUNT_SHARE, Budget, Calibration
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import disjoint, overlapping
 from scumble.privacy.exact import as_fraction
 from scumble.privacy.laws import GAUSSIAN
 
 SHARES = {1: Fraction(9, 400), 2: Fraction(43, 800)}
-"""Of the budget, for so many numbers beside a count: at ε = 1 the standard deviation of each is 63 or 53 records. With
-the usual share of the count they make 1/16 or 3/32: what is left of ε has few binary digits, and its scales are short
-fractions."""
+"""Of the budget, for so many numbers beside a count: with the usual share of that they make 1/16 or 3/32, so what is
+left of ε has few binary digits, and its scales are short fractions."""
 ALONE = {1: Fraction(1, 32), 2: Fraction(1, 16)}
 """The same where no count is published."""
 ENOUGH = {1: Fraction(1, 16), 2: Fraction(1, 8)}
-"""The most of ε that these numbers get, for one record per person: a standard deviation of 23 records each. One that is
-smaller changes no choice, and from ε of about 3 on, what a counter loses counts more and more: its noise falls as
-e^(−ε/2), no longer as 1/ε. At ε = 10 a tenth of the budget makes it half as large again."""
+"""The most of ε that these numbers get, for one record per person: a standard deviation of 23 records each. A smaller
+one changes no choice, and from ε of about 3 on the noise of a counter falls as e^(−ε/2), no longer as 1/ε."""
 AGAIN = Fraction(3, 16)
 """Of what the facts leave, for a second count where records lie densely: see `second_counts`."""
 
@@ -45,8 +42,7 @@ class Facts:
     norm_variance: float
     """Of the noise on the norm, and on what follows."""
     clumping: int | None = None
-    """What tells how clumped a grid's records are: the norm of its cells, as they were counted, or how many of them
-    hold a record; None where that is not asked."""
+    """What tells how clumped a grid's records are: the norm of its cells, as they were counted; None for rows."""
 
 
 class Parts(NamedTuple):
@@ -59,8 +55,7 @@ class Parts(NamedTuple):
 def divided(budget: Budget, numbers: int = 1) -> Parts:
     """What is spent on the facts, a count and so many numbers, and what is left for the rows.
 
-    δ is all for the rows: the noise of the facts is Laplace's. A budget in ρ is shared as it is, and so is its δ. A
-    count may be published a second time, beside the rows: see `calibrated`.
+    δ is all for the rows: the noise of the facts is Laplace's. A budget in ρ is shared as it is, and so is its δ.
     """
     count = Fraction(0) if budget.neighbors == "replace" else as_fraction("count_share", budget.count_share)
     if not 0 <= count <= Fraction(1, 2):
@@ -83,7 +78,7 @@ def _first(budget: Budget, numbers: int, count: Fraction) -> Fraction:
 
 
 def price(budget: Budget, rows: Sequence[int], numbers: int = 1) -> PrivacyClaim:
-    """The claim of a release whose rows are chosen from these numbers: what the dearest choice would cost."""
+    """The claim of a release whose rows are chosen from these numbers: that of the most expensive choice."""
     facts, rest = divided(budget, numbers)
     choices = [(number, share) for number in sorted(set(rows)) for share in second_counts(rest, number)]
     return overlapping([facts.claim(numbers), disjoint([calibrated(rest, *choice).claim for choice in choices])])
@@ -92,10 +87,9 @@ def price(budget: Budget, rows: Sequence[int], numbers: int = 1) -> PrivacyClaim
 def second_counts(budget: Budget, rows: int) -> tuple[Fraction | None, ...]:
     """The shares of what is left that a second count may get, beside so many rows; None stands for the usual one.
 
-    A density is a sum over the count, and the noise of both goes into it. With Gaussian noise, and densities of 0.1
-    and less, the usual share serves best; at 0.2 the larger one makes errors by noise smaller by an eighth, at 0.45 by
-    three tenths. With Laplace noise one row tells the count itself, and many rows are noisier than any count. Whoever
-    names another share of the budget gets just that.
+    A density is a sum over the count, so the noise of both counts. With Gaussian noise the larger share serves
+    densities above 0.2, by an eighth to three tenths; below, the usual one. A share that the caller named is taken as
+    it is.
     """
     named = as_fraction("count_share", budget.count_share) != DEFAULT_COUNT_SHARE
     fixed = named or budget.neighbors == "replace" or calibrated(budget, rows).law is not GAUSSIAN
@@ -106,9 +100,8 @@ def second_counts(budget: Budget, rows: int) -> tuple[Fraction | None, ...]:
 def calibrated(budget: Budget, rows: int, count_share: Fraction | None = None) -> Calibration:
     """The noise of so many rows, and of a second count: asked for the price, for the choice, and for the release.
 
-    Usually the second count has the share of the first one, if noise is Gaussian: it is far quieter than the first
-    one, whose noise is Laplace's (at δ = 1e-6 about 20/ε to 35/ε). At a density of 0.1 the error falls by a fifth, at
-    0.01 it grows by 2 %. With Laplace noise it would be no quieter, and there is none.
+    Gaussian noise on a second count is far quieter than the Laplace noise on the first. With Laplace rows it would be
+    no quieter, and there is none.
     """
     if count_share is not None:
         return replace(budget, count_share=count_share).calibrate(rows)

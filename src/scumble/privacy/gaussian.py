@@ -1,15 +1,14 @@
 """How private Gaussian noise is: the continuous law, and certificates for the discrete one.
 
-A release with Gaussian noise has no finite pure ε; it has a curve δ(ε). For *continuous* noise the
-curve is known in closed form (Balle & Wang 2018). Our noise is *discrete*, and its curve differs a
-little, sometimes to the worse. So σ starts from the closed form, and is then enlarged, if need be,
-until one of three upper bounds on the discrete curve proves the request:
+For *continuous* noise the curve δ(ε) has a closed form (Balle & Wang 2018). The curve of *discrete* noise differs a
+little, sometimes for the worse. So σ starts from the closed form and is enlarged until one of three upper bounds on the
+discrete curve proves the request:
 
-1. `lattice_delta`   sums the discrete law itself; tight, for one record per person and moderate σ;
-2. `smoothing_delta` compares with a continuous law of slightly smaller variance; any σ above 2 or so;
-3. `zcdp_delta`      goes through zero-concentrated privacy; any σ, some percent loose.
+1. `lattice_delta` sums the discrete law itself: tight, for one record per person and moderate σ;
+2. `smoothing_delta` compares with a continuous law of slightly smaller variance: any σ above about 2;
+3. `zcdp_delta` uses zero-concentrated privacy: any σ, some percent loose.
 
-The least of upper bounds is an upper bound: `certified_delta`. Proofs: ``calibration.proof.md``.
+`certified_delta` is the least of them. Proofs: ``calibration.proof.md``.
 """
 
 from __future__ import annotations
@@ -21,23 +20,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from scumble.errors import parameter
-from scumble.machine.functions import crossing, erfcx, lowest
 from scumble.privacy.exact import as_fraction, float_down
+from scumble.privacy.special_functions import crossing, erfcx, lowest
 
 PADDING = 1 + 1e-9
 """Covers the float64 error of the sums and special functions below, which stays under 1e-10."""
 
 LATTICE_LIMIT = 200_000
-"""Half the number of terms that `lattice_delta` sums at most."""
+"""Half the most terms that `lattice_delta` sums."""
 
 
 @dataclass(frozen=True)
 class Shift:
-    """What the worst neighbour does to a Gaussian release, and the noise that hides it.
+    """The worst neighbour's move of a Gaussian release, and the noise that hides it.
 
-    `cells` counters move; the sum of their squared moves is at most `squared` (L2²). The count, a
-    coordinate of its own, moves by `count` (0: not released). `unit` says that every move is ±1. In a stream the count
-    is several coordinates, and the sum of their squared moves is `count`² times `stretch`.
+    `cells` counters move; their squared moves add up to at most `squared` (L2²). The count moves by `count` (0: not
+    released); in a stream it is several coordinates, whose squared moves add up to `count`² times `stretch`.
     """
 
     cells: int
@@ -65,9 +63,8 @@ class Shift:
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """δ(ε) of continuous Gaussian noise whose centres lie `mu` standard deviations apart.
 
-    Balle & Wang 2018, Theorem 8: δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ). With a = ε/μ − μ/2 and
-    b = a + μ, e^ε φ(b) = φ(a), so δ = φ(a) (m(a) − m(b)) with Mills' ratio m = (1 − Φ)/φ: no overflow
-    at large ε and hardly any cancellation at small δ.
+    Balle & Wang 2018, Theorem 8: δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ). With a = ε/μ − μ/2 and b = a + μ,
+    e^ε φ(b) = φ(a), so δ = φ(a) (m(a) − m(b)) with Mills' ratio m = (1 − Φ)/φ: no overflow and little cancellation.
     """
     return math.exp(_log_gaussian_delta(epsilon, mu))
 
@@ -127,15 +124,13 @@ def _separation(epsilon: float, delta: float) -> float:
 def zcdp_delta(epsilon: float, rho: float) -> float:
     """δ(ε) of any ρ-zCDP release: Canonne, Kamath & Steinke 2020, Section 2.3.
 
-    δ = inf over α > 1 of exp((α − 1)(αρ − ε)) / (α − 1) · (1 − 1/α)^α; each α is valid by itself, so
-    an inexact minimum is still a proof.
+    δ = inf over α > 1 of exp((α − 1)(αρ − ε)) / (α − 1) · (1 − 1/α)^α; each α is a proof, so an inexact minimum is too.
     """
-
     return min(1.0, renyi_delta(epsilon, lambda order: order * rho, 20.0) * PADDING)
 
 
 def renyi_delta(epsilon: float, divergence: Callable[[float], float], most: float) -> float:
-    """δ(ε) of a release from its Rényi divergence of order α; ln(α − 1) up to `most` is tried. As above."""
+    """δ(ε) of a release from its Rényi divergence of order α, as above; ln(α − 1) up to `most` is tried."""
 
     def log_delta(log_order: float) -> float:
         less_one = math.exp(log_order)
@@ -148,12 +143,11 @@ def renyi_delta(epsilon: float, divergence: Callable[[float], float], most: floa
 def smoothing_delta(epsilon: float, *shifts: Shift) -> float:
     """δ(ε) of one release, or of several together, by comparison with continuous noise of variance σ² − τ² (Lemma 2).
 
-    Rounding a continuous Gaussian of variance σ² − τ² at random, by a discrete Gaussian of variance τ²
-    around it, gives the discrete Gaussian of variance σ² up to a factor e^±c for each coordinate, with
-    c = ln((1 + 2κ)/(1 − 2κ)), κ = Σⱼ exp(−2π²τ²j²). Rounding cannot harm privacy. τ² near 1.3 makes n·c
-    negligible even for thousands of coordinates n. (The convolution of discrete Gaussians: Peikert 2010.)
+    Rounding a continuous Gaussian of variance σ² − τ² at random, by a discrete Gaussian of variance τ² around it, gives
+    the discrete Gaussian of variance σ² up to a factor e^±c per coordinate, c = ln((1 + 2κ)/(1 − 2κ)),
+    κ = Σⱼ exp(−2π²τ²j²) (Peikert 2010). Rounding cannot harm privacy; τ² near 1.3 makes n·c negligible.
     """
-    # A person with records in several classes may touch as many counts; there are never more than touched cells.
+    # A person with records in several classes may touch as many counts, but no more than cells.
     coordinates = sum(2 * shift.cells if shift.count else shift.cells for shift in shifts)
     slack = 1e-7 * min(1.0, epsilon)  # n·c
     less = math.log(5 * coordinates / slack) / (2 * math.pi**2)
@@ -170,10 +164,10 @@ def smoothing_delta(epsilon: float, *shifts: Shift) -> float:
 def lattice_delta(epsilon: float, shift: Shift, least: float) -> float:
     """δ(ε) by summing the discrete law (proof, Lemma 3); for moves of ±1 only.
 
-    The privacy loss depends on A, the sum of the touched counters' noise, and on the count's noise Z:
-    L = (n − 2A)/(2σ²) + (1 − 2Z)/(2σ_N²), and δ(ε) = E max(0, 1 − exp(ε − L)). A is discrete Gaussian of
-    variance nσ² up to a factor e^c (convolution once more; c = 0 for n = 1; Kairouz, Liu & Steinke 2021).
-    Laws are cut where their tails weigh far less than `least`; what is cut off is added to the answer.
+    With A the sum of the touched counters' noise and Z the count's noise, the privacy loss is
+    L = (n − 2A)/(2σ²) + (1 − 2Z)/(2σ_N²), and δ(ε) = E max(0, 1 − exp(ε − L)). A is discrete Gaussian of variance nσ²
+    up to a factor e^c (c = 0 for n = 1; Kairouz, Liu & Steinke 2021). Tails that weigh far less than `least` are cut,
+    and added to the answer.
     """
     n, sigma = shift.cells, shift.sigma
     wide = sigma * math.sqrt(n)
@@ -202,8 +196,8 @@ def lattice_delta(epsilon: float, shift: Shift, least: float) -> float:
     else:
         chances, count_loss = np.ones(1), np.zeros(1)
     last = np.floor(n / 2 - sigma**2 * (epsilon - count_loss))  # L >= ε exactly for A <= last
-    # For A <= last: P(A, Z) − e^ε P(A − n, Z − 1), and P(Z − 1)/P(Z) = exp(−count_loss). Where that would
-    # overflow a smaller factor does: it subtracts less.
+    # For A <= last: P(A, Z) − e^ε P(A − n, Z − 1), and P(Z − 1)/P(Z) = exp(−count_loss). Instead of overflowing, a
+    # smaller factor subtracts less.
     factor = np.exp(np.minimum(epsilon - count_loss, 700.0))
     total = float(chances @ np.maximum(cumulative(last) - factor * cumulative(last - n), 0.0))
     cut = 4 * math.exp(-reach * reach / 2)  # a discrete Gaussian is sub-Gaussian (proof, Lemma 3)
@@ -218,11 +212,19 @@ def _discrete_gaussian(sigma: float, reach: float) -> tuple[np.ndarray, np.ndarr
 
 
 def certified_delta(epsilon: float, *shifts: Shift, target: float = 1e-12) -> float:
-    """The least δ that we can prove for the discrete release at `epsilon`; `target`: about what is hoped for.
-
-    Rows with noise of their own are a shift for each scale.
-    """
+    """The least provable δ of the discrete release at `epsilon`, near `target`; one shift per scale of rows."""
     smooth = smoothing_delta(epsilon, *shifts)
     concentrated = zcdp_delta(epsilon, math.fsum(shift.rho() for shift in shifts))
     lattice = lattice_delta(epsilon, shifts[0], target) if len(shifts) == 1 else 1.0
     return min(smooth, concentrated, lattice)
+
+
+def least_epsilon(curve: Callable[[float], float], delta: float) -> float:
+    """The least ε, to nine digits and never below it, with curve(ε) <= `delta`; the curve was evaluated there."""
+    low, high = 0.0, 1.0
+    while curve(high) > delta:
+        low, high = high, 2 * high
+    while high - low > 1e-9 * high and high > 1e-12:
+        middle = (low + high) / 2
+        low, high = (middle, high) if curve(middle) > delta else (low, middle)
+    return high

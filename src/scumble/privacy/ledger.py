@@ -1,21 +1,15 @@
-"""The ledger: what has been spent on each dataset, in one small file that never forgets.
+"""The ledger: what has been spent on each dataset, in one small file.
 
-**Idea.** A release is private once. Ten releases of the same table are ten times less private, and nobody notices,
-because each of them is fine on its own. A ledger adds them up. The curator names a dataset and gives it a total
-budget; every release is *charged before its noise is drawn*, and a release that would go over the budget is refused.
-What is charged is never given back: a crash after the charge loses budget, never privacy.
+The curator names a dataset and gives it a total budget. Every release is *charged before its noise is drawn*, and one
+that would exceed the budget is refused. Charges are never refunded: a crash after the charge loses budget, never
+privacy. Costs add up exactly (:mod:`scumble.privacy.costs`). Disjoint parts must be named beforehand: a misspelt part
+would otherwise be a fresh budget.
 
-**How costs add up** is the arithmetic of :mod:`scumble.privacy.costs`, exact, in fractions: ``"pure"`` (Σε, Σδ) or
-``"zcdp"`` (Σρ), and the largest sum of any one of several *disjoint parts*. Parts must be named by the curator
-beforehand: a misspelt part would otherwise be a fresh budget.
-
-**The file** is an SQLite database of mode 0600 whose rows are sealed: a damaged or edited one is found
-(:mod:`scumble.privacy.ledgertables`). A seal is not a signature: whoever can write the file can make new seals, or
-restore an old copy. Keep the file as safe as the table. Each operation reopens the file: nothing is shared between
-threads or across a fork. What SQLite cannot protect by itself (several names, stray journals) is handled by
-:mod:`scumble.privacy.ledgerfile`. A charge is one ``BEGIN IMMEDIATE`` transaction; with a rollback journal and
-``synchronous=EXTRA`` it is on the disk, the folder's entry included, before the call returns. ``ledger.proof.md`` holds
-the argument.
+The file is an SQLite database of mode 0600 with sealed rows (:mod:`scumble.privacy.ledgerfile`). A seal is not a
+signature: anyone who can write the file can make new seals or restore an old copy, so keep it as safe as the table.
+Each operation reopens the file: nothing is shared between threads or across a fork. A charge is one ``BEGIN IMMEDIATE``
+transaction; with a rollback journal and ``synchronous=EXTRA`` it is on the disk, the folder's entry included, before
+the call returns (``ledger.proof.md``).
 """
 
 from __future__ import annotations
@@ -30,23 +24,22 @@ from collections.abc import Iterable, Iterator
 
 from scumble import checks
 from scumble.errors import BudgetError, ParameterError, did_you_mean, parameter
-from scumble.privacy import ledgertables
+from scumble.privacy import ledgerfile
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.costs import Balance, Charge, Cost, budget_text, total_of
 from scumble.privacy.exact import Number, as_count, show
-from scumble.privacy.ledgerfile import alone
 from scumble.privacy.sensitivity import NEIGHBORS
 
 __all__ = ["Balance", "Charge", "Cost", "Ledger", "open_ledger", "show"]
 
 
 class Ledger:
-    """A custodian's record of privacy budgets: one file, any number of datasets.
+    """A record of privacy budgets: one file, any number of datasets.
 
     Parameters
     ----------
     path : str or path-like
-        The file. It must exist: a misspelt name must not be a fresh budget. `Ledger.create` makes one.
+        The file, which must exist; `Ledger.create` makes one.
     timeout : float
         Seconds to wait for another process that is writing.
 
@@ -72,16 +65,16 @@ class Ledger:
 
     @staticmethod
     def create(path: str | os.PathLike[str], *, timeout: float = 60.0) -> Ledger:
-        """A new, empty ledger; a file that is there already is refused."""
+        """A new, empty ledger; an existing file is refused."""
         target = os.path.abspath(checks.path(path, "ledger"))
-        ledgertables.make(target)
+        ledgerfile.make(target)
         return Ledger(target, timeout=timeout)
 
     def __repr__(self) -> str:
         return f"Ledger({self.path!r})"
 
     def key(self) -> tuple[int, int]:
-        """What tells this file from another, whatever its path."""
+        """Identifies the file, whatever its path."""
         about = os.stat(self.path)
         return about.st_dev, about.st_ino
 
@@ -90,14 +83,14 @@ class Ledger:
     def accounts(self) -> dict[str, Balance]:
         """Every dataset with its budget and charges, in the order they were opened."""
         with self._connected(write=False) as connection:
-            return ledgertables.read(connection, self.path)
+            return ledgerfile.read(connection, self.path)
 
     def account(self, dataset: str) -> Balance:
         """One dataset's budget and charges."""
         return _named(self.accounts(), dataset, self.path)
 
     def check(self, dataset: str, claim: PrivacyClaim, *, part: str | None = None) -> None:
-        """Refuse, before hours of work, what could not be charged now. Charges nothing and holds nothing back."""
+        """Refuse what could not be charged now; charges and reserves nothing."""
         account = self.account(dataset)
         _fits(account, claim, part)
         _require_room(account, [Cost.of(claim), Cost.of(claim, rounded=False)], part)
@@ -116,23 +109,22 @@ class Ledger:
         records_per_person: int = 1,
         parts: Iterable[str] = (),
     ) -> Balance:
-        """Give a dataset its total budget, once and for all: opening it again with other numbers is refused.
+        """Give a dataset its total budget, once: opening it again with other numbers is refused.
 
         Parameters
         ----------
         dataset : str
-            A name of your choice for the records. All releases that a person of this dataset may be in must be charged
-            to it, under this one name.
+            A name of your choice. All releases that may contain a person of this dataset must be charged to it.
         epsilon, delta : float, Fraction, Decimal, str or None
-            The total. With ``composition="pure"`` every release's ε and δ count against them.
+            The total budget.
         rho : float, Fraction, Decimal, str or None
-            For ``composition="zcdp"``, instead of `epsilon`: the total ρ; `delta` is then the δ at which it is shown.
+            For ``composition="zcdp"``, instead of `epsilon`: the total ρ; ε is then shown at `delta`.
         composition : {"pure", "zcdp"}
             How costs add up, ``"pure"`` (default) or ``"zcdp"`` (needs δ > 0; the default if `rho` is given).
         neighbors, records_per_person : {"add-remove", "replace"} or int
             What is protected. Releases must promise the same, or more records.
         parts : iterable of str
-            Names of disjoint parts, each person in only one. More may be added by opening the dataset again.
+            Names of disjoint parts, each person in only one. Opening the dataset again may add more.
         """
         kind = composition or ("pure" if rho is None else "zcdp")
         budget = total_of(epsilon, delta, rho, kind)
@@ -145,62 +137,61 @@ class Ledger:
             raise parameter("neighbors", f"one of {NEIGHBORS}", neighbors)
         people = as_count("records_per_person", records_per_person)
         with self._connected(write=True) as connection:
-            old = ledgertables.read(connection, self.path).get(dataset)
+            old = ledgerfile.read(connection, self.path).get(dataset)
             if old is None:
                 values = [*(None if v is None else str(v) for v in budget), neighbors, people, _now()]
-                ledgertables.append(connection, "datasets", [dataset, kind, *values])
+                ledgerfile.append(connection, "datasets", [dataset, kind, *values])
             else:
                 there = (old.composition, old.epsilon, old.delta, old.rho, old.neighbors, old.records_per_person)
                 if there != (kind, *budget, neighbors, people):
                     raise BudgetError(
-                        f"Dataset {dataset!r} has a budget already, and it is not changed: "
-                        f"{budget_text(old)}. Hint: open it with the same numbers."
+                        f"Dataset {dataset!r} already has a budget: {budget_text(old)}. "
+                        "Hint: open it with the same numbers."
                     )
             for name in names:
                 if old is None or name not in old.parts:
-                    ledgertables.append(connection, "parts", [dataset, name])
-            return ledgertables.read(connection, self.path)[dataset]
+                    ledgerfile.append(connection, "parts", [dataset, name])
+            return ledgerfile.read(connection, self.path)[dataset]
 
     def charge(self, dataset: str, claim: PrivacyClaim, *, identity: str, part: str | None = None) -> bool:
         """Charge a release to a dataset, durably, or refuse and say what is left. True if it is a new charge.
 
-        `identity` is the release's UUID, fixed beforehand. Charging it again changes nothing and gives False: if you
-        do not know whether a charge went through, you may repeat it. (Noise must be drawn once for each charge:
-        `Sketch.release` takes a fresh identity each time.)
+        `identity` is the release's UUID. Charging it again changes nothing and gives False, so a charge may be repeated
+        after a crash. Noise must be drawn only once for each charge.
         """
         if str(uuid.UUID(identity)) != identity:
             raise parameter("identity", "a UUID in its usual form", identity)
         costs = [Cost.of(claim), Cost.of(claim, rounded=False)]
         with self._connected(write=True) as connection:
-            accounts = ledgertables.read(connection, self.path)
+            accounts = ledgerfile.read(connection, self.path)
             account = _named(accounts, dataset, self.path)
             _fits(account, claim, part)
             for known in accounts.values():
                 for old in known.charges:
                     if old.identity == identity:
                         if (old.dataset, old.part) != (dataset, part) or old.cost not in costs:
-                            raise BudgetError(f"Release {identity} was charged before, with another cost.")
+                            raise BudgetError(f"Release {identity} was charged before at another cost.")
                         return False
             cost = _require_room(account, costs, part)
             numbers = [str(cost.epsilon), str(cost.delta), None if cost.rho is None else str(cost.rho)]
-            ledgertables.append(connection, "charges", [identity, dataset, part, *numbers, claim.mechanism, _now()])
+            ledgerfile.append(connection, "charges", [identity, dataset, part, *numbers, claim.mechanism, _now()])
             return True
 
     # ---- the file ----
 
     @contextlib.contextmanager
     def _connected(self, *, write: bool) -> Iterator[sqlite3.Connection]:
-        """A connection for one operation. What raises inside is rolled back; else it is committed, to the disk."""
-        # A reader may also have to roll back what a killed process left behind.
+        """A connection for one operation, which is rolled back if it raises and else committed to the disk."""
+        # A reader may have to roll back what a killed process left behind.
         mode = "rw" if write or os.access(self.path, os.W_OK) else "ro"
         try:
             with (
-                alone(self.path, self._timeout, self._require_sound) as about,
+                ledgerfile.alone(self.path, self._timeout, self._require_sound) as about,
                 contextlib.closing(self._connect(mode)) as connection,
             ):
                 connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 try:
-                    ledgertables.check(connection, self.path)
+                    ledgerfile.check(connection, self.path)
                     if os.name == "posix" and about.st_mode & 0o077:
                         text = f"Others on this machine may open the ledger {self.path!r}. Hint: chmod 600 it."
                         warnings.warn(text, UserWarning, stacklevel=4)
@@ -211,20 +202,19 @@ class Ledger:
                         connection.execute("ROLLBACK")
                     raise
         except sqlite3.Error as error:
-            raise ledgertables.problem(error, self.path, self._timeout) from None
+            raise ledgerfile.problem(error, self.path, self._timeout) from None
 
     def _require_sound(self, connection: sqlite3.Connection) -> None:
-        ledgertables.check(connection, self.path)
-        ledgertables.read(connection, self.path)
+        ledgerfile.check(connection, self.path)
+        ledgerfile.read(connection, self.path)
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         from urllib.parse import quote
 
         place = f"file:{quote(os.fsencode(self.path))}?mode={mode}"
         connection = sqlite3.connect(place, uri=True, timeout=self._timeout, isolation_level=None)
-        # EXTRA also syncs the folder after the journal is gone: else a power cut could bring the journal back and
-        # undo a charge for which noise was drawn.
-        # On macOS `fsync` alone leaves the drive's own cache behind: hence the full one (elsewhere it changes nothing).
+        # EXTRA also syncs the folder after the journal is deleted: else a power cut could bring the journal back and
+        # undo a charge for which noise was drawn. On macOS only a full fsync empties the drive's cache.
         for setting in ("synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF", "cell_size_check = ON"):
             connection.execute(f"PRAGMA {setting}")
         return connection
@@ -238,7 +228,7 @@ def open_ledger(ledger: Ledger | str | os.PathLike[str]) -> Ledger:
 def _named(accounts: dict[str, Balance], dataset: str, path: str) -> Balance:
     if dataset not in accounts:
         known = ", ".join(map(repr, accounts)) or "none yet"
-        first = " Hint: give it a budget first: `scumble ledger FILE --open NAME --epsilon 3`, or Ledger.open_dataset."
+        first = " Hint: open it with `scumble ledger FILE --open NAME --epsilon 3` or Ledger.open_dataset."
         raise ParameterError(
             f"There is no dataset {dataset!r} in ledger {path!r} (datasets: {known})."
             f"{did_you_mean(dataset, accounts) or first}"
@@ -247,7 +237,7 @@ def _named(accounts: dict[str, Balance], dataset: str, path: str) -> Balance:
 
 
 def _fits(account: Balance, claim: PrivacyClaim, part: str | None) -> None:
-    """Promises of different kinds do not add up."""
+    """Refuse a claim of another kind than the account's: they do not add up."""
     if claim.neighbors != account.neighbors:
         raise parameter("neighbors", f"{account.neighbors!r}, as dataset {account.dataset!r} has it", claim.neighbors)
     if claim.records_per_person < account.records_per_person:
@@ -267,11 +257,11 @@ def _require_room(account: Balance, costs: list[Cost], part: str | None) -> Cost
         if not account.refusal(cost, part):
             return cost
     raise BudgetError(
-        f"Cannot release: {account.refusal(costs[-1], part)}. Nothing was charged. "
-        "Hint: ask for less, or query a release you have; that is free."
+        f"Cannot release: {account.refusal(costs[-1], part)}. "
+        "Hint: ask for less, or query a release you have; that costs nothing."
     )
 
 
 def _now() -> str:
-    # For people to read. Nothing depends on the clock: rows are ordered by number.
+    # For people to read; rows are ordered by number, not by time.
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

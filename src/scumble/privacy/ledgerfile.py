@@ -1,33 +1,41 @@
-"""The ledger's file: one at a time, under one name, and never back to an older state.
+"""The ledger's file: one operation at a time, under one name, and never back to an older state.
 
 SQLite finds the journal of a killed process by the *name* of the database, and rolls the database back by it. If the
-file had another name in the meantime (a hard link, a rename), charges were made there of which the journal knows
-nothing, and rolling back would undo them. So before SQLite sees the file:
+file had another name in the meantime (a hard link, a rename), that would undo charges made there. So before SQLite
+opens it:
 
 - it has one name (no hard links; symbolic ones are followed first), and no write-ahead log;
-- if a journal lies beside it, the file is looked at as it stands. If every row, seal and index is in order, the
-  transaction that left the journal is done, or had not begun to write, or others have been committed since: in each
-  case the file is right, and the journal goes. The worst that remains is a charge whose noise was never drawn.
-- Only a file that is torn is rolled back, and only by a journal of its own last transaction: SQLite's counter of
-  changes tells.
+- if there is a journal, the file is read as it stands. If every row, seal and index is in order, the transaction that
+  left the journal is done, had not begun to write, or was followed by others: the file is right, and the journal is
+  deleted. At worst a charge remains whose noise was never drawn;
+- only a torn file is rolled back, and only by a journal of its own last transaction, as SQLite's change counter shows.
 
-All of it happens behind a lock of our own on the file (``flock``), so no other operation is in its middle. A lock
-of that kind has nothing to do with SQLite's (``fcntl``). Those are dropped when *any* descriptor of the file is closed
-in the same process: ours is closed last, when no operation is left. ``ledger.proof.md`` holds the argument.
+All of it happens behind a lock of our own on the file (``flock``), which is independent of SQLite's (``fcntl``). Those
+are dropped when *any* descriptor of the file is closed in the same process, so ours is closed last.
+
+The database has three tables that only grow: triggers refuse to change or delete a row, and each row carries a seal, a
+SHA-256 over its content and the seal before it. Every read checks the schema to the letter, the pages and every seal
+(``ledger.proof.md``).
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 import sqlite3
 import stat
 import struct
 import time
+import uuid
 from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
 from urllib.parse import quote
 
-from scumble.errors import CorruptFileError, FileError, ForeignFileError, MissingFileError
+from scumble.errors import CorruptFileError, FileError, ForeignFileError, MissingFileError, NewerFileError
+from scumble.privacy.costs import Balance, Charge, Cost
 
 APPLICATION = 0x5363_4C67  # "ScLg", in the header of the file
 _PAUSE = 0.002  # seconds between two attempts to get the lock
@@ -35,9 +43,9 @@ _PAUSE = 0.002  # seconds between two attempts to get the lock
 
 @contextlib.contextmanager
 def alone(path: str, timeout: float, sound: Callable[[sqlite3.Connection], object]) -> Iterator[os.stat_result]:
-    """While open, nobody else is in an operation on the ledger, and its file is fit to be given to SQLite.
+    """Lock the ledger, and make sure that its file is safe to open with SQLite.
 
-    `sound` raises if the ledger that a connection shows is not in order.
+    `sound` raises if the ledger of a connection is not in order.
     """
     descriptor = _open(path)
     try:
@@ -57,13 +65,13 @@ def alone(path: str, timeout: float, sound: Callable[[sqlite3.Connection], objec
 def _open(path: str) -> int:
     shown = repr(path)
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+        if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait
             raise ForeignFileError(f"Cannot use {shown} as a ledger: it is not a regular file.")
         return os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except FileNotFoundError:
         raise MissingFileError(
-            f"There is no ledger {shown}. Hint: `scumble ledger FILE --open NAME --epsilon 3` makes one, and in Python "
-            f"scumble.Ledger.create({shown})."
+            f"There is no ledger {shown}. Hint: make one with `scumble ledger FILE --open NAME --epsilon 3`, or in "
+            "Python with scumble.Ledger.create."
         ) from None
     except FileError:
         raise
@@ -72,7 +80,7 @@ def _open(path: str) -> int:
 
 
 def lock(descriptor: int) -> bool:
-    """Try to get the lock; whether it worked. Where there are no such locks, SQLite's own must do."""
+    """Try to get the lock, and return whether it worked. Where there are no such locks, SQLite's own must do."""
     if os.name != "posix":
         return True
     import fcntl
@@ -81,13 +89,13 @@ def lock(descriptor: int) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # some network disks know none
+    except OSError:  # some network disks have none
         return True
     return True
 
 
 def unlock(descriptor: int) -> None:
-    """Release the lock, even where a forked child also holds the descriptor."""
+    """Release the lock, even if a forked child also holds the descriptor."""
     if os.name == "posix":
         import fcntl
 
@@ -111,8 +119,8 @@ def in_use(path: str, timeout: float) -> FileError:
 def _require_one_name(path: str, about: os.stat_result) -> None:
     if about.st_nlink > 1:
         raise FileError(
-            f"Ledger {path!r} has {about.st_nlink} names (hard links): what a killed process leaves behind is found "
-            "under one of them only. Hint: remove the others, such as by `cp` to a new file that replaces them."
+            f"Ledger {path!r} has several names (hard links), so a killed process could leave it inconsistent. "
+            "Hint: replace it by a copy, and remove the other names."
         )
     now = os.stat(path)
     if (now.st_dev, now.st_ino) != (about.st_dev, about.st_ino):
@@ -120,21 +128,21 @@ def _require_one_name(path: str, about: os.stat_result) -> None:
 
 
 def _require_no_log(path: str, header: bytes) -> None:
-    """A write-ahead log holds charges in a second file, and is likewise replayed by its name."""
+    """Refuse a write-ahead log: it holds charges in a second file, which is found by name too."""
     ours = int.from_bytes(header[68:72], "big") == APPLICATION
     if ours and (2 in header[18:20] or os.path.lexists(f"{path}-wal")):
         raise FileError(
-            f"Ledger {path!r} has been set to a write-ahead log (WAL), which can lose charges when the file is moved. "
-            f"Hint: with {os.path.basename(path)}-wal beside it, run: sqlite3 FILE 'PRAGMA journal_mode = DELETE'."
+            f"Ledger {path!r} uses a write-ahead log (WAL), which can lose charges when the file is moved. "
+            "Hint: with the -wal file in the same folder, run: sqlite3 FILE 'PRAGMA journal_mode = DELETE'."
         )
 
 
 def _settle_journal(path: str, descriptor: int, sound: Callable[[sqlite3.Connection], object]) -> None:
     journal = f"{path}-journal"
     if not os.path.lexists(journal) or not os.access(path, os.W_OK):
-        return  # whoever may only read rolls nothing back: SQLite refuses
+        return  # SQLite refuses to roll back without write access
     try:
-        place = f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"  # as it stands, whatever lies beside it
+        place = f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"  # ignores journals
         with contextlib.closing(sqlite3.connect(place, uri=True, isolation_level=None)) as connection:
             sound(connection)
     except (sqlite3.Error, FileError):
@@ -142,7 +150,7 @@ def _settle_journal(path: str, descriptor: int, sound: Callable[[sqlite3.Connect
         now = int.from_bytes(os.pread(descriptor, 4, 24), "big")
         if kept is not None and kept not in (now, now - 1):
             raise CorruptFileError(
-                f"Ledger {path!r} is damaged, and {os.path.basename(journal)!r} beside it is of an older state. "
+                f"Ledger {path!r} is damaged, and its journal {os.path.basename(journal)!r} is older. "
                 "Hint: restore the ledger from a backup."
             ) from None
         return
@@ -151,9 +159,9 @@ def _settle_journal(path: str, descriptor: int, sound: Callable[[sqlite3.Connect
 
 
 def _changes_in(journal: str) -> int | None:
-    """SQLite's counter of changes as the journal would restore it; None if the journal does not say.
+    """SQLite's change counter as the journal would restore it; None if the journal lacks it.
 
-    The format of rollback journals: https://www.sqlite.org/fileformat2.html#the_rollback_journal
+    The format: https://www.sqlite.org/fileformat2.html#the_rollback_journal
     """
     try:
         with open(journal, "rb") as file:
@@ -171,10 +179,190 @@ def _changes_in(journal: str) -> int | None:
 
 
 def sync(folder: str) -> None:
-    """A folder's entries to the disk."""
+    """Sync a folder's entries to the disk."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+_VERSION = 1
+
+_TABLES = {
+    "datasets": (
+        "CREATE TABLE datasets (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, composition TEXT NOT NULL, "
+        "epsilon TEXT, delta TEXT NOT NULL, rho TEXT, neighbors TEXT NOT NULL, records_per_person INTEGER NOT NULL, "
+        "opened TEXT NOT NULL, seal TEXT NOT NULL)"
+    ),
+    "parts": (
+        "CREATE TABLE parts (number INTEGER PRIMARY KEY, dataset TEXT NOT NULL, name TEXT NOT NULL, "
+        "seal TEXT NOT NULL, UNIQUE (dataset, name))"
+    ),
+    "charges": (
+        "CREATE TABLE charges (number INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, dataset TEXT NOT NULL, "
+        "part TEXT, epsilon TEXT NOT NULL, delta TEXT NOT NULL, rho TEXT, mechanism TEXT NOT NULL, "
+        "charged TEXT NOT NULL, seal TEXT NOT NULL)"
+    ),
+}
+_SCHEMA = dict(_TABLES) | {
+    f"{table}_{verb}": (
+        f"CREATE TRIGGER {table}_{verb} BEFORE {verb.upper()} ON {table} "
+        "BEGIN SELECT RAISE(ABORT, 'a ledger only grows'); END"
+    )
+    for table in _TABLES
+    for verb in ("update", "delete")
+}
+
+
+# ---- a new file ----
+
+
+def make(target: str) -> None:
+    """A new, empty ledger under this name; an existing file is refused."""
+    for end in ("-journal", "-wal"):
+        if os.path.lexists(target + end):
+            raise FileError(
+                f"Cannot make a ledger at {target!r}: {os.path.basename(target + end)!r} of an earlier one would be "
+                "replayed into it. Hint: choose another name, or remove it."
+            )
+    # The file is completed under another name, so that its name never holds half a ledger.
+    draft = os.path.join(os.path.dirname(target), f".scumble-{uuid.uuid4().hex}.tmp")
+    try:
+        descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            lock(descriptor)  # not to be used while it has two names
+            with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+                connection.execute("PRAGMA synchronous = EXTRA")
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in _SCHEMA.values():
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {_VERSION}")
+                connection.execute("COMMIT")
+            _take_name(draft, target)
+        finally:
+            for name in (draft, f"{draft}-journal"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(name)
+            unlock(descriptor)
+            os.close(descriptor)
+        sync(os.path.dirname(target))
+    except FileExistsError:
+        raise FileError(f"Cannot make a ledger at {target!r}: there is a file already. Hint: open it.") from None
+    except FileNotFoundError:
+        folder = os.path.dirname(target)
+        if os.path.isdir(folder):  # such as /proc
+            raise FileError(f"Cannot make a ledger in {folder!r}: it takes no files. Hint: choose another.") from None
+        raise MissingFileError(
+            f"Cannot make a ledger at {target!r}: the folder does not exist. Hint: create it first."
+        ) from None
+    except (OSError, sqlite3.Error) as error:
+        raise FileError(
+            f"Cannot make a ledger at {target!r}: {_reason(error)}. Hint: choose a folder that can be written to."
+        ) from None
+
+
+def _take_name(draft: str, target: str) -> None:
+    """Rename a file without replacing another."""
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise
+    except OSError:  # some disks have no links
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.replace(draft, target)
+
+
+# ---- rows and their seals ----
+
+
+def _seal(table: str, before: str, row: list[str | int | None]) -> str:
+    return hashlib.sha256(json.dumps([table, before, *row], ensure_ascii=True).encode("ascii")).hexdigest()
+
+
+def append(connection: sqlite3.Connection, table: str, values: list[str | int | None]) -> None:
+    """Add a row, sealed with the one before."""
+    last = connection.execute(f"SELECT number, seal FROM {table} ORDER BY number DESC LIMIT 1").fetchone()
+    number, before = (last[0] + 1, last[1]) if last else (1, "")
+    row = [number, *values]
+    marks = ", ".join("?" * (len(row) + 1))
+    connection.execute(f"INSERT INTO {table} VALUES ({marks})", [*row, _seal(table, before, row)])
+
+
+def _rows(connection: sqlite3.Connection, table: str) -> Iterator[list[Any]]:
+    before = ""
+    for place, found in enumerate(connection.execute(f"SELECT * FROM {table} ORDER BY number"), start=1):
+        row, seal = list(found[:-1]), found[-1]
+        if row[0] != place or seal != _seal(table, before, row):
+            raise sqlite3.DatabaseError("a row has been altered")
+        before = seal
+        yield row[1:]
+
+
+def read(connection: sqlite3.Connection, path: str) -> dict[str, Balance]:
+    """The whole ledger, every seal checked."""
+    try:
+        parts = list(_rows(connection, "parts"))
+        charges = []
+        for identity, dataset, part, epsilon, delta, rho, mechanism, charged in _rows(connection, "charges"):
+            cost = Cost(Fraction(epsilon), Fraction(delta), None if rho is None else Fraction(rho))
+            charges.append(Charge(identity, dataset, part, cost, mechanism, charged))
+        accounts = {}
+        for name, kind, epsilon, delta, rho, neighbors, people, opened in _rows(connection, "datasets"):
+            accounts[name] = Balance(
+                name,
+                kind,
+                None if epsilon is None else Fraction(epsilon),
+                Fraction(delta),
+                None if rho is None else Fraction(rho),
+                neighbors,
+                people,
+                tuple(part for dataset, part in parts if dataset == name),
+                tuple(charge for charge in charges if charge.dataset == name),
+                opened,
+            )
+        if sum(len(account.charges) for account in accounts.values()) != len(charges):
+            raise ValueError("a charge without a dataset")
+        return accounts
+    except (ValueError, TypeError, ZeroDivisionError):
+        raise CorruptFileError(f"Ledger {path!r} is damaged. Hint: restore it from a backup.") from None
+
+
+def check(connection: sqlite3.Connection, path: str) -> None:
+    """Refuse tables and triggers that differ from ours, and damaged pages."""
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise ForeignFileError(f"Cannot use {path!r} as a ledger: it is another program's database.")
+    if connection.execute("PRAGMA user_version").fetchone()[0] > _VERSION:
+        raise NewerFileError(f"Ledger {path!r} was made by a newer scumble. Hint: pip install --upgrade scumble.")
+    found = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex_%'"))
+    if found != _SCHEMA:
+        raise CorruptFileError(f"Ledger {path!r} has been altered: its tables are not as scumble makes them.")
+    if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+        raise CorruptFileError(f"Ledger {path!r} is damaged. Hint: restore it from a backup.")
+
+
+# ---- what went wrong ----
+
+
+def _reason(error: Exception) -> str:
+    return ((getattr(error, "strerror", None) or str(error)) or type(error).__name__).lower()
+
+
+def problem(error: sqlite3.Error, path: str, timeout: float) -> FileError:
+    """What an error of SQLite means to the user."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return in_use(path, timeout)
+    if code == sqlite3.SQLITE_FULL:
+        return FileError(f"Cannot write ledger {path!r}: the disk is full. Nothing was released.")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return FileError(f"Cannot write ledger {path!r}: check that the file and its folder can be written to.")
+    if code == sqlite3.SQLITE_IOERR:
+        return FileError(f"Cannot write ledger {path!r}: {_reason(error)}. Nothing was released.")
+    if code == sqlite3.SQLITE_NOTADB:
+        return ForeignFileError(
+            f"Cannot use {path!r} as a ledger: scumble did not make it, or its beginning is damaged."
+        )
+    return CorruptFileError(f"Ledger {path!r} is damaged ({_reason(error)}). Hint: restore it from a backup.")

@@ -1,31 +1,19 @@
 """Integer noise, exactly distributed: the only place in scumble that draws it.
 
-**Idea.** Floating-point noise leaks: a float sampler cannot reach every value, and which values it
-reaches depends on the secret it is added to (Mironov 2012). Here every draw is an integer whose law
-is *exactly* the one claimed, and yet nearly all the work is done in float64, by interval refining
-(Haney et al. 2022): a uniform number U is a stream of random bits; its first bits enclose U in a
-short interval; if both ends of the interval give the same integer, that integer is the answer.
-Otherwise more bits are fetched until it is: 8, 16, 32 and 64 of them in float64, and then, once in
-millions of draws, more in decimal arithmetic of growing precision. ``noise.proof.md`` holds the argument.
+Floating-point noise leaks: which values it reaches depends on the secret it is added to (Mironov 2012). Here every draw
+is an integer whose law is *exactly* the one claimed, by interval refining (Haney et al. 2022): the first random bits of
+a uniform U enclose it in a short interval; if both ends give the same integer, that is the answer. Otherwise more bits
+are fetched: 8, 16, 32 and 64 in float64, and then, once in millions of draws, more in decimal arithmetic of growing
+precision (``noise.proof.md``).
 
-**Laws.** For integers k,
+- Discrete Laplace (Ghosh, Roughgarden & Sundararajan 2009): P(k) = (1 − q)/(1 + q) · q^|k| with q = exp(−1/scale). As
+  P(|k| ≥ j) = 2q^j/(1 + q) for j ≥ 1, |k| = floor(scale · (c − ln U)) with c = ln(2/(1 + q)), and another bit is the
+  sign. For small scales, the answers of words of 8 or 16 bits are kept in a table.
+- Discrete Gaussian (Canonne, Kamath & Steinke 2020, Algorithm 3, by rejection): P(k) ∝ exp(−k²/(2σ²)).
 
-- discrete Laplace:  P(k) = (1 − q)/(1 + q) · q^|k| with q = exp(−1/scale),
-- discrete Gaussian: P(k) = exp(−k²/(2σ²)) / Σⱼ exp(−j²/(2σ²)).
-
-**Laplace.** P(|k| ≥ j) = 2q^j/(1 + q) for j ≥ 1, so |k| = floor(scale · (c − ln U)) with
-c = ln(2/(1 + q)), and another bit is the sign. A word of random bits is its sign and the beginning of
-its U. If the scale is small, words of 8 or 16 bits decide most draws, and as there are so few of them, their
-answers are kept in a table.
-
-**Entropy** is the operating system's, fetched by each call for itself and never kept: a forked or
-copied process cannot repeat another's noise. There is no seed: noise that can be replayed can be
-subtracted. Large arrays are filled by several threads, which live no longer than the call, nor do the
-rooms that they work in.
-
-References: Ghosh, Roughgarden & Sundararajan 2009 (discrete Laplace, "geometric mechanism");
-Canonne, Kamath & Steinke 2020, Algorithm 3 (discrete Gaussian by rejection); Haney, Desfontaines,
-Hartman, Shrestha & Hay 2022 (interval refining).
+Entropy is the operating system's, fetched by each call and never kept: a forked or copied process cannot repeat
+another's noise. There is no seed: noise that can be replayed can be subtracted. Threads and their arrays end with the
+call.
 """
 
 from __future__ import annotations
@@ -34,6 +22,7 @@ import importlib.util
 import math
 import operator
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
@@ -45,9 +34,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.errors import ScumbleError, parameter
-from scumble.machine.cores import available_threads
-from scumble.machine.room import Room
-from scumble.privacy import seam
+from scumble.files.compiling import available_threads
+from scumble.privacy import audit_hooks
 from scumble.privacy.exact import as_fraction, float_up
 
 Integers = npt.NDArray[np.int64]
@@ -57,25 +45,50 @@ MARGIN = 2.0**-43
 """Bound on the float64 error of −ln U in the fast path, with room to spare (proof, Lemma 1)."""
 
 LARGEST_SCALE = 2**48
-"""Above this a noisy counter could leave int64, or |k| could leave the exact integers of float64."""
+"""Above this, a noisy counter could exceed int64, or |k| the exact integers of float64."""
 
 SMALLEST_SCALE = Fraction(1, 2**32)
-"""Below this the noise is zero for all practical purposes, and so is the privacy."""
+"""Below this, the noise is practically zero."""
 
-_CHUNK = 1 << 20  # most draws at a time: each of some twenty steps asks for the interpreter's lock, however long it is
-_FEWEST = 1 << 17  # draws that are worth a thread; parts are the same however many there are
-_MOST_THREADS = 16  # more of them wait for that lock, and for each other
+_CHUNK = 1 << 20  # the most draws at a time; each of its steps takes the interpreter's lock once
+_FEWEST = 1 << 17  # draws that are worth a thread
+_MOST_THREADS = 16  # more would wait for the interpreter's lock
 _MANY = 1 << 14  # draws that are worth a table
 _BEGIN = ((2, 8), (1 << 11, 16), (1 << 25, 32))
-"""Up to which scale to begin with words of how many bits: they decide 9 draws in 10, 3 in 4, 6 in 7 there."""
+"""Up to each scale, the bits of the first words; they decide most draws."""
 _OPEN = np.int16(-(1 << 15))  # in a table: the word does not decide
+
+
+class Room(threading.local):
+    """Arrays that a thread reuses, by type and number: large temporaries would be allocated anew at every step.
+
+    >>> room = Room()
+    >>> room.of(np.bool_, 3).base is room.of(np.bool_, 2).base
+    True
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[tuple[type, int], npt.NDArray[Any]] = {}
+
+    def of(self, kind: type, size: int, number: int = 0) -> npt.NDArray[Any]:
+        """This thread's array of that type and number, uninitialized."""
+        found = self._arrays.get((kind, number))
+        if found is None or len(found) < size:
+            found = self._arrays[kind, number] = np.empty(size, kind)
+        return found[:size]
+
+    def floats(self, size: int, many: int) -> list[npt.NDArray[np.float64]]:
+        """Several arrays of floats."""
+        return [self.of(np.float64, size, number) for number in range(many)]
+
+    def __repr__(self) -> str:
+        return "Room(secret)"
 
 
 def discrete_laplace(scale: Fraction | int | float, size: int | tuple[int, ...], *, backend: str = "exact") -> Integers:
     """Draw independent integers with P(k) ∝ exp(−|k|/scale).
 
-    `scale` is taken as the exact number that it is. ``backend="opendp"`` draws with OpenDP's sampler
-    instead (hundreds of times slower), for those who want a second, independent implementation.
+    `scale` is exact. ``backend="opendp"`` draws with OpenDP's independent sampler, hundreds of times slower.
 
     >>> draws = discrete_laplace(10, (2, 3))
     >>> draws.shape, draws.dtype.name
@@ -83,8 +96,8 @@ def discrete_laplace(scale: Fraction | int | float, size: int | tuple[int, ...],
     """
     exact, shape = _scale("scale", scale), _shape(size)
     if require_backend(backend) == "opendp":
-        return seam.drawn("discrete-laplace", exact, _opendp("laplace", exact, shape))
-    return seam.drawn("discrete-laplace", exact, _laplace(exact, math.prod(shape)).reshape(shape))
+        return audit_hooks.drawn("discrete-laplace", exact, _opendp("laplace", exact, shape))
+    return audit_hooks.drawn("discrete-laplace", exact, _laplace(exact, math.prod(shape)).reshape(shape))
 
 
 def discrete_gaussian(
@@ -97,8 +110,8 @@ def discrete_gaussian(
     """
     exact, shape = _scale("sigma", sigma), _shape(size)
     if require_backend(backend) == "opendp":
-        return seam.drawn("discrete-gaussian", exact, _opendp("gaussian", exact, shape))
-    return seam.drawn("discrete-gaussian", exact, _gaussian(exact, math.prod(shape)).reshape(shape))
+        return audit_hooks.drawn("discrete-gaussian", exact, _opendp("gaussian", exact, shape))
+    return audit_hooks.drawn("discrete-gaussian", exact, _gaussian(exact, math.prod(shape)).reshape(shape))
 
 
 def laplace_variance(scale: Fraction | int | float) -> float:
@@ -120,8 +133,7 @@ def gaussian_variance(sigma: Fraction | int | float) -> float:
     return float(squares @ weights / (1 + weights.sum()))
 
 
-# ---------------------------------------------------------------------------------------------
-# Filling arrays: the fast kernels first, and what they leave undecided one by one.
+# ---- filling arrays: the fast kernels first, and what they leave undecided one by one ----
 
 
 def _laplace(scale: Fraction, count: int, margin: float = MARGIN) -> Integers:
@@ -148,10 +160,10 @@ def _gaussian(sigma: Fraction, count: int, margin: float = MARGIN) -> Integers:
 
 
 def _filled(count: int, fill: Callable[[Integers], None]) -> Integers:
-    """`count` draws, by several threads if there are many; each part is drawn with entropy of its own."""
+    """`count` draws, by several threads if there are many, each with entropy of its own."""
     out = np.empty(count, np.int64)
     many = max(1, min(_MOST_THREADS, count // _FEWEST))
-    size = -(-count // (many * -(-count // (many * _CHUNK)))) if count else 1  # equal parts: none waits for one more
+    size = -(-count // (many * -(-count // (many * _CHUNK)))) if count else 1  # equal parts
     parts = [out[first : first + size] for first in range(0, count, size)]
     threads = min(available_threads(), _MOST_THREADS, len(parts))
     if threads < 2:
@@ -175,7 +187,7 @@ class _Laplace:
         self._table = self._answers() if self._width < 32 else None
 
     def fill(self, out: Integers) -> None:
-        """Draw for every slot; where a word does not decide, append as many bits again."""
+        """Draw for every slot; a word that does not decide gets as many bits again."""
         width = self._width
         words = _words(len(out), width)
         slots = self._decide(words, width, out)
@@ -195,12 +207,12 @@ class _Laplace:
         if width == self._width and self._table is not None:
             places, found = self._room.of(np.int64, len(words), 1), self._room.of(np.int16, len(words))
             np.copyto(places, words)
-            np.copyto(out, self._table.take(places, out=found, mode="clip"))  # none is cut: there is a place for each
+            np.copyto(out, self._table.take(places, out=found, mode="clip"))  # no index is clipped
             return np.flatnonzero(np.equal(found, _OPEN, out=self._room.of(np.bool_, len(words))))
         return _laplace_kernel(words, width, *self._numbers, out, self._room)
 
     def _answers(self) -> npt.NDArray[np.int16]:
-        """What each word of the first width decides. A size is at most 16 ln 2 times the scale, and that is 2¹¹."""
+        """What each word of the first width decides; sizes are at most 16 ln 2 · 2¹¹."""
         words = np.arange(1 << self._width, dtype=np.uint32)
         out = np.empty(len(words), np.int64)
         out[_laplace_kernel(words, self._width, *self._numbers, out, self._room)] = _OPEN
@@ -255,7 +267,7 @@ def _laplace_kernel(
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def _accept_kernel(
-    words: npt.NDArray[Any], places: int, proposals: Integers,
+    words: npt.NDArray[np.generic], places: int, proposals: Integers,
     centre: float, sigma: float, margin: float, stays: npt.NDArray[np.bool_], room: Room,
 ) -> Integers:  # fmt: skip
     """Accept a proposal Y with probability exp(−γ), γ = (|Y| − σ²/t)²/(2σ²): that is, if −ln U > γ.
@@ -286,8 +298,7 @@ def _accept_kernel(
     return np.flatnonzero(np.logical_not(decided, out=decided))
 
 
-# ---------------------------------------------------------------------------------------------
-# The slow path: the same decisions in exact arithmetic, on as many bits as it takes.
+# ---- the slow path: the same decisions in exact arithmetic, on as many bits as it takes ----
 
 
 class _MinusLog:
@@ -323,7 +334,7 @@ class _MinusLog:
         context = _context(self.digits)
         places = self._places + self._halvings
         uniform = Decimal(self._times * self._numerator * 5**places).scaleb(-places, context=_WIDE)
-        log = context.ln(uniform).copy_negate()  # a plain minus would round to the digits of the caller's own context
+        log = context.ln(uniform).copy_negate()  # unary minus would round to the caller's context
         self.low = Fraction(context.next_minus(log)) - Fraction(1, self._numerator)
         self.high = Fraction(context.next_plus(log))
 
@@ -369,8 +380,7 @@ def _accepts(sigma: Fraction, proposal: int, bits: int, places: int) -> bool:
     return log.low > gamma
 
 
-# ---------------------------------------------------------------------------------------------
-# Entropy, arguments, and the other backend.
+# ---- entropy, arguments, and the other backend ----
 
 
 def _entropy(count: int) -> Words:
@@ -405,7 +415,7 @@ def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
 
 
 def require_backend(name: str) -> str:
-    """The backend's name, if it exists and is installed: checked before a budget is spent on it."""
+    """The backend's name, if it exists and is installed; to be called before a budget is spent."""
     if name not in ("exact", "opendp"):
         raise parameter("backend", "'exact' or 'opendp'", name)
     if name == "opendp" and importlib.util.find_spec("opendp") is None:

@@ -1,9 +1,7 @@
 """A share of discrete Laplace noise: n of them, drawn apart, add up to exactly the full noise.
 
-**Idea.** The discrete Laplace law is *infinitely divisible*: for every n it is the law of a sum of n independent,
-equally distributed integers. One such share is a difference of two Pólya variables (negative binomial with a fractional
-number of successes 1/n; Ács & Castelluccia 2011, Goryczka & Xiong 2017). So custodians who do not trust each other may
-each add a share, and only the sum carries the noise that the promise needs.
+The discrete Laplace law is *infinitely divisible*. A share is a difference of two Pólya variables (negative binomial
+with a fractional number of successes 1/n; Ács & Castelluccia 2011, Goryczka & Xiong 2017).
 
 **How it is drawn.** A Pólya(r, q) variable, q = e^(−1/s), is a compound Poisson sum: X = Σ_j j·N_j with independent
 N_j ~ Poisson(r q^j / j), for Π_j exp(r q^j (z^j − 1)/j) = ((1 − q)/(1 − qz))^r. To draw these N_j without ever
@@ -14,9 +12,8 @@ last block a candidate first falls into [2^(B+i), 2^(B+i+1)) with probability ¾
 (2^(B+i)/j)·e^(−j/s)/(¾·4^(−i)), which is below 1 since 2^B ≥ 4s. A difference of two Pólya variables needs twice as
 many candidates, each with a random sign.
 
-Every step is a comparison of uniform bits with a fraction, or of −ln U with a fraction, settled as in
-`scumble.privacy.noise`: in float64 with a margin, and in exact arithmetic with more bits if that leaves it open. The
-law is exact; ``splitting.proof.md`` holds the argument.
+Every step compares uniform bits, or −ln U, with a fraction, as in `scumble.privacy.noise`: in float64 with a margin,
+and in exact arithmetic with more bits if that leaves it open. The law is exact (``splitting.proof.md``).
 """
 
 from __future__ import annotations
@@ -28,8 +25,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from scumble.machine.compiling import njit
-from scumble.privacy import noise, seam
+from scumble.files.compiling import njit
+from scumble.privacy import audit_hooks, noise
 from scumble.privacy.exact import as_count
 from scumble.privacy.noise import MARGIN, Integers, Words
 
@@ -40,14 +37,16 @@ _LOG4, _LOG43 = math.log(4.0), math.log(4.0 / 3.0)
 
 
 def laplace_share(scale: Fraction | int | float, custodians: int, size: int | tuple[int, ...]) -> Integers:
-    """Draw integers of which `custodians` independent ones add up to a discrete Laplace variable of this scale.
+    """Draw shares: `custodians` independent ones add up to a discrete Laplace variable of this scale.
 
     >>> laplace_share(10, 4, (2, 3)).shape
     (2, 3)
     """
     exact, shape = noise._scale("scale", scale), noise._shape(size)
     people = as_count("custodians", custodians)
-    return seam.drawn("laplace-share", exact, _shares(exact, people, math.prod(shape)).reshape(shape), parts=people)
+    return audit_hooks.drawn(
+        "laplace-share", exact, _shares(exact, people, math.prod(shape)).reshape(shape), parts=people
+    )
 
 
 def _blocks(scale: Fraction) -> int:
@@ -56,7 +55,7 @@ def _blocks(scale: Fraction) -> int:
 
 
 def _shares(scale: Fraction, custodians: int, count: int, margin: float = MARGIN) -> Integers:
-    """`count` shares; `margin=inf` leaves every decision about a candidate to exact arithmetic (a test's lever)."""
+    """`count` shares; `margin=inf` leaves every decision to exact arithmetic, for tests."""
     last = _blocks(scale)
     rate = Fraction(2 * (last + 1), custodians)
     out = np.zeros(count, np.int64)
@@ -131,7 +130,7 @@ def _thin_kernel(
 
 
 def _thin(scale: Fraction, last: int, block: int, first: int, second: int, third: int, fourth: int) -> int:
-    """What one candidate adds, exactly; 0 if it does not stay. The slow, obvious twin of the kernel."""
+    """What one candidate adds, exactly; 0 if it does not stay. The slow twin of the kernel."""
     weight = Fraction(1)
     if block == last:
         extra = 0

@@ -7,13 +7,9 @@ One record adds one to one counter in each of R rows, and one to the count N.
 | add-remove   | R            | √R           | 1, hidden      |
 | replace      | 2R           | √(2R)        | public, exact  |
 
-A person with up to m records: m times as much. No bound on the data is needed.
-
-In a stream (:mod:`scumble.continual`) a record moves several published numbers for each of these, by the entries of a
-`Column`: L1 and L2 are multiplied by the column's.
-
-Moments (:mod:`scumble.moments`) generalise this: in each row a record adds whole numbers of total size *step*, not one.
-Their `Reach` says so, and every bound grows with it.
+A person with up to m records: m times as much. In a stream a record moves several published numbers for each of these,
+by the entries of a `Column`. Moments (:mod:`scumble.learn`) add whole numbers of total size *step* to a row, not one:
+their `Reach`.
 """
 
 from __future__ import annotations

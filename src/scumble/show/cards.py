@@ -1,41 +1,47 @@
-"""The privacy card: what a release is and what it promises, for people who do not program.
+"""The privacy card: what a release is and what it promises, for readers who do not program.
 
-One set of facts and lines, shown three ways: `facts` for programs, `card` for terminals, `html` for notebooks. A card
-is post-processing of a release, so it may be shown to anybody.
+One set of facts and lines: `facts` for programs, `card` for terminals, `html` for notebooks. A card is post-processing
+of a release and may be published.
 """
 
 from __future__ import annotations
 
 import html as markup
 import textwrap
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
+from scumble.columns.kinds import shown
+from scumble.density.bundle import Bundle
 from scumble.errors import many, number_with_error, plain_number, readable
 from scumble.privacy.exact import show
-from scumble.schema.kinds import shown
-from scumble.show import momentcards
-from scumble.show.shown import Shown, ShownByClass, ShownMoments, ShownTable
-from scumble.show.usefulness import records_for, too_few, words
-from scumble.show.wording import noise_of_law, promise, promised, protected
+from scumble.privacy.laws import LAWS
+from scumble.privacy.wording import noise_of_law, promise, promised, protected
+from scumble.show import tablecards
+from scumble.show.usefulness import Facts, records_for, too_few, words
+
+if TYPE_CHECKING:
+    from scumble.density.release import Release
+    from scumble.learn.moment_release import MomentRelease
+    from scumble.table.release import TableRelease
+
+AnyRelease: TypeAlias = "Release | Bundle | TableRelease | MomentRelease"
 
 WIDTH = 100
 MANY = 1 << 16
-"""Counters whose error takes a while to work out; it is noise, where it may be other things in a few large cells."""
+"""With more counters than this, the error takes a while to compute, and is mostly noise."""
 LISTED = 6
-"""Numbers of a kernel's parameter, one for each column, that a card lists."""
+"""Values of a kernel's parameter, one per column, that a card lists."""
 
 
-def facts(found: Shown | ShownByClass | ShownTable | ShownMoments) -> dict[str, Any]:
+def facts(found: AnyRelease) -> Facts:
     """Everything on the card, as JSON values."""
     if _is_table(found):
-        from scumble.show import tablecards
-
         return tablecards.facts(found)
-    if isinstance(found, ShownMoments):
-        return momentcards.facts(found)
-    if isinstance(found, ShownByClass):
+    if _is_moments(found):
+        return _moment_facts(found)
+    if isinstance(found, Bundle):
         one = next(iter(found.values()))
         out = {"kind": "bundle", **_shared(one), "label": found.label, "classes": list(found.classes)}
         out["count"] = sum(release.count for release in found.values())
@@ -61,9 +67,9 @@ def facts(found: Shown | ShownByClass | ShownTable | ShownMoments) -> dict[str, 
     }
 
 
-def _shared(release: Shown) -> dict[str, Any]:
+def _shared(release: Release) -> Facts:
     claim, spec = release.privacy, release.spec
-    out: dict[str, Any] = {
+    out: Facts = {
         **promised(claim),
         "mechanism": claim.noise,
         "scale": claim.scale,
@@ -85,13 +91,11 @@ def _shared(release: Shown) -> dict[str, Any]:
     return {**out, "expected_error": expected_error(release)}
 
 
-def few(found: Shown | ShownByClass | ShownTable | ShownMoments) -> str | None:
-    """What the card says of a table that is too small for its noise, found without the rest of the card."""
+def few(found: AnyRelease) -> str | None:
+    """The card's warning about a table that is too small for its noise, without the rest of the card."""
     if _is_table(found):
-        from scumble.show import tablecards
-
         return too_few(tablecards.facts(found))
-    if isinstance(found, ShownMoments | ShownByClass):
+    if isinstance(found, Bundle) or _is_moments(found):
         return None
     release: Any = found
     layout, count = release.spec.layout, release.count
@@ -101,11 +105,11 @@ def few(found: Shown | ShownByClass | ShownTable | ShownMoments) -> str | None:
     return too_few({"kind": "release", "count": count, "expected_error": {"noise": noise}})
 
 
-def expected_error(release: Shown) -> dict[str, float | None]:
-    """The standard error to expect of a kernel sum, the noise's share alone, and the relative error that a plan tells.
+def expected_error(release: Release) -> dict[str, float | None]:
+    """The expected standard error of a kernel sum, the part due to noise, and the plan's relative error.
 
-    That one is for queries like the records, of a density that the public parameters tell. `crowded` is the largest
-    standard error where the counters are heaviest and around it, if they tell where that is.
+    `relative` is for queries distributed like the records, at the layout's typical density. `crowded` is the largest
+    standard error in and around the fullest cell, where the layout knows it.
     """
     records = max(1, round(release.count))
     layout = release.spec.layout
@@ -117,7 +121,7 @@ def expected_error(release: Shown) -> dict[str, float | None]:
     return {"noise": noise, "kernel_sum": error, "crowded": crowded, "density": density, "relative": relative}
 
 
-def card(found: Shown | ShownByClass | ShownTable | ShownMoments, title: str) -> str:
+def card(found: AnyRelease, title: str) -> str:
     """The card as text."""
     return _as_text(f"{title}: a private release", lines(found))
 
@@ -131,12 +135,12 @@ def _as_text(title: str, rows: list[tuple[str, str]]) -> str:
     out = [readable(title), "─" * WIDTH]
     for name, text in rows:
         wrapped = textwrap.wrap(readable(text), WIDTH - 16) or [""]
-        out.extend(f"{name if k == 0 else '':<14}  {part}" for k, part in enumerate(wrapped))
+        out.extend(f"{readable(name) if k == 0 else '':<14}  {part}" for k, part in enumerate(wrapped))
     return "\n".join([*out, "─" * WIDTH])
 
 
 HELD = {"whole": "whole numbers", "date": "dates, in days", "time": "times, in days", "boolean": "true or false"}
-"""What declared columns hold."""
+"""What columns of a declared kind hold."""
 
 _STYLE = (
     "border:1px solid #8aa1ad;border-radius:6px;padding:.6em .9em;margin:.3em 0;max-width:52em;font-size:.92em;"
@@ -145,23 +149,25 @@ _STYLE = (
 
 
 def html(title: str, rows: list[tuple[str, str]]) -> str:
-    """A card for notebooks. Every text is escaped: column names and classes may come from anybody's file."""
+    """A card for notebooks. Every text is escaped, since names come from files of unknown origin."""
     cells = "".join(
-        f'<div style="font-weight:600;white-space:nowrap">{markup.escape(name)}</div><div>{markup.escape(text)}</div>'
+        f'<div style="font-weight:600;white-space:nowrap">{_escaped(name)}</div><div>{_escaped(text)}</div>'
         for name, text in rows
     )
     return (
         f'<div class="scumble-card" style="{_STYLE}"><div style="font-weight:700;margin-bottom:.4em">'
-        f'{markup.escape(title)}</div><div style="display:grid;grid-template-columns:auto 1fr;gap:.15em 1em;'
+        f'{_escaped(title)}</div><div style="display:grid;grid-template-columns:auto 1fr;gap:.15em 1em;'
         f'text-align:left">{cells}</div></div>'
     )
 
 
-def release_html(found: Shown | ShownByClass | ShownTable | ShownMoments) -> str:
+def _escaped(text: str) -> str:
+    return markup.escape(readable(text))
+
+
+def release_html(found: AnyRelease) -> str:
     """The card of a release or a bundle."""
-    return html(
-        "Private releases, one per class" if isinstance(found, ShownByClass) else "A private release", lines(found)
-    )
+    return html("Private releases, one per class" if isinstance(found, Bundle) else "A private release", lines(found))
 
 
 def estimator_html(model: Any) -> str:
@@ -169,8 +175,8 @@ def estimator_html(model: Any) -> str:
     return html(f"{type(model).__name__}: fitted; it holds no record", estimator_lines(model))
 
 
-def estimator_facts(model: Any) -> dict[str, Any]:
-    """What a fitted estimator promises, and of what, as JSON values."""
+def estimator_facts(model: Any) -> Facts:
+    """The facts of a fitted estimator's card, as JSON values."""
     claim, held = model.privacy_, vars(model)
     return {
         "kind": "model",
@@ -183,12 +189,11 @@ def estimator_facts(model: Any) -> dict[str, Any]:
 
 
 def estimator_lines(model: Any) -> list[tuple[str, str]]:
-    """What a fitted estimator promises and where its answers come from."""
+    """The card of a fitted estimator, line by line."""
     claim = model.privacy_
     releases = vars(model).get("releases_", [vars(model).get("release_")])
     first = releases[0]
-    # Not "releases": the claim counts all measurements that were paid for, that of the number of records too.
-    each = f" of each of {len(first)} classes" if isinstance(first, ShownByClass) else ""
+    each = f" of each of {len(first)} classes" if isinstance(first, Bundle) else ""
     first_of = "" if len(releases) == 1 else f", the first of {len(releases)} sets"
     names = vars(model).get("feature_names_in_")
     rows = [
@@ -207,25 +212,23 @@ def estimator_lines(model: Any) -> list[tuple[str, str]]:
     return rows
 
 
-def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple[str, str]]:
-    """The card, line by line: a name, and what there is to say."""
+def lines(found: AnyRelease) -> list[tuple[str, str]]:
+    """The card, line by line: a name and a text."""
     if _is_table(found):
-        from scumble.show import tablecards
-
         return tablecards.lines(found)
-    if isinstance(found, ShownMoments):
-        return momentcards.lines(found)
+    if _is_moments(found):
+        return _moment_lines(found)
     data = facts(found)
     kinds = {name: f" ({HELD[kind]})" for name, kind in data.get("kinds", {}).items()}
-    told = [f"{name}{kinds.get(name, '')}" for name in data["columns"] or ()]
-    columns = ", ".join(told) or many(data["dimensions"], "column")
+    named = [f"{name}{kinds.get(name, '')}" for name in data["columns"] or ()]
+    columns = ", ".join(named) or many(data["dimensions"], "column")
     out = [("Released", f"Noisy counts made from the columns {columns}. No record is in the file.")]
     if data["kind"] == "bundle":
         classes = ", ".join(map(str, data["classes"]))
         out.append(("Classes", f"{classes}: each has its own part; each record is in one only."))
     out.append(("Promise", promise(data["epsilon"], data["delta"])))
     if "stream" in data:
-        out.append(("", "all releases of its stream together, those to come included"))
+        out.append(("", "all releases of its stream together, including future ones"))
     if data["mu"] is not None:
         out.append(("", f"in other currencies: ρ = {show(data['rho'], digits=4)}, μ = {show(data['mu'], digits=4)}"))
     equivalent = data["equivalent"]
@@ -257,24 +260,24 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
     ]
 
 
-def _records(data: dict[str, Any]) -> str:
-    """How many there are, and of a few classes how many of each."""
+def _records(data: Facts) -> str:
+    """The number of records, and of each class if there are few."""
     error = data["count_standard_error"]
-    told = f"about {number_with_error(data['count'], error)} {'(95 %)' if error else '(public)'}"
+    count = f"about {number_with_error(data['count'], error)} {'(95 %)' if error else '(public)'}"
     if 0 < len(each := data.get("counts", ())) <= LISTED:
         parts = [f"{one['class']} {number_with_error(one['count'], one['count_standard_error'])}" for one in each]
-        told += f": {', '.join(parts)}"
-    return told + (f"; {twice(data['summed'])}" if "summed" in data else "")
+        count += f": {', '.join(parts)}"
+    return count + (f"; {twice(data['summed'])}" if "summed" in data else "")
 
 
 def twice(releases: int) -> str:
-    """What numbers of merged releases mean, if these may be of the same records."""
+    """What numbers of merged releases mean if the releases may share records."""
     what, often = ("both", "twice") if releases == 2 else (f"all {releases}", f"{releases} times")
     return f"all numbers are sums over {releases} releases, and a record that is in {what} counts {often}"
 
 
-def _where_asked(expected: dict[str, Any]) -> str:
-    """The standard error of a kernel sum, and at which places it is that."""
+def _where_asked(expected: Facts) -> str:
+    """The standard error of a kernel sum, and where it applies."""
     error = f"a standard error of about {many(expected['kernel_sum'], 'record', digits=3)}"
     if expected["crowded"] is None:
         return f", and a kernel sum has {error} there, more at denser places"
@@ -282,43 +285,47 @@ def _where_asked(expected: dict[str, Any]) -> str:
     return f"; a kernel sum has {error} at a random place within the bounds, {fullest}"
 
 
-def _is_table(found: Any) -> TypeGuard[ShownTable]:
+def _is_table(found: Any) -> TypeGuard[TableRelease]:
     return hasattr(found, "views")
 
 
-def _mechanism(data: dict[str, Any]) -> str:
+def _is_moments(found: Any) -> TypeGuard[MomentRelease]:
+    return hasattr(found, "errors")  # its class needs scikit-learn
+
+
+def _mechanism(data: Facts) -> str:
     scale = f", scale {plain_number(data['scale'], 4)} on every counter" if data["scale"] else ""
     count = f", {plain_number(data['count_scale'], 4)} on the count" if data["count_scale"] else ""
-    if "stream" in data:  # its scales are those of what is published of several periods
+    if "stream" in data:
         scale, count = f", standard deviation {plain_number(data['stream']['noise'], 4)} on every counter", ""
     return f"{noise_of_law(data['mechanism'])}{scale}{count}; exact, from the system's entropy"
 
 
-def size_words(data: dict[str, Any]) -> str:
-    """How large a sketch is; `data` has its rows, buckets, design and seed, and the shape of a grid."""
+def size_words(data: Facts) -> str:
+    """The size of a sketch, from its spec as a dict."""
     shape = f", cells {' × '.join(map(str, data['shape']))}" if data["shape"] else ""
     rows = "1 row" if data["rows"] == 1 else f"{data['rows']:,} rows"
     return f"{rows} × {data['buckets']:,} buckets ({data['design']}{shape}), seed {data['seed']}"
 
 
-def _bounds(data: dict[str, Any]) -> str:
+def _bounds(data: Facts) -> str:
     names = data["columns"] or [f"column {j}" for j in range(data["dimensions"])]
     kinds = data.get("kinds", {})
     ends = zip(names, *data["bounds"], strict=True)
-    told = [f"{name} {' to '.join(shown(end, kinds.get(name), 12) for end in pair)}" for name, *pair in ends]
-    return f"{', '.join(told)}; what lies outside counts at the edge"
+    ranges = [f"{name} {' to '.join(shown(end, kinds.get(name), 12) for end in pair)}" for name, *pair in ends]
+    return f"{', '.join(ranges)}; values outside are counted at the edge"
 
 
 def _about(release: Any) -> str:
-    if isinstance(release, ShownMoments):
-        return momentcards.size(release.spec.kind, len(release.counts))
+    if _is_moments(release):
+        return _moment_size(release.spec.kind, len(release.counts))
     if _is_table(release):
         return f"{many(len(release.views), 'view')} of {many(len(release.columns), 'column')}"
     return size_words(release.spec.to_dict())
 
 
-def _kernel_text(kernel: dict[str, Any], names: list[str] | None) -> str:
-    """A kernel and its settings; where there is a number for each column, beside its name."""
+def _kernel_text(kernel: Facts, names: list[str] | None) -> str:
+    """A kernel and its settings, by column where there is one value per column."""
     if kernel["kernel"] == "product":
         return " × ".join(_kernel_text(factor, names) for factor in kernel["factors"])
     settings = {key: value for key, value in kernel.items() if key != "kernel"}
@@ -342,3 +349,43 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return f"({', '.join(map(_value, value))})" if len(value) <= LISTED else f"of {many(len(value), 'column')}"
     return plain_number(value) if isinstance(value, float) else str(value)
+
+
+def _moment_facts(release: MomentRelease) -> Facts:
+    """Everything on the card, as JSON values."""
+    claim, spec = release.privacy, release.spec
+    return {
+        "kind": "moments",
+        **promised(claim),
+        "mechanism": claim.mechanism,
+        "columns": None if release.columns is None else list(release.columns),
+        "moments": spec.to_dict(),
+        "dimensions": spec.dimensions,
+        "sums": len(release.counts),
+        "count": release.count,
+        "identity": release.identity,
+    }
+
+
+def _moment_lines(release: MomentRelease) -> list[tuple[str, str]]:
+    """The card, line by line: a name and a text."""
+    data = _moment_facts(release)
+    named = "column" if len(data["columns"] or ()) == 1 else "columns"
+    columns = f"the {named} {', '.join(data['columns'])}" if data["columns"] else many(data["dimensions"], "column")
+    law = LAWS.get(data["mechanism"])
+    noise = "several releases, merged" if law is None else law.title
+    return [
+        ("Released", f"Noisy sums of products of {columns} and a target. No record is in the file."),
+        ("Promise", promise(data["epsilon"], data["delta"])),
+        ("Protects", protected(data["neighbors"], data["unit"], data["records_per_person"])),
+        ("Meaning", data["meaning"]),
+        ("Mechanism", f"{noise} on every sum; exact, from the system's entropy"),
+        ("Size", _moment_size(data["moments"]["moments"], data["sums"])),
+        ("Records", f"about {max(data['count'], 0.0):,.0f}"),
+        ("Use", "Learn from it as often as you like: models cost no further privacy."),
+    ]
+
+
+def _moment_size(kind: str, sums: int) -> str:
+    """What it is, and how large."""
+    return f"{sums:,} sums of products of the columns ({kind} moments)"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from scumble.errors import ParameterError
 from scumble.show.plots import INK, LINES, View, draw_curve, draw_map, literal, new_figure, plain, thousands
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ACROSS = 4
 
@@ -27,7 +30,9 @@ class ShownStream(Protocol):
         """Kernel sums over time, with their intervals."""
 
 
-def lines(stream: ShownStream, Q: Any, *, width: int | None = 1, confidence: float = 0.95, labels: Any = None) -> Any:
+def lines(
+    stream: ShownStream, Q: Any, *, width: int | None = 1, confidence: float = 0.95, labels: Any = None
+) -> Figure:
     """The kernel sum at each point over time, with its interval as a band."""
     found = stream.series(Q, width=width, confidence=confidence)
     last = np.arange(stream.periods - len(found) + 1, stream.periods + 1)
@@ -51,7 +56,7 @@ def lines(stream: ShownStream, Q: Any, *, width: int | None = 1, confidence: flo
     return figure
 
 
-def multiples(stream: ShownStream, *, width: int | None = None, panels: int = 12, **view: Any) -> Any:
+def multiples(stream: ShownStream, *, width: int | None = None, panels: int = 12, **view: Any) -> Figure:
     """The density of window after window: `panels` of them, evenly spread over time, each of `width` periods."""
     most = max(1, min(int(panels), stream.periods))
     each = max(1, stream.periods // most) if width is None else int(width)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scumble.errors import ParameterError
+from scumble.errors import ParameterError, many
 from scumble.show import plots
 from scumble.show.plots import FAINT, INK, LINES, SECOND, View, literal, new_figure, plain, thousands
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _POINTS_1D, _POINTS_2D = 401, 161
 
@@ -23,7 +28,7 @@ def draw(
     at: Mapping[str, Any] | None = None,
     units: Mapping[str, str] | None = None,
     title: str | None = None,
-) -> Any:
+) -> Figure:
     """What a fitted estimator knows, over one or two columns; a matplotlib Figure.
 
     Classifiers show the probability of each class along one column, or the regions of two; regressions the prediction;
@@ -90,7 +95,7 @@ def _map_table(view: View) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return x, y, _table(view, {view.free[0]: across.ravel(), view.free[1]: up.ravel()})
 
 
-def _label(axes: Any, view: View, *, y: str | None = None) -> None:
+def _label(axes: Axes, view: View, *, y: str | None = None) -> None:
     axes.set_xlabel(view.label(view.free[0]))
     axes.set_ylabel(y if y is not None else view.label(view.free[1]))
     thousands(axes.xaxis, *([axes.yaxis] if y is None else []))
@@ -100,7 +105,7 @@ def _label(axes: Any, view: View, *, y: str | None = None) -> None:
 # ---- densities ----
 
 
-def _density(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Any, View]:
+def _density(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Figure, View]:
     view = View(model.release_, {name: ranges[name] for name in ranges if name not in at}, at, units)
     if len(view.free) > 2:
         return plots.density(model.release_, ranges=view.ranges, at=at, units=units), view
@@ -129,7 +134,7 @@ def _density(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Any
 # ---- classes ----
 
 
-def _classes(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Any, View]:
+def _classes(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Figure, View]:
     view = _view(model, ranges, at, units)
     colours = [LINES[k % len(LINES)] for k in range(len(model.classes_))]
     if len(view.free) == 1:
@@ -180,7 +185,7 @@ def _mixed(shares: np.ndarray, colours: list[str]) -> np.ndarray:
 # ---- predictions ----
 
 
-def _predictions(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Any, View]:
+def _predictions(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Figure, View]:
     view = _view(model, ranges, at, units)
     figure = new_figure(7.0, 4.2) if len(view.free) == 1 else new_figure(7.6, 5.8)
     axes = figure.subplots()
@@ -200,3 +205,51 @@ def _predictions(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple
     figure.colorbar(image, ax=axes, label="prediction")
     _label(axes, view)
     return figure, view
+
+
+ACROSS = 4
+
+
+def shapes(model: Any, *, title: str | None = None) -> Figure:
+    """Each column's curve, and two standard errors of the noise on either side, all on one scale; then the pair."""
+    names = model._names() or [f"column {j}" for j in range(model.n_features_in_)]
+    pictures = len(names) + (model.pair_columns_ is not None)
+    across = min(ACROSS, pictures)
+    down = math.ceil(pictures / across)
+    figure = new_figure(2.8 * across, 2.2 * down)
+    all_axes = figure.subplots(down, across, squeeze=False).ravel()
+    for name, axes, knots, shape, error in zip(
+        names, all_axes, model.knots_, model.shapes_, model.shape_errors_, strict=False
+    ):
+        axes.fill_between(knots, shape - 2.0 * error, shape + 2.0 * error, color=SECOND, alpha=0.25, lw=0.0)
+        axes.plot(knots, shape, color=INK, lw=1.5)
+        axes.axhline(0.0, color=SECOND, lw=0.5)
+        axes.set_title(literal(name), fontsize=9, color=INK)
+        axes.sharey(all_axes[0])
+        plain(axes)
+    for number, axes in enumerate(all_axes[: len(names)]):
+        if number % across:
+            axes.tick_params(labelleft=False)
+        else:
+            axes.set_ylabel("added to the prediction", fontsize=8, color=INK)
+    if model.pair_columns_ is not None:
+        _draw_pair(figure, all_axes[len(names)], model, names)
+    for axes in all_axes[pictures:]:
+        axes.set_axis_off()
+    told = f"about {many(max(model.release_.count, 0.0), 'record', ',.0f')}; {model.privacy_}"
+    figure.suptitle(literal(told if title is None else title), fontsize=10, color=INK)
+    return figure
+
+
+def _draw_pair(figure: Figure, axes: Axes, model: Any, names: list[str]) -> None:
+    """What the cells of two columns add: red more, blue less."""
+    one, other = (literal(names[j]) for j in model.pair_columns_)
+    most = max(float(abs(model.pair_effects_).max()), 1e-300)
+    image = axes.pcolormesh(*model.pair_knots_, model.pair_effects_.T, cmap="RdBu_r", vmin=-most, vmax=most)
+    bar = figure.colorbar(image, ax=axes)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize=7, colors=INK)
+    axes.set_title("both, beyond the curves", fontsize=9, color=INK)
+    axes.set_xlabel(one, fontsize=8, color=INK)
+    axes.set_ylabel(other, fontsize=8, color=INK)
+    plain(axes)

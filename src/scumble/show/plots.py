@@ -11,18 +11,25 @@ import math
 import os
 import textwrap
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scumble import checks
+from scumble.columns.kinds import fixed_by, ranges_by, shown
 from scumble.errors import ParameterError, many, parameter
-from scumble.machine.places import write_whole
+from scumble.files.places import write_whole
 from scumble.privacy.exact import show
-from scumble.schema.kinds import fixed_by, ranges_by, shown
-from scumble.show import mesh, shading
-from scumble.show.shown import Shown
+from scumble.show import shading
+from scumble.show.usefulness import Facts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+    from scumble.density.release import Release
 
 Ranges = Mapping[str, tuple[Any, Any]]
 
@@ -38,7 +45,7 @@ _LINE = 11
 """Letters of a title that have room in an inch."""
 
 
-def new_figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Figure:
     """An empty matplotlib figure, outside any window."""
     try:
         from matplotlib.figure import Figure
@@ -78,7 +85,7 @@ def promise(claim: Any, count: float | None, error: float = 0.0) -> str:
     return f"{records}ε = {show(claim.epsilon)}" + (f", δ = {show(claim.delta)}" if claim.delta else "")
 
 
-def save(figure: Any, path: str | os.PathLike[str]) -> None:
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a picture; the name's end says as what."""
     name = os.fsdecode(path)
     if os.path.splitext(name.lower())[1] not in FORMATS:
@@ -91,7 +98,7 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
 
 
 def density(
-    release: Shown,
+    release: Release,
     *,
     ranges: Ranges | None = None,
     at: Mapping[str, Any] | None = None,
@@ -99,7 +106,7 @@ def density(
     confidence: float = 0.95,
     title: str | None = None,
     log: bool = False,
-) -> Any:
+) -> Figure:
     """The density that a release describes.
 
     One free column: a curve with its interval as a band. Two: a heat map with contours. More: all pairs, each a cut
@@ -115,11 +122,11 @@ def density(
     elif len(view.free) == 2:
         figure = new_figure(7.6, 5.8)
         axes = figure.subplots()
-        across_and_up = sorted(view.free, key=lambda name: shading.upward(name, *view.ranges[name]))
+        across_and_up = sorted(view.free, key=shading.upward)
         image = draw_map(axes, view, *across_and_up, points=_POINTS_2D, log=log)
         figure.colorbar(image, ax=axes, label="density (mean kernel value)")
         if shading.has_pale(image.get_array()):
-            figure.supxlabel("pale: may be nothing", fontsize=8, color=FAINT)
+            figure.supxlabel("pale: could be zero", fontsize=8, color=FAINT)
     else:
         figure = _pairs(view, confidence, log)
     lines = (title if title is not None else view.title()).splitlines()
@@ -131,8 +138,8 @@ def density(
 class View:
     """A release, or a model of the same look, with names, ranges and fixed values for its columns."""
 
-    def __init__(self, release: Shown, ranges: Ranges, at: Mapping[str, Any], units: Mapping[str, str]) -> None:
-        from scumble.tables.roles import roles_of
+    def __init__(self, release: Any, ranges: Ranges, at: Mapping[str, Any], units: Mapping[str, str]) -> None:
+        from scumble.columns.roles import roles_of
 
         self.release, self.units = release, units
         self.names = release.columns or tuple(f"column {j}" for j in range(release.dimensions))
@@ -193,7 +200,7 @@ class View:
     def table(self, values: Mapping[str, np.ndarray]) -> Any:
         """Queries: these columns vary, the others stay at their fixed value or in the middle."""
         size = len(next(iter(values.values())))
-        columns: dict[str, Any] = {}
+        columns: Facts = {}
         for name in self.names:
             if name in values:
                 columns[name] = values[name]
@@ -204,9 +211,9 @@ class View:
         return columns if self.release.columns else np.column_stack(list(columns.values()))
 
 
-def draw_curve(axes: Any, view: Any, name: str, confidence: float = 0.95, *, letters: int = LETTERS) -> None:
+def draw_curve(axes: Axes, view: View, name: str, confidence: float = 0.95, *, letters: int = LETTERS) -> None:
     """One column: the density and its interval as a band."""
-    x = mesh.axis(view, name, _POINTS_1D)
+    x = mesh_axis(view, name, _POINTS_1D)
     table = view.table({name: x})
     count = view.release.divisor
     lower, upper = (np.clip(side / count, 0.0, 1.0) for side in view.release.interval(table, confidence))
@@ -216,14 +223,14 @@ def draw_curve(axes: Any, view: Any, name: str, confidence: float = 0.95, *, let
     axes.set_ylim(bottom=0.0)
     axes.legend(frameon=False, fontsize=9)
     thousands(axes.xaxis)
-    _thin(axes.xaxis, letters)
+    thin(axes.xaxis, letters)
     shading.as_dates(axes.xaxis, view.kinds.get(name), view.ranges[name])
     plain(axes)
 
 
 def draw_map(
-    axes: Any,
-    view: Any,
+    axes: Axes,
+    view: View,
     first: str,
     second: str,
     *,
@@ -239,7 +246,7 @@ def draw_map(
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
 
-    x, y, values, error = mesh.surface(view, first, second, points)
+    x, y, values, error = surface(view, first, second, points)
     norm, levels = shading.scale(values, error, log)
     cmap = colormaps["YlGnBu"]
     axes.imshow(
@@ -254,7 +261,7 @@ def draw_map(
         axes.contour(x, y, clear, levels=levels, colors=INK, linewidths=0.6, alpha=0.7)
     axes.set(xlabel=view.label(first), ylabel=view.label(second))
     thousands(axes.xaxis, axes.yaxis)
-    _thin(axes.xaxis, letters)
+    thin(axes.xaxis, letters)
     shading.as_a_map(axes, [view.ranges[first], view.ranges[second]], [first, second])
     for axis, name in ((axes.xaxis, first), (axes.yaxis, second)):
         shading.as_dates(axis, view.kinds.get(name), view.ranges[name])
@@ -264,7 +271,7 @@ def draw_map(
     return drawn
 
 
-def _pairs(view: Any, confidence: float, log: bool) -> Any:
+def _pairs(view: View, confidence: float, log: bool) -> Figure:
     names = view.free
     figure = new_figure(2.4 * len(names) + 0.6, 2.3 * len(names) + 0.6)
     all_axes = figure.subplots(len(names), len(names))
@@ -287,45 +294,7 @@ def _pairs(view: Any, confidence: float, log: bool) -> Any:
     return figure
 
 
-def plan_errors(
-    plans: Mapping[float, Sequence[Any]], *, chosen: Any = None, grids: Mapping[float, Any] | None = None
-) -> Any:
-    """Expected error against rows, one line for each ε; `grids` are drawn as dashed lines, for they have one row only.
-
-    `plans` maps each ε to plans of growing rows; all of them, and `grids`, are for queries of one density.
-    """
-    figure = new_figure(7.0, 4.6)
-    axes = figure.subplots()
-    for colour, (epsilon, line) in zip(_cycle(LINES), plans.items(), strict=False):
-        rows, errors = [plan.rows for plan in line], [plan.relative_error for plan in line]
-        axes.loglog(rows, errors, color=colour, linewidth=1.8, label=f"ε = {epsilon:g}")
-        best = int(np.argmin(errors))
-        axes.plot(rows[best], errors[best], "o", color=colour, markersize=6)
-        if grids and epsilon in grids:
-            axes.axhline(grids[epsilon].relative_error, color=colour, linewidth=1.2, linestyle=(0, (4, 3)))
-    if grids:
-        axes.plot([], [], color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)), label="grid, one row")
-    if chosen is not None:
-        axes.plot(chosen.rows, chosen.relative_error, "*", color=INK, markersize=14, label="the plan", zorder=5)
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    (density,) = {plan.density for line in [*plans.values(), (grids or {}).values()] for plan in line}
-    axes.set(xlabel="rows", ylabel=f"expected relative error of a density of {density:.3g}")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g} %"))
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.legend(frameon=False, fontsize=9, ncols=2)
-    plain(axes)
-    return figure
-
-
-def _cycle(colours: Sequence[str]) -> Any:
-    while True:
-        yield from colours
-
-
-def thousands(*sides: Any, records: bool = False) -> None:
+def thousands(*sides: Axis, records: bool = False) -> None:
     """Numbers along these axes with thousands set apart, or in millions or billions where an axis reaches them.
 
     Of `records` they are set apart on short axes too, which else may be of years.
@@ -339,7 +308,7 @@ def thousands(*sides: Any, records: bool = False) -> None:
         )
 
 
-def _thin(side: Any, letters: int) -> None:
+def thin(side: Axis, letters: int) -> None:
     """Fewer numbers along an axis that has room for so many letters, if they would be printed over each other."""
     from matplotlib.ticker import MaxNLocator
 
@@ -366,10 +335,36 @@ def amount(value: float, most: float) -> str:
     return f"{value:,.12g}" if most >= 1e4 else f"{value:.12g}".replace("e-0", "e-")
 
 
-def plain(axes: Any, *, grid: bool = True) -> None:
+def plain(axes: Axes, *, grid: bool = True) -> None:
     """Axes without a frame, with a faint grid."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if grid:
         axes.grid(color=FAINT, alpha=0.25, linewidth=0.6)
         axes.set_axisbelow(True)
+
+
+FINER = 3
+"""So many times as fine as was asked for a mesh is at most."""
+
+
+def mesh_axis(view: View, name: str, points: int) -> np.ndarray:
+    """Points along a column: at least so many, and one for each cell of a grid if `FINER` times as many suffice."""
+    release = view.release
+    shape = getattr(getattr(release, "spec", None), "shape", None)
+    if shape is None or release.bounds is None:
+        return np.asarray(view.axis(name, points))
+    column = view.names.index(name)
+    low, high = (float(side[column]) for side in release.bounds)
+    start, end = view.ranges[name]
+    cells = math.ceil(min(shape[column] * (end - start) / (high - low), FINER * points))
+    return np.asarray(view.axis(name, max(points, cells)))
+
+
+def surface(view: View, first: str, second: str, points: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The points along two columns, and the density and its standard error on the mesh."""
+    x, y = mesh_axis(view, first, points), mesh_axis(view, second, points)
+    table = view.table({first: np.tile(x, len(y)), second: np.repeat(y, len(x))})
+    values = view.release.density(table, shrink=False)
+    error = view.release.standard_error(table) / view.release.divisor
+    return x, y, values.reshape(len(y), len(x)), error.reshape(len(y), len(x))

@@ -9,12 +9,12 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from typing import Any
 
 from scumble._version import __version__
 from scumble.errors import many
 from scumble.privacy.exact import show
-from scumble.show.wording import noise_of_law, promise, protected
+from scumble.privacy.wording import noise_of_law, promise, protected
+from scumble.show.usefulness import Facts
 
 FILL = "fill in"
 
@@ -31,7 +31,7 @@ class Blank(str):
         return made
 
 
-def entry(facts: dict[str, Any], name: str) -> dict[str, Any]:
+def entry(facts: Facts, name: str) -> Facts:
     """The entry, in the registry's own terms.
 
     Parameters
@@ -107,13 +107,13 @@ def entry(facts: dict[str, Any], name: str) -> dict[str, Any]:
     }
 
 
-def _read_from(facts: dict[str, Any]) -> str:
+def _read_from(facts: Facts) -> str:
     """What a release of this kind tells."""
     told = {"table": "counts, means, synthetic rows and models", "moments": "linear models"}
     return told.get(facts["kind"], "densities, modes, synthetic rows and models")
 
 
-def yaml(found: dict[str, Any], indent: str = "") -> str:
+def yaml(found: Facts, indent: str = "") -> str:
     """The entry as YAML.
 
     >>> print(yaml({"tier": 2, "basic": {"name": Blank("people")}}))

@@ -1,42 +1,36 @@
-"""Colours of maps: even or by logarithm, and faded where there may be nothing.
+"""Colors of maps, linear or logarithmic, faded where noise could explain a value (``web/src/page/shading.js``).
 
-The twin of ``web/src/page/shading.js``: up to two standard errors above nothing a value has hardly any colour, from
-four on it has all of it.
+Up to two standard errors a value is pale, from four on it has its full color.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scumble.schema.kinds import MOST_DAYS
+from scumble.columns.kinds import MOST_DAYS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 DROWNED, CLEAR = 2.0, 4.0
-"""Standard errors at which colours begin, and at which they are full."""
+"""Standard errors at which colors begin and are full."""
 PALE = 0.1
 DEEPEST = 1e-4
-"""The lowest density of a logarithmic scale, as a part of the greatest."""
+"""The lowest density of a logarithmic scale, as a share of the highest."""
 LEVELS = 6
-ACROSS = 4
-"""Intervals between labels of degrees across."""
-_ANGLES = {
-    "longitude": (re.compile(r"(.*[_ .-])?(lon|lng|long|longitude)", re.IGNORECASE), 360.0, "EW"),
-    "latitude": (re.compile(r"(.*[_ .-])?(lat|latitude)", re.IGNORECASE), 90.0, "NS"),
-}
-
-_LENGTHS = {
-    "easting": re.compile(r"(.*[_ .-])?eastings?([_ .-].*)?", re.IGNORECASE),
-    "northing": re.compile(r"(.*[_ .-])?northings?([_ .-].*)?", re.IGNORECASE),
-}
+_EARTH = (re.compile(r"(.*[_ .-])?(lon|lng|long|longitude)", re.I), re.compile(r"(.*[_ .-])?(lat|latitude)", re.I))
+_LENGTHS = (re.compile(r"(.*[_ .-])?eastings?([_ .-].*)?", re.I), re.compile(r"(.*[_ .-])?northings?([_ .-].*)?", re.I))
 ALIKE = 20.0
-"""So many times as long as the other, a side of a map is in another unit."""
+"""Sides of a map whose lengths differ by more than this factor are in different units."""
 
 
 def strength(value: np.ndarray, error: np.ndarray) -> np.ndarray:
-    """How much of its colour a value has.
+    """How much of its color a value has.
 
     >>> strength(np.array([1.0, 2.0, 3.0, 9.0]), np.ones(4)).round(2)
     array([0.1 , 0.1 , 0.55, 1.  ])
@@ -47,12 +41,12 @@ def strength(value: np.ndarray, error: np.ndarray) -> np.ndarray:
 
 
 def has_pale(share: np.ndarray) -> bool:
-    """Whether some place has less than all of its colour."""
+    """Whether any place is faded."""
     return bool(np.any(share < 1.0))
 
 
 def scale(values: np.ndarray, error: np.ndarray, log: bool) -> tuple[Any, np.ndarray]:
-    """A matplotlib norm for densities, and the levels of contours that stand clear of their error."""
+    """A matplotlib norm for densities, and contour levels above their error."""
     from matplotlib.colors import LogNorm, Normalize
 
     most, noise = float(values.max()) or 1.0, float(np.median(error))
@@ -70,39 +64,13 @@ def colours(values: np.ndarray, error: np.ndarray, norm: Any, cmap: Any) -> np.n
     return mixed
 
 
-def angle(name: str, low: float, high: float) -> str | None:
-    """ "longitude", "latitude" or None: by a column's name, and a range that fits."""
-    for kind, (pattern, most, _) in _ANGLES.items():
-        if pattern.fullmatch(name) and -most <= low and high <= most:
-            return kind
-    return None
-
-
-def upward(name: str, low: float, high: float) -> bool:
+def upward(name: str) -> bool:
     """Whether a column goes up a map."""
-    return angle(name, low, high) == "latitude" or _LENGTHS["northing"].fullmatch(name) is not None
+    return any(pair[1].fullmatch(name) for pair in (_EARTH, _LENGTHS))
 
 
-def _metres(ranges: list[tuple[float, float]], names: list[str]) -> bool:
-    """Whether two columns are an easting across and a northing up, in one unit by their lengths."""
-    wide, tall = (high - low for low, high in ranges)
-    named = all(_LENGTHS[kind].fullmatch(name) for kind, name in zip(("easting", "northing"), names, strict=True))
-    return named and max(wide, tall) <= ALIKE * min(wide, tall)
-
-
-def degrees(kind: str, value: float, beside: Iterable[float] = ()) -> str:
-    """A place on the Earth in words, with as many decimals as those beside it.
-
-    >>> degrees("longitude", 11.6), degrees("latitude", -33.0), degrees("latitude", 40.8, [40.79, 40.8])
-    ('11.6° E', '33° S', '40.80° N')
-    """
-    sides = _ANGLES[kind][2]
-    decimals = max(len(f"{place:.6g}".partition(".")[2]) for place in (value, *beside))
-    return f"{abs(value):.{decimals}f}°" + ("" if value == 0.0 else f" {sides[int(value < 0.0)]}")
-
-
-def as_dates(axis: Any, kind: str | None, ends: tuple[float, float]) -> None:
-    """A calendar along an axis of a column that was declared as dates or times: both count days since 1970."""
+def as_dates(axis: Axis, kind: str | None, ends: tuple[float, float]) -> None:
+    """A calendar along the axis of a column declared as dates or times (days since 1970)."""
     if kind not in ("date", "time") or not max(map(abs, ends)) < MOST_DAYS:
         return
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
@@ -112,23 +80,15 @@ def as_dates(axis: Any, kind: str | None, ends: tuple[float, float]) -> None:
     axis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
-def as_a_map(axes: Any, ranges: list[tuple[float, float]], names: list[str]) -> None:
-    """Degrees along the axes; longitude or easting across and latitude or northing up are drawn so that a kilometre has
-    one length.
-
-    Across, a label such as 122.45° W is wide, and only a few have room.
-    """
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    kinds = [angle(name, *side) for name, side in zip(names, ranges, strict=True)]
-    for axis, kind in zip((axes.xaxis, axes.yaxis), kinds, strict=True):
-        if kind is not None:
-            axis.set_major_formatter(
-                FuncFormatter(lambda value, _, kind=kind, axis=axis: degrees(kind, value, axis.get_majorticklocs()))
-            )
-    if kinds[0] is not None:
-        axes.xaxis.set_major_locator(MaxNLocator(ACROSS, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3))
-    if _metres(ranges, names):
+def as_a_map(axes: Axes, ranges: list[tuple[float, float]], names: list[str]) -> None:
+    """Equal kilometers in both directions for longitude and latitude, or easting and northing."""
+    wide, tall = (high - low for low, high in ranges)
+    north = ranges[1]
+    if _called(names, _EARTH) and wide <= 360 and north[0] >= -90 and north[1] <= 90:
+        axes.set_aspect(1.0 / max(0.05, math.cos(math.radians(sum(north) / 2.0))))
+    elif _called(names, _LENGTHS) and max(wide, tall) <= ALIKE * min(wide, tall):
         axes.set_aspect(1.0)
-    if kinds == ["longitude", "latitude"]:
-        axes.set_aspect(1.0 / max(0.05, float(np.cos(np.radians(sum(ranges[1]) / 2.0)))))
+
+
+def _called(names: list[str], patterns: tuple[re.Pattern[str], re.Pattern[str]]) -> bool:
+    return all(pattern.fullmatch(name) for pattern, name in zip(patterns, names, strict=True))

@@ -1,36 +1,39 @@
-"""The privacy card of a table's release, for people who do not program."""
+"""The privacy card of a table's release."""
 
 from __future__ import annotations
 
 import math
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING
 
+from scumble.columns.category import Category
+from scumble.columns.column import MISSING, OTHER, Column
+from scumble.columns.curator import SHARE_UNREAD
 from scumble.errors import many, plain_number
 from scumble.privacy.laws import LAWS
-from scumble.schema.category import Category
-from scumble.schema.column import MISSING, OTHER, Column
-from scumble.schema.told import SHARE_UNREAD
-from scumble.show.shown import ShownTable
-from scumble.show.usefulness import group, noises, too_few
-from scumble.show.wording import promise, promised, protected
+from scumble.privacy.wording import promise, promised, protected
+from scumble.show.usefulness import Facts, group, noises, too_few
+
+if TYPE_CHECKING:
+    from scumble.table.release import TableRelease
 
 LETTERS = 60
-"""Of a vocabulary."""
+"""Letters of a vocabulary that a card shows."""
 LISTED = 12
-"""Pairs, or columns with what is public of them, that a card names."""
+"""Pairs or columns that a card lists."""
 
 
-def facts(release: ShownTable) -> dict[str, Any]:
+def facts(release: TableRelease) -> Facts:
     """Everything on the card, as JSON values."""
     claim, total = release.privacy, release._answers.total
-    deviations = [math.sqrt(variance) for variance in release.variances]
+    deviations = [math.sqrt(release.variances[row]) for row in release._grouped.crosstabs]
     alone = 1 + (release.target is not None)
-    pairs: list[dict[str, Any]] = [
+    together: list[Facts] = [
         {"columns": list(view), "noise": deviation}
         for view, deviation in zip(release.views, deviations, strict=True)
         if len(view) > alone
     ]
+    pairs = [one for one in together if len(one["columns"]) == alone + 1]
     singles = [noise for view, noise in zip(release.views, deviations, strict=True) if len(view) <= alone]
     levels = [median(release._answers.of_levels(place).tolist()) for place in range(len(release.columns))]
     return {
@@ -43,6 +46,7 @@ def facts(release: ShownTable) -> dict[str, Any]:
         "views": len(release.views),
         "counters": len(release.counts),
         "pairs": pairs,
+        "sets": [one for one in together if len(one["columns"]) > alone + 1],
         "pairs_not_measured": math.comb(len(release.columns) - (release.target is not None), 2) - len(pairs),
         "noise": {
             "least": min(deviations),
@@ -57,12 +61,13 @@ def facts(release: ShownTable) -> dict[str, Any]:
     }
 
 
-def strange(release: ShownTable) -> list[str]:
-    """Which levels without a value of their own surely hold a good part of a column, by the noisy counts alone."""
+def strange(release: TableRelease) -> list[str]:
+    """Which of the levels "other" and "missing" hold a large share of a column, according to the noisy counts."""
     found, alone = [], 1 + (release.target is not None)
     total = release._answers.total.value
     tables = release._grouped.tables(release.counts)
-    for view, table, variance in zip(release.views, tables, release.variances, strict=True):
+    for view, row in zip(release.views, release._grouped.crosstabs, strict=True):
+        table, variance = tables[row], release.variances[row]
         if len(view) > alone:
             continue
         counts = table.reshape(-1, table.shape[-1]).sum(axis=0)  # the classes of a target come first
@@ -77,26 +82,23 @@ def strange(release: ShownTable) -> list[str]:
 
 
 def _worth(noise: dict[str, float], left: int, inferred: str) -> str:
-    """How large a group must be to be seen where it is measured; if something is left, what is inferred."""
+    """How large a group must be to be visible, and what is inferred if pairs are left unmeasured."""
     (where, most), *others = noise.items()
-    told = f"{where}, a group of about {group(most)} records stands out"
-    told += "".join(f", {where} one of about {group(less)}" for where, less in others)
-    told += " (the median; it would hardly be seen there by chance, being four standard deviations of the noise)."
-    if left:
-        told += f" {inferred}; intervals allow for what is usual among tables, and fail where it is more."
-    return told
+    visible = f"Groups of about {group(most)} records are visible {where}"
+    visible += "".join(f", of about {group(less)} {where}" for where, less in others)
+    return f"{visible}. {inferred}; intervals are too narrow if these are unusually strong." if left else f"{visible}."
 
 
-def _columns(release: ShownTable) -> str:
-    """What is public of the columns: bounds and vocabularies."""
+def _columns(release: TableRelease) -> str:
+    """The public bounds and vocabularies of the columns."""
     listed = [
         f"{name}: {'whole ' * getattr(column, 'whole', False)}{column.kind}, {_public(column)}"
         for name, column in release.schema.items()
     ]
     more = [f"and {len(listed) - LISTED:,} more (--json lists them)"] if len(listed) > LISTED else []
     clipped = any(getattr(column, "outside", "drop") == "clip" for column in release.schema.values())
-    told = "; ".join([*listed[:LISTED], *more]) + "." + " What lies outside bounds counts at the nearest." * clipped
-    return f"{told}{''.join(f' {line}.' for line in strange(release)[:LISTED])}"
+    public = "; ".join([*listed[:LISTED], *more]) + "." + " What lies outside bounds counts at the nearest." * clipped
+    return f"{public}{''.join(f' {line}.' for line in strange(release)[:LISTED])}"
 
 
 def _public(column: Column) -> str:
@@ -109,22 +111,25 @@ def _public(column: Column) -> str:
     return ", ".join([*shown, *more, *column.besides])
 
 
-def lines(release: ShownTable) -> list[tuple[str, str]]:
-    """The card, line by line: a name, and what there is to say."""
+def lines(release: TableRelease) -> list[tuple[str, str]]:
+    """The card, line by line: a name and a text."""
     data = facts(release)
     pairs, left = data["pairs"], data["pairs_not_measured"]
     columns = ", ".join(data["columns"])
     several = f"columns {columns}, each alone" if len(data["columns"]) > 1 else f"column {columns}"
-    beside = f" and {len(pairs):,} {'pair' if len(pairs) == 1 else 'pairs'} of them" if pairs else ""
-    told = f"Noisy counts of the {several}{beside}. No record is in the file."
-    out = [("Released", told), ("Columns", _columns(release))]
+    more = f" and {len(pairs):,} {'pair' if len(pairs) == 1 else 'pairs'} of them" if pairs else ""
+    released = f"Noisy counts of the {several}{more}. No record is in the file."
+    out = [("Released", released), ("Columns", _columns(release))]
     if pairs and left:
         names = [" × ".join(name for name in pair["columns"] if name != release.target) for pair in pairs]
         more = f", and {len(names) - LISTED:,} more (--json lists them)" if len(names) > LISTED else ""
         others = "1 other is" if left == 1 else f"{left:,} others are"
         out.append(("Pairs", f"measured: {', '.join(names[:LISTED])}{more}; {others} not."))
-    apart = "columns of other pairs" if pairs else "columns" if release.target is None else "columns within a class"
-    inferred = f"How {apart} hang together is inferred" + ", as no pairs were counted" * (not pairs)
+    if data["sets"]:
+        sets = [" × ".join(name for name in one["columns"] if name != release.target) for one in data["sets"]]
+        out.append(("Sets", f"measured together: {', '.join(sets)}. Other sets of three are inferred from pairs."))
+    apart = "in other pairs" if pairs else "between columns" if release.target is None else "within a class"
+    inferred = f"Relationships {apart} are inferred" + ", as no pairs were counted" * (not pairs)
     if release.target is not None:
         out.append(("Classes", f"Counted for each level of {release.target!r}; each record is in one only."))
     noise, error = data["noise"], data["count_standard_error"]
@@ -145,5 +150,5 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
         ("Records", f"about {data['count']:,.0f}{sure}"),
         ("Worth", _worth(noises(data), left, inferred) + (f" {few}." if (few := too_few(data)) else "")),
         ("Use", "Ask as often as you like: answers cost no further privacy, and each has its own interval."),
-        ("Rows", "`faithfulness()`, or `scumble sample FILE --report`, tells how faithful synthetic rows are."),
+        ("Rows", "To check synthetic rows, use `faithfulness()` or `scumble sample FILE --report`."),
     ]

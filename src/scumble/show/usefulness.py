@@ -1,7 +1,4 @@
-"""How much a release can show: the smallest group above its noise, and the random sample it is worth.
-
-Both are post-processing, and rough by nature: a number each, for who wants to know whether a release will do.
-"""
+"""How much a release can show: the smallest visible group, and the random sample it is worth."""
 
 from __future__ import annotations
 
@@ -10,38 +7,21 @@ from typing import Any
 
 from scumble.errors import many
 
+Facts = dict[str, Any]
+"""JSON values by name: what a card says, for programs."""
 SEEN = 4.0  # an effect of four standard errors passes a test at 95 % in 98 cases of 100: 1.96 + 1.96, rounded up
-SHARE = 0.1  # the answer at which a release is compared with a sample: a tenth of the records
+SHARE = 0.1  # the answer at which a release is compared with a sample: 10 % of the records
 
 
 def smallest_group(error: float) -> float:
-    """How many records alike it takes to be seen where there would be none.
-
-    Parameters
-    ----------
-    error : float
-        The standard error of an answer, in records: of hashed rows, what collisions do to it, too.
-
-    Returns
-    -------
-    float
-        A number of records.
-    """
+    """How many equal records are visible where there would be none; `error` is an answer's standard error."""
     return max(1.0, SEEN * error)
 
 
-def noises(facts: dict[str, Any]) -> dict[str, float]:
-    """The standard deviations of the noise in answers, in records, by the kind of answer; the largest comes first.
+def noises(facts: Facts) -> dict[str, float]:
+    """The standard deviations of the noise in answers, in records, by kind of answer, largest first; from the facts of
+    a card. Moments have none: their sums answer no question about records.
 
-    None of moments, whose sums answer no question about records.
-
-    Parameters
-    ----------
-    facts : dict
-        The facts of the release's card.
-
-    Examples
-    --------
     >>> noises({"kind": "table", "noise": {"level": 11.0, "pair": 5.0}})
     {'in a column by itself': 11.0, 'in a cell of a measured pair': 5.0}
     """
@@ -54,7 +34,7 @@ def noises(facts: dict[str, Any]) -> dict[str, float]:
     return dict(sorted(known.items(), key=lambda one: -one[1]))
 
 
-def errors(facts: dict[str, Any]) -> dict[str, float]:
+def errors(facts: Facts) -> dict[str, float]:
     """The standard errors of answers, as `noises`: of a density, hashing counts too.
 
     >>> errors({"kind": "release", "expected_error": {"noise": 12.0, "kernel_sum": 61.0}})
@@ -75,19 +55,9 @@ def group(error: float) -> str:
 
 
 def sample_worth(error: float, records: float) -> float | None:
-    """How many records, drawn at random and published as they are, would tell a tenth of the table as well.
+    """The size of a random sample that would estimate 10 % of the table as well; None if sampling error is larger.
 
-    Parameters
-    ----------
-    error : float
-        The standard error of an answer of a tenth of the records, in records.
-    records : float
-        About how many records there are.
-
-    Returns
-    -------
-    float or None
-        A number of records; None if the answer is as good as the table.
+    `error` is the standard error of such an answer, in records.
     """
     if records < 1 or error <= 0:
         return None
@@ -96,17 +66,15 @@ def sample_worth(error: float, records: float) -> float | None:
 
 
 def records_for(noise: float) -> float:
-    """How many records it takes for a tenth of them to stand out of this noise."""
+    """How many records it takes for 10 % of them to be visible above this noise."""
     return noise * SEEN / SHARE
 
 
-def too_few(facts: dict[str, Any]) -> str | None:
-    """What to say of a table that is too small for its noise: not even a tenth of it stands out.
-
-    By the noisy count, which is published: it may be said to anybody.
+def too_few(facts: Facts) -> str | None:
+    """A warning about a table that is too small for its noise, by its published count; None if it is large enough.
 
     >>> print(too_few({"kind": "table", "noise": {"level": 2.8, "pair": None}, "count": 1.0}))
-    It holds about 1 record, and below about 110 the noise hides a tenth of any table: all answers are mostly noise
+    It holds about 1 record. With fewer than about 110, all answers are mostly noise
     >>> too_few({"kind": "table", "noise": {"level": 2.8, "pair": None}, "count": 120.0})
     """
     if facts["kind"] not in ("release", "table") or not (known := noises(facts)):
@@ -114,26 +82,24 @@ def too_few(facts: dict[str, Any]) -> str | None:
     least, records = records_for(max(known.values())), max(facts["count"], 0.0)
     if records >= least:
         return None
-    of, which = many(round(records), "record"), "all answers" if records < SHARE * least else "answers about less"
-    return (
-        f"It holds about {of}, and below about {_rounded(least):,.0f} the noise hides a tenth of any table: {which} "
-        "are mostly noise"
-    )
+    of = many(round(records), "record")
+    which = "all answers" if records < SHARE * least else "answers about groups below 10 %"
+    return f"It holds about {of}. With fewer than about {_rounded(least):,.0f}, {which} are mostly noise"
 
 
 def words(error: float, records: float) -> str:
-    """Both, in a sentence for a card.
+    """Both, for a card.
 
     >>> words(error=100.0, records=10_000)
-    'groups of about 400 records stand out; a count of a tenth of the table is as good as from a random sample of 900'
+    'groups of about 400 records are visible; a group of 10 % is known as well as from a random sample of 900'
     >>> words(error=2.0, records=10_000)
-    'groups of about 8 records stand out; a count of a tenth of the table has less noise than chance gives such a table'
+    'groups of about 8 records are visible; for a group of 10 %, privacy noise is smaller than sampling error'
     """
     worth = sample_worth(error, records)
-    known = "has less noise than chance gives such a table"
+    known = "for a group of 10 %, privacy noise is smaller than sampling error"
     if worth is not None:
-        known = f"is as good as from a random sample of {_rounded(worth):,.0f}"
-    return f"groups of about {group(error)} records stand out; a count of a tenth of the table {known}"
+        known = f"a group of 10 % is known as well as from a random sample of {_rounded(worth):,.0f}"
+    return f"groups of about {group(error)} records are visible; {known}"
 
 
 def _rounded(value: float) -> float:

@@ -1,4 +1,4 @@
-"""Tables as streams of Arrow batches: files, folders, standard input, databases.
+"""Tables as streams of Arrow batches: files, folders, standard input, databases, Spark.
 
 `build` goes from a source to a release in one pass, `build_by` to one per class. `open_source` gives the stream::
 
@@ -8,53 +8,34 @@
 
 The files, in the order in which a build meets them::
 
-    building.py     `build` and `build_by`: from a source to a release
-    job.py          `Build`: what was asked for, checked; then counted, then released
-    settings.py     what a build is told: size, groups, running
-    apart.py        an output is never an input
-    opening.py      from what the user wrote to a source
+    building.py     `build`, `build_by`, and `Build`: the options of a build, checked; counts, then releases
+    opening.py      `open_source`; files of one format as one source; `READERS`, the formats
     source.py       what a source is
-    paths.py        names, folders, patterns and partitions to files; endings to formats
-    filesource.py   files of one format as one source; `READERS`, the formats
-    formats.py      what a file format offers; standard input
-    delimited.py    CSV
-    parquet.py      Parquet
-    arrow.py        Arrow files and streams, Feather
-    jsonlines.py    JSON lines
-    excel.py        Excel workbooks
-    text.py         text of any encoding as UTF-8
-    database.py     SQLite and PostgreSQL
-    duckfile.py     DuckDB files
-    memory.py       tables in memory
-    onepass.py      one pass: read, count, keep checkpoints, report progress
-    crew.py         the threads of a pass; many of them count batches of their own
-    readahead.py    a thread that reads while another counts
-    tally.py        what a pass fills: one sketch, or one per class
-    labels.py       which class a record is of
-    rehearsal.py    what a build will publish, from public arguments alone
-    advice.py       which column decides, and what is probably not meant
-    tableadvice.py  pairs, levels and years that a table's release will not tell apart
-    madeup.py       records that nobody has, to rehearse with
-    causes.py       why rows were left out: for the curator
-    strays.py       cells of a grid that were counted where they do not stand
+    paths.py        names, folders and patterns to files; an output is never an input
+    formats.py      what a file format is; standard input; text of any encoding
+    delimited.py, jsonlines.py, excel.py, parquet.py, arrow.py (tables in memory, too)
+    database.py     SQLite, PostgreSQL and DuckDB
+    onepass.py      one pass: read, count in several threads, write checkpoints, report progress
+    tally.py        what a pass fills: one sketch, or one per class; and why rows were left out
     people.py       at most m records of each person (people.proof.md)
     checkpoint.py   counters and position in one secret file
+    rehearsal.py    what a build will publish, and advice, from public arguments alone
+    spark/          tables on a cluster: `scumble.cluster.spark`
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scumble.sources.building import build, build_by
-    from scumble.sources.job import Build
+    from scumble.sources.building import Build, build, build_by
     from scumble.sources.onepass import Progress
     from scumble.sources.opening import open_source
     from scumble.sources.rehearsal import Rehearsal
     from scumble.sources.source import Source
 
-# Public names, and the module that each comes from: imported when first asked for.
+# Public names and their modules, imported on first use.
 _HOMES = {
-    "Build": "scumble.sources.job",
+    "Build": "scumble.sources.building",
     "Progress": "scumble.sources.onepass",
     "Rehearsal": "scumble.sources.rehearsal",
     "Source": "scumble.sources.source",
@@ -66,7 +47,7 @@ _HOMES = {
 __all__ = ["Build", "Progress", "Rehearsal", "Source", "build", "build_by", "open_source"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scumble.errors import DataError
-from scumble.machine.later import ipc, pa
+import numpy as np
+
+from scumble.columns.cells import Column, describe, is_arrow, number_or_none, texts
+from scumble.columns.containers import is_of, take_apart
+from scumble.columns.hashing import UNTOLD, nothing_in
+from scumble.columns.names import NOT_SHOWN, like_a_record
+from scumble.columns.roles import Roles
+from scumble.columns.tokens import words
+from scumble.errors import DataError, ParameterError, ScumbleError
+from scumble.files.lazy_modules import ipc, pa
+from scumble.files.rules import Json
 from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File, cannot_open
-from scumble.sources.source import cut
-from scumble.tables.roles import Roles
+from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, cut
 
 
 class Arrow(Format):
     """IPC files (Feather 2 is one), read batch by batch, and IPC streams.
 
-    Files are not mapped into memory: one that is cut short while it is mapped ends the process (SIGBUS), with exact
-    counters in its core.
+    Files are not mapped into memory: one that is cut short meanwhile would kill the process (SIGBUS), and its core dump
+    would hold exact counters.
     """
 
     title = "Arrow IPC"
@@ -44,7 +52,7 @@ class Arrow(Format):
         return found
 
     def _open(self, file: File, wanted: list[str] | None = None) -> tuple[Any, Any]:
-        """A reader of the whole file (of the columns `wanted`) or of a stream, and what closes it."""
+        """A reader of a file (of the columns `wanted`) or stream, and what closes it."""
         if file.path != "-" and not file.compression:
             try:
                 with open(file.path, "rb") as probe:
@@ -55,7 +63,7 @@ class Arrow(Format):
                 opened = pa.OSFile(file.path, "rb")
                 try:
                     reader = ipc.open_file(opened)
-                    if wanted is not None:  # the bytes of other columns stay on the disk
+                    if wanted is not None:
                         fields = [reader.schema.names.index(name) for name in wanted]
                         reader = ipc.open_file(opened, options=ipc.IpcReadOptions(included_fields=fields))
                     return reader, opened.close
@@ -89,3 +97,142 @@ class Arrow(Format):
             raise self.damaged(file) from None
         finally:
             close()
+
+
+Named = dict[str, Column]
+"""Columns by name. Repeated names are refused when they are asked for."""
+
+
+class MemorySource(Source):
+    """An Arrow table, reader or batch, a pandas or polars frame, a DuckDB relation, or an iterator of these."""
+
+    def __init__(self, tables: object) -> None:
+        self._tables = _tables(tables)
+        first = next(self._tables, None)
+        if first is None:
+            raise DataError("The source gives no table at all. Hint: give at least one, even without rows.")
+        self.names, columns = first
+        self._first: Named | None = columns
+        self.skipped = {}
+
+    def __str__(self) -> str:
+        return "the table"
+
+    def require(self, wanted: Sequence[str]) -> None:
+        for name in wanted:
+            if name not in self.names and like_a_record(self.names):
+                raise DataError(f"There is no column {name!r} in the table. {NOT_SHOWN}")
+        super().require(wanted)
+
+    def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
+        if self._first is None:
+            raise ParameterError("The source has been read already. Hint: make a new one.")
+        columns, self._first = self._first, None
+        row = 0
+        while True:
+            for batch in _batches(columns, roles):
+                row += batch.num_rows
+                yield Piece(batch, (0, row), None)
+            following = next(self._tables, None)
+            if following is None:
+                return
+            columns = following[1]
+
+    def place(self, position: Position, rows: int, row: int) -> str:
+        return f"the table, row {position[1] - rows + row:,} (counted from 0)"
+
+    def fingerprint(self) -> Json:
+        raise ParameterError("A table in memory has no checkpoint. Hint: save it to a file, or leave out `checkpoint`.")
+
+
+def _tables(tables: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
+    """The names and the columns of each table, one after the other."""
+    if isinstance(tables, pa.RecordBatch | pa.Table):
+        yield _named(tables.column_names, tables.columns)
+    elif is_of(tables, "pandas", "DataFrame") or is_of(tables, "polars", "DataFrame"):
+        yield _named(list(tables.columns), take_apart(tables).columns)
+    elif is_of(tables, "polars", "LazyFrame"):
+        yield from _collected(tables)
+    elif hasattr(tables, "__arrow_c_stream__"):
+        for batch in _streamed(tables):
+            yield _named(batch.schema.names, batch.columns)
+    elif isinstance(tables, Iterator):
+        for table in tables:
+            yield from _tables(table)
+    else:
+        raise DataError(
+            f"The source must be a path, a database URI or a table with named columns, got {type(tables).__name__}. "
+            "Hint: pandas.DataFrame(X, columns=['age', 'income']) names the columns of an array."
+        )
+
+
+def _collected(frame: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
+    """A polars LazyFrame, batch by batch; at least one batch, which may be empty."""
+    try:
+        empty = True
+        for batch in frame.collect_batches(chunk_size=BATCH_ROWS):
+            empty = False
+            yield from _tables(batch)
+        if empty:
+            yield from _tables(frame.limit(0).collect())
+    except AttributeError:
+        raise DataError(
+            "This version of polars gives no batches. Hint: pass frame.collect(), or a newer polars."
+        ) from None
+    except ScumbleError:
+        raise
+    except Exception:  # the message may quote cells
+        raise DataError("The LazyFrame cannot be computed. Hint: try frame.collect() by itself.") from None
+
+
+def _streamed(table: object) -> Iterator[pa.RecordBatch]:
+    """The batches of an object with Arrow's C interface; at least one, which may be empty."""
+    try:
+        reader = pa.RecordBatchReader.from_stream(table)
+        schema, batches = reader.schema, iter(reader)
+        batch = next(batches, None)
+        if batch is None:
+            batch = pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+        while batch is not None:
+            yield batch
+            batch = next(batches, None)
+    except Exception:  # the message may quote cells
+        raise DataError(
+            f"The {type(table).__name__} cannot be read as a stream of Arrow batches. "
+            "Hint: a table has named columns; to_frame() makes one of a single column."
+        ) from None
+
+
+def _named(names: list[object], columns: list[Column]) -> tuple[tuple[str, ...], Named]:
+    known = tuple(str(name) for name in names)
+    return known, dict(zip(known, columns, strict=True))
+
+
+def _batches(columns: Named, roles: Roles) -> Iterator[pa.RecordBatch]:
+    for name in roles:
+        if name not in columns:
+            raise DataError(f"There is no column {name!r} in one of the tables. Hint: all must have the same columns.")
+    rows = len(next(iter(columns.values()), ()))
+    for first in range(0, rows, BATCH_ROWS):
+        arrays = [as_arrow(columns[name][first : first + BATCH_ROWS], role, name) for name, role in roles.items()]
+        yield from pa.table(arrays, names=list(roles)).to_batches()
+
+
+def as_arrow(column: Column, role: str, name: str) -> Any:
+    """A column as an Arrow array; Python objects are read cell by cell, by role."""
+    if is_arrow(column):
+        return column
+    if column.dtype != object:
+        try:
+            return pa.array(column, from_pandas=True)  # NaN is how NumPy and pandas say "missing"
+        except pa.ArrowException:  # by its type: complex numbers, say
+            raise DataError(f"Column {name!r} must hold numbers or categories, got {describe(column)}.") from None
+    if role == "number":
+        return pa.array([*map(number_or_none, column)], pa.float64())
+    if role == "tokens":
+        return pa.array([words(cell) for cell in column], pa.large_list(pa.large_binary()))
+    found, places = texts(column)
+    gone = np.array([text is None for text in found], bool)[places] if found else np.empty(0, bool)
+    gone[gone] = [nothing_in(cell) for cell in column[gone]]
+    known = pa.array([UNTOLD if text is None else text for text in found], pa.large_binary())
+    return pa.DictionaryArray.from_arrays(pa.array(places, mask=gone), known)

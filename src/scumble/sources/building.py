@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, overload
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeVar, overload
 
-from scumble.bundle import Bundle
-from scumble.errors import ParameterError, parameter
+from scumble import checks
+from scumble.columns.containers import is_of
+from scumble.columns.kinds import KINDS, Declarations, require_numbers, roles_by
+from scumble.columns.roles import in_order, roles_of
+from scumble.columns.schema import Described, Schema
+from scumble.density.bundle import Bundle, Label
+from scumble.density.loading import released
+from scumble.density.plan import Bounds, choose, rows_to_plan
+from scumble.density.release import Release
+from scumble.density.release_plan import Menu
+from scumble.density.spec import Spec
+from scumble.errors import CuratorWarning, ParameterError, PrivacyError, did_you_mean, parameter
+from scumble.files.lazy_modules import pa
+from scumble.files.rules import Json
 from scumble.kernels import Kernel
-from scumble.machine.later import pa
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
+from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
-from scumble.release import Release
-from scumble.schema import Described
-from scumble.sources.job import BOOK, LET_GO, Build, taken
-from scumble.sources.onepass import Report
-from scumble.sources.rehearsal import Rehearsal
-from scumble.tables.containers import is_of
-from scumble.tabular.release import TableRelease
+from scumble.sources.checkpoint import EVERY, Checkpoint
+from scumble.sources.onepass import Report, one_pass
+from scumble.sources.opening import _paths, open_source
+from scumble.sources.paths import require_apart
+from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
+from scumble.sources.rehearsal import NO_BUDGET, Rehearsal
+from scumble.sources.rehearsal import rehearse as rehearsed
+from scumble.sources.source import Source
+from scumble.sources.tally import Labels, Tally
+from scumble.table.publishing import COUNT_SHARE, price
+from scumble.table.release import TableRelease
+from scumble.table.spec import TableSpec
 
 
 @overload
 def build(
-    source: Any,
+    source: object,
     kernel: Kernel | None = None,
     columns: Sequence[str] | None = None,
     *,
@@ -29,9 +51,9 @@ def build(
     **options: Any,
 ) -> Rehearsal: ...
 @overload
-def build(source: Any, kernel: None = None, *, schema: Described, **options: Any) -> TableRelease: ...
+def build(source: object, kernel: None = None, *, schema: Described, **options: Any) -> TableRelease: ...
 @overload
-def build(source: Any, kernel: Kernel, columns: Sequence[str] | None = None, **options: Any) -> Release: ...
+def build(source: object, kernel: Kernel, columns: Sequence[str] | None = None, **options: Any) -> Release: ...
 def build(
     source: object,
     kernel: Kernel | None = None,
@@ -58,42 +80,39 @@ def build(
         What "near" means, for densities.
     schema : Schema, mapping, str or PathLike
         Instead of a kernel, the columns of a table, or the path of the file that describes them: for counts, means and
-        synthetic rows. `target` and `levels` are those of :class:`scumble.TableSketch`.
+        synthetic rows. `target`, `levels`, `together` and `important` are those of
+        :class:`scumble.TableSketch`.
     columns : sequence of str or None
         The columns to read, in order; None reads all that the source declares (JSON lines declare none).
     epsilon, delta, neighbors, records_per_person : float, {"add-remove", "replace"} or int
-        The budget; see :meth:`scumble.Sketch.release`. ε is 1 unless said; a
-        warning says so, and a rehearsal.
+        The budget; see :meth:`scumble.Sketch.release`. Without one, ε is 1, with a warning.
     rho, mu : float or None
         The budget in another currency, instead of ε.
     rows, buckets, design : int, str or None
-        The size. Where `rows` are left out, the most that could pay are counted (up to 8,192), and the release decides
-        from a few noisy facts how many to publish. Fix them to count faster. With classes, or noise first, they are
-        planned beforehand, for `n` and the budget.
+        The size. Without `rows`, up to 8,192 are counted, and the release decides from a few noisy facts how many to
+        publish. Fix them to count faster. With classes, or noise first, they are planned for `n` and the budget.
     n : int or None
         Roughly how many records there are, if that is public: it improves the plan.
     bounds : pair of float, pair of array-like, mapping or None
         (low, high), public, or a pair by column, ``{"age": (0, 100)}``: for the grid.
     whole, dates, times, booleans : sequence of str or None
-        Columns that hold whole numbers (fractions are cut off; cells and samples are whole), dates (days since
-        1970-01-01), times (the same, with the time of day as a fraction), or booleans (0 and 1). Public; the release
-        names them, so points are asked for, and samples drawn, in dates. Bounds may be dates:
+        Columns that hold whole numbers (fractions are cut off), dates (days since 1970-01-01), times (the same, with
+        the time of day as a fraction), or booleans (0 and 1). Public, and part of the release. Bounds may be dates:
         ``bounds={"seen": ("2024-01-01", "2024-12-31")}``.
     seed : int
         The public seed of the hash functions.
     invalid : {"drop", "error"} or None
-        What to do with rows that have missing, infinite or unreadable cells, or are of no class: leave them out, which
-        is the default, or refuse the table. A refusal tells whoever learns of it that there are such rows. Under
-        ``neighbors="replace"`` the number of rows is public, none may be left out, and "error" is the default.
+        What to do with rows that have missing, infinite or unreadable cells, or no class: leave them out (the default),
+        or refuse the table, which reveals that it has such rows. Under ``neighbors="replace"`` the number of rows is
+        public, and "error" is the default.
     threads : int or None
         How many cores to count with.
     checkpoint : str, path-like or None
-        A secret file from which a killed build resumes, when called again in the same way; deleted at the end.
+        A secret file from which the same call resumes after a crash; deleted at the end.
     checkpoint_seconds : float
         How often it is written.
     person_column : str or None
-        The column that says whose record it is: of each person only `records_per_person` are counted,
-        which is 1 unless you say.
+        The column of persons: of each, only `records_per_person` records are counted (1 by default).
     person_memory : int
         Bytes for the table of persons; see :class:`scumble.PersonLimit`.
     noise_first : bool
@@ -101,19 +120,18 @@ def build(
     ledger, dataset, part : Ledger, str, path-like or None
         Charge the release to a :class:`scumble.Ledger` before noise is drawn.
     progress : callable or None
-        A function that is told, after every batch, a :class:`Progress`.
+        Called with a :class:`Progress` after every batch.
     rehearse : bool
-        Only tell what would come out, as a `Rehearsal`: its kind, its size, the error to expect at typical places,
-        which column decides, and advice. It reads the public arguments and the names of the columns, makes up
-        records within the bounds, and spends, writes and charges nothing.
+        Only return a `Rehearsal`: kind, size, expected errors and advice. It reads the public arguments and the names
+        of the columns, and spends, writes and charges nothing.
     allow_empty : bool
         With ``invalid="error"``, also release a table without rows.
     format, delimiter, decimal, encoding : str or None
-        What a file's name and content do not tell; `decimal` is "," for numbers such as 1.234,50 in a CSV file.
+        How to read a file, if its name and content do not show it; `decimal` is "," for numbers such as 1.234,50.
 
-    A :class:`scumble.errors.CuratorWarning` tells, before any noise is drawn, how many rows were left out and why, and
-    how many cells counted as missing, at a bound or as "(other)", as the command line does. That is as private as the
-    table: a notebook keeps what it shows. A program asks `Build`, between its steps, by `left_out` and `strays`.
+    A :class:`scumble.errors.CuratorWarning` says, before any noise is drawn, how many rows were left out and why, and
+    how many cells counted as missing, at a bound or as "(other)". That is as private as the table: a notebook keeps
+    what it shows. `Build` has the same facts in `left_out` and `strays`.
 
     >>> import pyarrow as pa, scumble
     >>> table = pa.table({"age": [30.0, 41.0, 42.0] * 1000})
@@ -127,34 +145,29 @@ def build(
     options |= {"rho": rho, "mu": mu}
     if rehearse:
         return _unpaid(source, kernel, columns, options).rehearse(**taken(options, *BOOK))
-    job = Build(source, kernel, columns, **options)
-    job.warn_unsaid()
-    job.count(progress)
-    job.warn()
-    release = job.release()
-    assert isinstance(release, Release | TableRelease)
+    release: Release | TableRelease = Build(source, kernel, columns, **options).run(progress)
     return release
 
 
 @overload
 def build_by(
-    source: Any,
+    source: object,
     kernel: Kernel,
     columns: Sequence[str] | None = None,
     *,
     label: str,
-    classes: Sequence[Any] | None = None,
+    classes: Sequence[Label] | None = None,
     rehearse: Literal[True],
     **options: Any,
 ) -> Rehearsal: ...
 @overload
 def build_by(
-    source: Any,
+    source: object,
     kernel: Kernel,
     columns: Sequence[str] | None = None,
     *,
     label: str,
-    classes: Sequence[Any] | None = None,
+    classes: Sequence[Label] | None = None,
     **options: Any,
 ) -> Bundle: ...
 def build_by(
@@ -163,41 +176,35 @@ def build_by(
     columns: Sequence[str] | None = None,
     *,
     label: str,
-    classes: Sequence[Any] | None = None,
+    classes: Sequence[Label] | None = None,
     progress: Report | None = None,
     rehearse: bool = False,
     **options: Any,
 ) -> Bundle | Rehearsal:
-    """One release per class, in one pass: like `build`, with the column `label` telling each record's class.
+    """One release per class, in one pass: like `build`, with each record's class in the column `label`.
 
-    `classes` is public: all of them get a release, even empty ones. Each record is in one class, so the whole
-    bundle costs one budget. A record in none of them is refused or dropped, as `invalid` says. A label that is
-    yes or no needs no classes, but its declaration, ``booleans=["smoker"]``: they are False and True, however its cells
-    write them.
+    `classes` is public: each gets a release, even if it is empty. Each record has one class, so the bundle costs one
+    budget. A record of no class is refused or dropped, as `invalid` says. A label that is yes or no needs no classes
+    but ``booleans=["smoker"]``: they are False and True.
     """
     _require_callable(progress)
     if rehearse:
         job = _unpaid(source, kernel, columns, {"label": label, "classes": classes, **options})
         return job.rehearse(**taken(options, *BOOK))
-    job = Build(source, kernel, columns, label=label, classes=classes, **options)
-    job.warn_unsaid()
-    job.count(progress)
-    job.warn()
-    bundle = job.release()
-    assert isinstance(bundle, Bundle)
+    bundle: Bundle = Build(source, kernel, columns, label=label, classes=classes, **options).run(progress)
     return bundle
 
 
 def _require_callable(progress: object) -> None:
     if progress is not None and not callable(progress):
-        raise parameter("progress", "a function that is told how far it is", progress, "progress=print, for example.")
+        raise parameter("progress", "a function of a Progress", progress, "progress=print, for example.")
 
 
-def _unpaid(source: object, kernel: Kernel | None, columns: Sequence[str] | None, options: dict[str, Any]) -> Build:
-    """The same build without what it would write or charge, and without rows where they are not there yet."""
+def _unpaid(source: object, kernel: Kernel | None, columns: Sequence[str] | None, options: Json) -> Build:
+    """The same build without what it would write or charge, and without running a query."""
     if isinstance(source, Iterator | pa.RecordBatchReader):
         raise ParameterError(
-            "A rehearsal would take the first table out of this iterator, only for the names of its columns. "
+            "A rehearsal would use up the first table of this iterator. "
             "Hint: rehearse with an empty table of these columns."
         )
     if is_of(source, "polars", "LazyFrame"):
@@ -208,3 +215,409 @@ def _unpaid(source: object, kernel: Kernel | None, columns: Sequence[str] | None
         source = source.limit(0)  # type: ignore[attr-defined]
     kept = {name: value for name, value in options.items() if name not in (*LET_GO, "checkpoint_seconds")}
     return Build(source, kernel, columns, **kept)
+
+
+BOOK = ("ledger", "dataset", "part")
+LET_GO = ("checkpoint", *BOOK)
+"""Options that write or charge, which a rehearsal ignores."""
+UNSAID = f"{NO_BUDGET[0].upper()}{NO_BUDGET[1:]}."
+
+
+class Build:
+    """A pass over a source, ready to run: everything that can be refused has been checked.
+
+    `count` runs it, then `release` adds the noise. `tally` holds the secret sketches. The options are those of
+    :func:`build` and `open_source`.
+    """
+
+    def __init__(
+        self, source: object, kernel: Kernel | None = None, columns: Sequence[str] | None = None, **options: Any
+    ) -> None:
+        self.running = sorted_out(Running, options)
+        self.declared = Declarations.taken(options)
+        self.size = sorted_out(Size, options)
+        self.groups = sorted_out(Groups, options)
+        labels = self.groups.labels(boolean=self.declared.drop(self.groups.label) == "boolean")
+        self.size = replace(self.size, bounds=self.declared.bounds(self.size.bounds))
+        self.views = sorted_out(Views, options)
+        self.views.require_alone(kernel, columns, self.size, self.groups)
+        schema = self.views.schema
+        if schema is not None and self.declared.kinds:
+            raise ParameterError("whole, dates, times and booleans go with kernels. Hint: the schema declares columns.")
+        if schema is None and not isinstance(kernel, Kernel):
+            must = "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)"
+            raise parameter("kernel", must, kernel, "or give schema=, for counts and synthetic rows of a whole table.")
+        promised = taken(options, "epsilon", "delta", "neighbors", "records_per_person", "rho", "mu")
+        self.unsaid = all(promised.get(currency) is None for currency in ("epsilon", "rho", "mu"))
+        if self.unsaid:
+            promised["epsilon"] = 1.0
+        self.budget = Budget.of(**promised, count_share=None if schema is None else COUNT_SHARE)
+        self.running = replace(self.running, invalid=self.running.invalid or self.budget.invalid)
+        book = taken(options, "ledger", "dataset", "part")
+        self.groups.require_hidden(self.budget)
+        if self.running.noise_first and self.groups.person_column is not None:
+            raise PrivacyError(
+                "Noise first does not work with a column of persons, whose table would be exact. "
+                "Hint: leave out one of them."
+            )
+        if self.running.noise_first and schema is not None:
+            raise PrivacyError(
+                "Noise first does not work with a schema: which cells are merged depends on the first noise. "
+                "Hint: leave it out."
+            )
+        self._require_apart(source, book.get("ledger"), options)
+        people = self.groups.people(self.budget.records_per_person)
+        require_known(options)
+        self.source: Source = open_source(source, **options)
+        try:
+            others = self.groups.columns
+            names = self.source.columns(columns if schema is None else list(schema), besides=others)
+            self.source.require(others)
+            self.source.require([*names, *others])
+            self.groups.require_separate(names)
+            self.size.require_counted(names, [name for name in self.source.names if name not in others])
+            roles = schema.roles if schema is not None else roles_of(kernel, names)  # type: ignore[arg-type]
+            require_numbers(self.declared.kinds, roles)
+            self.roles = {**roles_by(self.declared.kinds, roles), **self.groups.roles}
+            spec: Spec | TableSpec
+            planned = 0
+            if schema is not None:
+                spec = self.views.spec()
+            else:
+                # Noise first needs a fixed size, and classes have a sketch each in memory.
+                later = not self.running.noise_first and self.groups.label is None
+                kinds = self.declared.kinds
+                spec, planned = self.size.spec(kernel, names, self.budget, kinds=kinds, later=later)  # type: ignore[arg-type]
+            self.account = Account.of(**{"ledger": None, "dataset": None, "part": None, **book})
+            if self.account is not None and not self.running.goes_on:
+                self.account.check(self.price_of(spec, planned))
+            self.tally = Tally(
+                spec,
+                labels=labels,
+                person=self.groups.person_column,
+                people=people,
+                noise=(self.budget, self.account) if self.running.noise_first else None,
+                **self.running.counting,
+            )
+            for sketch in self.tally.sketches:
+                sketch.secret.planned = planned
+            self.checkpoint = self._checkpoint(spec)
+        except BaseException:
+            self.source.close()
+            raise
+
+    def price_of(self, spec: Spec | TableSpec, planned: int) -> PrivacyClaim:
+        """What the release will claim."""
+        if isinstance(spec, TableSpec):
+            return price(spec, self.budget)
+        return Menu(spec, self.budget, planned).price if planned else self.budget.claim(spec.rows)
+
+    def _require_apart(self, source: object, ledger: object, reading: Json) -> None:
+        """The checkpoint must be none of the files that are read."""
+        if self.running.checkpoint is None:
+            return
+        book: Any = getattr(ledger, "path", ledger)
+        inputs = {"the source": _paths(source) or [], "the ledger": [] if book is None else [os.fsdecode(book)]}
+        written = {"checkpoint": os.fsdecode(self.running.checkpoint)}
+        require_apart(written, inputs, every=reading.get("format") is not None)
+
+    def _checkpoint(self, spec: Spec | TableSpec) -> Checkpoint | None:
+        """The checkpoint of this very build."""
+        if self.running.checkpoint is None:
+            return None
+        about = {
+            **spec.to_dict(),
+            "invalid": self.running.invalid,
+            "label": self.groups.label,
+            "classes": self.tally.classes,
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "neighbors": self.budget.neighbors,
+            "records_per_person": self.budget.records_per_person,
+            "person_column": self.groups.person_column,
+            "noise_first": self.running.noise_first,
+        }
+        if self.tally.labels is not None and self.tally.labels.boolean:
+            about["label_kind"] = "boolean"
+        if self.budget.rho is not None:
+            about["rho"] = str(self.budget.rho)
+        return Checkpoint(self.running.checkpoint, self.source.fingerprint(), about, self.running.checkpoint_seconds)
+
+    def count(self, progress: Report | None = None) -> Tally:
+        """Count every row of the source once."""
+        try:
+            self._pass(progress)
+        except BaseException:
+            if self.checkpoint is not None:
+                self.checkpoint.let_go()
+            raise
+        finally:
+            self.source.close()
+        if self.running.invalid == "error" and not self.running.allow_empty:
+            self.tally.require_some(self.source)
+        return self.tally
+
+    def left_out(self) -> list[str]:
+        """Why rows were left out, and how many, the most frequent cause first: for the curator only.
+
+        As private as the rows. Look at it after `count` and before `release`, which spends the budget.
+        """
+        return self.tally.left_out()
+
+    def strays(self) -> list[str]:
+        """Columns with cells that count as missing because they are unreadable, or at a bound, and how many.
+
+        As private as `left_out`; empty with noise first.
+        """
+        return self.tally.astray(self.source)
+
+    def run(self, progress: Report | None = None) -> Any:
+        """Count and release, with warnings for the curator as described in :func:`build`."""
+        if self.unsaid:
+            warnings.warn(UNSAID, CuratorWarning, stacklevel=3)
+        self.count(progress)
+        if lines := self.tally.told(self.source):
+            warnings.warn("\n".join(lines), CuratorWarning, stacklevel=3)
+        return self.release()
+
+    def _pass(self, progress: Any) -> None:
+        one_pass(self.source, self.roles, self.tally, checkpoint=self.checkpoint, progress=progress)
+
+    def rehearse(self, **book: object) -> Rehearsal:
+        """What would be published, from the public arguments alone; the build is then of no further use.
+
+        `book` has the ledger, dataset and part that it would be charged to, which are only read.
+        """
+        self.source.close()
+        return rehearsed(self, book)
+
+    def discard_checkpoint(self) -> None:
+        """Delete the counters before their release is given out."""
+        if self.checkpoint is not None:
+            self.checkpoint.discard()
+
+    def release(self, pledged: Json | None = None) -> Release | Bundle | TableRelease:
+        """Add the noise, once: a release, a bundle of one release per class, or the release of a table.
+
+        The payment is written to the checkpoint first. The checkpoint is deleted, unless the release is `pledged` to a
+        file (:mod:`scumble.gate.pledges`).
+        """
+        if self.checkpoint is not None:
+            self.checkpoint.pledge(self.tally, pledged)
+        releases = self._release()
+        if pledged is None:
+            self.discard_checkpoint()
+        return releases
+
+    def _release(self) -> Release | Bundle | TableRelease:
+        if self.running.noise_first:
+            releases = [sketch.release() for sketch in self.tally.sketches]
+        else:
+            releases = released(self.tally.sketches, self.budget, self.account, n=self.size.n)
+        if self.tally.classes is None:
+            only: Release | TableRelease = releases[0]
+            return only
+        return Bundle(dict(zip(self.tally.classes, releases, strict=True)), label=self.tally.label)
+
+
+def taken(options: Json, *names: str) -> Json:
+    """The named keywords, which are removed from `options`."""
+    return {name: options.pop(name) for name in names if name in options}
+
+
+Setting = TypeVar("Setting")
+
+
+def sorted_out(kind: type[Setting], options: Json) -> Setting:
+    """A setting made of its own keywords, which are removed from `options`."""
+    mine = [one.name for one in fields(kind) if one.init and one.name in options]  # type: ignore[arg-type]
+    return kind(**{name: options.pop(name) for name in mine})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """The size and kind of a sketch; None and "auto" are left to the plan."""
+
+    rows: int | None = None
+    buckets: int | None = None
+    seed: int = 0
+    design: str = "auto"
+    bounds: Bounds | checks.Ranges = None
+    n: int | None = None
+
+    def __post_init__(self) -> None:
+        checks.seed(self.seed)
+        if self.n is not None:
+            checks.whole("n", self.n)
+        rows_to_plan(self.design, self.rows)
+
+    def require_counted(self, columns: Sequence[str], known: Sequence[str]) -> None:
+        """Refuse bounds of a column of the source that is not counted."""
+        for name in self.bounds if isinstance(self.bounds, Mapping) else ():
+            if name in known and name not in columns:
+                raise ParameterError(
+                    f"`bounds` names {name!r}, which is not among the columns that are counted, {', '.join(columns)}. "
+                    "Hint: add it to --columns (columns=), or leave out its bounds."
+                )
+
+    def spec(
+        self,
+        kernel: Kernel,
+        columns: Sequence[str],
+        budget: Budget,
+        *,
+        kinds: Mapping[str, str] | None = None,
+        later: bool = False,
+    ) -> tuple[Spec, int]:
+        """The public parameters of the sketch, and the plan of its release: 0 unless it decides the size `later`."""
+        about: Json = {"columns": tuple(columns), "dimensions": len(columns)}
+        size: Json = {
+            "rows": self.rows,
+            "buckets": self.buckets,
+            "design": self.design,
+            "bounds": in_order(self.bounds, kernel, columns),
+        }
+        return choose(kernel, **about, **size, seed=self.seed, kinds=kinds, budget=budget, n=self.n, later=later)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Views:
+    """The views of a table: its schema, and what `TableSketch` takes besides."""
+
+    schema: Schema | None = None
+    target: str | None = None
+    levels: int | None = None
+    together: Sequence[Sequence[str]] | None = None
+    important: Sequence[str | Sequence[str]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.schema is not None:
+            object.__setattr__(self, "schema", Schema.of(self.schema))
+
+    def spec(self) -> TableSpec:
+        """The public parameters of the sketch."""
+        assert self.schema is not None
+        sets = {"together": self.together or (), "important": self.important or ()}
+        return TableSpec.of(self.schema, target=self.target, levels=self.levels, **sets)  # type: ignore[arg-type]
+
+    def require_alone(self, kernel: object, columns: object, size: Size, groups: Groups) -> None:
+        """Refuse other options that describe a table: its schema does."""
+        if self.schema is None:
+            for name in ("target", "levels", "together", "important"):
+                if getattr(self, name) is not None:
+                    raise ParameterError(f"`{name}` goes with `schema`. Hint: describe the table by a schema.")
+            return
+        if kernel is not None or columns is not None:
+            raise ParameterError("Give `schema` or a kernel and columns, not both: a schema names the columns.")
+        if size != Size(n=size.n):
+            raise ParameterError("rows, buckets, design, bounds and seed are those of kernels. Hint: leave them out.")
+        if groups.label is not None:
+            raise ParameterError("`label` goes with kernels. Hint: give target=, one of the schema's columns.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Groups:
+    """The columns of classes and of persons."""
+
+    label: str | None = None
+    classes: Sequence[Label] | None = None
+    person_column: str | None = None
+    person_memory: int = DEFAULT_MEMORY
+
+    def __post_init__(self) -> None:
+        if self.label is None and self.classes is None:
+            return
+        if self.label is None:
+            raise ParameterError("`classes` needs `label`, the column that holds them.")
+        if self.classes is not None:
+            Labels(self.label, self.classes)  # refused before the source is opened
+
+    def labels(self, boolean: bool) -> Labels | None:
+        """The classes, if there are any; `boolean` if the label was declared as one."""
+        return None if self.label is None else Labels(self.label, self.classes, boolean=boolean)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of label and person, which are not counted."""
+        return [name for name in (self.label, self.person_column) if name is not None]
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """How they are read."""
+        found = {self.label: "word", self.person_column: "category"}
+        return {name: found[name] for name in self.columns}
+
+    def require_hidden(self, budget: Budget) -> None:
+        """If the number of records is public, refuse classes and persons, which change it."""
+        if budget.neighbors != "replace":
+            return
+        if self.label is not None:
+            raise PrivacyError(
+                "Classes do not go with neighbors='replace', which would publish the size of each class. "
+                "Hint: use neighbors='add-remove'."
+            )
+        if self.person_column is not None:
+            raise PrivacyError(
+                "A column of persons does not go with neighbors='replace', which would publish how many records "
+                "were counted. Hint: use neighbors='add-remove'."
+            )
+
+    def people(self, records_per_person: int) -> PersonLimit | None:
+        """The limit on each person's records, if there is a column of persons."""
+        return None if self.person_column is None else PersonLimit(records_per_person, memory=self.person_memory)
+
+    def require_separate(self, columns: Sequence[str]) -> None:
+        """Refuse a column with two uses."""
+        for name in self.columns:
+            if name in columns or self.columns.count(name) > 1:
+                must = f"without {name!r}, which is the label or the person"
+                raise parameter("columns", must, list(columns), "leave it out of them.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """How the pass runs: bad rows, engine, threads, checkpoints, noise first."""
+
+    invalid: str | None = None
+    engine: str = "auto"
+    threads: int | None = None
+    allow_empty: bool = False
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_seconds: float = EVERY
+    noise_first: bool = False
+
+    def __post_init__(self) -> None:
+        if self.invalid not in (None, "error", "drop"):
+            raise parameter("invalid", "'error' or 'drop'", self.invalid)
+        if self.threads is not None:
+            checks.whole("threads", self.threads)
+        if self.checkpoint is not None:
+            checks.path(self.checkpoint, "checkpoint")
+
+    @property
+    def counting(self) -> Json:
+        """The options of the sketches."""
+        return {"invalid": self.invalid, "engine": self.engine, "threads": self.threads}
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether an earlier run left a checkpoint, which may have been charged."""
+        return self.checkpoint is not None and os.path.exists(self.checkpoint)
+
+
+_READING = ("table", "query", "format", "delimiter", "decimal", "encoding")
+"""Options of `open_source`."""
+_TAKEN = ("epsilon", "delta", "neighbors", "records_per_person", "rho", "mu", "ledger", "dataset", "part")
+_SETTINGS: tuple[type, ...] = (Size, Views, Groups, Running)
+
+
+def require_known(options: Mapping[str, object]) -> None:
+    """Refuse an unknown option.
+
+    >>> require_known({"bound": (0, 100)})
+    Traceback (most recent call last):
+    TypeError: There is no option 'bound'. Did you mean 'bounds'?
+    """
+    for name in options.keys() - {*_READING}:
+        known = [*_READING, *_TAKEN, *KINDS, *(one.name for kind in _SETTINGS for one in fields(kind) if one.init)]
+        raise TypeError(f"There is no option {name!r}.{did_you_mean(name, known)}")

@@ -1,15 +1,13 @@
 """Checkpoints: exact counters and the place in the source, together in one secret file.
 
-Counters and position are written in one atomic step. Whenever the process dies, the file holds a state that was true:
-all rows before the position are counted once, all rows after it not at all. A build that is started again with the same
+Both are written in one atomic step: all rows before the position are counted once, the others not at all. The same
 command continues from there and ends with the identical sketch.
 
-A checkpoint's counters are gone before the release made from them is given out: none are released twice.
-(:mod:`scumble.releasing.pledges` says how, when the release goes to a file.) What a killed run was writing when it
-died, exact counters included, is removed by the next run with the same checkpoint.
+The counters are deleted before their release is given out, so none are released twice (:mod:`scumble.gate.pledges`).
+Files that a killed run left half-written are removed by the next run with the same checkpoint.
 
-With noise first, the counters in the file are a release already, and numbers that would reveal more than the position
-does (rows, dropped rows) are left out. One look is harmless, two are not: see `Sketch.start_with_noise`.
+With noise first, the counters in the file are noisy, and exact numbers (rows, dropped rows) are left out. One look is
+harmless, two are not: see `Sketch.start_with_noise`.
 """
 
 from __future__ import annotations
@@ -21,11 +19,12 @@ import uuid
 from typing import Any
 
 from scumble import files
+from scumble.density.loading import sketch_in
 from scumble.errors import BudgetError, CorruptFileError, DataError, ParameterError, parameter
-from scumble.loading import sketch_in
-from scumble.machine import places
-from scumble.machine.owned import Owned
-from scumble.releasing.pledges import became, require_free
+from scumble.files import places
+from scumble.files.owned import Owned
+from scumble.files.rules import Json
+from scumble.gate.pledges import became, require_free
 from scumble.sources.source import Position
 from scumble.sources.tally import Tally
 
@@ -34,7 +33,7 @@ EVERY = 30.0
 
 
 class Checkpoint:
-    """A file that a killed build goes on from.
+    """A file from which a killed build continues.
 
     Parameters
     ----------
@@ -43,19 +42,19 @@ class Checkpoint:
     source : dict
         The source's fingerprint; another source is refused.
     parameters : dict
-        All that decides the result, as JSON values; others are refused, by name.
+        Everything that decides the result, as JSON values; a difference is refused by name.
     every : float
         Seconds between two writes.
     shared : bool
-        Whether others may use the file meanwhile. Else one build goes on from it at a time: two would be two releases
+        Whether others may use the file meanwhile. Otherwise only one build at a time, since two would be two releases
         of the same counters.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str],
-        source: dict[str, Any],
-        parameters: dict[str, Any],
+        source: Json,
+        parameters: Json,
         every: float,
         *,
         shared: bool = False,
@@ -72,12 +71,12 @@ class Checkpoint:
 
     def _taken_by_another(self) -> BudgetError:
         return BudgetError(
-            f"Another process is resuming from the checkpoint {self.path!r}, and its counters can be released only "
-            "once. Hint: wait for it, or give this build a checkpoint of its own."
+            f"Another process is resuming from the checkpoint {self.path!r}, and counters are released only once. "
+            "Hint: wait for it, or give this build a checkpoint of its own."
         )
 
     def resume(self, tally: Tally) -> Position:
-        """Fill the tally from the file, if there is one, and say where to go on."""
+        """Fill the tally from the file, if there is one. Returns where to continue."""
         if not self._shared and not self._file.take():
             raise self._taken_by_another()
         places.clear_leftovers(self.path)
@@ -96,7 +95,7 @@ class Checkpoint:
                 )
             self._payment = container.payment
             if tally.noise_is_due and not any("noise_first" in sketch for sketch in data["sketches"]):
-                return 0, 0  # nothing was counted: its noise was not in yet
+                return 0, 0  # killed before its noise was drawn: nothing was counted
             sketches = []
             for k, secret in enumerate(data["sketches"]):
                 part = {"counts": container.arrays[f"counts.{k}"]}
@@ -115,7 +114,7 @@ class Checkpoint:
         self._position = int(file), int(row)
         return self._position
 
-    def _compare(self, source: dict[str, Any], parameters: dict[str, Any]) -> None:
+    def _compare(self, source: Json, parameters: Json) -> None:
         hint = f"Hint: run the first command again, or delete {self.path!r} to start anew."
         if source != _json(self._source):
             raise DataError(f"The source is not the one that the checkpoint was made from: it has changed. {hint}")
@@ -127,8 +126,8 @@ class Checkpoint:
                     f"{_short(mine.get(name))} now. {hint}"
                 )
 
-    def left(self) -> dict[str, Any] | None:
-        """What the file says, if its counters were pledged or released by the same build."""
+    def left(self) -> Json | None:
+        """The metadata, if the counters were pledged or released by the same build."""
         try:
             data = files.read(self.path, expect="checkpoint").metadata
             if "pledge" not in data:
@@ -138,7 +137,7 @@ class Checkpoint:
             return None
         return data
 
-    def note(self, identity: str, pledged: dict[str, Any]) -> bytes:
+    def note(self, identity: str, pledged: Json) -> bytes:
         """What takes the place of counters that have been released."""
         about = {"source": self._source, "parameters": self._parameters, "released": identity, **pledged}
         return files.to_bytes("checkpoint", about, {})
@@ -148,10 +147,8 @@ class Checkpoint:
         """Whether it is time to write the state."""
         return time.monotonic() - self._last >= self._every
 
-    def keep(
-        self, tally: Tally, position: Position, *, now: bool = False, pledged: dict[str, Any] | None = None
-    ) -> None:
-        """Write the state, if it is time; `pledged` if it is about to be released."""
+    def keep(self, tally: Tally, position: Position, *, now: bool = False, pledged: Json | None = None) -> None:
+        """Write the state, if it is time (or `now`); `pledged` if it is about to be released."""
         self._position = position
         if not now and not self.due:
             return
@@ -183,26 +180,26 @@ class Checkpoint:
             raise self._taken_by_another()
         self._last = time.monotonic()
 
-    def pledge(self, tally: Tally, pledged: dict[str, Any] | None = None) -> None:
-        """Before the ledger is charged: write the state, under what it is charged, and which release it becomes."""
+    def pledge(self, tally: Tally, pledged: Json | None = None) -> None:
+        """Before the ledger is charged: write the state, its payment, and which release it becomes."""
         self._payment = self._payment or str(uuid.uuid4())
         self.keep(tally, self._position, now=True, pledged=pledged)
         for sketch in tally.sketches:
             sketch.secret.payment = self._payment
 
     def discard(self) -> None:
-        """Remove the file, before what it leads to is given out."""
+        """Remove the file, before its release is given out."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
         self.let_go()
 
     def let_go(self) -> None:
-        """Others may go on from the file."""
+        """Let others use the file."""
         self._file.let_go()
 
 
 def _json(value: object) -> Any:
-    """A value as it comes back from JSON: tuples are lists."""
+    """A value as JSON returns it: tuples are lists."""
     if isinstance(value, dict):
         return {key: _json(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,9 +1,8 @@
-"""Databases: SQLite and PostgreSQL, read through ADBC as streams of Arrow batches.
+"""Databases as streams of Arrow batches: SQLite and PostgreSQL through ADBC, and DuckDB files.
 
-The query is wrapped into another that gives each column the type that the kernel needs: SQLite has types for cells, not
-for columns, and ADBC's driver takes a column's type from the first rows it sees. So a first row of our own fixes them,
-and a column of numbers is asked for twice: its cells that are numbers, and those that are text, which is read as in a
-file.
+SQLite has types for cells, not for columns, and ADBC takes a column's type from the first rows. So the query is wrapped
+in another that begins with a row of fixed types, and asks twice for a column of numbers: for cells that are numbers and
+for those that are text, which is read as in a file.
 """
 
 from __future__ import annotations
@@ -15,36 +14,39 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from scumble.columns.cells import number_or_none
+from scumble.columns.roles import Roles, without_words
 from scumble.errors import DataError, ParameterError
-from scumble.machine.later import pa, pc
+from scumble.files.lazy_modules import pa, pc
+from scumble.files.rules import Json
 from scumble.sources.paths import cannot_open
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, changed, cut, did_you_mean
-from scumble.tables.cells import number_or_none
-from scumble.tables.roles import Roles, without_words
 
-SCHEMES = ("sqlite", "postgresql", "postgres")
+SCHEMES = ("sqlite", "postgresql", "postgres", "duckdb")
 MOST_RESULTS = 2000
-"""Columns that a result of SQLite may have. A column of numbers takes two of them, its numbers and its texts; in tables
-so wide that this is too many, texts are missing cells."""
+"""Columns of a SQLite result. Where two per column of numbers would be more, text in these columns is missing."""
 
 
 def is_database(source: str) -> bool:
     """Whether a source is a database's address."""
-    return source.split(":", 1)[0].lower() in SCHEMES and "://" in source
+    return _scheme(source) in SCHEMES and "://" in source
+
+
+def _scheme(source: str) -> str:
+    return source.split(":", 1)[0].lower()
 
 
 class DatabaseSource(Source):
-    """A table or a query of a database, opened for reading only."""
+    """A table or a query of SQLite or PostgreSQL, opened for reading only."""
 
     def __init__(self, uri: str, *, table: str | None = None, query: str | None = None) -> None:
-        self._sqlite = uri.lower().startswith("sqlite")
-        self._file = database_file(uri) if self._sqlite else None
+        self._sqlite = _scheme(uri) == "sqlite"
+        self._file = None if _scheme(uri).startswith("postgres") else database_file(uri)
         self._name = os.path.basename(self._file) if self._file else (urlsplit(uri).path.strip("/") or "the database")
-        self._before = self._seen() if self._file else None
+        self._before = self._seen()
         self._connection = self._connect(uri)
         try:
-            tables = self._tables()
-            self._inner, asked = table_or_query(self._name, tables, table, query)
+            self._inner, asked = table_or_query(self._name, self._tables(), table, query)
             self._about = self._name + asked
             self._identity = {"table": table, "query": query}
             self._types = {field.name: field for field in self._schema(f"SELECT * FROM {self._inner} LIMIT 0")}
@@ -56,8 +58,6 @@ class DatabaseSource(Source):
 
     def __str__(self) -> str:
         return self._about
-
-    # ---- opening ----
 
     def _connect(self, uri: str) -> Any:
         try:
@@ -109,47 +109,38 @@ class DatabaseSource(Source):
             with contextlib.suppress(Exception):
                 cursor.close()
 
-    def _problem(self, words: str) -> DataError:
-        """The database's own words are of use only where they speak of the query; cells stay out."""
+    def _problem(self, message: str) -> DataError:
+        """The database's message is shown only where it is about the query: elsewhere it may quote cells."""
         name = getattr(self, "_about", self._name)
-        if "not a database" in words or "malformed" in words:
+        if "not a database" in message or "malformed" in message:
             return DataError(f"{name} is not an SQLite database, or is damaged. Hint: check the path.")
-        found = re.search(
-            r'no such (?:table|column)[^\n]*|syntax error[^\n]*|(?:relation|column) "[^"\n]*" does not', words
-        )
-        if found:
-            told = found[0] + (" exist" if found[0].endswith("does not") else "")
-            return DataError(
-                f"The query does not run on {self._name}: {told.strip()}. Hint: try it in the database's shell."
-            )
-        if "permission denied" in words:
+        about_query = r'no such (?:table|column)[^\n]*|syntax error[^\n]*|(?:relation|column) "[^"\n]*" does not'
+        if found := re.search(about_query, message):
+            why = found[0].strip() + (" exist" if found[0].endswith("does not") else "")
+            return DataError(f"The query does not run on {self._name}: {why}. Hint: try it in the database's shell.")
+        if "permission denied" in message:
             return DataError(f"You may not read {name}. Hint: ask for the right to SELECT.")
         return DataError(f"Reading from {name} failed. Hint: try the query in the database's own shell.")
-
-    # ---- rows ----
 
     def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
         if not self._sqlite:
             self._check_types(roles)
-        apart = len(roles) + sum(role == "number" for role in roles.values()) <= MOST_RESULTS
-        selected = ", ".join(self._expression(name, role, apart) for name, role in roles.items())
+        twice = len(roles) + sum(role == "number" for role in roles.values()) <= MOST_RESULTS
+        selected = ", ".join(self._expression(name, role, twice) for name, role in roles.items())
         query = f"SELECT {selected} FROM {self._inner}"
         skip, row = start[1], start[1]
         if self._sqlite:
-            number = "0.5, ''" if apart else "0.5"
+            number = "0.5, ''" if twice else "0.5"
             first = ", ".join(number if role == "number" else "''" for role in roles.values())
             query = f"SELECT {first} UNION ALL {query}"
             skip += 1
         with self._cursor(query) as cursor:
-            reader = cursor.fetch_record_batch()
-            for batch in cut(iter(reader), skip):
+            for batch in cut(iter(cursor.fetch_record_batch()), skip):
                 row += batch.num_rows
-                columns = _by_cell(batch.columns, roles) if self._sqlite and apart else batch.columns
-                yield Piece(
-                    without_words(pa.RecordBatch.from_arrays(columns, names=list(roles)), roles), (0, row), None
-                )
+                columns = _by_cell(batch.columns, roles) if self._sqlite and twice else batch.columns
+                yield _piece(columns, roles, row)
 
-    def _expression(self, name: str, role: str, apart: bool) -> str:
+    def _expression(self, name: str, role: str, twice: bool) -> str:
         column = quoted(name)
         if not self._sqlite:
             kind = _postgres_type(self._types[name])
@@ -159,21 +150,18 @@ class DatabaseSource(Source):
         if role == "number":  # CAST alone would turn words into 0
             number = f"typeof({column}) IN ('integer', 'real')"
             numbers = f"CASE WHEN {number} THEN CAST({column} AS REAL) END"
-            return f"{numbers}, CASE WHEN NOT {number} THEN CAST({column} AS TEXT) END" if apart else numbers
+            return f"{numbers}, CASE WHEN NOT {number} THEN CAST({column} AS TEXT) END" if twice else numbers
         whole = f"typeof({column}) = 'real' AND {column} = CAST({column} AS INTEGER)"
         return f"CASE WHEN {whole} THEN CAST(CAST({column} AS INTEGER) AS TEXT) ELSE CAST({column} AS TEXT) END"
 
     def _check_types(self, roles: Roles) -> None:
         for name, role in roles.items():
-            if role == "number" and pa.types.is_string(self._types[name].type):
-                if _postgres_type(self._types[name]) == "numeric":
-                    continue
+            field = self._types[name]
+            if role == "number" and pa.types.is_string(field.type) and _postgres_type(field) != "numeric":
                 raise DataError(
                     f"Column {name!r} of {self} must hold numbers, got text. "
                     "Hint: name it in --categories, or turn it into numbers in --query."
                 )
-
-    # ---- what it is ----
 
     def place(self, position: Position, rows: int, row: int) -> str:
         return f"{self}, row {position[1] - rows + row + 1:,} of the result"
@@ -182,14 +170,14 @@ class DatabaseSource(Source):
         found = {name: self._types[name].type for name in columns}
         return {name: None if pa.types.is_null(kind) else kind for name, kind in found.items()}
 
-    def fingerprint(self) -> dict[str, Any]:
-        if self._file is None:
+    def fingerprint(self) -> Json:
+        if not self._sqlite:
             raise ParameterError(
-                "A PostgreSQL database may give its rows in another order each time, so it has no checkpoint. "
+                "This database may return its rows in another order each time, so it has no checkpoint. "
                 "Hint: leave out --checkpoint, or export the rows to Parquet first."
             )
         files = []
-        for path in (self._file, self._file + "-wal"):
+        for path in (self._file or "", f"{self._file}-wal"):
             if os.path.exists(path) and os.path.getsize(path):
                 about = os.stat(path)
                 files.append([os.path.basename(path), about.st_size, about.st_mtime_ns])
@@ -197,16 +185,13 @@ class DatabaseSource(Source):
 
     def _seen(self) -> tuple[tuple[int, int], int]:
         """Which file it is, and its size."""
-        about = os.stat(self._file or "")
+        if self._file is None:
+            return (0, 0), 0
+        about = os.stat(self._file)
         return (about.st_dev, about.st_ino), about.st_size
 
     def require_unchanged(self) -> None:
-        """A query sees one state of the database, whoever writes to it in the meantime: SQLite sees to that.
-
-        Whoever replaces the file or cuts it short goes past SQLite.
-        """
-        if self._before is None:
-            return
+        """A query sees one state of the database; only a file that was replaced or cut short is refused."""
         try:
             (which, size), (before, least) = self._seen(), self._before
         except OSError:
@@ -219,21 +204,81 @@ class DatabaseSource(Source):
             self._connection.close()
 
 
+class DuckSource(DatabaseSource):
+    """DuckDB files. (Relations of an open connection are tables in memory.)"""
+
+    def _connect(self, uri: str) -> Any:
+        try:
+            import duckdb
+        except ImportError:
+            raise ParameterError("Reading DuckDB files needs DuckDB. Hint: pip install 'scumble[duckdb]'.") from None
+        try:
+            return duckdb.connect(self._file or "", read_only=True)
+        except duckdb.Error:
+            raise DataError(
+                f"{self._name} cannot be opened as a DuckDB database. Hint: check the path, and that no other program "
+                "has it open for writing."
+            ) from None
+
+    def _tables(self) -> dict[str, str]:
+        query = (
+            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database()"
+        )
+        return {
+            name if schema == "main" else f"{schema}.{name}": f"{quoted(schema)}.{quoted(name)}"
+            for schema, name in self._connection.execute(query).fetchall()
+        }
+
+    def _schema(self, query: str) -> pa.Schema:
+        return self._reader(query).schema
+
+    def _reader(self, query: str) -> pa.RecordBatchReader:
+        import duckdb
+
+        try:
+            return pa.RecordBatchReader.from_stream(self._connection.sql(query))
+        except duckdb.Error as problem:
+            raise self._problem(str(problem)) from None
+
+    def _problem(self, message: str) -> DataError:
+        line = message.partition("\n")[0].strip()
+        if line.startswith(("Catalog Error", "Parser Error", "Binder Error")):  # about the query, not about cells
+            why = line.partition(": ")[2]
+            return DataError(f"The query does not run on {self._name}: {why} Hint: try it in DuckDB's shell.")
+        return DataError(f"Reading from {self._name} failed. Hint: try the query in DuckDB's shell.")
+
+    def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
+        import duckdb
+
+        row = start[1]
+        reader = self._reader(f"SELECT {', '.join(quoted(name) for name in roles)} FROM {self._inner}")
+        try:
+            for batch in cut(iter(reader), start[1]):
+                row += batch.num_rows
+                yield _piece(batch.columns, roles, row)
+        except (duckdb.Error, pa.ArrowException) as problem:  # their messages may quote cells
+            raise self._problem(str(problem)) from None
+
+
+def _piece(columns: list[pa.Array], roles: Roles, row: int) -> Piece:
+    return Piece(without_words(pa.RecordBatch.from_arrays(columns, names=list(roles)), roles), (0, row), None)
+
+
 def _by_cell(columns: list[pa.Array], roles: Roles) -> list[pa.Array]:
-    """The columns, of SQLite's two for each one of numbers made one again."""
+    """SQLite's result with one column for each role: numbers were asked for twice."""
     rest = iter(columns)
     return [_numbers(next(rest), next(rest)) if role == "number" else next(rest) for role in roles.values()]
 
 
 def _numbers(numbers: pa.Array, texts: pa.Array) -> pa.Array:
-    """Each cell by its own type. Text that says no number becomes NaN; what is missing, or says so, is null."""
-    coded = texts.cast(pa.binary()).dictionary_encode()  # SQLite does not see to it that text is UTF-8
+    """Each cell by its own type. Text that is no number becomes NaN; a missing cell stays null."""
+    coded = texts.cast(pa.binary()).dictionary_encode()  # SQLite does not check that text is UTF-8
     said = pa.array(map(number_or_none, coded.dictionary.to_pylist()), pa.float64())
     return pc.coalesce(numbers, said.take(coded.indices))
 
 
 def database_file(uri: str) -> str:
-    """The file of an address such as sqlite:///people.db, which must be there."""
+    """The file of an address such as sqlite:///people.db, which must exist."""
     scheme, path = uri.split("://", 1)
     if not path.startswith("/"):
         raise DataError(f"Write {scheme}:///file.db for a file here, and {scheme}:////folder/file.db for a full path.")
@@ -241,9 +286,7 @@ def database_file(uri: str) -> str:
     if not os.path.exists(path):
         if not path.startswith("/") and os.path.exists("/" + path):
             raise DataError(f"There is no database {path!r} here. Did you mean {scheme}:////{path} (four slashes)?")
-        raise DataError(
-            f"There is no database {path!r}. Hint: check the path; {scheme}:////… has four for a full path."
-        )
+        raise DataError(f"There is no database {path!r}. Hint: check the path; a full path takes four slashes.")
     if os.path.isdir(path):
         raise DataError(f"{path!r} is a folder, not a database. Hint: name the file in it.")
     try:
@@ -255,12 +298,12 @@ def database_file(uri: str) -> str:
 
 
 def table_or_query(name: str, tables: dict[str, str], table: str | None, query: str | None) -> tuple[str, str]:
-    """What is asked of a database: as the source of a query of ours, and in words."""
+    """The table or query as the FROM part of our own query, and in words."""
     if table is not None and query is not None:
         raise ParameterError("Give `table` or `query`, not both.")
     if table is None and query is None:
         raise ParameterError(
-            f"Give --table or --query (table=, query=): a database holds many tables. "
+            "Give --table or --query (table=, query=): a database holds many tables. "
             f"{name} has: {', '.join(sorted(tables)) or 'none'}."
         )
     if table is not None and table not in tables:

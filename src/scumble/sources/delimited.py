@@ -10,21 +10,37 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from scumble.columns.cells import NO_VALUE
+from scumble.columns.roles import Roles, converted, money
 from scumble.errors import DataError, ParameterError
-from scumble.machine.later import pa, pacsv, pc
-from scumble.sources.formats import HEAD, Format, Read, Stream, empty, is_empty, standard_input
+from scumble.files.lazy_modules import pa, pacsv, pc
+from scumble.sources.formats import (
+    HEAD,
+    Bounded,
+    Format,
+    Lined,
+    Read,
+    Stream,
+    Transcoded,
+    empty,
+    is_empty,
+    is_wide,
+    no_wide_characters,
+    not_text,
+    spelt,
+    standard_input,
+    without_marks,
+)
 from scumble.sources.paths import File
-from scumble.sources.source import BELOW_A_TITLE, changed, cut
-from scumble.sources.text import Lined, Transcoded, is_wide, no_wide_characters, not_text, spelt, without_marks
-from scumble.tables.cells import NO_VALUE
-from scumble.tables.roles import Roles, converted, money
+from scumble.sources.source import Oddities, changed, cut
 
 BLOCK = HEAD
-"""Bytes of text a block; a line must fit into one."""
+"""Bytes per block; pyarrow may read a row that lies in two of them."""
+LONGEST = 2 * BLOCK
+"""The most bytes of a row."""
 
 
 class Delimited(Format):
@@ -38,8 +54,8 @@ class Delimited(Format):
             raise empty(file)
         if self.options.decimal == self._delimiter(file):
             raise ParameterError(
-                f"In {file.name}, a comma cannot both separate cells and stand before decimals. "
-                "Hint: name what separates them, such as --delimiter ';' (delimiter=';')."
+                f"In {file.name}, a comma cannot separate both cells and decimals. "
+                "Hint: name the delimiter, such as --delimiter ';' (delimiter=';')."
             )
         return tuple(self._header(file))
 
@@ -64,8 +80,7 @@ class Delimited(Format):
         lines = (line for line in io.StringIO(text, newline="") if line.strip())
         try:
             names = next(csv.reader(lines, delimiter=self._delimiter(file)), [])
-            below = next(lines, None)
-            endless = len(data) == HEAD and below is None
+            endless = len(data) == HEAD and next(lines, None) is None
         except csv.Error:  # a name of more than 131,072 characters
             endless = True
         if endless:
@@ -81,7 +96,6 @@ class Delimited(Format):
                         f"{file.name} seems to be separated by {word}, not by a comma. "
                         f"Hint: pass --delimiter {'tab' if other == chr(9) else repr(other)}."
                     )
-        self.titled = below is not None and _is_wider(names, itertools.chain([below], lines), self._delimiter(file))
         return names
 
     def _not_text(self, file: File, place: str = "", head: bytes = b"") -> DataError:
@@ -92,7 +106,7 @@ class Delimited(Format):
 
     @property
     def _encoding(self) -> str:
-        """What Python calls it; a mark at the beginning is no part of the first name."""
+        """Python's name of the encoding; a byte order mark is no part of the first name."""
         return "utf-8-sig" if self.options.encoding == "utf8" else self.options.encoding
 
     def _delimiter(self, file: File) -> str:
@@ -103,10 +117,8 @@ class Delimited(Format):
     # ---- rows ----
 
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
-        self.ragged = self.repeated = self.more_lines = 0
-        self.undecoded.clear()
-        self.money.clear()
-        if file.path != "-":  # standard input cannot be read twice: there, with care from the beginning
+        self.ragged, self.oddities = 0, Oddities()
+        if file.path != "-":  # standard input cannot be read twice
             try:
                 for batch, share in self._batches(file, roles, skip, _quick_types(roles)):
                     self._look_for_names(batch, roles)
@@ -115,16 +127,28 @@ class Delimited(Format):
                 return
             except _Unreadable:
                 pass
-        for batch, share in self._batches(file, roles, skip, dict.fromkeys(roles, pa.string()), careful=invalid):
+        bounded = file.path == "-" and invalid == "drop"
+        try:
+            for batch, share in self._carefully(file, roles, skip, invalid, bounded):
+                yield Read(batch, share)
+                skip += batch.num_rows
+        except _Unreadable:  # a row is too long
+            self.ragged = 0
+            for batch, share in self._carefully(file, roles, skip, invalid, True):
+                yield Read(batch, share)
+
+    def _carefully(self, file: File, roles: Roles, skip: int, invalid: str, bounded: bool) -> Iterator[Read]:
+        words = dict.fromkeys(roles, pa.string())
+        for batch, share in self._batches(file, roles, skip, words, careful=invalid, bounded=bounded):
             self._look_for_names(batch, roles)
             text = self._with_points(self._unmarked(batch, file, skip, invalid), roles)
-            self.money.update(money(text, roles))
+            self.oddities.money.update(money(text, roles))
             yield Read(converted(text, roles), share)
             skip += batch.num_rows
 
     def _look_for_names(self, batch: pa.RecordBatch, roles: Roles) -> None:
         if len(roles) > 1 or "number" in roles.values():  # one word alone may be a cell's
-            self.repeated += names_again(batch)
+            self.oddities.repeated += names_again(batch)
 
     def _with_points(self, batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
         """The batch with numbers as they are read everywhere else: 1.234,50 as 1,234.50."""
@@ -137,26 +161,35 @@ class Delimited(Format):
         return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
     def _unmarked(self, batch: pa.RecordBatch, file: File, row: int, invalid: str) -> pa.RecordBatch:
-        """The batch with the cells missing that are no text: read quickly or with care, whatever the file holds below.
-
-        (Even clean UTF-8 can hold the mark itself.)
-        """
+        """The batch with marked cells missing. Even clean UTF-8 can hold the mark itself."""
         if invalid == "mark":
             return batch
         clean, bad = without_marks(batch)
         if bad and invalid == "error":
             first = min(rows[0] for rows in bad.values())
             raise self._not_text(file, f"{self.place(file, row + first)},")
-        self.undecoded.update({name: len(rows) for name, rows in bad.items()})
+        self.oddities.undecoded.update({name: len(rows) for name, rows in bad.items()})
         return clean
 
     def _batches(
-        self, file: File, roles: Roles, skip: int, types: dict[str, pa.DataType], careful: str = ""
+        self,
+        file: File,
+        roles: Roles,
+        skip: int,
+        types: dict[str, pa.DataType],
+        careful: str = "",
+        bounded: bool = False,
     ) -> Iterator[Read]:
-        """The file by pyarrow. `careful` says what to do with lines that are no rows; without it, all is `_Unreadable`
-        that is not clean."""
+        """The file by pyarrow. `careful` is `invalid`; without it, anything unclean is `_Unreadable`.
+
+        If rows are to be dropped, one that is too long is `_Unreadable` as well, unless the file is read `bounded`.
+        """
         stream = Stream(file)
-        text = Lined(Transcoded(stream.bytes, self._encoding) if careful else stream.bytes)
+        data: Any = Transcoded(stream.bytes, self._encoding) if careful else stream.bytes
+        if bounded:
+            ragged_row = (self._delimiter(file) * len(self._header(file))).encode()
+            data = Bounded(data, self._delimiter(file), ragged_row, LONGEST)
+        text = Lined(data)
         broken, rows = list[int](), skip
 
         def ragged(row: Any) -> str:
@@ -170,18 +203,17 @@ class Delimited(Format):
         try:
             reader = pacsv.open_csv(
                 pa.PythonFile(text, mode="r"),
-                read_options=pacsv.ReadOptions(block_size=BLOCK, encoding=encoding),
+                read_options=pacsv.ReadOptions(block_size=LONGEST if bounded else BLOCK, encoding=encoding),
                 parse_options=pacsv.ParseOptions(
                     delimiter=self._delimiter(file),
                     newlines_in_values=True,
-                    # pyarrow shows the line to it as text: only where it surely is.
                     invalid_row_handler=ragged if careful else None,
                 ),
                 convert_options=pacsv.ConvertOptions(
                     column_types=types,
                     include_columns=list(roles),
                     decimal_point=self.options.decimal,
-                    # Beside text columns "NA" may be a name.
+                    # In a text column "NA" may be a name.
                     null_values=[""] if pa.string() in types.values() else list(NO_VALUE),
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,
@@ -190,16 +222,18 @@ class Delimited(Format):
             for batch in cut(reader, skip):
                 rows += batch.num_rows
                 yield Read(batch, stream.share())
-            if careful or not is_wide(encoding):  # in wide characters the byte of a line end is a part of others, too
-                self.more_lines = text.lines - 1 - rows - self.ragged
+            if careful or not is_wide(encoding):  # there the byte of a line end is part of others
+                self.oddities.more_lines = text.lines - 1 - rows - self.ragged
             stream.close()
-        except pa.ArrowKeyError:  # the header, read a moment ago, had all of these columns
+        except pa.ArrowKeyError:
             raise changed(file.name) from None
         except (pa.ArrowInvalid, OSError, UnicodeError) as problem:
             words = str(problem)
             if "Empty CSV file" in words:  # a header without a line end
                 return
             if "straddling" in words:
+                if careful in ("", "drop") and not bounded:
+                    raise _Unreadable from None
                 raise DataError(f"{file.name} has a line of more than 1 MiB. Hint: is a quote left open?") from None
             if not careful and not isinstance(problem, OSError):
                 raise _Unreadable from None
@@ -225,20 +259,21 @@ class Delimited(Format):
         what = (
             f"{file.name}{where} has {cells} cell{'s' * (cells != 1)} where the header has {len(self._header(file))}."
         )
-        if self.titled:
-            return DataError(f"{what} {BELOW_A_TITLE}")
         drop = ", or leave such lines out with --invalid drop (invalid='drop')" if invalid == "error" else ""
         ends = (
             f"is a quote left open there? The row goes on to line {line + more:,}. Else correct" if more else "correct"
         )
         return DataError(f"{what} Hint: {ends} the line{drop}.")
 
-    def _lines(self, file: File, found: Any) -> tuple[int, int]:
-        """Where the first row that is sought begins, counted from 1, or 0 if nobody knows; and how many more lines it
-        takes. Slow, and only asked for after an error."""
+    def _lines(self, file: File, found: Callable[[int, int, int], bool]) -> tuple[int, int]:
+        """The first line (from 1, or 0 if unknown) of the first row `found`, and how many more lines it has.
+
+        Slow: for errors only.
+        """
         stream, limit = Stream(file), csv.field_size_limit(BLOCK)
         try:
-            text = io.TextIOWrapper(stream.bytes, encoding=self._encoding, errors="replace", newline="")
+            data: Any = stream.bytes
+            text = io.TextIOWrapper(data, encoding=self._encoding, errors="replace", newline="")
             rows = csv.reader(text, delimiter=self._delimiter(file))
             width = len(next(rows))
             index = 0
@@ -251,23 +286,15 @@ class Delimited(Format):
                     return begins, before - begins
                 index += 1 if len(cells) == width else 0
         except (csv.Error, OSError, StopIteration, ValueError):
-            pass  # then the row's number must do
+            pass
         finally:
             csv.field_size_limit(limit)
             stream.close()
         return 0, 0
 
 
-def _is_wider(names: list[str], below: Iterable[str], delimiter: str) -> bool:
-    """Whether the row below the names has more cells than they are."""
-    try:
-        return len(next(csv.reader(below, delimiter=delimiter), [])) > len(names)
-    except csv.Error:
-        return False
-
-
 def names_again(batch: pa.RecordBatch) -> int:
-    """How many rows of text are the names of their columns.
+    """How many rows repeat the names of their columns.
 
     >>> names_again(pa.RecordBatch.from_pydict({"a": ["a", "b", "a"], "b": ["b", "b", None]}))
     1
@@ -284,7 +311,7 @@ def names_again(batch: pa.RecordBatch) -> int:
 
 
 def point_for_comma(column: pa.Array) -> pa.Array:
-    """Cells in which points and commas have changed places.
+    """Cells with points and commas exchanged.
 
     >>> point_for_comma(pa.array(["1.234,50", "3,14", None])).to_pylist()
     ['1,234.50', '3.14', None]
@@ -299,4 +326,4 @@ def _quick_types(roles: Roles) -> dict[str, pa.DataType]:
 
 
 class _Unreadable(Exception):
-    """A cell in a column of numbers is not a number, a line is not a row, or a byte is not text."""
+    """A cell is not a number, a line is not a row or too long, or a byte is not text: read the file with more care."""

@@ -1,7 +1,6 @@
-"""Excel workbooks (.xlsx): one sheet, its first row that is not blank the names. ``pip install 'scumble[excel]'``.
+"""Excel workbooks (.xlsx): one sheet, whose first row that is not blank holds the names.
 
-A sheet's cells have types of their own, so each is read by itself, as the column's role asks; formulas count as the
-values they had when the workbook was saved.
+Each cell is read by its column's role; formulas have the values saved with the workbook.
 """
 
 from __future__ import annotations
@@ -9,17 +8,16 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from scumble.columns.roles import Roles, says_nothing
 from scumble.errors import DataError, ParameterError
-from scumble.machine.later import pa
+from scumble.files.lazy_modules import pa
+from scumble.sources.arrow import as_arrow
 from scumble.sources.formats import Format, Read, empty, is_empty
-from scumble.sources.memory import as_arrow
 from scumble.sources.paths import File, cannot_open
 from scumble.sources.source import BATCH_ROWS, did_you_mean
-from scumble.tables.roles import Roles, says_nothing
 
 
 class Excel(Format):
@@ -27,28 +25,23 @@ class Excel(Format):
 
     title = "an Excel workbook"
     names_stand_first = True
-    _told = False
+    _warned = False
 
     def columns(self, file: File) -> tuple[str, ...]:
         if is_empty(file):
             raise empty(file)
         with _Sheet(self, file) as sheet:
-            names, below = next(sheet.rows, ()), next(sheet.rows, ())
-        if self.options.sheet is None and len(sheet.titles) > 1 and not self._told:
-            self._told = True
+            names = next(sheet.rows, ())
+        if self.options.sheet is None and len(sheet.titles) > 1 and not self._warned:
+            self._warned = True
             warnings.warn(
                 f"{file.name} has {len(sheet.titles)} sheets, and the first is read: {sheet.titles[0]!r}. "
-                f"Hint: --table SHEET (table=) chooses another: {', '.join(sheet.titles[1:20])}.",
+                f"Hint: --table SHEET (table=) chooses another: {', '.join(sheet.titles[1:6])}.",
                 UserWarning,
                 stacklevel=2,
             )
         if not names:
             raise empty(file)
-        if _filled(names) == 1 < _filled(below) and all(isinstance(cell, str) for cell in below if cell is not None):
-            raise DataError(
-                f"{file.name}: the first row has one cell, and the next has more, as below a title. "
-                "Hint: remove what stands above the names of the columns."
-            )
         while names[-1] is None:
             names = names[:-1]
         if any(name is None for name in names):
@@ -60,7 +53,7 @@ class Excel(Format):
         places = [header.index(name) for name in roles]
         with _Sheet(self, file) as sheet:
             next(sheet.rows, None)
-            rows: list[list[Any]] = []
+            rows: list[list[object]] = []
             for cells in itertools.islice(sheet.rows, skip, None):
                 rows.append([cells[place] if place < len(cells) else None for place in places])
                 if len(rows) == BATCH_ROWS:
@@ -75,7 +68,7 @@ class Excel(Format):
 
 
 class _Sheet:
-    """The sheet of a workbook, open, without blank rows; what openpyxl has to say may quote cells, and is not shown."""
+    """An open sheet without blank rows. Errors of openpyxl may quote cells and are not shown."""
 
     def __init__(self, format: Excel, file: File) -> None:
         self._format, self._file = format, file
@@ -108,7 +101,7 @@ class _Sheet:
             raise DataError(f"There is no sheet {asked!r} in {self._file.name}.{did_you_mean(asked, self.titles)}")
         return self
 
-    def _guarded(self, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    def _guarded(self, rows: Iterator[tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
         try:
             yield from (cells for cells in rows if _filled(cells))
         except Exception:
@@ -119,11 +112,11 @@ class _Sheet:
         self._bytes.close()
 
 
-def _filled(cells: tuple[Any, ...]) -> int:
+def _filled(cells: tuple[object, ...]) -> int:
     return sum(cell is not None for cell in cells)
 
 
-def _batch(rows: list[list[Any]], roles: Roles) -> pa.RecordBatch:
+def _batch(rows: list[list[object]], roles: Roles) -> pa.RecordBatch:
     columns = []
     for k, (name, role) in enumerate(roles.items()):
         cells = np.empty(len(rows), object)

@@ -1,27 +1,38 @@
-"""What every file format offers: its columns, and its rows as batches from any row on."""
+"""What a file format is: its columns, and its rows as batches from any row on. And standard input."""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import io
 import os
+import re
 import select
 import sys
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
+from scumble.columns.roles import Roles
 from scumble.errors import DataError
-from scumble.machine.later import pa
+from scumble.files.lazy_modules import pa, pc, pt
 from scumble.sources.paths import READS, File, cannot_open, format_of
-from scumble.tables.roles import Roles
+from scumble.sources.source import Oddities
 
 HEAD = 1 << 20
-"""Bytes of a file that are looked at for its columns."""
+"""Bytes of a file that are searched for its columns."""
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
-"""What packed bytes begin with."""
+"""How compressed bytes begin."""
+
+
+class Readable(Protocol):
+    """Bytes, one after the other."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes; none at the end."""
 
 
 class Read(NamedTuple):
@@ -44,41 +55,30 @@ class Options(NamedTuple):
 
 
 class Format(ABC):
-    """One file format. `columns` is asked first and finds what is wrong with the file as a whole."""
+    """One file format. `columns` is called first and refuses damaged files."""
 
     title: str
     declares_columns = True
-    """Whether a file says which columns it has, in a header or a schema, apart from its records."""
+    """Whether a file names its columns apart from its records."""
     names_stand_first = False
-    """Whether the names are the first line or row, where a file without a header has a record."""
+    """Whether the names are the first line, which may be a record."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
         self.ragged = 0
-        """Lines with too few or too many cells, dropped since the file was opened last."""
-        self.undecoded: Counter[str] = Counter()
-        """Cells, by column, whose bytes are no text in the encoding: read as missing since the file was opened last."""
-        self.money: Counter[tuple[str, str]] = Counter()
-        """Cells, by column and sign of money, that were read as numbers since the file was opened last."""
-        self.repeated = 0
-        """Rows that are the column names once more, as where files were joined: since the file was opened last."""
-        self.more_lines = 0
-        """Lines that its rows take beyond one for each, in quotes or left blank: known when the file was read."""
-        self.late: dict[str, None] = {}
-        """Keys of public rows that came too late to be columns: those of a stream that is read once."""
-        self.titled = False
-        """Whether the header has fewer cells than what is below it, as a title has: found with the columns."""
+        """Dropped lines with too few or too many cells."""
+        self.oddities = Oddities()
 
     @abstractmethod
     def columns(self, file: File) -> tuple[str, ...]:
         """The names of the columns that the file declares."""
 
     def types(self, file: File) -> dict[str, pa.DataType]:
-        """The types that the file declares, by column; text declares none."""
+        """The declared types by column; text declares none."""
         return {}
 
     def keys(self, file: File) -> tuple[str, ...]:
-        """The names of all its columns, even if read from its records: for public points, never for a private table."""
+        """All columns, even if read from the records: for public points only."""
         return self.columns(file)
 
     @abstractmethod
@@ -86,11 +86,11 @@ class Format(ABC):
         """The file's rows after the first `skip`, with exactly the columns of `roles`."""
 
     def place(self, file: File, row: int) -> str:
-        """Where row `row` of the file (counted from 0) is, for a person."""
+        """Where row `row` of the file (counted from 0) is, in words."""
         return f"{file.name}, row {row + 1:,}"
 
     def damaged(self, file: File) -> DataError:
-        """The file cannot be read as what it seems to be. Arrow's own words may quote cells: not shown."""
+        """The file cannot be read. Arrow's own message may quote cells and is not shown."""
         return DataError(
             f"{file.name} cannot be read as {self.title}: it is damaged, cut short or of another format. "
             "Hint: copy it again, or name its format with --format."
@@ -98,14 +98,13 @@ class Format(ABC):
 
 
 class StandardInput:
-    """Standard input, unpacked, with its first bytes looked at: it can be read only once, and not backwards."""
+    """Standard input, decompressed, with its head kept: it can be read only once."""
 
-    def __init__(self, stream: Any) -> None:
-        # Not through Python's buffer: a thread that waits in there holds its lock, and at a lock that is held the
-        # interpreter aborts when it should end.
+    def __init__(self, stream: object) -> None:
+        # Not through Python's buffer: a thread waiting there holds its lock, and the interpreter would abort at exit.
         self._waiting = _Waiting(getattr(stream, "raw", stream))
         start = _Joined(b"", self._waiting).read(max(map(len, _MAGIC)))
-        rest: Any = _Joined(start, self._waiting)
+        rest: Readable = _Joined(start, self._waiting)
         packed = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
         self._stream = pa.CompressedInputStream(pa.PythonFile(rest, mode="r"), packed) if packed else rest
         try:
@@ -113,16 +112,16 @@ class StandardInput:
         except OSError:
             raise DataError(f"Standard input cannot be unpacked as {packed}: it is damaged or cut short.") from None
 
-    def open(self) -> Any:
-        """The stream from its beginning, unpacked."""
+    def open(self) -> _Joined:
+        """The stream from its beginning, decompressed."""
         return _Joined(self.head, self._stream)
 
     def stop(self) -> None:
-        """Nobody wants more: a read that waits for bytes ends."""
+        """End a read that waits for bytes."""
         self._waiting.stopped = True
 
     def file(self, format: str) -> File:
-        """Standard input as a file of the given format, or of the one that its first bytes show."""
+        """Standard input as a file of the given format, or of the one its first bytes show."""
         if not self.head:
             raise DataError(f"Standard input is empty. {READS}")
         found = format or format_of(self.head)
@@ -135,7 +134,7 @@ class StandardInput:
 
 
 class _Waiting:
-    """A stream whose reads wait for bytes, and can be told to stop: they may be in a thread that would never end."""
+    """A stream whose waiting reads can be stopped, so that their thread ends."""
 
     def __init__(self, raw: Any) -> None:
         self._raw, self.stopped = raw, False
@@ -148,15 +147,15 @@ class _Waiting:
         while not self.stopped:
             if not self._watched or select.select([self._raw], [], [], 0.1)[0]:
                 data = self._raw.read(size)
-                if data is not None:  # None: somebody has made the pipe a non-blocking one
+                if data is not None:  # None: a non-blocking pipe without data
                     return bytes(data)
         raise OSError("standard input is not read any further")
 
 
 class _Joined(io.RawIOBase):
-    """Bytes that were read already, then the rest of a stream; a read gives all it was asked for, but at the end."""
+    """Bytes read before, then the rest of a stream; a read is short only at the end."""
 
-    def __init__(self, head: bytes, stream: Any) -> None:
+    def __init__(self, head: bytes, stream: Readable) -> None:
         self._head, self._stream = head, stream
 
     def readable(self) -> bool:
@@ -179,7 +178,7 @@ _STDIN: list[StandardInput] = []
 
 
 def standard_input() -> StandardInput:
-    """The process's own, opened once."""
+    """The standard input of the process, opened once."""
     if not _STDIN:
         if sys.stdin is None:
             raise DataError(f"Standard input is closed. {READS}")
@@ -188,7 +187,7 @@ def standard_input() -> StandardInput:
 
 
 class Stream:
-    """A file's bytes, unpacked, and how many of the packed ones have been read."""
+    """A file's bytes, decompressed, and how much of the file has been read."""
 
     def __init__(self, file: File) -> None:
         self._size, self._stops = file.size, file.path == "-"
@@ -209,14 +208,15 @@ class Stream:
         return None
 
     def leave(self) -> None:
-        """For whoever stops before the end, while a thread of Arrow's may still read ahead: the file is closed with the
-        last who knows it. Closed now, its number could be given to the next file that is opened, of which that thread
-        would then read some bytes, and nobody would ever see them."""
+        """After stopping early, while a thread of Arrow's may still read: the file closes with its last reference.
+
+        Closed now, its descriptor could be reused, and that thread would take bytes of another file.
+        """
         if self._stops:
             self.close()
 
     def close(self) -> None:
-        """Close the file, and let go of standard input."""
+        """Close the file, or stop standard input."""
         if self._stops:
             standard_input().stop()
         for one in (self.bytes, self._raw):
@@ -225,10 +225,230 @@ class Stream:
 
 
 def is_empty(file: File) -> bool:
-    """Whether there is not a single byte; standard input has been looked at before."""
+    """Whether a file has no byte; standard input is checked when it is opened."""
     return file.path != "-" and os.path.getsize(file.path) == 0
 
 
 def empty(file: File) -> DataError:
-    """The error of a file without a byte."""
+    """A file has no byte."""
     return DataError(f"{file.name} is empty. Hint: was it written to the end? A table has at least a header.")
+
+
+MARK = "\ufdd0"
+BLOCK = 1 << 20
+
+# Text encodings of Python that no file is written in.
+_NOT_OF_FILES = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "unicode_escape"}
+
+
+def encoding_named(name: str) -> str:
+    """An encoding of text files in lower case, with one name for UTF-8; others are refused.
+
+    >>> [encoding_named(name) for name in ("UTF-8-SIG", "utf_8", "U8", "Latin-1")]
+    ['utf8', 'utf8', 'utf8', 'latin-1']
+    """
+    try:
+        found: Any = codecs.lookup(name)
+        known = found._is_text_encoding and found.name not in _NOT_OF_FILES and found.incrementaldecoder is not None
+        known = known and "a,1\n".encode(name).decode(name) == "a,1\n"
+    except (LookupError, ValueError, TypeError):
+        known = False
+    if not known:
+        raise DataError(
+            f"There is no encoding {str(name)[:40]!r} for files of text. Hint: utf-8, utf-16 and latin-1 are usual."
+        )
+    return "utf8" if found.name in ("utf-8", "utf-8-sig") else name.lower()
+
+
+def encoding_of(head: bytes) -> str | None:
+    """The wide encoding that a file begins with, by its byte order mark or by zeros between letters.
+
+    >>> [encoding_of(text) for text in ("a,b".encode("utf-16"), "a,b".encode("utf-16-be"), b"a,b", b"a\\0bcd")]
+    ['utf-16', 'utf-16-be', None, None]
+    """
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    start = head[:64]
+    for name, zeros, letters in (("utf-16-le", start[1::2], start[::2]), ("utf-16-be", start[::2], start[1::2])):
+        if zeros and not any(zeros) and all(letters):
+            return name
+    return None
+
+
+def _mark(problem: UnicodeError) -> tuple[str, int]:
+    assert isinstance(problem, (UnicodeDecodeError, UnicodeEncodeError))
+    return MARK, problem.end
+
+
+codecs.register_error("scumble.mark", _mark)
+
+
+class Transcoded(io.RawIOBase):
+    """A stream of bytes in some encoding, read as UTF-8."""
+
+    def __init__(self, stream: Readable, encoding: str) -> None:
+        self._stream = stream
+        self._decode = codecs.getincrementaldecoder(encoding)("scumble.mark").decode
+        self._ready, self._ended = b"", False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, as UTF-8."""
+        parts = [self._ready]
+        have = len(self._ready)
+        while have < size and not self._ended:
+            data = self._stream.read(BLOCK)
+            self._ended = not data
+            parts.append(self._decode(data, self._ended).encode("utf-8", "scumble.mark"))
+            have += len(parts[-1])
+        whole = b"".join(parts)
+        self._ready = whole[size:]
+        return whole[:size]
+
+
+_LINE_END = re.compile(rb"[\r\n]")
+
+
+class Bounded(io.RawIOBase):
+    """A stream of CSV without endless rows: of one longer than `most` bytes, the first line becomes the line `instead`.
+
+    What follows that line is read as rows of their own, so a quote left open costs one line.
+    """
+
+    def __init__(self, stream: Readable, delimiter: str, instead: bytes, most: int) -> None:
+        self._stream, self._instead, self._most = stream, instead + b"\n", most
+        end = re.escape(delimiter.encode())
+        cell = rb'(?:"(?:[^"]++|"")*+"[^\r\n%b]*+|(?!")[^\r\n%b]*+)' % (end, end)
+        row = rb"(?:%b%b)*+%b[\r\n]" % (cell, end, cell)
+        self._one, self._all = re.compile(row), re.compile(rb"(?:%b)*+" % row)
+        self._ready, self._row, self._within, self._ended = b"", b"", False, False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        while len(self._ready) < size and not self._ended:
+            data: bytes = self._stream.read(BLOCK)
+            self._ended = not data
+            self._row += data
+            self._ready += b"".join(self._bounded())
+        data, self._ready = self._ready[:size], self._ready[size:]
+        return data
+
+    def _bounded(self) -> Iterator[bytes]:
+        """The rows that end in what was read; the beginning of the next one is kept."""
+        data, at = self._row, 0
+        while self._within or len(data) - at > self._most:
+            if self._within:
+                line = _LINE_END.search(data, at)
+                self._within, at = line is None, line.end() if line else len(data)
+                if self._within:
+                    break
+                continue
+            row = self._one.match(data, at)
+            if row and row.end() - at <= self._most:
+                yield row[0]
+                at = row.end()
+            else:
+                self._within = True
+                yield self._instead
+        ends = len(data) if self._ended else self._last_end(data, at)
+        yield data[at:ends]
+        self._row = data[ends:]
+
+    def _last_end(self, data: bytes, at: int) -> int:
+        if b'"' not in data:
+            return max(data.rfind(b"\n", at), data.rfind(b"\r", at), at - 1) + 1
+        rows = self._all.match(data, at)
+        assert rows is not None
+        return rows.end()
+
+
+class Lined(io.RawIOBase):
+    """A stream of bytes that counts line ends."""
+
+    def __init__(self, stream: Readable) -> None:
+        self._stream, self.lines = stream, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, as they are."""
+        data: bytes = self._stream.read(size)
+        self.lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
+        return data
+
+
+def without_marks(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, list[int]]]:
+    """The batch with its marked cells missing, and the rows that had one, by column.
+
+    >>> batch, rows = without_marks(pa.RecordBatch.from_pydict({"town": ["Ulm", "K\ufdd0ln", None]}))
+    >>> batch.to_pydict(), rows
+    ({'town': ['Ulm', None, None]}, {'town': [1]})
+    """
+    columns, rows = list(batch.columns), {}
+    for j, column in enumerate(columns):
+        if not pt.is_string(column.type):
+            continue
+        marked = pc.match_substring(column, MARK)
+        if pc.any(marked).as_py():
+            rows[batch.schema.names[j]] = pc.indices_nonzero(marked).to_pylist()
+            columns[j] = pc.if_else(marked, pa.scalar(None, column.type), column)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names), rows
+
+
+def with_questions(column: pa.Array) -> pa.Array:
+    """The cells with the Unicode replacement character for each mark.
+
+    >>> with_questions(pa.array(["K\ufdd0ln", None])).to_pylist()
+    ['K\ufffdln', None]
+    """
+    return pc.replace_substring(column, MARK, "\ufffd") if pt.is_string(column.type) else column
+
+
+def not_text(what: str, given: str, way_out: str, head: bytes = b"") -> DataError:
+    """Bytes are no text in the `given` encoding; `head` is how the file begins."""
+    guess = encoding_of(head)
+    if guess is not None and guess != given:
+        hint = f"it begins as {guess} text does: --encoding {guess} (encoding={guess!r})"
+    else:
+        hint = f"name its encoding, such as --encoding {' or '.join(usual_beside(given))}"
+    return DataError(f"{what} is not {spelt(given)} text. Hint: {hint}, {way_out}.")
+
+
+def usual_beside(given: str) -> list[str]:
+    """Encodings to try when this one is not it."""
+    return [one for one in ("utf8", "latin-1", "utf-16") if one != encoding_named(given)][:2]
+
+
+def spelt(encoding: str) -> str:
+    """An encoding as written in messages.
+
+    >>> spelt("utf8"), spelt("latin-1")
+    ('UTF-8', 'LATIN-1')
+    """
+    return encoding_named(encoding).upper().replace("UTF8", "UTF-8")
+
+
+def no_wide_characters(head: bytes, encoding: str) -> bool:
+    """Whether a file cannot be in this wide encoding, because it has no zero bytes.
+
+    >>> no_wide_characters(b"a,b", "utf-16"), no_wide_characters("a,b".encode("utf-16"), "utf-16")
+    (True, False)
+    """
+    return is_wide(encoding) and b"\0" not in head
+
+
+def is_wide(encoding: str) -> bool:
+    """Whether ASCII letters have several bytes in this encoding.
+
+    >>> is_wide("utf-16"), is_wide("latin-1")
+    (True, False)
+    """
+    return len("a".encode(encoding)) > 1

@@ -1,12 +1,8 @@
 """JSON lines: one object per line.
 
-**No header.** Which keys the records have is a fact about the records: one stray key would publish its name. So the
-columns of a private table are named by whoever asks for them, and a field that a record lacks is a missing cell.
-
-**Two ways, one outcome.** pyarrow reads a block of lines at once if every cell has the type that the role needs. A
-block with one of another type (a number where text was expected, a word where a number was) is read line by line in
-Python: slower, and each record becomes the same. For that, pyarrow gets no line that the two could understand
-differently (`_plain`); what it refuses goes to Python whole.
+There is no header, and the keys of records are private, so the caller names the columns; an absent field is a missing
+cell. pyarrow reads a block of lines if every cell has the type of its role. Other blocks are read line by line in
+Python, with the same outcome: pyarrow gets only lines that both understand in the same way (`_plain`).
 """
 
 from __future__ import annotations
@@ -15,22 +11,22 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 
+from scumble.columns.cells import number_or_none
+from scumble.columns.hashing import UNTOLD, text_of
+from scumble.columns.roles import Roles, numbers_from_text, says_nothing
 from scumble.errors import DataError
-from scumble.machine.later import pa, pajson, pc
+from scumble.files.lazy_modules import pa, pajson, pc
+from scumble.files.rules import Json
 from scumble.sources.formats import Format, Read, Stream, empty, standard_input
 from scumble.sources.paths import File
 from scumble.sources.source import cut
-from scumble.tables.cells import number_or_none
-from scumble.tables.hashing import UNTOLD, text_of
-from scumble.tables.roles import Roles, numbers_from_text, says_nothing
 
 BLOCK = 4 << 20
 DEEP = 200
-"""Brackets in a line that Python's parser follows without fail."""
+"""Nested brackets that Python's parser can follow."""
 
 _TYPES = {
     "number": pa.float64(),
@@ -42,12 +38,12 @@ _TYPES = {
 _ODD_LINE = re.compile(rb"^(?![ \t\r]*\{.*\}[ \t\r]*$)", re.MULTILINE)
 """A line that does not begin with a brace and end with one."""
 _HALF = re.compile("[\ud800-\udfff]")
-"""Half of a pair of surrogates: Arrow has no such text."""
+"""Half of a surrogate pair, which Arrow refuses."""
 _ODD_LITERAL = re.compile(rb"[:,\[\s-](?:NaN|Inf)")
 
 
 class JsonLines(Format):
-    """One JSON object a line; fields that are not there are missing cells."""
+    """One JSON object per line; absent fields are missing cells."""
 
     title = "JSON lines"
     declares_columns = False
@@ -56,13 +52,13 @@ class JsonLines(Format):
         return ()
 
     def keys(self, file: File) -> tuple[str, ...]:
-        """The keys of all objects, in the order in which they come; of standard input, those that its head shows."""
+        """The keys of all objects in order; for standard input, of those in its head."""
         names: dict[str, None] = {}
         problem: DataError | None = None
         for block, line in self._looked_at(file):
             bad: list[int] = []
             names |= _keys(block, bad)
-            if bad:  # one bad line is a row's affair; if all are, the first one is told
+            if bad:  # refused only if no line has keys
                 problem = problem or _no_object(file, line + bad[0])
         if not names:
             raise problem or empty(file)
@@ -85,8 +81,8 @@ class JsonLines(Format):
         stream = Stream(file)
         try:
             for block, line in _blocks(stream, file, self):
-                if invalid == "mark" and file.path == "-":  # public rows, of which only the head was looked at for keys
-                    self.late |= {name: None for name in _keys(block) if name not in roles}
+                if invalid == "mark" and file.path == "-":  # public rows: only the head was searched for keys
+                    self.oddities.late |= {name: None for name in _keys(block) if name not in roles}
                 batches = _quickly(block, roles)
                 if batches is None:
                     batches = self._slowly(block, line, file, roles, invalid)
@@ -128,7 +124,7 @@ class JsonLines(Format):
 
 
 def _blocks(stream: Stream, file: File, format: Format) -> Iterator[tuple[bytes, int]]:
-    """Whole lines, some MB at a time, each block ended by a line end; and how many lines came before."""
+    """Blocks of whole lines, some MB each, with the number of lines before."""
     rest, line, first = b"", 0, True
     while True:
         try:
@@ -154,11 +150,10 @@ def _blocks(stream: Stream, file: File, format: Format) -> Iterator[tuple[bytes,
 
 
 def _plain(block: bytes) -> bool:
-    """Whether pyarrow and Python cannot but understand each line of a block in the same way, if pyarrow does.
+    """Whether pyarrow, if it accepts a block, reads each line as Python does.
 
-    It is UTF-8. Each line begins with "{" and ends with "}", so no object goes over a line's end: after the last
-    "}" of an unfinished object no "{" may follow. There is no NaN and no Inf, which the two spell differently, and
-    nothing so deeply nested that Python gives up.
+    It is UTF-8, each line begins with "{" and ends with "}" (so no object spans lines), there is no NaN and no Inf,
+    which the two spell differently, and nothing is nested too deeply for Python.
     """
     try:
         block.decode()
@@ -170,7 +165,7 @@ def _plain(block: bytes) -> bool:
 
 
 def _quickly(block: bytes, roles: Roles) -> list[pa.RecordBatch] | None:
-    """The block by pyarrow; None if it has a line for Python."""
+    """The block by pyarrow; None if Python must read it."""
     if not _plain(block):
         return None
     schema = pa.schema([(name, _TYPES[role]) for name, role in roles.items()])
@@ -182,12 +177,12 @@ def _quickly(block: bytes, roles: Roles) -> list[pa.RecordBatch] | None:
         return None
     if table.num_rows != block.count(b"\n"):  # several objects in a line
         return None
-    batches: list[Any] = table.select(list(roles)).to_batches()
+    batches: list[object] = table.select(list(roles)).to_batches()
     return batches
 
 
 def _keys(block: bytes, bad: list[int] | None = None) -> dict[str, None]:
-    """The keys of a block's objects, in the order in which they come; `bad` gets the lines that are none."""
+    """The keys of a block's objects, in order; `bad` gets the lines that are no objects."""
     found = _quick_keys(block)
     if found is None:
         found = {}
@@ -201,7 +196,7 @@ def _keys(block: bytes, bad: list[int] | None = None) -> dict[str, None]:
 
 
 def _quick_keys(block: bytes) -> dict[str, None] | None:
-    """The keys of a block's objects by pyarrow; None if it has a line for Python."""
+    """The keys of a block by pyarrow; None if Python must read it."""
     if not _plain(block):
         return None
     try:
@@ -211,8 +206,8 @@ def _quick_keys(block: bytes) -> dict[str, None] | None:
         return None
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
-    """The object of a line; None if there is none."""
+def _object(line: bytes) -> Json | None:
+    """The object of a line, or None."""
     try:
         found = json.loads(line.decode(), parse_int=_whole, parse_float=_fraction)
     except (ValueError, RecursionError):
@@ -228,30 +223,30 @@ def _no_object(file: File, row: int) -> DataError:
 
 
 def _whole(digits: str) -> int | float:
-    # Python reads no more than 4,300 digits as an integer; no float is that large either.
+    # Python refuses integers of more than 4,300 digits.
     return int(digits) if len(digits) <= 4000 else float(digits)
 
 
-def _fraction(digits: str) -> Decimal | float:
-    """All of its digits: two persons may differ in the last one."""
+def _fraction(digits: str) -> Decimal | str:
+    """A number with all its digits: two persons may differ in the last one."""
     try:
         return Decimal(digits)
     except ArithmeticError:  # an exponent of twenty digits
-        return float(digits)
+        return digits
 
 
 def parsed(lines: Iterable[bytes], roles: Roles) -> pa.RecordBatch:
-    """Lines from elsewhere, read in the same way; one that is no object becomes a row without cells."""
+    """Lines read in the same way; one that is no object becomes a row of missing cells."""
     return _batch([_object(line) or {} for line in lines if line.strip()], roles)
 
 
-def _batch(objects: list[dict[str, Any]], roles: Roles) -> pa.RecordBatch:
+def _batch(objects: list[Json], roles: Roles) -> pa.RecordBatch:
     columns = [_column([one.get(name) for one in objects], role) for name, role in roles.items()]
     return pa.RecordBatch.from_arrays(columns, names=list(roles))
 
 
-def _column(values: list[Any], role: str) -> pa.Array:
-    """Cells of any JSON type, each read as the role asks; what cannot be is missing."""
+def _column(values: list[object], role: str) -> pa.Array:
+    """Cells of any JSON type, read by role; unreadable ones are missing."""
     if role == "number":
         return _numbers(values)
     if role == "tokens":
@@ -265,13 +260,13 @@ def _column(values: list[Any], role: str) -> pa.Array:
 
 
 def _text_array(texts: list[bytes | None]) -> pa.Array:
-    """Text as its bytes: JSON can spell half of a pair of surrogates, which is no UTF-8."""
+    """Text by its bytes: half of a surrogate pair is no UTF-8."""
     options = pc.CastOptions(target_type=pa.string(), allow_invalid_utf8=True)
     return pc.cast(pa.array(texts, pa.binary()), options=options)
 
 
-def _numbers(values: list[Any]) -> pa.Array:
-    """Numbers and truth values; and text that spells them, as in a file of text."""
+def _numbers(values: list[object]) -> pa.Array:
+    """Numbers, booleans, and text that spells them, as in a text file."""
     spelt = [value if isinstance(value, str) and not _HALF.search(value) else None for value in values]
     from_text = numbers_from_text(pa.array(spelt, pa.string())).to_pylist()
     return pa.array(
@@ -281,8 +276,7 @@ def _numbers(values: list[Any]) -> pa.Array:
 
 
 def _text(value: object, untold: bytes | None = None) -> bytes | None:
-    """The canonical text of a cell, as the tables module writes it; of a list or an object, which have none, `untold`,
-    or else its JSON."""
+    """The canonical text of a cell; for a list or an object, `untold` or its JSON."""
     if isinstance(value, (dict, list)):
         return untold or json.dumps(value, sort_keys=True, default=float).encode()
     return text_of(value)

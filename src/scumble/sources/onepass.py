@@ -1,46 +1,66 @@
-"""One pass over a source: read ahead, count, keep checkpoints, say how far it is."""
+"""One pass over a source: read ahead, count in several threads, write checkpoints, report progress."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+import queue
+import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from scumble.columns.kinds import unread
+from scumble.columns.roles import Roles
+from scumble.counting.guard import Known
 from scumble.errors import UNPUBLISHED, DataError, ScumbleError
-from scumble.machine.interrupts import PatientInterrupts
-from scumble.machine.later import pa
-from scumble.schema.kinds import read_as, undeclared, unread
-from scumble.schema.spelling import numbers_read, others
-from scumble.sources.causes import BAD_CELL, BEYOND, NO_WORD, bad_cells, declared_otherwise, kinds_of, too_large
+from scumble.files.interrupts import PatientInterrupts
+from scumble.files.lazy_modules import pa
 from scumble.sources.checkpoint import Checkpoint
-from scumble.sources.crew import Crew
 from scumble.sources.source import Piece, Source, row_bits
-from scumble.sources.tally import Tally, UnknownClass
-from scumble.tables.roles import Roles
-from scumble.tabular.spec import TableSpec
+from scumble.sources.tally import (
+    BAD_CELL,
+    BEYOND,
+    Found,
+    Tally,
+    UnknownClass,
+    bad_cells,
+    declared_otherwise,
+    kinds_of,
+    mistaken,
+    written,
+)
+from scumble.table.spec import TableSpec
 
 
 class Progress(NamedTuple):
     """How far a pass is. For the curator: the number of rows is secret."""
 
     rows: int
-    """Rows read so far, those of an earlier run included."""
+    """Rows read so far, including those of an interrupted run."""
     rows_per_second: float
     done: float | None
-    """The share of the source that has been read, or None if nobody knows."""
+    """The share of the source that has been read, or None if unknown."""
     seconds_left: float | None
 
 
 Report = Callable[[Progress], None]
 
+Finding = Callable[[], Found | None]
+"""Waits for a batch and returns what was found in it, or raises the error."""
+
 SMALLER = 8
-"""The part of a usual piece that the last ones have."""
+"""How many times smaller the last pieces may be."""
 LARGE, MOST_BYTES = 1 << 15, 1 << 25
-"""Rows of a piece that is joined with others, and the bytes of all of them."""
+"""The fewest rows of a piece that is joined with others, and the most bytes of the result."""
+PIECES_PER_THREAD = 3
+"""Pieces handed out per thread: the one it has, and others, so that a slow thread does not stop the rest."""
 
 
 def one_pass(
@@ -54,7 +74,7 @@ def one_pass(
     """Count every row of the source once.
 
     Ctrl-C (SIGTERM, SIGHUP) waits for the current batch, writes a last checkpoint, and then acts as usual. A source
-    that has changed meanwhile is refused, before noise is drawn. (Noise that came first has been paid for.)
+    that changed meanwhile is refused before noise is drawn (noise drawn first has been paid for).
     """
     start = position = checkpoint.resume(tally) if checkpoint is not None else (0, 0)
     invalid = tally.options.get("invalid", "error")
@@ -91,16 +111,103 @@ def one_pass(
     source.require_unchanged()
 
 
+class Crew:
+    """The threads of a pass.
+
+    Up to four threads turn the next batches into records while all threads together count the current one. More than
+    four would wait for each other, so each of them takes whole batches and counts into counters of its own. These are
+    added to the sketch at the end and before each checkpoint, when the crew *rests*: no batch is handed out, and all
+    that were are reported. Reports and errors come in the order of the source. Counters are wiped whatever happens.
+    """
+
+    def __init__(self, tally: Tally) -> None:
+        self._tally, self._threads, self._aside = tally, tally.threads, tally.aside
+        self._made: list[np.ndarray] = []
+        self._known = Known()
+        self._free: list[np.ndarray] = []
+        self._change = threading.Condition()
+        self._handed = self._given = 0
+        self._resting = self._over = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, problem: object, *_: object) -> None:
+        if problem is not None:  # else all was taken in, and cleared
+            for counts in self._made:
+                counts.fill(0)
+
+    def __repr__(self) -> str:
+        return "Crew(secret)"
+
+    def pieces(
+        self, pieces: Iterator[Piece], *, stopped: Callable[[], bool], wake: Callable[[], None]
+    ) -> Iterator[tuple[Piece, Finding]]:
+        """The pieces in order, each with what a thread finds in it, until `stopped`."""
+
+        def end() -> None:
+            with self._change:
+                self._over = True
+                self._change.notify_all()
+            wake()
+
+        with begun(self._handed_out(pieces), self._find, self._threads) as under_way:
+            depth = max(READ_AHEAD, PIECES_PER_THREAD * self._threads)
+            for item in read_ahead(under_way, depth=depth, stopped=lambda: stopped() and self.rest(), wake=end):
+                self._given += 1
+                yield item
+
+    def rest(self) -> bool:
+        """Hand out no further piece. Returns whether all pieces handed out have been reported."""
+        if not self._aside:
+            return True
+        with self._change:
+            self._resting = True
+            return self._given == self._handed
+
+    def take_in(self) -> None:
+        """Add the threads' counters to the sketch, when the crew rests or is done, and go on."""
+        self._tally.sketches[0].secret.take_in(self._free, self._threads)
+        with self._change:
+            self._resting = False
+            self._change.notify_all()
+
+    def _handed_out(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
+        """The pieces, one by one; none while the crew rests."""
+        try:
+            for piece in pieces:
+                with self._change:
+                    self._change.wait_for(lambda: self._over or not self._resting)
+                    if self._over:
+                        return
+                    self._handed += 1
+                yield piece
+        finally:
+            close = getattr(pieces, "close", None)
+            if close is not None:
+                close()
+
+    def _find(self, piece: Piece) -> Found | None:
+        """A thread's work. Counters of an interrupted thread are not used again."""
+        if not self._aside:
+            return self._tally.ready(piece.batch)
+        try:
+            counts = self._free.pop()
+        except IndexError:
+            counts = self._tally.sketches[0].secret.aside()
+            self._made.append(counts)
+        found = self._tally.counted_aside(piece.batch, counts, self._known)
+        self._free.append(counts)
+        return found
+
+
 def gathered(
     pieces: Iterator[Piece], rows: int, numbers: bool = False, most_bytes: int = MOST_BYTES
 ) -> Iterator[Piece]:
-    """The same rows in the same order, in pieces of up to so many `rows`: joined are large ones of one file, and alike.
+    """The same rows in the same order: large pieces of one file and schema joined, up to so many `rows`.
 
-    A sketch with few rows of counters is counted batch by batch in a moment, in which threads would wait for each
-    other. An error while reading is raised after the rows before it.
-
-    Columns of `numbers` alone stay as they lie, in a table: to copy them would take the one thread that reads about as
-    long as reading them. Words are copied, so that each of them is looked up once.
+    Small batches would make threads wait for each other. An error while reading is raised after the rows before it.
+    Columns of `numbers` are not copied, which would cost as much as reading; words are, so each is looked up once.
     """
     if not rows:
         yield from pieces
@@ -121,10 +228,9 @@ def gathered(
 
 
 def shared_out(pieces: Iterator[Piece], rows: int, threads: int = 1) -> Iterator[Piece]:
-    """The same rows in the same order, none of the pieces with more than so many `rows`.
+    """The same rows in the same order, in pieces of at most `rows`.
 
-    Where each of several threads counts pieces of its own, those towards the end are smaller, as far as it is known
-    where that is: a slow core takes twice as long for one as a quick core, and all wait for the last.
+    With several threads, pieces get smaller towards the end (if it is known), since all wait for the last one.
     """
     before = None
     for piece in pieces:
@@ -139,7 +245,7 @@ def shared_out(pieces: Iterator[Piece], rows: int, threads: int = 1) -> Iterator
 
 
 def _size(left: float, rows: int, threads: int) -> int:
-    """Of the next piece, where so many rows are left for so many threads: twice what is left for each."""
+    """Rows of the next piece: twice what is left for each thread."""
     return rows if threads == 1 else min(rows, max(rows // SMALLER, math.ceil(min(2 * left / threads, rows)), 1))
 
 
@@ -150,13 +256,13 @@ def _together(waiting: list[Piece], piece: Piece, rows: int, most_bytes: int) ->
     schema = piece.batch.schema
     if not waiting[-1].batch.schema.equals(schema) or not all(map(_joins, kinds := schema.types)):
         return False
-    bits = row_bits(kinds)  # Arrow takes longer to say it, column by column
+    bits = row_bits(kinds)
     together = sum(many) * bits // 8 if bits else sum(each.batch.nbytes for each in (*waiting, piece))
     return bool(together <= most_bytes)
 
 
 def _joins(kind: pa.DataType) -> bool:
-    """Whether columns of a type can be put together whatever is in them: dictionaries may have too many words."""
+    """Whether columns of a type can always be joined; dictionaries may have too many words."""
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
     return pa.types.is_primitive(kind) or any(test(kind) for test in texts)
 
@@ -176,13 +282,13 @@ def _progress(rows: int, fresh: int, seconds: float, piece: Piece, before: float
 
 
 def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> ScumbleError:
-    """The error with the place where the trouble is: file, line or row group, column, count, and no value."""
+    """The error with its place: file, line or row group, columns and counts, never a value."""
     batch, position = piece.batch, piece.position
     if isinstance(problem, UnknownClass):
         where = source.place(position, batch.num_rows, problem.row)
         cells = "1 cell is" if problem.count == 1 else f"{problem.count:,} cells are"
         return DataError(
-            f"{where}: {cells} none of the classes: {problem.count:,} in column {problem.label!r}{_near(batch)} "
+            f"{where}: {cells} none of the classes: {problem.count:,} in column {problem.label!r} "
             f"{UNPUBLISHED}. Hint: name all classes, or leave such rows out with --invalid drop (invalid='drop')."
         )
     if tally.label is not None:
@@ -190,10 +296,10 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     spec = tally.sketches[0].spec
     bad: dict[str, np.ndarray] = {}
     causes: list[tuple[str, str]] = []
-    said: dict[str, np.ndarray] = {}  # those that hold something
+    said: dict[str, np.ndarray] = {}  # cells that are not missing
     with contextlib.suppress(ScumbleError):
         for (cause, name), mask in bad_cells(batch, spec).items():
-            if cause != BEYOND:  # what a schema leaves out by itself is no error
+            if cause != BEYOND:
                 causes.append((cause, name))
                 bad[name] = bad.get(name, False) | mask
                 said |= {name: mask} if cause == BAD_CELL else {}
@@ -201,38 +307,136 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
         return DataError(f"{source.place(position, batch.num_rows, 0).split(', ')[0]}: {problem}")
     total = sum(int(mask.sum()) for mask in bad.values())
     first = min(int(np.argmax(mask)) for mask in bad.values())
-    told = ", ".join(f"{int(mask.sum()):,} in column {name!r}" for name, mask in list(bad.items())[:10])
+    counts = ", ".join(f"{int(mask.sum()):,} in column {name!r}" for name, mask in list(bad.items())[:10])
     cells = "1 cell is" if total == 1 else f"{total:,} cells are"
     drop = "leave such rows out with --invalid drop (invalid='drop')"
-    hint, what = f"correct them, or {drop}", "missing, not a number or not finite"
-    whole = [name for name, mask in bad.items() if name in said and mask.all() and len(mask) > 1]
+    hints = ["some lines are the column names once more: take them out"] * bool(source.oddities.repeated)
     if isinstance(spec, TableSpec):
         what = "missing, unreadable, not finite or none of the schema's words"
-        hint = f"correct them, {declared_otherwise(causes)} in the schema file, or {drop}"
-        refused = [name for name in (*whole, *said) if spec.schema[name].refused()]
-        if refused:
-            column, each = spec.schema[refused[0]], "each cell is" if refused[0] in whole else "cells are"
-            why, reads = column.refused(source.decimal), others(column.kind, source.decimal)
-            hint = f"in {refused[0]!r} {each} missing or {why}: {hint}{reads}"
-        elif strange := [name for cause, name in causes if cause == NO_WORD]:
-            hint = f"in {strange[0]!r} cells hold none of its words: {hint}"
-    elif large := too_large(batch, spec, said):
-        what = f"missing, not a number or beyond {min(large.values()):.3g} in size"
-        beside = f"with this bandwidth and scale: give larger ones, or {hint}" if min(large.values()) < 1e100 else hint
-        hint = f"so large a number, as in {next(iter(large))!r}, cannot be counted: {beside}"
-    elif whole and whole[0] not in kinds_of(spec):
-        hint = undeclared(whole[0], source.decimal)[:-1]
-    elif (kinds := kinds_of(spec)).keys() & bad.keys():
-        what = unread(map(kinds.get, bad))
-        written = [read_as(kinds.get(name), source.decimal) for name in (*whole, *said)]
-        hint = "; ".join([*written[:1], *([hint] if not whole else [])])
-    elif said:
-        hint = f"{numbers_read(source.decimal)}; {hint}"
-    if source.repeated:
-        hint = f"some lines are the column names once more, as where files were joined: take them out; {hint}"
+        refused = [name for name, mask in said.items() if mask.all() and spec.schema[name].refused()]
+        hints += [mistaken(spec, name, source.decimal).rstrip(".") for name in refused][:1]
+        hints += [f"correct them, {declared_otherwise(causes)} in the schema file, or {drop}"]
+    else:
+        kinds = kinds_of(spec)
+        what = unread(map(kinds.get, bad)).replace(" or not finite", ", not finite or too large")
+        whole = [mistaken(spec, name, source.decimal).rstrip(".") for name, mask in said.items() if mask.all()]
+        hints += (whole or [written(spec, name, source.decimal) for name in said])[:1]
+        hints += [f"correct them, or {drop}"]
+    hint = "; ".join(hints)
     where = source.place(position, batch.num_rows, first)
-    return DataError(f"{where}: {cells} {what}: {told}{_near(batch)} {UNPUBLISHED}. Hint: {hint}.")
+    return DataError(f"{where}: {cells} {what}: {counts} {UNPUBLISHED}. Hint: {hint}.")
 
 
-def _near(batch: pa.RecordBatch) -> str:
-    return f", in a batch of {batch.num_rows:,} row{'s' * (batch.num_rows != 1)}"
+T = TypeVar("T")
+S = TypeVar("S")
+
+READ_AHEAD = 3
+"""Items that are ready."""
+_END = object()
+_PATIENCE = 3.0  # seconds that a reader has to end
+_WAIT = 0.1  # seconds after which a waiting thread looks whether it should stop
+
+
+def read_ahead(
+    items: Iterator[T],
+    *,
+    depth: int = READ_AHEAD,
+    stopped: Callable[[], bool] = lambda: False,
+    wake: Callable[[], None] = lambda: None,
+) -> Iterator[T]:
+    """The same items in the same order, read by a thread that is at most `depth` ahead.
+
+    An error while reading is raised after the items before it. The stream ends early when `stopped` returns true.
+    `wake` is called at the end, to stop a reader that waits for bytes.
+
+    >>> list(read_ahead(iter(range(5))))
+    [0, 1, 2, 3, 4]
+    """
+    waiting: queue.Queue[Any] = queue.Queue(depth)
+    done = threading.Event()
+    failure: list[BaseException] = []
+
+    def put(item: object) -> bool:
+        while not done.is_set():
+            try:
+                waiting.put(item, timeout=_WAIT)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def read() -> None:
+        try:
+            for item in items:
+                if not put(item):
+                    break
+        except BaseException as problem:
+            failure.append(problem)
+        finally:
+            close = getattr(items, "close", None)
+            if close is not None:
+                close()
+            put(_END)
+
+    # A daemon: a read that never returns (an idle pipe) must not keep the process alive.
+    thread = threading.Thread(target=read, name="scumble-reader", daemon=True)
+    thread.start()
+    try:
+        while not stopped():
+            try:
+                item = waiting.get(timeout=_WAIT)
+            except queue.Empty:
+                continue
+            if item is _END:
+                if failure:
+                    raise failure[0]
+                return
+            yield item
+    finally:
+        done.set()
+        wake()
+        # A thread that returns while the interpreter exits would abort it.
+        thread.join(_PATIENCE)
+
+
+def in_order(items: Iterable[T], work: Callable[[T], S], threads: int) -> Iterator[S]:
+    """`work(item)` for each item, in order, `threads` of them at a time.
+
+    >>> list(in_order(range(5), lambda number: number**2, threads=2))
+    [0, 1, 4, 9, 16]
+    """
+    waiting = deque[Callable[[], S]]()
+    with begun(iter(items), work, threads) as under_way:
+        for _, done in under_way:
+            waiting.append(done)
+            if len(waiting) == threads:
+                yield waiting.popleft()()
+        while waiting:
+            yield waiting.popleft()()
+
+
+@contextmanager
+def begun(items: Iterator[T], work: Callable[[T], S], threads: int) -> Iterator[Iterator[tuple[T, Callable[[], S]]]]:
+    """The same items in the same order, each with a function that returns `work(item)`, which a thread has begun.
+
+    The function raises an error of `work`. With one thread, it does the work itself.
+
+    >>> with begun(iter(range(5)), lambda number: number**2, threads=2) as items:
+    ...     [(item, done()) for item, done in items]
+    [(0, 0), (1, 1), (2, 4), (3, 9), (4, 16)]
+    """
+    pool = ThreadPoolExecutor(threads, "scumble-worker")
+
+    def handed() -> Iterator[tuple[T, Callable[[], S]]]:
+        try:
+            for item in items:
+                yield item, partial(work, item) if threads == 1 else pool.submit(work, item).result
+        finally:
+            close = getattr(items, "close", None)
+            if close is not None:
+                close()
+
+    try:
+        yield handed()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,22 +1,17 @@
-"""Person-level privacy: at most m records of each person are counted, enforced while the records stream by.
+"""Person-level privacy: at most m records of each person are counted (people.proof.md).
 
-**Idea.** A promise to *people* rather than to records needs a bound m on how many records one person adds.
-`PersonLimit` keeps it: of each person the first m records pass, the rest are dropped. It remembers a 128-bit keyed hash
-of each person's name and a count, in a table of bounded size; the key is random, secret, and new for every limit.
+The first m records of each person pass, the rest are dropped. The limit stores a 128-bit keyed hash of each person's
+name and a count; the key is random, secret, and new for every limit.
 
-**Why a table and not a smaller filter.** What one person does must not change which records of *others* are counted: if
-Ann's presence pushes out a record of Bob, then removing Ann changes two people's records, and noise for m records is
-too little. Bloom and count-min filters have this very flaw, however conservative they are: they bound each person, but
-they make people interfere. Here every decision depends on the person's own records alone (two persons meet only if 128
-random bits agree: below 10⁻²⁰ for a billion persons), so adding or removing a person with any number of records
-moves the counters by at most m records.
+**No smaller filter.** One person must not change which records of *others* are counted, or noise for m records is too
+little. Bloom and count-min filters violate this. Here each decision depends on the person's own records alone (two
+persons collide with probability below 10⁻²⁰ for a billion persons).
 
-**Memory** is bounded beforehand: 20 bytes per slot (30 while the table grows), three quarters of which may be taken. If
-there are more persons than that, the limit refuses to continue; it never silently forgets a person.
+**Memory** is bounded: 20 bytes per slot (30 while the table grows), at most three quarters full. With more persons the
+limit refuses to continue; it never forgets a person.
 
-**Several parts.** Each limit starts anew, so a person may pass m times in *each* part that has its own: after
-merging k parts a person may have k·m records, and that is the `records_per_person` to release with. Only if the parts
-are made by person (each person in one part) does it stay m.
+**Several parts.** Each limit starts anew: after merging k parts with limits of their own, a person may have k·m
+records, and that is the `records_per_person` to release with, unless each person is in one part only.
 """
 
 from __future__ import annotations
@@ -28,19 +23,18 @@ from typing import Any
 import numpy as np
 
 from scumble.checks import whole
+from scumble.columns.cells import describe, texts
+from scumble.columns.containers import one_column
+from scumble.columns.hashing import UnsupportedValue
 from scumble.errors import CorruptFileError, DataError, PrivacyError
-from scumble.machine.compiling import njit
-from scumble.releasing.spending import filtered_by_hand
-from scumble.tables.cells import describe, texts
-from scumble.tables.containers import one_column
-from scumble.tables.hashing import UnsupportedValue
+from scumble.files.compiling import njit
+from scumble.files.rules import Json
+from scumble.gate.spending import filtered_by_hand
 
 DEFAULT_MEMORY = 256 * 2**20
 """256 MiB: six million persons."""
 
-_PLACE = (
-    30  # bytes: two words of the hash, four bytes of the count, and half as much again of the old table while it grows
-)
+_PLACE = 30  # bytes: 16 of the hash, 4 of the count, and 10 of the old table while it grows
 
 
 class PersonLimit:
@@ -74,16 +68,16 @@ class PersonLimit:
     def keep(self, persons: object) -> np.ndarray:
         """For a column of persons, which records pass. A missing person is a `DataError`: drop those first.
 
-        The column may be a list, or an array or column of text, numbers or dates: 7, 7.0 and "7" are one person.
+        The column may hold text, numbers or dates: 7, 7.0 and "7" are one person.
 
-        How many records pass depends on whose they are. Under ``neighbors="replace"`` that number would be published:
-        a process that has called this releases nothing under replace.
+        How many records pass depends on whose they are, and ``neighbors="replace"`` would publish that number, so a
+        process that has called this releases nothing under replace.
         """
         filtered_by_hand("PersonLimit")
         return self.pass_on(persons)
 
     def pass_on(self, persons: object) -> np.ndarray:
-        """`keep`, for those who tell the sketch themselves that records may be left out."""
+        """`keep`, for callers that note in the sketch that records may be left out."""
         column = one_column(persons, "persons")
         try:
             names, places = texts(column)
@@ -92,7 +86,7 @@ class PersonLimit:
         if len(places) == 0:
             return np.zeros(0, bool)
         used, places = np.unique(places, return_inverse=True)
-        known: dict[bytes, int] = {}  # by the canonical text and by nothing else: equal cells may be two persons
+        known: dict[bytes, int] = {}  # by canonical text only
         which = np.array([known.setdefault(_named(names[k]), len(known)) for k in used.tolist()], np.int64)[places]
         hashes = np.frombuffer(b"".join(map(self._hash, known)), np.uint64).reshape(-1, 2)
         while 4 * (self._persons + len(hashes)) > 3 * len(self._counts):
@@ -130,14 +124,14 @@ class PersonLimit:
 
     # ---- checkpoints ----
 
-    def contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Everything, for a checkpoint: a build that goes on must remember whom it has counted. Secret."""
+    def contents(self) -> tuple[Json, dict[str, np.ndarray]]:
+        """Everything, for a checkpoint. Secret."""
         taken = self._counts != 0
         about = {"records_per_person": self.records_per_person, "key": self._key.hex()}
         return about, {"people.hashes": self._hashes[taken], "people.counts": self._counts[taken]}
 
-    def restore(self, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Go on from there."""
+    def restore(self, about: Json, arrays: dict[str, np.ndarray]) -> None:
+        """Continue from a checkpoint."""
         try:
             hashes, counts = arrays["people.hashes"], arrays["people.counts"]
             if about["records_per_person"] != self.records_per_person:
@@ -173,8 +167,10 @@ def _named(name: bytes | None) -> bytes:
 
 @njit(cache=True)
 def _find(table: np.ndarray, counts: np.ndarray, hashes: np.ndarray, add: bool) -> tuple[np.ndarray, int]:
-    """The place of each hash, by linear probing; −1 if it has none (and `add` is false). A place is taken if its
-    count is not 0; a new one is marked with −1, "no record yet"."""
+    """The place of each hash, by linear probing; −1 if it has none (and `add` is false).
+
+    A place is taken if its count is not 0; a new one has −1, "no record yet".
+    """
     mask = np.uint64(len(counts) - 1)
     places = np.empty(len(hashes), np.int64)
     fresh = 0

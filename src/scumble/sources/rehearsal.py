@@ -1,56 +1,49 @@
 """A rehearsal: what a build will publish, from its public arguments alone. No record is read and nothing is spent.
 
-For densities, records are made up within the bounds, counted as real ones would be, and published as `plan` foretells
-it of so many. How far answers will be off at three places among them is then known. For tables, the plan that a release
-begins with says how the budget is divided among columns and pairs, and what noise that leaves on each.
-
-No noise is drawn: the same arguments always give the same words.
+For densities, synthetic records within the bounds are counted and published as `plan` predicts; for tables, the planner
+predicts how the budget is divided. Advice names arguments that are probably mistakes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scumble import checks
+from scumble.checks import Ranges
+from scumble.columns import clock
+from scumble.columns.date import Date
+from scumble.columns.roles import in_order
+from scumble.columns.schema import Schema
+from scumble.density.grid_cells import supports
+from scumble.density.plan import COUNTER_BYTES, Bounds, file_bytes
+from scumble.density.release_plan import DEFAULT_RECORDS, Choice, Menu
+from scumble.density.spec import Spec
 from scumble.errors import ScumbleError, many, plain_number, readable
-from scumble.planning import DEFAULT_RECORDS
-from scumble.planning.later import Choice, Menu
-from scumble.planning.plans import COUNTER_BYTES, file_bytes
+from scumble.files.lazy_modules import pa
+from scumble.files.rules import Json
+from scumble.kernels import Kernel
 from scumble.privacy.account import Account
 from scumble.privacy.budget import unenforced
-from scumble.show.wording import SPREAD, UNKNOWN_SPREAD, decided_later, human_bytes, sized
-from scumble.sources import madeup
-from scumble.sources.advice import advice, deciding
-from scumble.sources.tableadvice import (
-    PAIRS_LATER,
-    between_wholes,
-    between_years,
-    few_cells,
-    few_pairs,
-    from_zero,
-    more_than_groups,
-    no_pairs,
-    no_pairs_below,
-)
-from scumble.spec import Spec
-from scumble.tabular.planner import Planner
-from scumble.tabular.spec import TableSpec
+from scumble.privacy.wording import SPREAD, UNKNOWN_SPREAD, decided_later, human_bytes, sized
+from scumble.table.planner import Planner
+from scumble.table.spec import TableSpec
 
 if TYPE_CHECKING:
-    from scumble.sources.job import Build
+    from scumble.sources.building import Build
 
 NO_BUDGET = "no budget is given, so ε is 1 (epsilon=, rho= or mu= gives one)"
 ROWS = 10_000
-"""Records that are made up: each stands for as many as there will be."""
+"""Synthetic records, each standing for as many real ones as needed."""
 ASKED = 64
-"""Of them, where the error is looked at."""
-OF_COLUMNS = (between_years, more_than_groups, between_wholes, from_zero)
-"""What is advised on each column of a table."""
+"""Records at which the error is looked at."""
+SEED = 20_260
+WORDS = [f"word {k}" for k in range(12)]
 PLACES = {"crowded": 0.9, "typical": 0.5, "sparse": 0.1}
 
 
@@ -60,7 +53,7 @@ class Place:
 
     name: str
     near: float | None
-    """About how many records it is about; None if that is not known."""
+    """About how many records it is about; None if unknown."""
     error: float
     """The standard error of the answer, in records."""
 
@@ -73,7 +66,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What a build will publish, and what is probably not meant. Public: it knows no record.
+    """What a build will publish, and advice. Public: it knows no record.
 
     Parameters
     ----------
@@ -82,21 +75,21 @@ class Rehearsal:
     bytes : int
         The size of the released file, about.
     records : int
-        How many records it reckons with.
+        How many records it assumes.
     places : tuple of Place
         Typical questions, with the standard error of each answer.
     decides : str
         Which column decides, in a sentence.
     advice : tuple of str
-        What to change, the costliest first.
+        What to change, the costliest mistake first.
     later : str
-        What is decided after counting only, in a sentence; empty if that is nothing.
+        What is decided only after counting, in a sentence, or empty.
     spread : str
-        How records are taken to lie, in a sentence; empty where that does not matter.
+        How records are assumed to be spread, in a sentence, or empty.
     assumed : bool
-        Whether nobody said how many records there are.
+        Whether the number of records is a guess.
     refused : str
-        Why the ledger would refuse the build, in its words; empty if it would not, or there is none.
+        Why the ledger would refuse the build, or empty.
     """
 
     kind: str
@@ -112,7 +105,7 @@ class Rehearsal:
 
     @property
     def summary(self) -> str:
-        """The line that matters."""
+        """The rehearsal in one line."""
         return f"{self._made} {self.places[len(self.places) // 2]}."
 
     @property
@@ -122,24 +115,24 @@ class Rehearsal:
         )
 
     def __str__(self) -> str:
-        told = [
+        lines = [
             self._made,
             *(f"  {place}" for place in self.places),
             *(one for one in (self.spread, self.later) if one),
             self.decides,
         ]
-        told += [f"Advice: {one}" for one in self.advice] or ([] if self.refused else ["No advice: go on."])
-        told += [f"The build would be refused: {self.refused}"] if self.refused else []
-        told.append("A rehearsal: no record was read, nothing was spent, nothing was written.")
-        return "\n".join(map(readable, told))
+        lines += [f"Advice: {one}" for one in self.advice] or ([] if self.refused else ["No problems found."])
+        lines += [f"The build would be refused: {self.refused}"] if self.refused else []
+        lines.append("A rehearsal: no record was read, nothing was spent, nothing was written.")
+        return "\n".join(map(readable, lines))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The rehearsal as JSON values."""
         return asdict(self)
 
 
 def rehearse(job: Build, book: Mapping[str, Any] = MappingProxyType({})) -> Rehearsal:
-    """Of a build that is ready to run, and would be charged to this ledger; it then has no further use."""
+    """Rehearse a build that is ready to run and would be charged to this ledger; it is then of no further use."""
     spec = job.tally.sketches[0].spec
     n = job.size.n or DEFAULT_RECORDS
     found = _of_table(job, spec, n) if isinstance(spec, TableSpec) else _of_points(job, spec, n)
@@ -150,7 +143,7 @@ def rehearse(job: Build, book: Mapping[str, Any] = MappingProxyType({})) -> Rehe
 
 
 def _refusal(job: Build, book: Mapping[str, Any]) -> str:
-    """What the ledger would say, if it would refuse the build."""
+    """Why the ledger would refuse the build, or empty."""
     sketch = job.tally.sketches[0]
     try:
         account = Account.of(book.get("ledger"), book.get("dataset"), book.get("part"))
@@ -167,12 +160,12 @@ def _of(records: int, assumed: bool) -> str:
 
 
 def beforehand(job: Build) -> list[str]:
-    """The two lines that matter before a build: what to expect, and the first advice. No record is made up for them."""
+    """The two lines shown before a build: what to expect, and the first advice."""
     spec = job.tally.sketches[0].spec
     n, classes = job.size.n or DEFAULT_RECORDS, len(job.tally.sketches)
     if isinstance(spec, TableSpec):
         found = rehearse(job)
-        expected, told = found.summary, list(found.advice)
+        expected, advised = found.summary, list(found.advice)
     else:
         each = max(1, n // classes)
         chosen, variance = _foreseen(job, spec, each)
@@ -182,13 +175,13 @@ def beforehand(job: Build) -> list[str]:
         made = f"{_shape(chosen)}{_by_class(classes)}, about {human_bytes(_bytes(chosen, classes))}{later}"
         of = _of(n, job.size.n is None) + ("" if job.size.bounds is None else ", spread evenly")
         expected = f"{made}. {of}, a density of {density:.3g} is off by {off:.2%}."
-        told = _advice(job, chosen)
-    more = f" ({len(told) - 1} more: --rehearse)" if len(told) > 1 else ""
-    return [f"Expected: {expected}", *(f"Advice: {one}{more}" for one in told[:1])]
+        advised = _advice(job, chosen)
+    more = f" ({len(advised) - 1} more: --rehearse)" if len(advised) > 1 else ""
+    return [f"Expected: {expected}", *(f"Advice: {one}{more}" for one in advised[:1])]
 
 
 def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:
-    """What would be published of so many records of typical density, and its noise."""
+    """What would be published of `n` records of typical density, and its noise."""
     if not (planned := job.tally.sketches[0].planned):
         return spec, job.budget.calibrate(spec.rows).counter_variance
     menu = Menu(spec, job.budget, planned)
@@ -197,20 +190,18 @@ def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:
 
 
 def _advice(job: Build, spec: Spec) -> list[str]:
-    about: dict[str, Any] = {"classes": job.tally.classes, "label": job.groups.label, "pure": job.budget.pure}
-    about |= {"kinds": spec.kinds, "shape": spec.shape}
-    return advice(spec.kernel, list(spec.columns or ()), job.size.bounds, **about, drops=job.running.invalid == "drop")
+    return advice(spec.kernel, list(spec.columns or ()), job.size.bounds)
 
 
 def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
     classes = len(job.tally.sketches)
     columns, bounds = list(spec.columns or ()), job.size.bounds
     each = max(1, n // classes)
-    times = -(-each // ROWS)  # each record that is made up stands for so many
+    times = -(-each // ROWS)
     rows = each // times
-    table = madeup.records(spec.kernel, columns, bounds, rows)
+    table = synthetic_records(spec.kernel, columns, bounds, rows)
     counts = np.zeros(spec.counters, np.int64)
-    parts, _ = spec.layout.read(table, invalid="error")  # made-up cells are numbers already
+    parts, _ = spec.layout.read(table, invalid="error")
     spec.layout.count(parts, counts, engine_name="cpu", threads=job.running.threads)
     counts *= times
     total = int(counts[0].sum())
@@ -256,7 +247,7 @@ def _bytes(spec: Spec, classes: int) -> int:
 
 
 def _table_bytes(spec: TableSpec, cells: int) -> int:
-    """Counters of columns and so many of pairs, and the group of each level."""
+    """Counters of columns and of pairs, and the group of each level."""
     groups = sum(int(axis.max()) + 1 for axis in spec.axes)
     header = 1_000 + 125 * len(spec.schema)
     return COUNTER_BYTES * (sum(spec.lengths[: spec.singles]) + cells + groups) + header
@@ -265,8 +256,8 @@ def _table_bytes(spec: TableSpec, cells: int) -> int:
 def _later(job: Build, counted: Spec, spec: Spec, n: int) -> str:
     menu = Menu(counted, job.budget, job.tally.sketches[0].planned)
     denser = menu.denser(n, counted.layout.typical_density)
-    told, crowded = (sized(one.shape or (one.rows,), one.design) for one in (spec, denser))
-    return decided_later(told, crowded, menu.either)
+    typical, crowded = (sized(one.shape or (one.rows,), one.design) for one in (spec, denser))
+    return decided_later(typical, crowded, menu.either)
 
 
 def _by_class(classes: int) -> str:
@@ -281,39 +272,186 @@ def _shape(spec: Spec) -> str:
 
 def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
     planner = Planner(spec, job.budget, n)
-    found = planner.foretold(n)
+    found = planner.predicted(n)
     places = [Place("a level of one column", None, float(np.median(found.levels)))]
     if found.pairs:
         places.append(Place("a cell of a pair", None, float(np.median(found.pairs))))
-    sizes = {name: column.size for name, column in spec.schema.items()}
+    sizes = {name: column.size for j, (name, column) in enumerate(spec.schema.items()) if j not in spec.schema.derived}
     pairs, levels = len(found.pairs), found.plan.levels
     widest = max(sizes, key=sizes.__getitem__)
     decides = f"{widest!r} has the most levels, {sizes[widest]:,}"
     apart = f"tell at most {levels:,} of a column apart" if levels < sizes[widest] else "tell them all apart"
     decides += f"; pairs {apart}." if pairs else ", and no pair is published."
-    told = few_cells(sizes, levels) if pairs else [no_pairs(job.budget.pure)] if spec.pairs else []
-    if 0 < pairs < len(spec.pairs) / 2:
-        told.insert(0, few_pairs(pairs, len(spec.pairs), planner.columns_of_all_pairs(n), job.budget.pure))
     return Rehearsal(
         kind=f"Counts of {many(len(spec.counted), 'column')} and {pairs:,} of {len(spec.pairs):,} pairs of them",
         bytes=_table_bytes(spec, found.cells),
         records=n,
         places=tuple(places),
         decides=decides,
-        advice=(*told, *(one for advise in OF_COLUMNS for one in advise(spec.schema))),
-        later=" ".join([PAIRS_LATER, *_below(job, spec, n)]) if pairs else "",
+        advice=(*planner.advice(n), *between_years(spec.schema)),
+        later=PAIRS_LATER if pairs else "",
     )
 
 
-def _below(job: Build, spec: TableSpec, n: int) -> list[str]:
-    """Of a guessed number of records at which pairs are measured: below how many none would be."""
-    if job.size.n is not None:
+SKEWED = 10.0
+"""Ratio of two columns' bounds, in bandwidths, above which the wider column alone decides what is near."""
+NARROW, BLURRED = 200.0, 1.0
+"""Bounds of more bandwidths have hardly two records near each other; with fewer, all records are."""
+CELLS = 200
+"""The most cells of a date that are recommended."""
+PAIRS_LATER = "Which pairs, and how finely, is an estimate: it is decided after counting, by noisy numbers."
+
+# ---- densities ----
+
+
+def reaches(kernel: Kernel, columns: Sequence[str]) -> dict[str, float]:
+    """The bandwidth in each column of numbers, in the column's own unit."""
+    found: dict[str, float] = {}
+    for factor in kernel.factors:
+        if factor.reads == "number" and hasattr(factor, "bandwidth"):
+            which = factor.which(len(columns), columns)
+            scales = factor._scales(columns, which) * factor.bandwidth
+            found |= {columns[j]: float(scale) for j, scale in zip(which, scales, strict=True)}
+    return found
+
+
+def widths(kernel: Kernel, columns: Sequence[str], bounds: Bounds | Ranges) -> dict[str, float]:
+    """How many bandwidths wide the bounds of each column of numbers are."""
+    if bounds is None:
+        return {}
+    low, high = checks.sides(in_order(bounds, kernel, columns), len(columns))
+    span = dict(zip(columns, (high - low).tolist(), strict=True))
+    return {name: span[name] / reach for name, reach in reaches(kernel, columns).items()}
+
+
+def deciding(kernel: Kernel, columns: Sequence[str], bounds: Bounds | Ranges) -> str:
+    """Which column decides what is near, in a sentence."""
+    wide = widths(kernel, columns, bounds)
+    if not wide:
+        return "Without bounds, it is unknown which column decides what is near."
+    ranked = sorted(wide, key=wide.__getitem__, reverse=True)
+    listing = ", ".join(f"{name!r} {plain_number(wide[name], 3)}" for name in ranked)
+    decides = f"{ranked[0]!r} decides what is near. " if _ratio(wide) >= SKEWED / 3.0 else ""
+    return f"{decides}Width of the bounds, in bandwidths: {listing}."
+
+
+def advice(kernel: Kernel, columns: Sequence[str], bounds: Bounds | Ranges) -> list[str]:
+    """Advice on a release of points, the costliest mistake first."""
+    wide = widths(kernel, columns, bounds)
+    return [
+        *_scales(kernel, columns, wide),
+        *_bandwidths(wide),
+        *_bounds(kernel, columns, bounds),
+    ]
+
+
+def _scales(kernel: Kernel, columns: Sequence[str], wide: Mapping[str, float]) -> list[str]:
+    found = []
+    for factor in kernel.factors:
+        mine = list(reaches(factor, columns)) if factor.reads == "number" else []
+        if len(mine) < 2:
+            continue
+        own = {name: wide[name] for name in mine if name in wide}  # each factor has a scale of its own
+        example = ",".join(f"{name}=…" for name in mine[:6])
+        if factor.scale is None and not (own and _ratio(own) < SKEWED / 3.0):
+            found.append(
+                f"No scale: a step of 1 is as far in each of {listed(mine)}. Hint: --scale {example} (scale=)."
+            )
+        elif isinstance(factor.scale, dict) and (left := [name for name in mine if name not in factor.scale]):
+            found.append(f"The scale leaves out {listed(left)}. Hint: --scale {example} (scale=).")
+        elif own and _ratio(own) >= SKEWED:
+            most, least = max(own, key=own.__getitem__), min(own, key=own.__getitem__)
+            found.append(
+                f"{most!r} outweighs {least!r}: {plain_number(own[most], 3)} bandwidths to "
+                f"{plain_number(own[least], 3)}. Hint: a larger scale for {most!r}, or a smaller one for {least!r}."
+            )
+    return found
+
+
+def _bandwidths(wide: Mapping[str, float]) -> list[str]:
+    if not wide or BLURRED <= max(wide.values()) <= NARROW:
         return []
-    none, some = 1, n
-    while some - none > max(1, none // 10):
-        middle = math.isqrt(none * some) if math.isqrt(none * some) > none else none + 1
-        if Planner(spec, job.budget, middle).foretold(middle).pairs:
-            some = middle
-        else:
-            none = middle
-    return [] if none == 1 else [no_pairs_below(some)]
+    most = max(wide, key=wide.__getitem__)
+    how, hint = ("narrow", "a wider one; a sixth of the bounds") if wide[most] > NARROW else ("wide", "a narrower one")
+    return [
+        f"The bandwidth is {how}: the bounds of {most!r} are {plain_number(wide[most], 2)} of them. "
+        f"Hint: --bandwidth (bandwidth=), {hint}."
+    ]
+
+
+def _bounds(kernel: Kernel, columns: Sequence[str], bounds: Bounds | Ranges) -> list[str]:
+    if bounds is not None or supports(kernel, len(columns), columns) is not None:
+        return []
+    example = ",".join(f"{name}=LOW:HIGH" for name in list(reaches(kernel, columns))[:3])
+    return [
+        "No bounds: the file is larger than a grid's, its errors are usually larger too, and plots need a range. "
+        f"Hint: --bounds {example} (bounds=), from what is public."
+    ]
+
+
+def _ratio(wide: Mapping[str, float]) -> float:
+    return max(wide.values()) / min(wide.values())
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence, at most six."""
+    shown = [repr(name) for name in names[:6]] + ([f"{len(names) - 6} more"] if len(names) > 6 else [])
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+# ---- tables ----
+
+
+def between_years(schema: Schema) -> list[str]:
+    """Dates whose cells do not end with a year (or a month, within one year)."""
+    found = []
+    for name, column in schema.items():
+        if not isinstance(column, Date) or column.edges is not None:
+            continue
+        first, *edges, end = (place * column.step for place in column.cuts.edges)
+        unit = next((unit for unit in ("year", "month") if clock.starts(unit, first, end)), None)
+        if unit is None or {*clock.starts(unit, first, end)} <= {*edges}:
+            continue
+        units = ["month", *(["quarter", "year"] if unit == "year" else [])]
+        finest = next((one for one in units if len(clock.starts(one, first, end)) < CELLS), unit)
+        coarser = f' (or "{unit}", for less noise in each)' if finest != unit else ""
+        found.append(
+            f"{name!r} is counted in {column.cuts.size} cells that {unit}s cut through, so it cannot be grouped by "
+            f'them. Hint: in the schema, cells = "{finest}"{coarser}.'
+        )
+    return found
+
+
+def synthetic_records(kernel: Kernel, columns: Sequence[str], bounds: Bounds | Ranges, rows: int) -> pa.Table:
+    """Records spread evenly over the middle third of the bounds, about as densely as plans assume.
+
+    Without bounds, over six bandwidths (of all columns together). Words and sets come from a short list.
+
+    >>> from scumble.kernels import EuclideanKernel
+    >>> ages = synthetic_records(EuclideanKernel(1.0), ["age"], (0, 100), 1000).column("age").to_numpy()
+    >>> bool(33 <= ages.min() < 36 and 64 < ages.max() <= 67)
+    True
+    """
+    rng = np.random.default_rng(SEED)
+    reach = reaches(kernel, columns)
+    spans: dict[str, tuple[float, float]] = {}
+    if bounds is not None:
+        low, high = (side.tolist() for side in checks.sides(in_order(bounds, kernel, columns), len(columns)))
+        spans = {name: ((2 * a + b) / 3, (a + 2 * b) / 3) for name, a, b in zip(columns, low, high, strict=True)}
+    out: dict[str, Any] = {}
+    for factor in kernel.factors:
+        for name in (columns[j] for j in factor.which(len(columns), columns)):
+            if factor.reads == "category":
+                out[name] = rng.choice(WORDS[:4], rows)
+            elif factor.reads == "tokens":
+                alone = len(factor.which(len(columns), columns)) == 1
+                out[name] = _sets(rng, rows) if alone else rng.integers(0, 2, rows).astype(float)
+            else:
+                wide = 6.0 / np.sqrt(len(reach)) * reach[name] if name in reach else 2.0
+                first, last = spans.get(name, (-wide / 2, wide / 2))
+                out[name] = rng.uniform(first, last, rows)
+    return pa.table({name: out.get(name, np.zeros(rows)) for name in columns})
+
+
+def _sets(rng: np.random.Generator, rows: int) -> list[str]:
+    return [" ".join(row) for row in np.array(WORDS).astype(object)[rng.integers(0, len(WORDS), (rows, 3))]]

@@ -1,27 +1,23 @@
-"""What a pass over a source fills: one sketch, or one sketch per class."""
+"""What a pass over a source fills: one sketch, or one sketch per class; and what the curator must know of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from scumble.counting import engine
-from scumble.counting.guard import Known
-from scumble.errors import UNPUBLISHED, DataError
-from scumble.loading import sketch_of
-from scumble.machine.cores import available_threads
-from scumble.machine.later import pa
-from scumble.privacy.account import Account
-from scumble.privacy.budget import Budget
-from scumble.releasing.gate import begin_with_noise
-from scumble.schema.column import Strays as OfBatch
-from scumble.schema.kinds import read_as, undeclared
-from scumble.schema.spelling import others
-from scumble.schema.strays import Strays
-from scumble.schema.told import (
+from scumble.columns.boolean import Boolean
+from scumble.columns.cells import chosen, says_nothing, there
+from scumble.columns.column import OUTSIDE, UNFORESEEN
+from scumble.columns.column import Strays as OfBatch
+from scumble.columns.curator import (  # fmt: skip
     NO_CLASS,
+    NOTHING_COUNTED,
+    Declared,
+    Strays,
+    as_written,
     currencies,
     left_out,
     many_unread,
@@ -30,58 +26,118 @@ from scumble.schema.told import (
     private,
     repeated,
     undecoded,
-)  # fmt: skip
-from scumble.sketch import Readings, Sketch
-from scumble.sources.causes import NO_CELL, NO_PERSON, Causes, bad_cells, kinds_of
-from scumble.sources.causes import Found as Bad
-from scumble.sources.labels import Labels
+)
+from scumble.columns.hashing import stable_hash
+from scumble.columns.kinds import other_decimal, read_as, undeclared
+from scumble.columns.roles import roles_of
+from scumble.columns.schema import Schema
+from scumble.columns.table import Table
+from scumble.counting import engine
+from scumble.counting.guard import Known
+from scumble.density.bundle import Label, plain
+from scumble.density.loading import sketch_of
+from scumble.density.sketch import Sketch
+from scumble.density.spec import Spec
+from scumble.errors import UNPUBLISHED, DataError, ParameterError, PrivacyError, parameter
+from scumble.files.compiling import available_threads
+from scumble.files.lazy_modules import pa
+from scumble.files.rules import Json
+from scumble.gate.gate import begin_with_noise
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
 from scumble.sources.people import PersonLimit
-from scumble.sources.source import BATCH_ROWS, Position, Source
-from scumble.sources.strays import beyond_grid, declared
-from scumble.spec import Spec
-from scumble.tables import Table
-from scumble.tables.cells import chosen, there
-from scumble.tabular.sketch import Levels, TableSketch
-from scumble.tabular.spec import TableSpec
+from scumble.sources.source import BATCH_ROWS, Oddities, Position, Source
+from scumble.table.sketch import TableSketch
+from scumble.table.spec import TableSpec
 
 MOST_THREADS = 4
-"""That read records beside those that count all of a batch together: more of them wait for each other."""
+"""Threads that read records while all threads together count a batch."""
 MOST_ASIDE, LARGEST_CREW = 1 << 25, 64
-"""Counters, 256 MiB of them, that threads may have for themselves, and how many threads that each count batches."""
+"""The most counters (256 MiB) that all threads may own together, and the most threads that each count batches."""
 HASHES_AT_ONCE = 1 << 27
-"""Of a sketch: eight milliseconds of each of sixteen cores."""
+"""Hashes of a batch that all threads count together: eight milliseconds of sixteen cores."""
 HASHES_ALONE, BYTES_ALONE, FEWEST_ALONE = 1 << 26, 1 << 23, 1 << 10
-"""Of a batch that one thread counts aside, and its fewest rows: in the end others wait for whoever has the last one,
-and several lie ready for each thread, however wide the table is."""
-
+"""The most hashes and bytes, and the fewest rows, of a batch that one thread counts by itself."""
+TABLE_ROWS = 1 << 17
+"""Rows of a table's batch that one thread counts: what the interpreter does for each batch takes a thirtieth of it."""
 
 AS_IT_IS = "--allow-empty (allow_empty=True) releases it as it is: it is only noise"
 
 
-class Found(NamedTuple):
-    """What a sketch finds in a batch, and what the curator is told of it: a function of its records, and as secret."""
+def unusual(found: Oddities, since: str = "") -> Iterator[str]:
+    """Lines for the curator on what was odd in a text file."""
+    yield from (*undecoded(found.undecoded, since), *currencies(found.money, since))
+    yield from (*repeated(found.repeated), *more_lines(found.more_lines))
 
-    records: Levels | Readings
+
+class Labels:
+    """The public classes, and which of them a label cell belongs to.
+
+    `classes` may be None for a `boolean` label: then they are False and True. The cells of a boolean are read as such:
+    yes, t, on and 1 are true.
+    """
+
+    def __init__(self, column: str, classes: Sequence[Label] | None, *, boolean: bool = False) -> None:
+        if classes is None and boolean:
+            classes = [False, True]
+        if classes is None or isinstance(classes, str) or not list(classes):
+            raise PrivacyError(
+                "`classes` must list all classes: reading them off the data would reveal who is in it. "
+                f"Hint: --classes bus,car (classes=['bus', 'car']), or --booleans {column} if it is yes or no."
+            )
+        self.column, self.boolean = column, boolean
+        self.classes: list[Label] = [plain(one) for one in classes]
+        self._numbers = np.array([self._number(one) for one in self.classes], np.float64)
+        if len(set(self._numbers.tolist())) < len(self._numbers):
+            same = "yes, true and 1 are one" if boolean else "1, 1.0 and '1' are one, and so are True and 'true'"
+            raise parameter("classes", f"labels that differ ({same})", classes)
+        self._order = np.argsort(self._numbers)
+
+    def _number(self, one: Label) -> float:
+        if not self.boolean:
+            return float(stable_hash(one))
+        try:
+            return float(Boolean().span(one)[0])
+        except ParameterError:
+            raise parameter(
+                "classes", f"words for yes and no, as {self.column!r} is declared a boolean", one, "leave them out."
+            ) from None
+
+    def places(self, batch: pa.RecordBatch) -> np.ndarray:
+        """For each record, the index of its class; -1 if it has none."""
+        where = batch.schema.names.index(self.column)
+        if self.boolean:
+            found = Boolean().encode(batch.column(where), f"Column {self.column!r}").codes.astype(np.float64)
+        else:
+            found = Table.of(batch).categories([where])[:, 0]
+        near = np.searchsorted(self._numbers, found, sorter=self._order)
+        place = self._order[np.minimum(near, len(self._order) - 1)]
+        return np.asarray(np.where(self._numbers[place] == found, place, -1))
+
+
+class Found(NamedTuple):
+    """What a sketch finds in a batch, for the sketch and for the curator: as secret as its records."""
+
+    records: Any
+    """Levels of a table, or Readings; None once they are counted."""
     dropped: int
-    """How many rows were."""
     bad: Bad
-    """Of the rows that were looked at for that, which were dropped, and why."""
+    """Which rows were dropped, and why, among those looked at."""
     looked_at: int
     strays: Mapping[str, OfBatch]
     counted: bool = False
-    """Whether the records were counted aside, and are gone."""
+    """Whether a thread has counted the records already."""
 
     def __repr__(self) -> str:
         return "Found(secret)"
 
 
 class Tally:
-    """Sketches with equal specs, and what the curator is told about the pass.
+    """Sketches with equal specs, and the facts about the pass that only the curator may see.
 
-    With `labels`, each record is counted in the sketch of its class. The classes are public; a record of
-    another class is a bad one, treated as the caller chose for bad cells. With `person`, the column of persons, and
-    `people`, only so many records of each person are counted. `noise` is the budget of noise
-    that is drawn first, and who pays for it.
+    With `labels`, each record is counted in the sketch of its class; a record of no class is treated like one with a
+    bad cell. With `person`, the column of persons, and `people`, each person has only so many records counted.
+    `noise` is the budget and account of noise that is drawn first.
     """
 
     def __init__(
@@ -94,7 +150,7 @@ class Tally:
         noise: tuple[Budget, Account | None] | None = None,
         **options: Any,
     ) -> None:
-        self.options = options
+        self.options: Json = options
         self.person, self.people, self._noise = person, people, noise
         self.labels = labels
         self.label = None if labels is None else labels.column
@@ -103,60 +159,54 @@ class Tally:
         for sketch in self.sketches:
             sketch.secret.drops |= people is not None
         self.rows = 0
-        """Rows read: for the curator only."""
+        """Rows read."""
         self.unknown = 0
-        """Rows dropped because their class is none of `classes`, or their person is not named."""
+        """Rows dropped because they have no known class or person."""
         self.over = 0
-        """Records dropped because their person has had enough."""
+        """Records dropped because their person has reached the limit."""
         self.causes = Causes()
-        """Why rows were dropped: for the curator only."""
+        """Why rows were dropped."""
         self.strays = Strays()
-        """Which cells of a table were counted where they do not stand: for the curator only."""
+        """Cells that were counted as something else: missing, at a bound, or as another word."""
         self.skipped: dict[int, int] = {}
         """Lines dropped because they are not rows, by file."""
 
     @property
     def dropped_rows(self) -> int:
-        """Rows dropped so far: for the curator only."""
+        """Rows dropped so far."""
         return self.unknown + sum(int(sketch.dropped) for sketch in self.sketches)
 
     @property
     def dropped(self) -> int:
-        """Rows and lines dropped so far: for the curator only."""
+        """Rows and lines dropped so far."""
         return self.dropped_rows + sum(self.skipped.values())
 
     def told(self, source: Source) -> list[str]:
-        """What the curator must know of the pass, in lines: how many rows were left out and why, and which cells were
-        counted where they do not stand. As private as the rows: it belongs in nothing that is kept.
+        """Lines for the curator: how many rows were left out and why, and which cells count as something else.
+
+        As private as the rows: it belongs in nothing that is kept.
         """
         lines = [private(stray) for stray in self.astray(source)]
         since = ", since the build was resumed" if self.strays.resumed else ""
-        lines += undecoded(source.undecoded, since)
-        lines += currencies(source.money, since)
-        lines += repeated(source.repeated)
-        lines += more_lines(source.more_lines)
+        lines += unusual(source.oddities, since)
         if self.dropped:
             lines[:0] = [left_out(self.dropped, self.left_out()), *self._unread(source.decimal)]
-        lines += self._misnamed()
+        empty = [
+            str(one)
+            for one, sketch in zip(self.classes or (), self.sketches, strict=False)
+            if not sketch.noisy and not sketch.secret.total
+        ]
+        lines += misnamed(self.label, self.rows, self.causes.rows(NO_CLASS), empty)
         if self.rows == self.dropped_rows:
-            lines.append(f"WARNING: no row was counted, and a release of none is nothing but noise {UNPUBLISHED}.")
+            lines.append(NOTHING_COUNTED)
         if self.over:
             records = "1 record" if self.over == 1 else f"{self.over:,} records"
             were = "was" if self.over == 1 else "were"
             lines.append(private(f"{records} over the limit of their person {were} left out"))
         return lines
 
-    def _misnamed(self) -> Iterator[str]:
-        """A line on rows of no class, if they are many, and one on classes without a record: one may be misspelt."""
-        empty = [
-            str(one)
-            for one, sketch in zip(self.classes or (), self.sketches, strict=False)
-            if not sketch.noisy and not sketch.secret.total
-        ]
-        return misnamed(self.label, self.rows, self.causes.rows(NO_CLASS), empty)
-
     def _unread(self, decimal: str) -> Iterator[str]:
-        """For each column that leaves out many rows, how its cells are written."""
+        """For each column that leaves out many rows, how its cells must be written."""
         spec, nothing = self.sketches[0].spec, self.dropped_rows == self.rows
         for name in self.causes.columns(least=1 if nothing else many_unread(self.rows)):
             if nothing:
@@ -165,37 +215,28 @@ class Tally:
                 yield private(f"In {name!r}, {why}")
 
     def require_some(self, source: Source) -> None:
-        """Refuse a table of which no row was counted, as one without rows: all that it could release is noise."""
+        """Refuse a table without a counted row: its release would be noise only."""
+        if not self.rows:
+            raise DataError(f"There are columns but no rows in {source}. Hint: was it written to the end? {AS_IT_IS}.")
         if self.rows == self.dropped_rows:
-            raise DataError(self._nothing_left(source) if self.rows else self._no_rows(source))
-
-    def _no_rows(self, source: Source) -> str:
-        return f"There are columns but no rows in {source}. Hint: was it written to the end? {AS_IT_IS}."
-
-    def _nothing_left(self, source: Source) -> str:
-        names = self.causes.columns()
-        why = (
-            mistaken(self.sketches[0].spec, names[0], source.decimal)
-            if names
-            else "correct what the options or the schema say of these columns, or the cells."
-        )
-        return (
-            f"{source}: every row would be left out: {', '.join(self.left_out())} {UNPUBLISHED}, and the release would "
-            f"be nothing but noise. Hint: {why} {AS_IT_IS}."
-        )
+            why = "correct the cells, or what the options or the schema say of these columns."
+            if names := self.causes.columns():
+                why = mistaken(self.sketches[0].spec, names[0], source.decimal)
+            reasons = ", ".join(self.left_out())
+            raise DataError(f"{source}: every row would be left out: {reasons} {UNPUBLISHED}. Hint: {why} {AS_IT_IS}.")
 
     def left_out(self) -> list[str]:
-        """Why rows were left out so far, and how many, the most frequent cause first."""
+        """Why rows were left out, and how many, the most frequent cause first."""
         return list(self.causes.words(self.dropped_rows, sum(self.skipped.values())))
 
     def astray(self, source: Source) -> list[str]:
-        """Which columns have cells that were counted where they do not stand, and how many."""
+        """Columns with cells that count as something else, and how many."""
         return list(self.strays.words(declared(self.sketches[0].spec), source.place, source.decimal))
 
     def restore(
         self, sketches: list[Sketch | TableSketch], *, rows: int, dropped: int, skipped: dict[int, int]
     ) -> None:
-        """Go on from these."""
+        """Continue from a checkpoint."""
         if len(sketches) != len(self.sketches):
             raise ValueError("sketches")
         for mine, found in zip(self.sketches, sketches, strict=True):
@@ -205,34 +246,31 @@ class Tally:
 
     @property
     def noise_is_due(self) -> bool:
-        """Whether noise comes first, and is not in already."""
+        """Whether noise is to be drawn first, and has not been."""
         return self._noise is not None and not self.sketches[0].noisy
 
     def begin(self) -> None:
-        """Before the first record: draw the noise, if that is due."""
+        """Before the first record: draw the noise, if it comes first."""
         if self._noise is not None and self.noise_is_due:
             begin_with_noise([sketch.secret for sketch in self.sketches], *self._noise)
 
     @property
     def threads(self) -> int:
-        """How many may call `ready` at the same time."""
+        """How many may call `ready`, or count aside, at the same time."""
         if self.aside:
             return self._crew
         return min(self._all_threads, MOST_THREADS) if self._apart else 1
 
     @property
     def aside(self) -> bool:
-        """Whether each thread counts batches of its own, in counters aside (:mod:`scumble.sources.crew`).
-
-        Not where noise comes first: there exact counters never exist.
-        """
-        return (
-            self._apart
-            and self._crew > MOST_THREADS
-            and isinstance(self.sketches[0], Sketch)
-            and not self.sketches[0].noisy
-            and engine(self.options.get("engine", "auto"), HASHES_AT_ONCE) is engine("cpu")
-        )
+        """Whether each thread counts whole batches into counters of its own; never with noise first."""
+        sketch = self.sketches[0]
+        if not self._apart or sketch.noisy:
+            return False
+        if isinstance(sketch, TableSketch):
+            return self._crew > 1
+        chosen_engine = engine(self.options.get("engine", "auto"), HASHES_AT_ONCE)
+        return self._crew > MOST_THREADS and chosen_engine is engine("cpu")
 
     @property
     def _crew(self) -> int:
@@ -246,22 +284,24 @@ class Tally:
 
     @property
     def at_once(self) -> int:
-        """How many rows are best counted together, by public facts alone: few counters keep few cores busy."""
+        """How many rows are best counted together, by public facts alone."""
         if self.aside:
             return self.at_most
         return HASHES_AT_ONCE // self._hashes if self._hashes else 0
 
     @property
     def at_most(self) -> int:
-        """How many rows of those that were read together are counted together: what one thread counts aside, or all."""
+        """The most rows of a batch."""
         if not self.aside:
             return max(BATCH_ROWS, self.at_once)
+        if not self._hashes:
+            return TABLE_ROWS
         wide: int = 8 * self.sketches[0].spec.dimensions
         return max(FEWEST_ALONE, min(HASHES_ALONE // self._hashes, BYTES_ALONE // wide))
 
     @property
     def _hashes(self) -> int:
-        """Of a record; 0 where there are none."""
+        """Hashes per record; 0 for tables."""
         spec = self.sketches[0].spec
         if isinstance(spec, TableSpec):
             return 0
@@ -270,20 +310,21 @@ class Tally:
 
     @property
     def _apart(self) -> bool:
-        # How many records a person has had depends on the order of batches, so those are taken one after the other;
-        # and whose sketch a record is for comes before what the sketch reads.
+        # Records of a person are counted in order, and a record's class is found before it is read.
         return self.person is None and self.labels is None
 
     def ready(self, batch: pa.RecordBatch) -> Found | None:
-        """What a batch adds to the sketch: a function of its records alone, so any thread may find it at any time."""
+        """What a batch adds to the sketch: a function of its records alone, so any thread may compute it."""
         return self._found(batch) if self._apart else None
 
     def counted_aside(self, batch: pa.RecordBatch, counts: np.ndarray, known: Known) -> Found:
-        """The same, and its records are counted already, by this thread, in counters of its own."""
+        """The same, with the records counted into this thread's own counters."""
         found, sketch = self._found(batch), self.sketches[0]
-        assert isinstance(sketch, Sketch) and isinstance(found.records, Readings)
-        sketch.count_aside(found.records, counts, known)
-        return found._replace(records=found.records._replace(records=[]), counted=True)
+        if isinstance(sketch, TableSketch):
+            sketch.count_aside(found.records, counts)
+        else:
+            sketch.count_aside(found.records, counts, known)
+        return found._replace(records=None, counted=True)
 
     def _found(self, batch: pa.RecordBatch) -> Found:
         sketch = self.sketches[0]
@@ -301,13 +342,13 @@ class Tally:
     def _beyond(self, batch: pa.RecordBatch) -> dict[str, OfBatch]:
         spec = self.sketches[0].spec
         if isinstance(spec, TableSpec) or spec.bounds is None or self.sketches[0].noisy:
-            return {}  # beside noise nothing exact is kept
+            return {}
         return beyond_grid(batch, spec)
 
     def update(self, batch: pa.RecordBatch, found: Found | None = None, position: Position | None = None) -> None:
-        """Count a batch, of which `ready` has found this. If it is refused, the tally is of no further use.
+        """Count a batch, in which `ready` has `found` this and which ends at `position` of the source.
 
-        `position` is the source's after the batch.
+        After a refusal the tally is of no further use.
         """
         rows = batch.num_rows
         if self.person is not None and self.people is not None:
@@ -324,7 +365,7 @@ class Tally:
         self.rows += rows
 
     def _take(self, found: Found) -> None:
-        """Count what was found, unless it is, and say why rows were left out."""
+        """Count what was found, unless a thread has, and note why rows were left out."""
         sketch: Any = self.sketches[0]
         if found.counted:
             sketch.dropped += found.dropped
@@ -333,7 +374,7 @@ class Tally:
         self.causes.take(found.bad, found.looked_at)
 
     def _limited(self, batch: pa.RecordBatch, person: str, people: PersonLimit) -> pa.RecordBatch:
-        """The batch without the column of persons and without what is too much."""
+        """The batch without the column of persons and without records over the limit."""
         where = batch.schema.names.index(person)
         missing = np.isnan(Table.of(batch).categories([where])[:, 0])
         if missing.any():
@@ -352,7 +393,7 @@ class Tally:
         return chosen(batch.remove_column(where), kept)
 
     def _update_classes(self, batch: pa.RecordBatch, labels: Labels) -> pa.RecordBatch:
-        """Count each record in the sketch of its class; gives those that have one."""
+        """Count each record in the sketch of its class; returns those that have one."""
         found = labels.places(batch)
         known = found >= 0
         if not known.all():
@@ -374,15 +415,15 @@ class Tally:
 
 
 def mistaken(spec: Spec | TableSpec, name: str, decimal: str) -> str:
-    """What to say of a column none of whose cells can be read: how they are written, or which option reads them."""
+    """For a column with no readable cell: how cells must be written, or which option reads them."""
     if isinstance(spec, Spec) and name not in kinds_of(spec):
         return undeclared(name, decimal)
-    reads = others(spec.schema[name].kind, decimal) if isinstance(spec, TableSpec) else ""
+    reads = other_decimal(spec.schema[name].kind, decimal) if isinstance(spec, TableSpec) else ""
     return f"in {name!r}, {written(spec, name, decimal)}{reads}."
 
 
 def written(spec: Spec | TableSpec, name: str, decimal: str) -> str:
-    """How the cells of a column are written, if that is said of its kind."""
+    """How cells of a column must be written, if its kind says so."""
     if isinstance(spec, TableSpec):
         refuses = spec.schema[name].refused(decimal)
         return f"a cell is left out that is {refuses}" if refuses else ""
@@ -390,8 +431,147 @@ def written(spec: Spec | TableSpec, name: str, decimal: str) -> str:
 
 
 class UnknownClass(DataError):
-    """Cells of the label column that are none of the public classes: how many, never which."""
+    """Label cells that are none of the public classes: how many, never which."""
 
     def __init__(self, label: str, count: int, row: int) -> None:
         super().__init__(label)
         self.label, self.count, self.row = label, count, row
+
+
+NO_CELL = "with a missing cell in"
+BAD_CELL = "with a cell unreadable or not finite in"
+NO_WORD = "with a word that the schema does not have in"
+BEYOND = "outside the bounds of"
+NO_PERSON = "that do not say whose they are in"
+RAGGED, ONE_RAGGED = "lines that are not rows", "line that is not a row"
+ELSEWHERE = "before the build was resumed, or on another machine"
+
+Bad = dict[tuple[str, str], np.ndarray]
+"""For each cause and column, which rows it leaves out."""
+
+
+def bad_cells(batch: pa.RecordBatch, spec: Spec | TableSpec) -> Bad:
+    """Which rows of a batch are left out, by cause and column."""
+    if isinstance(spec, TableSpec):
+        return without_level(batch, spec.schema)
+    table = Table.of(spec.declared(batch), columns=spec.columns, dimensions=spec.dimensions)
+    assert spec.columns is not None
+    found: dict[str, np.ndarray] = {}
+    for factor in spec.kernel.factors:
+        which = factor.which(table.width, spec.columns)
+        _, bad = factor.read(table, which)
+        found |= {spec.columns[j]: mask for j, mask in zip(which[: bad.shape[1]], bad.T, strict=True)}
+    return {key: mask for name in spec.columns for key, mask in without_value(batch, name, found.get(name)).items()}
+
+
+def kinds_of(spec: Spec) -> dict[str, str]:
+    """What columns other than plain numbers hold: what was declared, "category" or "tokens"."""
+    assert spec.columns is not None
+    read = roles_of(spec.kernel, spec.columns)
+    return {name: role for name, role in read.items() if role in ("category", "tokens")} | dict(spec.kinds)
+
+
+def without_value(
+    batch: pa.RecordBatch, name: str, bad: np.ndarray | None, nothing: Callable[[bytes], bool] = says_nothing
+) -> Bad:
+    """Which of a column's bad cells are missing, and which are unreadable."""
+    if bad is None or not bad.any():
+        return {}
+    rows = np.flatnonzero(bad)
+    unread = np.zeros(len(bad), bool)
+    unread[rows[there(batch[name], rows, nothing)]] = True
+    return {(cause, name): mask for cause, mask in ((NO_CELL, bad & ~unread), (BAD_CELL, unread)) if mask.any()}
+
+
+def without_level(batch: pa.RecordBatch, schema: Schema) -> Bad:
+    """Which rows have cells without a level in the schema."""
+    table = Table.of(batch, columns=list(schema), dimensions=len(schema))
+    found: Bad = {}
+    for j, (name, column) in enumerate(schema.items()):
+        if j in schema.derived:
+            continue
+        codes = column.encode(table.column(j), f"Column {name!r}").codes
+        beyond, no_word = codes == OUTSIDE, codes == UNFORESEEN
+        found |= {(cause, name): mask for cause, mask in ((BEYOND, beyond), (NO_WORD, no_word)) if mask.any()}
+        found |= without_value(batch, name, (codes < 0) & ~beyond & ~no_word, column.says_nothing)
+    return found
+
+
+def declared_otherwise(found: Iterable[tuple[str, str]]) -> str:
+    """How a schema can declare columns so that these cells count.
+
+    >>> declared_otherwise([(NO_CELL, "age"), (NO_WORD, "town")])
+    "declare 'age' with missing = true (missing=True), 'town' with other = true (other=True)"
+    """
+    settings = ((name, "other" if cause == NO_WORD else "missing") for cause, name in found)
+    declared = [f"{name!r} with {setting} = true ({setting}=True)" for name, setting in dict.fromkeys(settings)]
+    return f"declare {', '.join(declared[:10])}"
+
+
+def beyond_grid(batch: pa.RecordBatch, spec: Spec) -> dict[str, OfBatch]:
+    """For each axis of a grid, how many cells of counted records are outside its bounds."""
+    if spec.bounds is None or spec.columns is None:
+        return {}
+    table = Table.of(spec.declared(batch), columns=spec.columns, dimensions=spec.dimensions)
+    axes = spec.kernel.which(spec.dimensions, spec.columns)
+    values = table.numeric(axes)
+    values = values[np.isfinite(values).all(axis=1)]
+    low, high = (np.array(side)[list(axes)] for side in spec.bounds)
+    outside = np.count_nonzero((values < low) | (values > high), axis=0).tolist()
+    return {spec.columns[j]: OfBatch(len(values), beyond=beyond) for j, beyond in zip(axes, outside, strict=True)}
+
+
+def declared(spec: Spec | TableSpec) -> Declared:
+    """A table's schema, or the bounds of a grid's columns."""
+    if isinstance(spec, TableSpec):
+        return spec.schema
+    if spec.bounds is None or spec.columns is None:
+        return {}
+    ends = zip(*spec.bounds, strict=True)
+    return {name: as_written(pair, spec.kinds.get(name)) for name, pair in zip(spec.columns, ends, strict=True)}
+
+
+class Causes:
+    """How many rows were left out, and why."""
+
+    def __init__(self) -> None:
+        self._rows: Counter[tuple[str, str]] = Counter()
+
+    def add(self, cause: str, column: str, rows: int) -> None:
+        """Add rows of a cause."""
+        if rows:
+            self._rows[cause, column] += rows
+
+    def look_at(self, batch: pa.RecordBatch, spec: Spec | TableSpec) -> None:
+        """Add the rows of a batch that were left out for their cells."""
+        self.take(bad_cells(batch, spec), batch.num_rows)
+
+    def take(self, found: Bad, rows: int) -> np.ndarray:
+        """Add the rows that were found, each once, for its first cause; returns which of the `rows` they are."""
+        counted = np.zeros(rows, bool)
+        for (cause, column), mask in found.items():
+            self.add(cause, column, int(np.count_nonzero(mask & ~counted)))
+            counted |= mask
+        return counted
+
+    @property
+    def total(self) -> int:
+        """How many rows were left out."""
+        return self._rows.total()
+
+    def rows(self, cause: str) -> int:
+        """How many rows a cause has left out, in all columns."""
+        return sum(rows for (one, _), rows in self._rows.items() if one == cause)
+
+    def columns(self, least: int = 1) -> list[str]:
+        """Columns with unreadable cells in at `least` so many rows, the most frequent first."""
+        return [column for (cause, column), rows in self._rows.most_common() if cause == BAD_CELL and rows >= least]
+
+    def words(self, dropped: int, skipped: int) -> Iterator[str]:
+        """Each cause with its count, of `dropped` rows and `skipped` lines."""
+        for (cause, column), rows in self._rows.most_common():
+            yield f"{rows:,} {cause} {column!r}"
+        if dropped > self.total:
+            yield f"{dropped - self.total:,} {ELSEWHERE}"
+        if skipped:
+            yield f"{skipped:,} {ONE_RAGGED if skipped == 1 else RAGGED}"

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from scumble import files
-from scumble.checks import whole
-from scumble.continual.choosing import Expected, chosen, expected_of
-from scumble.continual.method import Method
-from scumble.continual.published import StreamRelease, name_of, release_of, require_folder
+from scumble.checks import Json, whole
+from scumble.columns.curator import left_out, no_record_in
+from scumble.columns.kinds import roles_by
+from scumble.columns.roles import roles_of
+from scumble.density.release import Release, Span
+from scumble.density.sketch import Sketch
+from scumble.density.spec import Spec
 from scumble.errors import (
     BudgetError,
     CorruptFileError,
@@ -26,28 +29,64 @@ from scumble.errors import (
     PrivacyError,
     parameter,
 )
+from scumble.files.interrupts import Unbroken
+from scumble.files.places import Place, clear_leftovers
+from scumble.gate.periods import Nodes, begin
+from scumble.gate.spending import require_public_count, spend_in_stream
 from scumble.kernels import Kernel
-from scumble.machine.interrupts import Unbroken
-from scumble.machine.places import Place, clear_leftovers
 from scumble.privacy.account import Account
-from scumble.privacy.budget import Budget
-from scumble.privacy.calibration import Calibration
+from scumble.privacy.budget import Budget, Calibration
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
-from scumble.release import Release, Span
-from scumble.releasing.periods import Nodes, begin
-from scumble.releasing.spending import require_public_count, spend_in_stream
-from scumble.schema.told import no_record_in
-from scumble.sketch import Sketch
-from scumble.sources.onepass import Report
+from scumble.sources.onepass import Report, one_pass
+from scumble.sources.opening import _paths, open_source
 from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
-from scumble.spec import Spec
-from scumble.streams.arriving import counted
-from scumble.streams.keeping import MOST_RECORDS, contents, restore
-from scumble.streams.state import State
+from scumble.sources.tally import Tally
+from scumble.streams.choosing import Expected, chosen, expected_of
+from scumble.streams.method import Method
+from scumble.streams.published import StreamRelease, name_of, release_of, require_folder
+from scumble.streams.state import MOST_RECORDS, State, contents, restore
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
+
+
+def counted(
+    sketch: Sketch,
+    X: object,
+    reading: Json,
+    person: str | None = None,
+    people: PersonLimit | None = None,
+    progress: Report | None = None,
+) -> tuple[Sketch, list[str]]:
+    """A new sketch like this one, of a table in memory or of whatever a source reads; or an error, and nothing changed.
+
+    Beside it lines for the curator: what was left out, or counted where it does not stand (`Tally.told`). Of each
+    person, whom the column `person` names, no more records than `people` has left are counted. `progress` is told how
+    far a source is read.
+    """
+    if person is None and _paths(X) is None and not reading:
+        made = sketch.empty().update(X)
+        return made, [left_out(made.dropped)] if made.dropped else []
+    if sketch.columns is None:
+        raise ParameterError("Files and persons need the columns' names. Hint: begin the stream with columns=[...].")
+    before = None if people is None else people.contents()
+    how = {name: getattr(sketch, f"_{name}") for name in ("invalid", "engine", "threads")}
+    tally = Tally(sketch.spec, person=person, people=people, **how)
+    source = open_source(X, **reading)
+    try:
+        others = [] if person is None else [person]
+        source.require(others)  # by itself: a column that is counted may be what was meant
+        source.require([*sketch.columns, *others])
+        roles = roles_by(sketch.spec.kinds, roles_of(sketch.spec.kernel, sketch.columns))
+        one_pass(source, {**roles, **dict.fromkeys(others, "category")}, tally, progress=progress)
+    except BaseException:
+        if people is not None and before is not None:
+            people.restore(*before)
+        raise
+    finally:
+        source.close()
+    return tally.sketches[0], tally.told(source)
 
 
 class Stream:
@@ -59,28 +98,17 @@ class Stream:
 
     Parameters
     ----------
-    kernel : Kernel
-        What "near" means.
-    dimensions : int or None
-        How many columns a record has; may be left out if `columns` is given.
+    kernel, dimensions : Kernel, int or None
+        As for :class:`scumble.Sketch`.
     periods : int
         The most periods that there will be. Public; declare it generously: ten times as many cost about a sixth.
-    epsilon, delta : float, Fraction, Decimal, str or None
-        The privacy budget of all releases together. With δ > 0 the running total is much quieter.
-    neighbors : {"add-remove", "replace"}
-        "add-remove" hides whether a record is there; "replace" hides its content, and each period's N is public.
-    records_per_person : int
-        The most records that one person may own, over the whole stream.
-    rho, mu : float, Fraction, Decimal, str or None
-        The budget in another currency, instead of ε.
-    count_share : float, Fraction, Decimal, str or None
-        The part of the budget that pays for the noisy count.
+    epsilon, delta, neighbors, records_per_person, rho, mu, count_share : float, Fraction, Decimal, str or None
+        The privacy budget of all releases together, as for :meth:`scumble.Sketch.release`. With δ > 0 the running total
+        is much quieter. With ``neighbors="replace"`` each period's N is public.
     method : {"auto", "toeplitz", "bridge", "daily"}
         How it is published. "auto" takes the quietest for the running total; "daily" is for single periods.
-    backend : {"exact", "opendp"}
-        "exact", or "opendp" for OpenDP's samplers.
-    ledger, dataset, part : Ledger, str, path-like or None
-        Charge the whole stream, now, to this dataset of a `scumble.Ledger`.
+    backend, ledger, dataset, part : Ledger, str, path-like or None
+        As for :meth:`scumble.Sketch.release`; the whole stream is charged now.
     folder : str, path-like or None
         Where the releases go, one file each. Without it they are kept in memory, all of them.
     file : str, path-like or None
@@ -237,7 +265,7 @@ class Stream:
         return self._folder
 
     @property
-    def counting(self) -> dict[str, Any]:
+    def counting(self) -> Json:
         """How records are counted: `invalid`, `engine`, `threads`."""
         return {name: getattr(self._sketch, f"_{name}") for name in ("invalid", "engine", "threads")}
 
@@ -297,33 +325,21 @@ class Stream:
 
     @property
     def told(self) -> list[str]:
-        """What the curator must know of the last `update` or `close_period`.
+        """What the curator must know of the last `update` or `close_period`; as private as the records.
 
         Rows left out, cells counted where they do not stand; a period without a record.
-
-        As private as the records: it belongs in nothing that is kept.
         """
         return list(self._told)
 
     def knows(self, batch: str) -> bool:
-        """Whether a batch of this name was counted, in this period or in one before.
-
-        Parameters
-        ----------
-        batch : str
-            The name that `update` was told.
-        """
+        """Whether a batch of this name was counted, in this period or in one before."""
         return _name(batch) in self._batches
 
     def merge(self, sketch: Sketch, *, batch: str | None = None) -> bool:
         """Count what a sketch has counted elsewhere, in the open period; gives whether it was. The sketch is emptied.
 
-        Parameters
-        ----------
-        sketch : Sketch
-            With the stream's own parameters (`Sketch.from_spec(stream.spec)`), and never released.
-        batch : str or None
-            A name for its records; see `update`.
+        It must have the stream's own parameters (`Sketch.from_spec(stream.spec)`) and never have been released.
+        `batch` names its records; see `update`.
         """
         name = None if batch is None else _name(batch)
         with self._alone("merge"), sketch.secret.lock:
@@ -359,14 +375,9 @@ class Stream:
     def close_period(self, period: int | None = None) -> Release:
         """Close the open period, and publish: the release of the running total.
 
-        Parameters
-        ----------
-        period : int or None
-            Which period you mean, from 1 on. One that is closed already is given again, and nothing is done: so a run
-            that is repeated after a crash closes each period once.
-
-        If the stream has a file (`save`), it is written first: killed at any moment, the stream goes on to the very
-        same releases.
+        If `period`, from 1 on, names one that is closed already, its release is given again and nothing is done: a run
+        repeated after a crash closes each period once. If the stream has a file (`save`), it is written first: killed
+        at any moment, the stream goes on to the very same releases.
         """
         with self._alone("close_period"):
             if period is not None and whole("period", period, 1, self.horizon) <= self._closed:
@@ -418,35 +429,15 @@ class Stream:
         return StreamRelease(self._kept if self._folder is None else self._folder)
 
     def total(self, upto: int | None = None) -> Release:
-        """The running total; see :meth:`StreamRelease.total`.
-
-        Parameters
-        ----------
-        upto : int or None
-            The last period of it; without it, the last that is published.
-        """
+        """The running total; see :meth:`StreamRelease.total`."""
         return self.published().total(upto)
 
     def window(self, width: int | None = None, *, first: int | None = None, last: int | None = None) -> Release:
-        """Several periods; see :meth:`StreamRelease.window`.
-
-        Parameters
-        ----------
-        width : int or None
-            How many periods, up to `last`.
-        first, last : int or None
-            The first and the last of them, from 1 on.
-        """
+        """Several periods; see :meth:`StreamRelease.window`."""
         return self.published().window(width, first=first, last=last)
 
     def period(self, number: int) -> Release:
-        """One period; see :meth:`StreamRelease.period`.
-
-        Parameters
-        ----------
-        number : int
-            Which, from 1 on.
-        """
+        """One period; see :meth:`StreamRelease.period`."""
         return self.published().period(number)
 
     # ---- the file ----
@@ -454,10 +445,7 @@ class Stream:
     def save(self, path: str | os.PathLike[str] | None = None) -> None:
         """Write all that the stream goes on from to its one secret file, mode 0600; `scumble.load_stream` reads it.
 
-        Parameters
-        ----------
-        path : str, path-like or None
-            Where, the first time. From then on `close_period` writes it, too.
+        The first call gives the `path`. From then on `close_period` writes the file, too.
         """
         with self._alone("save"):
             if self._state is None:
@@ -494,17 +482,7 @@ class Stream:
         threads: int | None = None,
         person_memory: int = DEFAULT_MEMORY,
     ) -> Stream:
-        """Go on from a stream's file; see :func:`load_stream`.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The secret file.
-        folder : str, path-like or None
-            Where the releases are, if they have moved.
-        engine, threads, person_memory : str, int or None
-            As for a new stream: they are this process's own.
-        """
+        """Go on from a stream's file; see :func:`load_stream`."""
         state = State(path)
         container = state.read()
         try:
@@ -571,13 +549,9 @@ def _name(batch: str) -> bytes:
 
 
 def load_stream(path: str | os.PathLike[str], **options: Any) -> Stream:
-    """Go on from the secret file of a stream, to the very same releases.
+    """Go on from the secret file that `Stream.save` wrote, to the very same releases.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file that `Stream.save` wrote. It is locked until the stream is closed: one process at a time.
-    options : object
-        `folder`, if the published releases have moved; `engine`, `threads`, `person_memory`.
+    The file is locked until the stream is closed: one process at a time. Options are `folder`, if the published
+    releases have moved, and `engine`, `threads` and `person_memory`, which are this process's own.
     """
     return Stream.load(path, **options)

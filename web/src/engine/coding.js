@@ -58,11 +58,11 @@ function words(values, numbers) {
 }
 
 // A number between two bounds, a tick of a clock, or a place among cells of equal ratio. A missing one stands at `gone`,
-// and may have a column of its own beside.
+// and may have a column of its own.
 class Line {
   constructor(code) {
     Object.assign(this, code);
-    this.roles = this.beside ? ["number", "number"] : ["number"];
+    this.roles = this.flagged ? ["number", "number"] : ["number"];
     this.read = (cell) => this.#read(cell);
   }
 
@@ -71,7 +71,7 @@ class Line {
     if (x === undefined || (Number.isNaN(x) && this.gone === null)) return undefined;
     const missing = Number.isNaN(x);
     const number = missing ? this.gone : this.number(this.whole ? Math.floor(x * this.ticks + NEAR) / this.ticks : x);
-    return this.beside ? [number, missing ? 1 : 0] : [number];
+    return this.flagged ? [number, missing ? 1 : 0] : [number];
   }
 
   // A value's number, within the bounds, and back.

@@ -1,4 +1,4 @@
-// Estimates from a grid of counters: the twin of `scumble.grid.Field`. Its tables (tables.js) are interpolated, and the
+// Estimates from a grid of counters: the twin of `scumble.density.field.Field`. Its tables (tables.js) are interpolated, and the
 // cells around a query, where the kernel has its cusp, are read exactly.
 
 import { product } from "./boxes.js";

@@ -1,8 +1,7 @@
 // The engine: answers questions about a release, on the page and in its workers. It sees no document and no network.
 
-import { Classifier } from "./classifier.js";
+import { Classifier, fernTables } from "./classifier.js";
 import { Coding } from "./coding.js";
-import { fernTables } from "./ferns.js";
 import { GridReader } from "./grid.js";
 import { Hasher } from "./hasher.js";
 import { RowsReader } from "./rows.js";
@@ -38,7 +37,7 @@ function keep(arrays, prefix, found) {
   for (const [name, values] of Object.entries(found)) arrays[`${prefix} ${name}`] = values;
 }
 
-// A release's content: `description` (JSON) and `arrays` (name → typed array), as `scumble.explore.payload` writes them.
+// A release's content: `description` (JSON) and `arrays` (name → typed array), as `scumble.show.payload` writes them.
 export class Engine {
   constructor(description, arrays) {
     this.coding = new Coding(description.columns);

@@ -1,4 +1,4 @@
-// A stationary kernel as a function of x − y alone: the twin of `scumble.grid.profile`.
+// A stationary kernel as a function of x − y alone: the twin of `scumble.density.profile`.
 
 import { added, along, boxOf, mapped, sharpened } from "./boxes.js";
 import { erf } from "./special.js";

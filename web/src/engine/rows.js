@@ -1,4 +1,4 @@
-// Estimates from hashed rows: the twin of `scumble.reading.hashed.HashedReader` and `scumble.reading.moments.RowMoments`.
+// Estimates from hashed rows: the twin of `scumble.density.hashed_layout.HashedReader` and `scumble.density.hashed_layout.RowMoments`.
 
 import { TILE } from "./hasher.js";
 import { LineScanner, suits } from "./scan.js";

@@ -2,9 +2,8 @@
 
 import { scaleBand, scaleLinear } from "d3-scale";
 import { dateText, dateTick, isDated, withDates } from "./calendar.js";
-import { angleOf, degrees } from "./geography.js";
-import { exact, mayMiss, MISSING } from "./missing.js";
-import { decimalsOf, measured, tick, titleOf } from "./words.js";
+import { angleOf } from "./geography.js";
+import { decimalsOf, exact, mayMiss, measured, MISSING, tick, titleOf } from "./words.js";
 
 const LONGEST = 22; // letters of a name at an axis
 const STRIP = 0.15; // of the range
@@ -87,7 +86,7 @@ export class Axis {
     if (Number.isNaN(value)) return MISSING;
     if (this.dated) return dateText(this.column, value);
     if (this.column.kind === "whole") return measured(Math.round(value), 1);
-    return this.#turned(value, measured(value, this.range[1] - this.range[0]));
+    return measured(value, this.range[1] - this.range[0]);
   }
 
   // The numbers at the axis all have as many decimals.
@@ -98,13 +97,8 @@ export class Axis {
   tickFormat(value) {
     if (this.numeric && value < this.range[0]) return "missing";
     if (this.dated) return dateTick(value);
-    if (this.numeric) return this.#turned(value, tick(value, Math.max(...this.range.map(Math.abs)), this.decimals));
+    if (this.numeric) return tick(value, Math.max(...this.range.map(Math.abs)), this.decimals);
     return value.length > LONGEST ? `${value.slice(0, LONGEST - 1)}…` : value;
-  }
-
-  // Angles have degrees, and a side of the world for their sign.
-  #turned(value, text) {
-    return this.angle ? degrees(this.angle, value, text) : text;
   }
 }
 

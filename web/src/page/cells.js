@@ -1,8 +1,7 @@
 // A point is a list of cells, one per column: numbers, or texts of categories.
 
 import { dateText, isDated } from "./calendar.js";
-import { MISSING } from "./missing.js";
-import { measured } from "./words.js";
+import { measured, MISSING } from "./words.js";
 
 // The point of a place in the picture; the columns that are not drawn stay where they are.
 export function cellsAt(state, { x, y }) {

@@ -2,7 +2,7 @@
 
 import { axisBottom, axisLeft } from "d3-axis";
 import { create } from "d3-selection";
-import { FONT, fitting, ticksFor, widthOf } from "./lettering.js";
+import { add } from "./dom.js";
 import { tick } from "./words.js";
 
 const SIZE = 11.5; // of the letters at the axes
@@ -14,12 +14,12 @@ const LINE = 13; // pixels that a name needs beside the next
 const some = (names, room) => names.filter((_, k) => k % Math.ceil((LINE * names.length) / Math.max(room, 1)) === 0);
 
 export class Chart {
-  // `head`: what title and legend take; `strip` and `aside`: room for the marginals above and beside.
-  constructor({ width, height, x, y, title, palette, label, head = 64, strip = 0, aside = 0, aspect = null }) {
-    Object.assign(this, { width, height, x, y, palette, strip, aside });
+  // `head`: what title and legend take.
+  constructor({ width, height, x, y, title, palette, label, head = 64, aspect = null }) {
+    Object.assign(this, { width, height, x, y, palette });
     this.left = 62;
-    this.right = 26 + aside;
-    this.top = head + strip;
+    this.right = 26;
+    this.top = head;
     this.bottom = 50;
     this.#sides();
     if (aspect) this.#shape(aspect);
@@ -31,15 +31,10 @@ export class Chart {
       .attr("font-family", FONT)
       .attr("role", "img")
       .attr("aria-label", label);
-    this.svg.append("rect").attr("width", width).attr("height", this.height).attr("fill", palette.paper);
-    this.svg
-      .append("text")
-      .attr("x", this.left)
-      .attr("y", 18)
-      .attr("font-size", 14)
-      .attr("font-weight", 600)
-      .attr("fill", palette.ink)
-      .text(fitting(title, width - this.left - 8, 14, 600));
+    add(this.svg, "rect", { width, height: this.height, fill: palette.paper });
+    add(this.svg, "text", {
+      x: this.left, y: 18, "font-size": 14, "font-weight": 600, fill: palette.ink,
+    }).text(fitting(title, width - this.left - 8, 14, 600));
     this.scaleX = x.scale([this.left, width - this.right]);
     this.scaleY = y.scale([this.height - this.bottom, this.top]);
     this.back = this.svg.append("g");
@@ -110,13 +105,10 @@ export class Chart {
     beside.tickValues(this.ticksY);
     this.svg.append("g").attr("transform", `translate(${left},0)`).call(beside).call(style);
     const text = (what, room, x, y, turn) =>
-      this.svg
-        .append("text")
-        .attr("transform", `translate(${x},${y}) rotate(${turn})`)
-        .attr("text-anchor", "middle")
-        .attr("font-size", 12.5)
-        .attr("fill", palette.ink)
-        .text(fitting(what, room, 12.5));
+      add(this.svg, "text", {
+        transform: `translate(${x},${y}) rotate(${turn})`, "text-anchor": "middle", "font-size": 12.5,
+        fill: palette.ink,
+      }).text(fitting(what, room, 12.5));
     text(this.x.label, this.inner.wide + right, (left + width - right) / 2, height - 12, 0);
     text(this.y.label, this.inner.tall + 40, 15, (top + height - bottom) / 2, -90);
     this.overlay.raise(); // a pin at the edge stands before the axis
@@ -126,14 +118,10 @@ export class Chart {
   // Lines that help the eye from the values to the curve.
   grid() {
     for (const value of this.ticksY) {
-      this.back
-        .append("line")
-        .attr("x1", this.left)
-        .attr("x2", this.width - this.right)
-        .attr("y1", this.scaleY(value))
-        .attr("y2", this.scaleY(value))
-        .attr("stroke", this.palette.rule)
-        .attr("stroke-width", 0.7);
+      add(this.back, "line", {
+        x1: this.left, x2: this.width - this.right, y1: this.scaleY(value), y2: this.scaleY(value),
+        stroke: this.palette.rule, "stroke-width": 0.7,
+      });
     }
     return this;
   }
@@ -158,11 +146,7 @@ export class Chart {
     this.cross.attr("visibility", "visible").selectAll("*").remove();
     const line = (x1, y1, x2, y2) => {
       const draw = (colour, dashes) =>
-        this.cross
-          .append("path")
-          .attr("d", `M${x1},${y1}L${x2},${y2}`)
-          .attr("stroke", colour)
-          .attr("stroke-dasharray", dashes);
+        add(this.cross, "path", { d: `M${x1},${y1}L${x2},${y2}`, stroke: colour, "stroke-dasharray": dashes });
       draw(this.palette.paper, null).attr("opacity", 0.7); // seen on any colour
       draw(this.palette.ink, "4 4");
     };
@@ -178,4 +162,44 @@ export class Chart {
     if (!nearest && !this.holds(px, py)) return null;
     return { x: this.x.invert(this.scaleX, px), y: this.y.invert ? this.y.invert(this.scaleY, py) : null };
   }
+}
+
+// Texts that fit: how wide they are, and which of them there is room for.
+
+const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif";
+
+let pen = null;
+
+export function widthOf(text, size = 11.5, weight = 400) {
+  pen ??= document.createElement("canvas").getContext("2d");
+  pen.font = `${weight} ${size}px ${FONT}`;
+  return pen.measureText(text).width;
+}
+
+// The text, or as much of it as there is room for.
+export function fitting(text, room, size, weight) {
+  if (widthOf(text, size, weight) <= room) return text;
+  let shown = text;
+  while (shown.length > 1 && widthOf(`${shown}…`, size, weight) > room) shown = shown.slice(0, -1);
+  return `${shown.trimEnd()}…`;
+}
+
+// The ticks of a scale, so many that their labels do not touch.
+function ticksFor(scale, axis, room, size = 11.5) {
+  const text = (value) => axis.tickFormat(value);
+  for (let count = Math.max(2, Math.floor(room / 60)); count > 1; count--) {
+    const found = clear(scale.ticks(count), scale, axis, size);
+    axis.align?.(found);
+    const wide = Math.max(...found.map((value) => widthOf(text(value), size)), 0) + 14;
+    if (found.length * wide <= room + wide) return found;
+  }
+  return scale.ticks(1);
+}
+
+// The word below a strip of missing cells is longer than a number: what it would touch gives way.
+function clear(ticks, scale, axis, size) {
+  if (!axis.strip) return ticks;
+  const half = (value) => widthOf(axis.tickFormat(value), size) / 2;
+  const [word] = ticks;
+  return ticks.filter((value) => value === word || scale(value) - scale(word) > half(word) + half(value) + 6);
 }

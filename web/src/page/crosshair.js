@@ -1,6 +1,5 @@
 // The cross-hair, which pointer and keys move.
 
-import { mark } from "./marks.js";
 import { between, suits } from "./region.js";
 
 export function crosshair(state) {
@@ -21,7 +20,6 @@ export function press(state, event) {
   const by = event.shiftKey ? 10 : 1;
   const moves = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] };
   if (event.key === "Escape") state.set({ here: null, byKey: false, corner: null });
-  else if (event.key === "Enter" && state.here) mark(state, state.here);
   else if (event.key === " " && state.here && suits(state)) corner(state);
   else if (moves[event.key]) {
     state.set({ here: moved(state, moves[event.key]), byKey: true });

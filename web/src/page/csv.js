@@ -1,7 +1,7 @@
 // Tables as text: reading what people paste or drop, writing answers.
 
 import { daysIn, isDated } from "./calendar.js";
-import { mayMiss } from "./missing.js";
+import { mayMiss } from "./words.js";
 
 // Rows of cells. The separator is the one of comma, semicolon and tab that the first line has most of.
 export function parse(text) {

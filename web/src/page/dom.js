@@ -17,9 +17,7 @@ export function breakable(name) {
 }
 
 export function labelled(text, control, hint = null) {
-  return h(
-    "label",
-    { class: "field" },
+  return h("label", { class: "field" },
     h("span", { class: "name" }, text),
     control,
     hint && h("span", { class: "hint" }, hint),
@@ -42,13 +40,9 @@ export function button(text, onclick, attributes = {}) {
 
 // One of a few, always in sight: radio buttons drawn as a bar.
 export function segments(name, legend, options, chosen, onchange) {
-  return h(
-    "fieldset",
-    { class: "segments" },
+  return h("fieldset", { class: "segments" },
     h("legend", {}, legend),
-    h(
-      "div",
-      { class: "bar" },
+    h("div", { class: "bar" },
       options.map(([value, text]) => {
         const input = h("input", { type: "radio", name, value, onchange: () => onchange(value) });
         input.checked = String(value) === String(chosen);
@@ -62,29 +56,17 @@ export function segments(name, legend, options, chosen, onchange) {
 // where the screen is narrow: each cell then says its own heading.
 export function tableOf(caption, headings, rows, { numeric = (j) => j > 0, stacked = false } = {}) {
   const heading = (j) => (stacked && typeof headings[j] === "string" ? headings[j] : null);
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    h(
-      "table",
-      { class: stacked ? "stacked" : null },
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h("table", { class: stacked ? "stacked" : null },
       h("caption", {}, caption),
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
+      h("thead", {},
+        h("tr", {},
           headings.map((text, j) => h("th", { scope: "col", class: numeric(j) ? "number" : null }, text)),
         ),
       ),
-      h(
-        "tbody",
-        {},
+      h("tbody", {},
         rows.map((cells) =>
-          h(
-            "tr",
-            {},
+          h("tr", {},
             cells.map((cell, j) =>
               h(
                 j === 0 ? "th" : "td",
@@ -110,3 +92,23 @@ export function download(name, content, type) {
 
 // Words for those who hear the page.
 export const unseen = (text) => h("span", { class: "unseen" }, text);
+
+// Pictures of a few shapes. Colours are the style sheet's, so they follow the theme.
+
+export function s(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  put(element, attributes);
+  element.append(...children);
+  return element;
+}
+
+export function put(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+}
+
+// Appends an element with these attributes to a selection of d3's, and gives its selection.
+export function add(parent, tag, attributes) {
+  const added = parent.append(tag);
+  for (const [name, value] of Object.entries(attributes)) added.attr(name, value);
+  return added;
+}

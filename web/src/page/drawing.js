@@ -1,7 +1,6 @@
 // From what is to be shown to its numbers: asks the engine for a curve, the workers for a map, coarsely at first.
 
 import { Axis } from "./axes.js";
-import { raised } from "./peaks.js";
 import { CHOICES, shownReleases, VALUES } from "./state.js";
 
 const CURVE = 401;
@@ -86,18 +85,7 @@ export class Drawing {
     // What comes for each point, and how many numbers it is.
     if (classes) this.#ask(x, y, 0, { probabilities: exhibit.classifier.classes.length, least: 1 }, told);
     else
-      this.#densities(x, y, shownReleases(state), [], (maps) => {
-        const drawn = maps.map((found) => ({ ...found, drawn: last ? this.#raised(map, found) : found }));
-        told({ maps: drawn, density: maps[0].density });
-      });
-  }
-
-  // What a picture shows: the numbers on its mesh, and the peaks between.
-  #raised({ x, y }, found) {
-    const { exhibit, state } = this;
-    return raised({ x, y }, found, (xs, ys) =>
-      exhibit.engine.map(found.release, { column: state.x, values: xs }, { column: state.y, values: ys }, state.at),
-    );
+      this.#densities(x, y, shownReleases(state), [], (maps) => told({ maps, density: maps[0].density }));
   }
 
   // One release after the other.

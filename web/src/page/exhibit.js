@@ -1,7 +1,5 @@
 // What is shown: the release that lies in the page, what it says of itself, and what it answers.
 
-import { winner } from "./winner.js";
-
 const { Engine } = ScumbleEngine;
 
 export class Exhibit {
@@ -72,4 +70,12 @@ export class Exhibit {
         .slice(0, 60) || "release"
     );
   }
+}
+
+// The most probable of k classes at the i-th point.
+
+export function winner(probabilities, i, k) {
+  let best = 0;
+  for (let c = 1; c < k; c++) if (probabilities[i * k + c] > probabilities[i * k + best]) best = c;
+  return { best, sure: probabilities[i * k + best] };
 }

@@ -1,4 +1,4 @@
-// Columns that are places on the Earth: drawn as a map, angles labelled in degrees.
+// Columns that are places on the Earth: drawn as a map.
 
 const NAMES = {
   longitude: /^(.*[_ .-])?(lon|lng|long|longitude)$/i,
@@ -10,7 +10,6 @@ const LENGTHS = {
 };
 const ALIKE = 20; // so many times as long as the other, a side is in another unit
 const MOST = { longitude: 360, latitude: 90 };
-const SIDES = { longitude: ["E", "W"], latitude: ["N", "S"] };
 
 // "longitude", "latitude" or null: by its name, and a range that fits.
 export function angleOf({ name, role }, [low, high]) {
@@ -22,12 +21,6 @@ export function angleOf({ name, role }, [low, high]) {
 // "easting", "northing" or null: by its name.
 export function lengthOf({ name, role }) {
   return role === "number" ? (Object.keys(LENGTHS).find((one) => LENGTHS[one].test(name)) ?? null) : null;
-}
-
-// 11.6 → "11.6° E".
-export function degrees(kind, value, text) {
-  const side = value === 0 ? "" : ` ${SIDES[kind][value < 0 ? 1 : 0]}`;
-  return `${text.replace("−", "")}°${side}`;
 }
 
 // How tall a map is for its width, so that a kilometre is as long across as up; null if it is no map.

@@ -1,6 +1,7 @@
 // What the colours of a picture mean, between its title and itself.
 
-import { fitting, widthOf } from "./lettering.js";
+import { fitting, widthOf } from "./chart.js";
+import { add } from "./dom.js";
 import { mixed } from "./shading.js";
 
 const FIRST = 28; // below the title
@@ -9,30 +10,17 @@ const FIRST = 28; // below the title
 export function bar(chart, colour, stops) {
   const { left, width, palette } = chart;
   const size = Math.min(210, width - left - 30);
-  const g = chart.svg.append("g").attr("class", "bar").attr("transform", `translate(${left},${FIRST})`);
+  const g = add(chart.svg, "g", { class: "bar", transform: `translate(${left},${FIRST})` });
   for (let k = 0; k < 48; k++) {
-    g.append("rect")
-      .attr("x", (k * size) / 48)
-      .attr("width", size / 48 + 0.5)
-      .attr("height", 9)
-      .attr("fill", colour((k + 0.5) / 48));
+    add(g, "rect", { x: (k * size) / 48, width: size / 48 + 0.5, height: 9, fill: colour((k + 0.5) / 48) });
   }
   const word = (t, y, text) =>
-    g
-      .append("text")
-      .attr("x", t * size)
-      .attr("y", y)
-      .attr("text-anchor", t === 0 ? "start" : t === 1 ? "end" : "middle")
-      .attr("font-size", 10.5)
-      .attr("fill", palette.muted)
-      .text(text);
+    add(g, "text", {
+      x: t * size, y, "text-anchor": t === 0 ? "start" : t === 1 ? "end" : "middle", "font-size": 10.5,
+      fill: palette.muted,
+    }).text(text);
   for (const [t, text, second] of stops) {
-    g.append("line")
-      .attr("x1", t * size)
-      .attr("x2", t * size)
-      .attr("y1", 9)
-      .attr("y2", 13)
-      .attr("stroke", palette.muted);
+    add(g, "line", { x1: t * size, x2: t * size, y1: 9, y2: 13, stroke: palette.muted });
     word(t, 23, text);
     if (second) word(t, 35, second);
   }
@@ -60,21 +48,14 @@ function patch(chart, text, colours) {
   const room = width - beside - 34;
   const fits = widthOf(text, 10.5) <= room;
   const [x, y] = fits ? [beside, FIRST] : [left, chart.legend];
-  const g = chart.svg.append("g").attr("class", "fade").attr("transform", `translate(${x},${y})`);
+  const g = add(chart.svg, "g", { class: "fade", transform: `translate(${x},${y})` });
   colours.forEach((colour, k) => {
-    g.append("rect")
-      .attr("x", 3.5 * k)
-      .attr("width", 4)
-      .attr("height", 9)
-      .attr("fill", colour);
+    add(g, "rect", { x: 3.5 * k, width: 4, height: 9, fill: colour });
   });
-  g.append("rect").attr("width", 28.5).attr("height", 9).attr("fill", "none").attr("stroke", palette.rule);
-  g.append("text")
-    .attr("x", 34)
-    .attr("y", 8.5)
-    .attr("font-size", 10.5)
-    .attr("fill", palette.muted)
-    .text(fits ? text : fitting(text, width - left - right - 8, 10.5));
+  add(g, "rect", { width: 28.5, height: 9, fill: "none", stroke: palette.rule });
+  add(g, "text", {
+    x: 34, y: 8.5, "font-size": 10.5, fill: palette.muted,
+  }).text(fits ? text : fitting(text, width - left - right - 8, 10.5));
   return chart;
 }
 
@@ -90,19 +71,8 @@ export function key(chart, entries) {
       x = chart.left;
       y += 16;
     }
-    g.append("rect")
-      .attr("x", x)
-      .attr("y", y - 9)
-      .attr("width", 11)
-      .attr("height", 11)
-      .attr("rx", 2)
-      .attr("fill", colour);
-    g.append("text")
-      .attr("x", x + 16)
-      .attr("y", y)
-      .attr("font-size", 11.5)
-      .attr("fill", chart.palette.ink)
-      .text(shown);
+    add(g, "rect", { x, y: y - 9, width: 11, height: 11, rx: 2, fill: colour });
+    add(g, "text", { x: x + 16, y, "font-size": 11.5, fill: chart.palette.ink }).text(shown);
     x += space;
   }
   return chart;

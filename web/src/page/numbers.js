@@ -1,7 +1,7 @@
 // The pictures once more, as a table of numbers.
 
-import { axesText } from "./captions.js";
 import { h, tableOf } from "./dom.js";
+import { axesText } from "./painting.js";
 import { number, percent, verdictText } from "./words.js";
 
 export function numbers(exhibit, state) {

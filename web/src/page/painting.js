@@ -1,9 +1,9 @@
 // From the numbers to the pictures of them: one for a curve, two side by side for a map.
 
-import { classesText, peakText } from "./captions.js";
-import { colourScale } from "./colourscale.js";
 import * as pictures from "./pictures.js";
+import { colourScale } from "./pictures.js";
 import { paletteOf } from "./palette.js";
+import { number } from "./words.js";
 
 export function chartsOf(exhibit, state, width) {
   const whole = Math.max(280, width);
@@ -15,19 +15,16 @@ export function chartsOf(exhibit, state, width) {
     confidence: state.confidence,
     classes: exhibit.classifier?.classes.map(String),
   };
-  if (drawn.awaited) return awaited(exhibit, state, { ...common, width: half }, half < whole);
+  if (drawn.awaited) return awaited({ ...common, width: whole }, { ...common, width: half });
   return KINDS[drawn.kind](exhibit, state, { ...common, width: whole }, { ...common, width: half });
 }
 
 // The frames of the pictures that are to come, at their places.
-function awaited(exhibit, state, half, beside) {
-  const { width, x, y, kind } = half;
-  const density = pictures.densityFrame(width, x, y);
-  const error = pictures.errorFrame(width, x, y, beside);
-  const classes = pictures.classFrame(width, x, y);
-  const sides = state.show === "sides";
-  const frames = kind === "classMap" ? [classes, classes] : sides ? [density, density] : [density, error];
-  return frames.map((frame) => pictures.blank({ ...half, ...frame, title: "Drawing…", label: "Drawing…" }));
+function awaited(whole, half) {
+  const one = whole.kind === "classMap" ? whole : half;
+  const frame = pictures.mapFrame(one.width, one.x, one.y, one === whole ? 66 : 88);
+  const blank = () => pictures.blank({ ...one, ...frame, title: "Drawing…", label: "Drawing…" });
+  return one === whole ? [blank()] : [blank(), blank()];
 }
 
 const KINDS = {
@@ -52,36 +49,46 @@ const KINDS = {
     return [pictures.classCurve({ ...whole, title: "Probability of each class", label })];
   },
 
-  map(exhibit, state, whole, half) {
-    const beside = half.width < whole.width;
+  map(exhibit, state, _, half) {
     const { maps } = half;
-    const scale = colourScale(
-      maps.map(({ drawn }) => drawn),
-      state.colours === "log",
-    );
-    const densities = maps.map(({ release, drawn }) => {
+    const scale = colourScale(maps, state.colours === "log");
+    const densities = maps.map(({ release, density, error }) => {
       const title = densityTitle(exhibit, release);
-      const label = peakText(title, half, drawn.density);
-      return pictures.densityMap({ ...half, ...drawn, scale, count: exhibit.countOf(release), title, label });
+      const label = peakText(title, half, density);
+      return pictures.densityMap({ ...half, density, error, scale, count: exhibit.countOf(release), title, label });
     });
     if (maps.length > 1) return densities;
     const label = "A map of the relative standard error of the density beside.";
-    return [...densities, pictures.errorMap({ ...half, ...maps[0], beside, title: "Relative error", label })];
+    return [...densities, pictures.errorMap({ ...half, ...maps[0], title: "Relative error", label })];
   },
 
-  classMap(exhibit, state, _, half) {
-    return [
-      pictures.classMap({ ...half, title: "Most probable class", label: classesText(exhibit, state) }),
-      pictures.confidenceMap({
-        ...half,
-        title: exhibit.allows ? "How sure at least" : "How sure",
-        label: `A map of the probability of the most probable class${exhibit.allows ? ", errors allowed for" : ""}.`,
-      }),
-    ];
+  classMap(exhibit, state, whole) {
+    const label = classesText(exhibit, state);
+    return [pictures.classMap({ ...whole, title: "Most probable class", label })];
   },
 };
 
 function densityTitle(exhibit, release) {
   const name = exhibit.nameOf(release);
   return name === null ? "Density" : `Density of ${name}`;
+}
+
+// Sentences for those who do not see the pictures.
+
+export function axesText({ columns }, { x, y }) {
+  const name = (j) => columns[j].name;
+  return y === null ? `Picture over ${name(x)}` : `Pictures over ${name(x)} and ${name(y)}`;
+}
+
+const classesText = (exhibit, state) =>
+  `${axesText(exhibit, state)}: the classes ${exhibit.classifier.classes.join(", ")}.`;
+
+// Where a density is highest.
+function peakText(name, { x, y }, values) {
+  let best = 0;
+  values.forEach((v, i) => (best = v > values[best] ? i : best));
+  const n = x.values.length;
+  const where = [`${x.column.name} ${x.text(x.values[best % n])}`];
+  if (y) where.push(`${y.column.name} ${y.text(y.values[Math.floor(best / n)])}`);
+  return `${name} over ${x.column.name}${y ? ` and ${y.column.name}` : ""}: the highest is ${number(values[best])}, near ${where.join(", ")}.`;
 }

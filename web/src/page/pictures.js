@@ -1,18 +1,16 @@
 // The pictures: a curve with its band, categories with their bars, maps with contours, classes.
 
+import { max, median } from "d3-array";
 import { contours } from "d3-contour";
 import { interpolateRgb } from "d3-interpolate";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
-import { max } from "d3-array";
 import { Chart } from "./chart.js";
-import { told } from "./colourscale.js";
+import { add } from "./dom.js";
+import { winner } from "./exhibit.js";
 import { aspectOf } from "./geography.js";
 import { bar, fadeKey, greyKey, key } from "./legends.js";
-import { marginals } from "./marginals.js";
-import { packed, picture, ramp } from "./raster.js";
-import { anyFaded, DROWNED, faded } from "./shading.js";
-import { winner } from "./winner.js";
+import { anyFaded, DROWNED, faded, packed, picture, ramp } from "./shading.js";
 import { NOT_KNOWN, percent, tick } from "./words.js";
 
 // An axis of values that are answers, not questions.
@@ -46,23 +44,14 @@ const clipped = (scale) => (v) => scale(Math.min(1, Math.max(0, v)));
 function stroke({ x, scaleX, scaleY, body }, { found, colour }) {
   const place = (_, i) => x.spot(scaleX, i);
   const clip = clipped(scaleY);
-  body
-    .append("path")
-    .attr("fill", colour)
-    .attr("opacity", 0.22)
-    .attr(
-      "d",
-      area()
+  add(body, "path", {
+    fill: colour, opacity: 0.22,
+    d: area()
         .x(place)
         .y0((_, i) => clip(found.from[i]))
         .y1((_, i) => clip(found.to[i]))(found.density),
-    );
-  body
-    .append("path")
-    .attr("fill", "none")
-    .attr("stroke", colour)
-    .attr("stroke-width", 2)
-    .attr("d", line().x(place).y(clip)(found.density));
+  });
+  add(body, "path", { fill: "none", stroke: colour, "stroke-width": 2, d: line().x(place).y(clip)(found.density) });
 }
 
 function bars({ x, scaleX, scaleY, body }, { found, colour }, k, n) {
@@ -71,54 +60,30 @@ function bars({ x, scaleX, scaleY, body }, { found, colour }, k, n) {
   const cap = Math.min(6, wide / 2);
   found.density.forEach((v, i) => {
     const px = x.place(scaleX, x.values[i]) + (k - (n - 1) / 2) * wide * 1.1;
-    body
-      .append("rect")
-      .attr("x", px - wide / 2)
-      .attr("width", wide)
-      .attr("y", clip(v))
-      .attr("height", scaleY(0) - clip(v))
-      .attr("fill", colour)
-      .attr("opacity", 0.35);
+    add(body, "rect", {
+      x: px - wide / 2, width: wide, y: clip(v), height: scaleY(0) - clip(v), fill: colour, opacity: 0.35,
+    });
     const [low, high] = [clip(found.from[i]), clip(found.to[i])];
-    body
-      .append("path")
-      .attr("d", `M${px},${low}V${high}M${px - cap},${low}h${2 * cap}M${px - cap},${high}h${2 * cap}`)
-      .attr("stroke", colour)
-      .attr("stroke-width", 2)
-      .attr("fill", "none");
+    add(body, "path", {
+      d: `M${px},${low}V${high}M${px - cap},${low}h${2 * cap}M${px - cap},${high}h${2 * cap}`, stroke: colour,
+      "stroke-width": 2, fill: "none",
+    });
   });
 }
 
 const lighter = (a, b) => interpolateRgb(b, a)(0.25);
 
 export function densityMap({ width, x, y, density, error, scale, count, palette, title, label, done }) {
-  const chart = new Chart({ ...densityFrame(width, x, y), title, palette, label });
+  const chart = new Chart({ ...mapFrame(width, x, y, 88), title, palette, label });
   const shade = faded(palette);
   picture(chart, x, y, (i) => shade(scale.place(density[i]), density[i] / error[i]));
   if (done) outlines(chart, x, y, density, scale.levels, (i) => density[i] > DROWNED * error[i]);
-  if (chart.strip) marginals(chart, { x, y, density, error });
   bar(chart.axes(), palette.density, told(scale, count));
-  return anyFaded(density, error) ? fadeKey(chart, "faded: may be nothing") : chart;
+  return anyFaded(density, error) ? fadeKey(chart, "faded: could be zero") : chart;
 }
 
-const NARROW = 420;
-
-// Margins stand along numbers alone; on a map of the Earth a kilometre is as long across as up.
-function frame(width, x, y) {
-  const room = x.numeric && y.numeric ? Math.round(Math.min(44, width / 8)) : 0;
-  const aside = width < NARROW ? 0 : room; // there the map needs all of it
-  return { width, height: heightOf(width, 0.82) + 24 + room, x, y, strip: room, aside, aspect: aspectOf(x, y) };
-}
-
-export const densityFrame = (width, x, y) => ({ ...frame(width, x, y), head: 88 });
-
-// Beside the map of densities it stands at the same height; below it, it needs no room for margins.
-export const errorFrame = (width, x, y, beside) => ({
-  ...frame(width, x, y),
-  ...(beside ? { head: 88 } : { head: 78, strip: 0, aside: 0 }),
-});
-
-export const classFrame = (width, x, y) => ({ width, height: heightOf(width, 0.82), x, y, head: 66, aspect: aspectOf(x, y) });
+// On a map of the Earth a kilometre is as long across as up.
+export const mapFrame = (width, x, y, head) => ({ width, height: heightOf(width, 0.82) + 24, x, y, head, aspect: aspectOf(x, y) });
 
 // A picture that is to come: its axes, and that it is being drawn.
 export const blank = (what) => new Chart(what).axes();
@@ -126,8 +91,8 @@ export const blank = (what) => new Chart(what).axes();
 const [LEAST, MOST] = [0.005, 0.5]; // relative errors are shown between these, by their logarithm
 const lift = (r) => Math.min(1, Math.max(0, Math.log(r / LEAST) / Math.log(MOST / LEAST)));
 
-export function errorMap({ width, x, y, density, error, beside, palette, title, label }) {
-  const chart = new Chart({ ...errorFrame(width, x, y, beside), title, palette, label });
+export function errorMap({ width, x, y, density, error, palette, title, label }) {
+  const chart = new Chart({ ...mapFrame(width, x, y, 88), title, palette, label });
   const shade = ramp(palette.error);
   const unknown = packed(palette.unknown);
   picture(chart, x, y, (i) => (error[i] > MOST * density[i] ? unknown : shade(lift(error[i] / density[i]))));
@@ -136,7 +101,7 @@ export function errorMap({ width, x, y, density, error, beside, palette, title, 
 }
 
 export function classMap({ width, x, y, probabilities, least, classes, palette, title, label }) {
-  const chart = new Chart({ ...classFrame(width, x, y), title, palette, label });
+  const chart = new Chart({ ...mapFrame(width, x, y, 66), title, palette, label });
   const k = classes.length;
   // The winner's colour, the stronger the surer.
   const shades = classes.map((_, c) =>
@@ -165,28 +130,6 @@ const classKey = (classes, palette, least) => [
   ...(least.includes(0) ? [[palette.unknown, NOT_KNOWN]] : []),
 ];
 
-export function confidenceMap({ width, x, y, least, classes, palette, title, label }) {
-  const chart = new Chart({ ...classFrame(width, x, y), title, palette, label });
-  const k = classes.length;
-  const rise = (p) => (p - 1 / k) / (1 - 1 / k);
-  const shade = ramp(palette.density);
-  const unknown = packed(palette.unknown);
-  picture(chart, x, y, (i) => (least[i] ? shade(rise(least[i])) : unknown));
-  outlines(
-    chart,
-    x,
-    y,
-    least,
-    [0.7, 0.9].filter((p) => p > 1 / k),
-  );
-  bar(chart.axes(), palette.density, [
-    [0, percent(1 / k)],
-    [0.5, percent((1 + 1 / k) / 2)],
-    [1, "100 %"],
-  ]);
-  return least.includes(0) ? greyKey(chart, `grey: ${NOT_KNOWN}`) : chart;
-}
-
 export function classCurve({ width, x, probabilities, least, classes, palette, title, label }) {
   const k = classes.length;
   const chart = new Chart({
@@ -211,17 +154,15 @@ export function classCurve({ width, x, probabilities, least, classes, palette, t
       .y1((_, i) => scaleY(heights[i]));
     const block = (height, i) =>
       `M${x.spot(scaleX, i) - half},${scaleY(under[i])}h${2 * half}V${scaleY(height)}h${-2 * half}Z`;
-    body
-      .append("path")
-      .attr("fill", palette.classes[c % palette.classes.length])
-      .attr("opacity", 0.85)
-      .attr("stroke", palette.paper)
-      .attr("d", x.numeric ? band(heights) : Array.from(heights, block).join(""));
+    add(body, "path", {
+      fill: palette.classes[c % palette.classes.length], opacity: 0.85, stroke: palette.paper,
+      d: x.numeric ? band(heights) : Array.from(heights, block).join(""),
+    });
   }
   const side = x.numeric ? Math.abs(x.spot(scaleX, 1) - x.spot(scaleX, 0)) / 2 + 0.3 : half;
   const cover = (sure, i) =>
     sure ? "" : `M${x.spot(scaleX, i) - side},${scaleY(0)}h${2 * side}V${scaleY(1)}h${-2 * side}Z`;
-  body.append("path").attr("fill", palette.unknown).attr("d", Array.from(least, cover).join(""));
+  add(body, "path", { fill: palette.unknown, d: Array.from(least, cover).join("") });
   return key(chart.axes(), classKey(classes, palette, least));
 }
 
@@ -255,12 +196,41 @@ function outlines(chart, x, y, values, levels, clear = () => true) {
         }
       }
     }
-    chart.body
-      .append("path")
-      .attr("d", path)
-      .attr("fill", "none")
-      .attr("stroke", chart.palette.contour)
-      .attr("stroke-width", 0.8)
-      .attr("stroke-opacity", 0.55);
+    add(chart.body, "path", {
+      d: path, fill: "none", stroke: chart.palette.contour, "stroke-width": 0.8, "stroke-opacity": 0.55,
+    });
   }
 }
+
+// From densities to places on a scale of colours, for one map or for several that share it: even steps, or by logarithm
+// for data of which a small part holds nearly all.
+
+const DEEPEST = 1e-4; // of the greatest density
+
+export function colourScale(maps, log) {
+  const most = max(maps, ({ density }) => max(density)) || 1;
+  const noise = max(maps, ({ error }) => median(error)) ?? 0; // a typical one
+  const least = Math.min(Math.max(2 * noise, DEEPEST * most), most / 3);
+  return log ? logarithmic(most, least) : even(most, 3 * noise);
+}
+
+function even(most, clear) {
+  const levels = [1, 2, 3, 4, 5, 6].map((k) => (k * most) / 7).filter((level) => level > clear);
+  return { place: (v) => v / most, stops: [0, most / 2, most].map((v) => [v / most, v]), levels, most };
+}
+
+function logarithmic(most, least) {
+  const place = (v) => (v > least ? Math.log(v / least) / Math.log(most / least) : 0);
+  const decades = [];
+  for (let k = Math.ceil(Math.log10(least)); 10 ** k < most; k++) decades.push(10 ** k);
+  const between = decades.filter((v) => place(v) > 0.2 && place(v) < 0.8);
+  const stops = [least, ...between.slice(-2), most].map((v) => [place(v), v]);
+  const levels = [1, 2, 3, 4, 5, 6].map((k) => least * (most / least) ** (k / 7));
+  return { place, stops, levels, most };
+}
+
+// The stops with their words: the density, and below it what that is in records.
+const told = ({ stops, most }, count) =>
+  stops.map(([t, v], k) => [t, tick(rounded(v)), k === 0 ? "" : tick(rounded(v * count), most * count)]);
+
+const rounded = (v) => Number(v.toPrecision(2));

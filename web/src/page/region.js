@@ -1,7 +1,7 @@
 // A part of the picture that the reader chooses, by dragging, by keys or by numbers, and what the release says of it.
 
 import { entryOf } from "./calendar.js";
-import { button, h } from "./dom.js";
+import { add, button, h } from "./dom.js";
 import { replaced, shownReleases } from "./state.js";
 import { number, percent, recordsText } from "./words.js";
 
@@ -106,14 +106,13 @@ function count(exhibit, { drawn }, release, { value, lower, upper, ends, others 
 const onNumbers = ({ kind }, [low, high]) =>
   ["whole", "date", "boolean"].includes(kind) ? [Math.ceil(low), Math.floor(high)] : [low, high];
 
-// Hashed rows have no cells: they know how dense a region is, not how many records it holds. A record adds to the sums at
-// all places, by the kernel's tails also to those far away; and these tails have no finite sum to divide by.
+// Hashed rows have no cells: they know how dense a region is, not how many records it holds.
 function mean(exhibit, _, release, { value, lower, upper }) {
   const share = (x) => number(Math.min(1, Math.max(0, x / exhibit.countOf(release))));
   return [
     "the mean density of the region is ",
     h("strong", {}, share(value)),
-    ` (${share(lower)} to ${share(upper)}): ${recordsText(value, lower, upper)} records near a place in it, on average. How many lie within, nobody can tell: hashed rows know how near records are to a place, not on which side of a line they lie. To count regions, build with bounds (a grid) or with a schema (a table).`,
+    ` (${share(lower)} to ${share(upper)}): ${recordsText(value, lower, upper)} records near a place in it, on average. Hashed rows cannot count the records inside a region. To count them, build with bounds (a grid) or a schema (a table).`,
   ];
 }
 
@@ -124,16 +123,10 @@ function shade(chart, { region }) {
   const [low, high] = [chart.height - chart.bottom, chart.top];
   const [c, d] = region.y && chart.y.place ? region.y.map((v) => clamp(chart.placeY(v), high, low)) : [low, high];
   const frame = (colour, dashes) =>
-    chart.brush
-      .append("rect")
-      .attr("x", a)
-      .attr("y", d)
-      .attr("width", Math.max(1, b - a))
-      .attr("height", Math.max(1, c - d))
-      .attr("fill", "none")
-      .attr("stroke", colour)
-      .attr("stroke-width", 2)
-      .attr("stroke-dasharray", dashes);
+    add(chart.brush, "rect", {
+      x: a, y: d, width: Math.max(1, b - a), height: Math.max(1, c - d), fill: "none", stroke: colour,
+      "stroke-width": 2, "stroke-dasharray": dashes,
+    });
   frame(chart.palette.paper, null); // seen on any colour
   frame(chart.palette.mark, "6 3");
 }

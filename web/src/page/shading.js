@@ -1,7 +1,8 @@
 // Colours that say how much, faded where there may be nothing: one rule for all pages.
 
+import { color } from "d3-color";
 import { interpolateRgb } from "d3-interpolate";
-import { ramp } from "./raster.js";
+import { add } from "./dom.js";
 
 export const DROWNED = 2; // standard errors up to which a value may be nothing but noise
 const CLEAR = 4; // and from which on it has its full colour
@@ -30,3 +31,49 @@ export function faded(palette) {
 // The same as text, for a legend; `clear` from 0 to 1.
 export const mixed = (palette, t, clear) =>
   interpolateRgb(palette.paper, palette.density(t))(PALE + (1 - PALE) * clear);
+
+// Maps as images: from numbers to colours, a pixel a point.
+
+// One small square a point: y grows upwards. `colour` gives the 24 bits of the point with a number.
+export function raster(x, y, colour) {
+  const [nx, ny] = [x.values.length, y.values.length];
+  const canvas = document.createElement("canvas");
+  canvas.width = nx;
+  canvas.height = ny;
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(nx, ny);
+  for (let j = 0; j < ny; j++) {
+    for (let i = 0; i < nx; i++) {
+      const shade = colour(j * nx + i);
+      const at = 4 * ((y.numeric ? ny - 1 - j : j) * nx + i);
+      image.data[at] = shade >> 16;
+      image.data[at + 1] = (shade >> 8) & 255;
+      image.data[at + 2] = shade & 255;
+      image.data[at + 3] = 255;
+    }
+  }
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+// The same as the ground of a chart.
+export function picture(chart, x, y, colour) {
+  const apart = !x.numeric || !y.numeric; // one name is not halfway to the next
+  const few = x.values.length * y.values.length < 900;
+  add(chart.back, "image", {
+    x: chart.left, y: chart.top, width: chart.width - chart.left - chart.right,
+    height: chart.height - chart.top - chart.bottom, preserveAspectRatio: "none",
+    "image-rendering": few || apart ? "pixelated" : "auto", href: raster(x, y, colour).toDataURL(),
+  });
+}
+
+// A scale of colours as a quick look-up: from 0 to 1, to 24 bits.
+export function ramp(colour) {
+  const table = Int32Array.from({ length: 257 }, (_, k) => packed(colour(k / 256)));
+  return (t) => table[t >= 1 ? 256 : t > 0 ? Math.round(256 * t) : 0];
+}
+
+export function packed(text) {
+  const { r, g, b } = color(text).rgb();
+  return (Math.round(r) << 16) | (Math.round(g) << 8) | Math.round(b);
+}

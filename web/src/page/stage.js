@@ -1,14 +1,12 @@
 // Where the pictures stand: puts them on the page, and hands on what pointer and keys do there.
 
-import { axesText } from "./captions.js";
 import { pointAt, press } from "./crosshair.js";
 import { h } from "./dom.js";
-import { mark } from "./marks.js";
-import { chartsOf } from "./painting.js";
+import { axesText, chartsOf } from "./painting.js";
 import { between, suits } from "./region.js";
 
 const help = (regions) =>
-  `Arrow keys move the cross-hair, with Shift in larger steps. Enter marks the point, ${regions ? "Space begins and ends a region, " : ""}Escape hides the cross-hair.`;
+  `Arrow keys move the cross-hair, with Shift in larger steps. ${regions ? "Space begins and ends a region, " : ""}Escape hides the cross-hair.`;
 const STILL = 4; // pixels by which a click may move
 const JITTER = 8; // pixels by which the width may change before the pictures are made anew
 
@@ -59,7 +57,7 @@ function together(exhibit, state, charts) {
   return group;
 }
 
-// A click marks a point, dragging chooses a region.
+// Dragging chooses a region.
 function listen(chart, state) {
   let from = null;
   let dragged = false;
@@ -82,8 +80,4 @@ function listen(chart, state) {
   on("pointerup", () => (from = null));
   on("pointercancel", () => (from = null));
   on("pointerleave", () => pointAt(state, null));
-  on("click", (event) => {
-    const place = chart.under(event);
-    if (place && !dragged) mark(state, place);
-  });
 }

@@ -1,7 +1,7 @@
 // What the page shows at the moment. The parts read it, change it with `set` alone, and listen for what they draw.
 
 import { angleOf, lengthOf } from "./geography.js";
-import { exact } from "./missing.js";
+import { exact } from "./words.js";
 
 export class State {
   #listeners = [];
@@ -64,7 +64,6 @@ export function firstState(exhibit, theme) {
     corner: null, // where a region began by key
     region: null, // what is chosen, as values {x: [from, to], y: [from, to]}
     byKey: false, // whether a key put it there, so it stays when the pointer leaves
-    marks: [], // {letter, cells}
     theme, // "light", "dark" or null: as the system has it
     started: 0, // when the picture was asked for
     drawn: null, // what it shows, in numbers

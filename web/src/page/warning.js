@@ -10,29 +10,16 @@ export function warning(exhibit, state) {
   line.hidden = true;
   state.on(["drawn"], () => {
     if (!state.drawn.done) return;
-    const told = [...strangers(exhibit, state), ...drowned(exhibit, state)];
-    line.textContent = told.join(" ");
-    line.hidden = !told.length;
+    line.textContent = drowned(exhibit, state);
+    line.hidden = !line.textContent;
   });
   return line;
 }
 
-// Values that were written, while the page came with a list of others.
-function strangers(exhibit, state) {
-  return exhibit.usable.flatMap((j) => {
-    const { name, role, values } = exhibit.columns[j];
-    if (role !== "category" || !values.length) return [];
-    const written = j === state.x || j === state.y ? state.categories[j] : [state.at[j]];
-    const unknown = written.filter((value) => value && !values.includes(value));
-    return unknown.length ? [`${quoted(unknown)}: not among the values of “${name}” that came with this page.`] : [];
-  });
-}
-
 // Categories where nothing rises above the noise.
-function drowned(exhibit, state) {
-  const { drawn } = state;
+function drowned(exhibit, { drawn }) {
   const found = drawn.maps ?? drawn.curves?.map(({ release, found: one }) => ({ ...one, release })) ?? [];
-  if (!found.length) return [];
+  if (!found.length) return "";
   const clear = (i) =>
     found.some(({ density, error, release }) => {
       const share = drawn.maps ? error[i] : error[i] / exhibit.countOf(release);
@@ -42,16 +29,9 @@ function drowned(exhibit, state) {
     if (!axis || axis.numeric) return [];
     return axis.categories.filter((_, c) => !placesOf(drawn, k, c).some(clear));
   });
-  const hint = exhibit.columns.some(({ code }) => code) ? unheard : unknown;
-  if (empty.length) return [hint(quoted(empty))];
-  const nothing = !Array.from(found[0].density.keys()).some(clear);
-  const still = exhibit.usable.filter((j) => !exhibit.isNumber(j) && j !== state.x && j !== state.y);
-  if (!nothing) return [];
-  return [still.length ? hint(quoted(still.map((j) => state.at[j]))) : "Nothing here rises above the noise."];
+  if (empty.length) return `${quoted(empty)}: nothing there rises above the noise. Is it written as in the table?`;
+  return Array.from(found[0].density.keys()).some(clear) ? "" : "Nothing here rises above the noise.";
 }
-
-const unheard = (what) => `${what}: nothing there rises above the noise.`;
-const unknown = (what) => `${unheard(what)} Is it written as in the table?`;
 
 // The places of the c-th category along x (k = 0) or y.
 function placesOf({ x, y }, k, c) {

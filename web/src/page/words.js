@@ -61,3 +61,13 @@ export function tick(x, most = Math.abs(x), decimals = null) {
 
 // How many decimals the numbers at an axis need.
 export const decimalsOf = (numbers) => Math.max(0, ...numbers.map((x) => (plain(x).split(".")[1] ?? "").length));
+
+// Cells that may be missing among numbers, where a model's schema allows for them: NaN on the page.
+export const MISSING = "(missing)";
+
+export const mayMiss = ({ code }) => typeof code?.gone === "number";
+
+// The value that a number stands for: between two whole ones a model has none.
+export function exact({ kind, code }, value) {
+  return code && (kind === "whole" || kind === "date") ? Math.round(value) : value;
+}

@@ -1,35 +1,31 @@
 // The section in which one looks: controls on one side, on the other the pictures and what belongs to them.
 
+import { create } from "d3-selection";
+import { cellsAt } from "./cells.js";
 import { controls } from "./controls.js";
 import { crosshair } from "./crosshair.js";
-import { h } from "./dom.js";
+import { button, download, h } from "./dom.js";
 import { Drawing } from "./drawing.js";
 import { numbers } from "./numbers.js";
 import { pins } from "./pins.js";
-import { readout } from "./readout.js";
 import { region } from "./region.js";
 import { stage } from "./stage.js";
-import { takeaway } from "./takeaway.js";
+import { shownReleases } from "./state.js";
 import { warning } from "./warning.js";
+import { NOT_KNOWN, number, percent } from "./words.js";
 
 export function workbench(exhibit, state, pool) {
   const form = controls(exhibit, state); // listens first: the controls change before the picture does
   const drawing = new Drawing(exhibit, state, pool);
   pins(exhibit, state);
   crosshair(state);
-  return h(
-    "section",
-    { class: "explore", "aria-labelledby": "look" },
+  return h("section", { class: "explore", "aria-labelledby": "look" },
     h("h2", { id: "look", tabindex: "-1" }, headingOf(exhibit)),
     h("p", { class: "hint" }, whatDensityIs(exhibit)),
     exhibit.columns.some(({ lost }) => lost) ? h("p", { class: "warning" }, LOST) : null,
-    h(
-      "div",
-      { class: "workbench" },
+    h("div", { class: "workbench" },
       form,
-      h(
-        "div",
-        { class: "stage" },
+      h("div", { class: "stage" },
         stage(exhibit, state, () => drawing.draw()),
         warning(exhibit, state),
         readout(exhibit, state),
@@ -51,4 +47,101 @@ function whatDensityIs({ card }) {
 
 function headingOf({ compared, classes }) {
   return compared ? "Look at both" : classes.length ? "Look at the classes" : "Look at the density";
+}
+
+// The pictures as files.
+
+function takeaway(exhibit, state) {
+  return h("div", { class: "buttons" },
+    button("Download picture (PNG)", () => save(exhibit, state, "png")),
+    button("Download picture (SVG)", () => save(exhibit, state, "svg")),
+  );
+}
+
+// All pictures of one question, side by side, in one file.
+async function save({ fileName }, { show, charts }, kind) {
+  if (!charts.length) return;
+  const [text, width, height] = sheet(charts);
+  const file = `${fileName}-${show}.${kind}`;
+  if (kind === "svg") download(file, text, "image/svg+xml");
+  else download(file, await rasterised(text, width, height));
+}
+
+const GAP = 20;
+
+function sheet(charts) {
+  const width = charts.reduce((sum, chart) => sum + chart.width, GAP * (charts.length - 1));
+  const height = Math.max(...charts.map((chart) => chart.height));
+  const { paper } = charts[0].palette;
+  const whole = create("svg").attr("xmlns", "http://www.w3.org/2000/svg").attr("viewBox", `0 0 ${width} ${height}`);
+  whole.attr("width", width).attr("height", height).append("rect").attr("width", width).attr("height", height);
+  whole.select("rect").attr("fill", paper);
+  let x = 0;
+  for (const chart of charts) {
+    const part = chart.node.cloneNode(true);
+    part.setAttribute("x", x);
+    whole.node().append(part);
+    x += chart.width + GAP;
+  }
+  return [new XMLSerializer().serializeToString(whole.node()), width, height];
+}
+
+function rasterised(svg, width, height) {
+  return new Promise((resolve, reject) => {
+    const image = new Image();
+    image.onload = () => {
+      const canvas = document.createElement("canvas");
+      canvas.width = 2 * width;
+      canvas.height = 2 * height;
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob(resolve, "image/png");
+    };
+    image.onerror = reject;
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  });
+}
+
+// The line under the pictures: what the release says at the cross-hair.
+
+function readout(exhibit, state) {
+  const line = h("p", { class: "readout", role: "status", "aria-live": "polite" });
+  state.on(["charts", "here"], () => {
+    if (!state.charts.length) line.textContent = "";
+    else if (!state.here) line.textContent = "Point at a picture to read it.";
+    else line.replaceChildren(...reading(exhibit, state, cellsAt(state, state.here)));
+  });
+  return line;
+}
+
+function reading(exhibit, state, cells) {
+  const { x, y } = state.drawn;
+  const place = [x, y]
+    .filter(Boolean)
+    .map((axis) => coordinate(axis, cells))
+    .join(", ");
+  const strong = (text) => h("strong", {}, text);
+  if (state.show === "classes") {
+    const { name, sure, least } = exhibit.verdictAt(cells);
+    if (!least) return [`${place}: `, strong(NOT_KNOWN), ", for no class rises above the noise there"];
+    const allowed = exhibit.allows ? ` (at least ${percent(least).replace("over ", "")})` : "";
+    return [`${place}: `, strong(name), `, with a probability of ${percent(sure)}${allowed}`];
+  }
+  return [`${place}: `, ...shownReleases(state).flatMap((release, k) => answer(exhibit, state, release, cells, k))];
+}
+
+// The density, and how many records that is, each with its interval.
+function answer(exhibit, state, release, cells, k) {
+  const found = exhibit.answersAt(release, cells, state.confidence);
+  const near = (name) => number(Math.max(0, found[name][0]));
+  const name = state.show === "sides" ? `${exhibit.nameOf(release)} ` : "";
+  return [
+    `${k ? "; " : ""}${name}density `,
+    h("strong", {}, number(found.density[0])),
+    ` (${number(found.from[0])} to ${number(found.to[0])}), about ${near("kernelSum")} records near (${near("lower")} to ${near("upper")})`,
+  ];
+}
+
+function coordinate(axis, cells) {
+  const { name, unit } = axis.column;
+  return `${name} ${axis.text(cells[axis.index])}${unit ? ` ${unit}` : ""}`;
 }

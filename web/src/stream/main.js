@@ -1,24 +1,16 @@
 // The page of a stream: what it has published, over time. Python has computed the numbers; here they are only drawn.
 
 import { unpack } from "../engine/unpack.js";
-import { button, h, segments } from "../page/dom.js";
+import { h, segments } from "../page/dom.js";
+import { app, budgetText, footer, headline, start, wholeCard } from "../page/frame.js";
 import { State } from "../page/state.js";
-import { rememberedTheme, toggleTheme, wearTheme } from "../page/theme.js";
+import { rememberedTheme, wearTheme } from "../page/theme.js";
 import { number } from "../page/words.js";
 import { large, line, multiples, table, words } from "./stage.js";
-import { Story } from "./story.js";
-import { nameOf, spanText } from "./telling.js";
+import { nameOf, spanText, Story } from "./story.js";
 
-const app = document.getElementById("app");
-const textOf = (id) => document.getElementById(id).textContent;
-
-start().catch((problem) => {
-  app.append(h("p", { class: "problem" }, "This page needs a browser of 2023 or later."));
-  throw problem;
-});
-
-async function start() {
-  const story = new Story(await unpack(textOf("release"), textOf("arrays")));
+start(unpack, (content) => {
+  const story = new Story(content);
   const state = new State({
     theme: rememberedTheme(),
     choice: story.choices.length > 2 ? 1 : 0, // the running total, windows, or single periods
@@ -34,7 +26,7 @@ async function start() {
     table: table(story, state),
     multiples: multiples(story, state),
   };
-  app.append(header(story, state), main(story, state, parts), footer());
+  app.append(header(story, state), main(story, state, parts), footer("This page holds all that it shows."));
   state.on(["choice", "at", "here", "theme"], () => {
     for (const name of ["slider", "large", "words", "line", "table"]) parts[name].draw();
   });
@@ -43,24 +35,13 @@ async function start() {
   for (const part of Object.values(parts)) part.draw();
   app.dataset.state = "done";
   window.scumble = { story, state };
-}
+});
 
 function header({ title, info }, state) {
-  const { epsilon, delta, periods, horizon } = info;
-  const budget = `ε\u00a0=\u00a0${number(epsilon)}${delta ? `, δ\u00a0=\u00a0${delta.toExponential(0)}` : ""}`;
-  const promise = `${number(periods)} of ${number(horizon)} periods are published. All releases together, those to come included, cost each record’s owner ${budget}. Looking costs nothing.`;
-  return h(
-    "header",
-    {},
-    h(
-      "div",
-      { class: "headline" },
-      h("div", {}, h("p", { class: "eyebrow" }, "scumble · a private stream"), h("h1", {}, title)),
-      button("Light or dark", () => toggleTheme(state), {
-        class: "quiet",
-        "aria-label": "Switch between light and dark",
-      }),
-    ),
+  const { periods, horizon } = info;
+  const promise = `${number(periods)} of ${number(horizon)} periods are published. All releases together, including future ones, cost ${budgetText(info)}. Looking costs no further privacy.`;
+  return h("header", {},
+    headline("a private stream", title, state),
     h("p", { class: "promise-line" }, promise),
   );
 }
@@ -88,28 +69,20 @@ function slider(story, state) {
 function main(story, state, parts) {
   const options = story.choices.map((choice, k) => [k, nameOf(choice)]);
   const chosen = (value) => state.set({ choice: Number(value) });
-  const near = "Records count fully here and ever less farther away, as the kernel on the privacy card says.";
+  const near = "Records count fully at the point and less farther away, as the kernel on the privacy card says.";
   const pale = story.y ? "Pale places" : "Faint lines";
-  return h(
-    "main",
-    {},
-    h(
-      "section",
-      { class: "scene", "aria-label": "One moment" },
-      h(
-        "div",
-        { class: "choose" },
+  return h("main", {},
+    h("section", { class: "scene", "aria-label": "One moment" },
+      h("div", { class: "choose" },
         segments("choice", "What to show", options, state.choice, chosen),
         parts.slider.node,
       ),
       parts.words.node,
       h("div", { class: "pair" }, parts.large.node, parts.line.node),
-      h("p", { class: "hint" }, `${pale}: the noise hides whether anybody is there. ${near}`),
+      h("p", { class: "hint" }, `${pale}: too noisy to tell from zero. ${near}`),
       parts.table.node,
     ),
-    h(
-      "section",
-      { "aria-labelledby": "multiples" },
+    h("section", { "aria-labelledby": "multiples" },
       h("h2", { id: "multiples" }, "Over time"),
       h("p", { class: "hint" }, "All on one scale. Choose one to see it large."),
       parts.multiples.node,
@@ -121,22 +94,11 @@ function main(story, state, parts) {
 function about({ card, info, ends }) {
   const thinned = ends.length < info.periods;
   const told = `The page shows ${ends.length} of ${info.periods} periods, evenly spread. The releases hold all of them.`;
-  return h(
-    "section",
-    { "aria-labelledby": "about" },
+  return h("section", { "aria-labelledby": "about" },
     h("h2", { id: "about" }, "What it promises"),
     h("p", {}, info.meaning),
     thinned ? h("p", { class: "hint" }, told) : null,
-    h(
-      "details",
-      {},
-      h("summary", {}, "The whole privacy card"),
-      h("dl", { class: "lines" }, card.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text)))),
-    ),
+    wholeCard(card),
   );
 }
 
-function footer() {
-  const promise = "This page holds all that it shows. It sends nothing anywhere. Made with scumble.";
-  return h("footer", {}, h("p", {}, promise));
-}

@@ -3,12 +3,11 @@
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
 import { Chart } from "../page/chart.js";
+import { add, s } from "../page/dom.js";
 import { aspectOf } from "../page/geography.js";
 import { bar, fadeKey } from "../page/legends.js";
-import { picture, raster } from "../page/raster.js";
-import { ERRORS, faded } from "../page/shading.js";
+import { ERRORS, faded, picture, raster } from "../page/shading.js";
 import { tick } from "../page/words.js";
-import { s } from "../table/svg.js";
 
 const heightOf = (width, share) => Math.round(Math.max(280, Math.min(520, 60 + width * share)));
 
@@ -29,7 +28,7 @@ export function map(story, shown, { most }, { width, palette, title, label }) {
   const chart = new Chart({ width, height, x, y, title, palette, label, aspect: aspectOf(x, y) });
   picture(chart, x, y, colourOf(shown, most, palette));
   const stops = [0, 0.5, 1].map((share) => [share, tick(Number((share * most).toPrecision(2)), most)]);
-  return fadeKey(bar(chart.axes(), palette.density, stops), "faded: may be nothing");
+  return fadeKey(bar(chart.axes(), palette.density, stops), "faded: could be zero");
 }
 
 export function curve(story, { sums, halves }, { high }, { width, palette, title, label }) {
@@ -69,16 +68,11 @@ function strokes({ body, scaleY, palette }, found, place) {
   const path = line()
     .x((_, i) => place(i))
     .y(({ value }) => y(value));
-  body.append("path").attr("class", "band").attr("fill", palette.line).attr("opacity", 0.2).attr("d", band(found));
+  add(body, "path", { class: "band", fill: palette.line, opacity: 0.2, d: band(found) });
   const stroke = (drawn, opacity) =>
-    body
-      .append("path")
-      .attr("fill", "none")
-      .attr("stroke", palette.line)
-      .attr("stroke-width", 2)
-      .attr("stroke-linecap", "round")
-      .attr("opacity", opacity)
-      .attr("d", drawn(found));
+    add(body, "path", {
+      fill: "none", stroke: palette.line, "stroke-width": 2, "stroke-linecap": "round", opacity, d: drawn(found),
+    });
   stroke(path, 0.35);
   stroke(
     path.defined(({ low }) => low > 0),

@@ -3,7 +3,7 @@
 import { button, h, tableOf } from "../page/dom.js";
 import { paletteOf } from "../page/palette.js";
 import { curve, map, overTime, small } from "./pictures.js";
-import { answerText, countText, nameOf, placeText, records, spanText } from "./telling.js";
+import { answerText, countText, nameOf, placeText, records, spanText } from "./story.js";
 
 const PANELS = 12;
 const HELP = "Click, or use the arrow keys, to choose a point; with Shift in larger steps.";

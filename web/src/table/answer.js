@@ -1,12 +1,10 @@
 // The answer to the filter: how many records, which share, and the mean of a column.
 
 import { button, choice, h } from "../page/dom.js";
-import { apart } from "./apart.js";
-import { interval, mean, records, share } from "./figures.js";
+import { apart, interval, mean, records, share } from "./figures.js";
 import { condition, withFilter, words } from "./filters.js";
 
-const EVERYBODY = "All records. Drag over a picture, or tick boxes, to ask about some of them.";
-const FINER = "Taken together, these columns are known less finely than this filter asks; the interval allows for that.";
+const EVERYBODY = "All records. Drag across a chart or tick boxes to select some of them.";
 
 export function answer(table, state) {
   const asked = h("div", { class: "asked" });
@@ -21,13 +19,9 @@ export function answer(table, state) {
     ? choice(numbers.map((j) => [j, columns[j].title]), state.mean, (j) => state.set({ mean: Number(j) }))
     : null;
   select?.setAttribute("aria-label", "Column to take the mean of");
-  const node = h(
-    "section",
-    { class: "answer", "aria-label": "The answer" },
+  const node = h("section", { class: "answer", "aria-label": "The answer" },
     asked,
-    h(
-      "div",
-      { class: "results" },
+    h("div", { class: "results" },
       h("div", {}, h("h2", { class: "small" }, "How many"), count),
       h("div", {}, h("h2", { class: "small" }, "Share of all records"), part),
       select ? h("div", {}, h("h2", { class: "small" }, h("span", {}, "Mean of "), select), average) : null,
@@ -83,9 +77,8 @@ function chips(table, state) {
 
 // What the release cannot know, in words.
 function doubts(table, { filters }, found) {
-  const few = filters.size && found.low <= 0 ? "So few that this release cannot tell them from none." : "";
-  const unknown = apart(table, [...filters.keys()]) || (table.finer(filters) ? FINER : "");
-  return [few, unknown].filter(Boolean).join(" ");
+  const few = filters.size && found.low <= 0 ? "Too few to tell from zero." : "";
+  return [few, apart(table, [...filters.keys()])].filter(Boolean).join(" ");
 }
 
 // The same question in Python and on the command line.

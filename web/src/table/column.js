@@ -1,7 +1,6 @@
 // A column as people see it: its levels by name, its line in bins, what is written on its axis.
 
 import { measured, tick } from "../page/words.js";
-import { Axis, clear } from "./axis.js";
 
 const TINY = 1e-300; // the edge just above zero, where zero has a cell of its own
 const DAY = 86400;
@@ -11,7 +10,7 @@ const MINUTE = 60;
 const DIGITS = 7; // of an edge in a field
 
 // How many levels stand together so that there are at most so many bins, all of them alike if that takes less than twice as
-// many levels: as in `scumble.tabular.questions`.
+// many levels: as in `scumble.table.questions`.
 function together(line, most) {
   const least = Math.max(1, Math.ceil(line / most));
   for (let run = least; run < 2 * least; run++) if (line % run === 0) return run;
@@ -30,13 +29,14 @@ export class Column {
     this.title = unit ? `${name} (${unit})` : name;
     this.edges = described.edges ? arrays[described.edges] : null;
     this.values = described.values ? arrays[described.values] : null;
+    this.drawn = arrays[described.drawn] ?? null; // the mean value of each level on each draw, where a level has several
     this.extremes = described.extremes?.map((name) => arrays[name]); // the least and the largest value of each level
     this.heaps = described.heaps; // the shares of the outer cells that lie at the bounds
     this.levels = levels ?? null;
     this.frequent = null; // of a long vocabulary, the levels to show
     this.line = size - (this.edges && missing ? 1 : 0); // levels that stand in order, or have names
     this.alike = alike ?? Array.from({ length: this.line + 1 }, (_, cut) => cut); // where cells begin that are alike: zero's own is part of one
-    this.axis = this.edges ? new Axis(this.edges, this.line, log, this.alike[1]) : null;
+    this.axis = this.edges ? new Axis(this.edges, this.line, log) : null;
   }
 
   // The range of all values of a line.
@@ -66,13 +66,11 @@ export class Column {
     return Array.from({ length: this.size }, (_, level) => level);
   }
 
-  // Where bins begin and end: after so many levels, or so far along a stretched axis. No short one is left over at the end,
+  // Where bins begin and end: after so many levels. No short one is left over at the end,
   // and zero stands with the cell beside it.
   #cuts(first, end, most, grouped) {
-    const stretched = this.axis.knee !== null;
-    const alike = (from, to) => this.alike.filter((cut) => cut > from && cut <= to).length;
-    const run = stretched ? (this.spot(end) - this.spot(first)) / most : together(alike(first, end), most);
-    const length = (from, to) => (stretched ? this.spot(to) - this.spot(from) : alike(from, to));
+    const length = (from, to) => this.alike.filter((cut) => cut > from && cut <= to).length;
+    const run = together(length(first, end), most);
     const cuts = [first];
     for (let cut = first + 1; cut < end; cut++) {
       if (!this.alike.includes(cut)) continue;
@@ -122,7 +120,7 @@ export class Column {
     const off = (edge) => Math.abs(this.spot(edge) - 0.5);
     const middle = this.alike.reduce((best, edge) => (off(edge) < off(best) - 1e-9 ? edge : best));
     const last = this.line;
-    const between = this.axis.logarithmic
+    const between = this.log
       ? this.axis.decades().map(([spot, power]) => [spot, this.#short(power)])
       : last > 2 && (!dated || days)
         ? [mark(middle, this.start(middle))]
@@ -195,7 +193,7 @@ export class Column {
   }
 
   // Where a value stands among the cells, counted from the first: 2.5 is the middle of the third. Values lie evenly in a cell, or
-  // on its logarithm, as in schema/cuts.py.
+  // on its logarithm, as in columns/cuts.py.
   place(value) {
     let cell = 0;
     while (cell < this.line - 1 && this.edges[cell + 1] <= value) cell++;
@@ -214,5 +212,61 @@ export class Column {
     const value = Math.min(Math.max(valueAt(this, level, from + within * (upto - from)), low), this.whole ? high - 1 : high);
     if (this.kind === "date") return this.moment(value);
     return String(this.whole ? value : Number(value.toPrecision(6)));
+  }
+}
+
+// Where the values of a column stand along its axis, from 0 to 1: evenly by value, or by cell on a logarithmic scale.
+
+const GAP = 0.15; // between two marks
+const END = 0.24; // before the last, which ends where the axis ends
+const LETTER = 0.029; // how wide a digit of a mark is
+const letters = (sign) => (/[-,.:]/.test(sign) ? 0.6 : /[−MG]/.test(sign) ? 1.4 : 1); // in widths of a digit
+
+// Where a mark begins, and where the gap behind it ends: it stands around its spot, or within the axis at its ends.
+function reach([spot, text], gap) {
+  const wide = LETTER * [...text].reduce((sum, sign) => sum + letters(sign), gap);
+  const left = spot === 0 ? 0 : spot === 1 ? 1 - wide : spot - wide / 2;
+  return [left, left + wide];
+}
+
+// The last mark, and those before it that have room, the first of them first: none is printed over another. The gap
+// between two is in widths of a digit.
+function clear(marks, gap = 0.5) {
+  const [last, kept] = [marks.at(-1), []];
+  for (const mark of marks.slice(0, -1)) {
+    const [left, right] = reach(mark, gap);
+    if (left >= (kept.length ? reach(kept.at(-1), gap)[1] : 0) && right <= reach(last, gap)[0]) kept.push(mark);
+  }
+  return [...kept, last];
+}
+
+class Axis {
+  constructor(edges, line, log) {
+    Object.assign(this, { edges, line, log });
+  }
+
+  // The place of an edge, or so far from one to the next.
+  spot(edge) {
+    if (this.log) return edge / this.line;
+    const [low, high] = [Math.floor(edge), Math.ceil(edge)].map((one) => this.edges[one]);
+    return (low + (edge % 1) * (high - low) - this.edges[0]) / (this.edges[this.line] - this.edges[0]);
+  }
+
+  // The place of a value on a logarithm; null where there is none.
+  #at(value) {
+    const cell = this.edges.findIndex((edge) => edge > value) - 1;
+    const [low, high] = [this.edges[cell], this.edges[cell + 1]];
+    return low > TINY ? (cell + Math.log(value / low) / Math.log(high / low)) / this.line : null;
+  }
+
+  // Powers of ten with their places, far enough from each other and from the ends.
+  decades() {
+    const [low, high] = [Math.max(this.edges[0], this.edges[1], TINY), this.edges[this.line]];
+    const found = [];
+    for (let power = Math.ceil(Math.log10(Math.max(low, 1e-12))); 10 ** power < high; power++) {
+      const spot = this.#at(10 ** power);
+      if (spot !== null && spot - (found.at(-1)?.[0] ?? 0) >= GAP && 1 - spot >= END) found.push([spot, 10 ** power]);
+    }
+    return found;
   }
 }

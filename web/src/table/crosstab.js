@@ -2,8 +2,7 @@
 // hatched.
 
 import { choice, h, labelled, segments } from "../page/dom.js";
-import { apart } from "./apart.js";
-import { doubt, interval, records, share } from "./figures.js";
+import { apart, doubt, interval, records, share } from "./figures.js";
 
 const PARTS = 8; // of a column with an order
 const NONE = 3; // the doubt of what may be none at all: it gets no colour
@@ -16,13 +15,9 @@ export function crosstab(table, state) {
   const options = table.columns.map(({ title }, j) => [j, title]);
   const place = h("div", {});
   const note = h("p", { class: "doubt", role: "status" });
-  const node = h(
-    "section",
-    { "aria-labelledby": "cross", class: "cross" },
+  const node = h("section", { "aria-labelledby": "cross", class: "cross" },
     h("h2", { id: "cross" }, "Two columns together"),
-    h(
-      "div",
-      { class: "choices" },
+    h("div", { class: "choices" },
       labelled("Rows", choice(options, state.rows, (j) => state.set({ rows: Number(j) }))),
       labelled("Columns", choice(options, state.across, (j) => state.set({ across: Number(j) }))),
       segments("measure", "Show", MEASURES, state.measure, (measure) => state.set({ measure })),
@@ -50,12 +45,8 @@ function drawn(table, state) {
   const most = Math.max(...sure.map(({ value }) => value), 1e-9);
   const [one, two] = [table.columns[i].title, table.columns[j].title];
   const caption = `${shares ? "Share of each row" : "Records"} by ${one} (rows) and ${two} (columns)`;
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    h(
-      "table",
-      { class: "crosstab" },
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h("table", { class: "crosstab" },
       h("caption", {}, caption),
       h("thead", {}, lineOf("col", `${one} \\ ${two}`, across.map(({ text }) => h("th", { scope: "col" }, broken(text, table.columns[j]))))),
       h("tbody", {}, rows.map(({ text }, r) => lineOf("row", broken(text, table.columns[i]), found[r].map((one) => cellOf(one, most, shares))))),
@@ -73,22 +64,18 @@ function cellOf(found, most, shares) {
   const known = Number.isFinite(found.value);
   const told = shares ? share(found) : { value: records(found.value), interval: interval(found) };
   const level = known ? doubt(found) : NONE;
-  const cell = h(
-    "td",
-    { class: `doubt-${level}` },
+  const cell = h("td", { class: `doubt-${level}` },
     h("span", { class: "value" }, known ? told.value : "–"),
-    h("span", { class: "range" }, known ? told.interval : "nobody"),
+    h("span", { class: "range" }, known ? told.interval : "no records"),
   );
   cell.style.setProperty("--part", level < NONE ? found.value / most : 0);
   return cell;
 }
 
 function legend() {
-  const entries = ["known to a fifth", "to a half", "hardly", "may be none"];
-  return h(
-    "p",
-    { class: "legend" },
-    "The stronger the colour, the more. Hatched: less sure. ",
+  const entries = ["within 20 %", "within 50 %", "very uncertain", "could be zero"];
+  return h("p", { class: "legend" },
+    "Stronger color: more records. Hatched: less certain. ",
     entries.map((text, k) => h("span", { class: "key" }, h("i", { class: `doubt-${k}` }), text)),
   );
 }

@@ -8,8 +8,9 @@ export const interval = ({ low, high }, text = records) => `${text(low)} to ${te
 
 // A share, with the digits that its interval deserves.
 export function share({ value, low, high }) {
-  const width = high - low || 0.001;
-  const digits = value === 1 || width >= 0.2 ? 0 : Math.min(Math.max(1, -1 - Math.floor(Math.log10(width))), 6);
+  const width = high - low;
+  const certain = width < 1e-6; // but for rounding
+  const digits = certain || width >= 0.2 ? 0 : Math.min(Math.max(1, -1 - Math.floor(Math.log10(width))), 6);
   const text = (x) => (100 * x).toFixed(digits);
   return { value: `${text(value)} %`, interval: `${text(low)} to ${text(high)} %` };
 }
@@ -36,3 +37,19 @@ export function doubt({ value, low, high }) {
   return half > 0.5 * value ? 2 : half > 0.2 * value ? 1 : 0;
 }
 
+// Columns that were not counted together: what to say of them.
+
+const NAMED = 2; // pairs
+
+// A line on such pairs among these columns, or of one of them alone; empty if there are none.
+export function apart(table, places, one = null) {
+  const pairs = table.unmeasured(places).filter((pair) => one === null || pair.includes(one));
+  if (!pairs.length) return "";
+  const named = pairs.slice(0, NAMED).map(([i, j]) => `${table.columns[i].name} and ${table.columns[j].name}`);
+  const left = pairs.length - NAMED;
+  const more = left > 0 ? ` and ${left} more ${left > 1 ? "pairs" : "pair"}` : "";
+  return `Not counted together: ${named.join(", ")}${more}. ${INFERRED}`;
+}
+
+const INFERRED =
+  "Their relationship is inferred; the interval is too narrow if they are more strongly related than is typical.";

@@ -1,9 +1,8 @@
 // The picture of a column with an order: a bar for each bin, a whisker for its interval, a line for all records. Drag
 // over it to choose a range; arrow keys read it.
 
-import { h } from "../page/dom.js";
+import { h, put, s } from "../page/dom.js";
 import { interval, records } from "./figures.js";
-import { put, s } from "./svg.js";
 
 const [WIDTH, HEIGHT, FLOOR, TOP] = [320, 132, 108, 8];
 

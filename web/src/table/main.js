@@ -1,10 +1,10 @@
 // The page of a table. Everything is computed here, from the release that lies in the page.
 
-import { button, h } from "../page/dom.js";
+import { h, tableOf } from "../page/dom.js";
+import { app, budgetText, footer, headline, start, wholeCard } from "../page/frame.js";
 import { State } from "../page/state.js";
-import { rememberedTheme, toggleTheme, wearTheme } from "../page/theme.js";
+import { rememberedTheme, wearTheme } from "../page/theme.js";
 import { counted, number } from "../page/words.js";
-import { about } from "./about.js";
 import { answer, elsewhere } from "./answer.js";
 import { crosstab } from "./crosstab.js";
 import { Panel } from "./panel.js";
@@ -13,16 +13,8 @@ import { Table } from "./table.js";
 
 const FEW = 12; // levels of a column that the cross-table begins with, if there are such
 
-const app = document.getElementById("app");
-const textOf = (id) => document.getElementById(id).textContent;
-
-start().catch((problem) => {
-  app.append(h("p", { class: "problem" }, "This page needs a browser of 2023 or later."));
-  throw problem;
-});
-
-async function start() {
-  const table = new Table(await ScumbleTables.unpack(textOf("release"), textOf("arrays")));
+start(ScumbleTables.unpack, (content) => {
+  const table = new Table(content);
   const { numbers, columns } = table;
   const long = (j) => columns[j].size > FEW;
   const words = columns.flatMap(({ ordered }, j) => (ordered ? [] : [j])).sort((i, j) => long(i) - long(j));
@@ -59,45 +51,28 @@ async function start() {
   state.on(["rows", "across", "measure"], parts.cross.draw);
   draw();
   window.scumble = { table, state };
-}
+});
 
 function header({ title, info }, state) {
-  const { epsilon, delta, count, count_standard_error: error } = info;
-  const budget = `ε\u00a0=\u00a0${number(epsilon)}${delta ? `, δ\u00a0=\u00a0${delta.toExponential(0)}` : ""}`;
+  const { count, count_standard_error: error } = info;
   const sure = error ? ` (±\u00a0${number(Math.round(1.96 * error) || 1.96 * error)})` : "";
-  const free = "Ask as often as you like: no answer costs anybody privacy.";
-  const promise = `About ${counted(count)} records${sure}, protected by noise: ${budget}. ${free}`;
-  return h(
-    "header",
-    {},
-    h(
-      "div",
-      { class: "headline" },
-      h("div", {}, h("p", { class: "eyebrow" }, "scumble · a private table"), h("h1", {}, title)),
-      button("Light or dark", () => toggleTheme(state), {
-        class: "quiet",
-        "aria-label": "Switch between light and dark",
-      }),
-    ),
+  const free = "Ask as often as you like: answers cost no further privacy.";
+  const promise = `About ${counted(count)} records${sure}, protected by noise: ${budgetText(info)}. ${free}`;
+  return h("header", {},
+    headline("a private table", title, state),
     h("p", { class: "promise-line" }, promise),
   );
 }
 
 function main(table, parts, panels) {
-  const key = h(
-    "p",
-    { class: "legend" },
+  const key = h("p", { class: "legend" },
     h("span", { class: "key" }, h("i", { class: "bar-key" }), "records that meet the filters on the other columns"),
     h("span", { class: "key" }, h("i", { class: "whisker-key" }), "95 % interval"),
     h("span", { class: "key" }, h("i", { class: "all-key" }), "shape of all records"),
   );
-  return h(
-    "main",
-    {},
+  return h("main", {},
     parts.answer.node,
-    h(
-      "section",
-      { class: "columns", "aria-labelledby": "columns" },
+    h("section", { class: "columns", "aria-labelledby": "columns" },
       h("h2", { id: "columns" }, "Every column"),
       key,
       h("div", { class: "panels" }, panels.map(({ node }) => node)),
@@ -109,8 +84,36 @@ function main(table, parts, panels) {
   );
 }
 
-function footer() {
-  const promise =
-    "This page holds the whole release and computes every answer by itself. It sends nothing anywhere. Made with scumble.";
-  return h("footer", {}, h("p", {}, promise));
+// What the table holds, and what is promised: for those who must judge it.
+
+const KINDS = { number: "number", category: "category", boolean: "yes or no", date: "date" };
+
+function about(table) {
+  const paired = table.columns.some((_, j) => table.paired(j));
+  const rows = table.columns.map(({ title, kind, words, size, group }, j) => [
+    title,
+    KINDS[kind],
+    words,
+    String(size),
+    ...(paired ? [group ? (table.paired(j) ? String(Math.max(...group) + 1) : "in none") : "all"] : []),
+  ]);
+  const headings = ["Column", "Kind", "What it can hold", ...(paired ? ["Levels alone", "Levels in pairs"] : ["Levels"])];
+  const options = { numeric: (at) => at > 2, stacked: true };
+  return h("section", { "aria-labelledby": "about" },
+    h("h2", { id: "about" }, "About this release"),
+    h("p", {}, table.info.meaning),
+    h("details", {}, h("summary", {}, "The columns"), tableOf("The columns", headings, rows, options)),
+    wholeCard(table.card),
+    h("details", {}, h("summary", {}, "How far to trust the intervals"), trust()),
+  );
+}
+
+function trust() {
+  const told = [
+    "Many tables are consistent with the noisy counts. This release comes with a sample of them, and every answer is computed on each:",
+    "the value is the mean, and the interval shows how much they differ.",
+    "A 95 % interval should contain the true number of the table for 95 of 100 questions.",
+    "Answers in Python come from the same sample.",
+  ];
+  return h("p", {}, told.join(" "));
 }

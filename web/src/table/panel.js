@@ -19,7 +19,7 @@ export class Panel {
       "aria-label": `Clear the filter on ${column.name}`,
     });
     const unit = column.unit ? h("span", { class: "unit" }, ` ${column.unit}`) : null;
-    const uneven = column.axis?.logarithmic ? h("span", { class: "unit" }, "log axis") : null;
+    const uneven = column.log ? h("span", { class: "unit" }, "log axis") : null;
     const name = h("h3", { id: `column-${j}` }, breakable(column.name), unit);
     this.picture = column.ordered
       ? new Histogram(column, {
@@ -27,9 +27,7 @@ export class Panel {
           read: (text) => this.#read(text),
         })
       : new Ticks(column, column.bins(BARS), { choose: (ticked) => this.#set(ticks(column, ticked)) });
-    this.node = h(
-      "article",
-      { class: "panel", "aria-labelledby": `column-${j}` },
+    this.node = h("article", { class: "panel", "aria-labelledby": `column-${j}` },
       h("div", { class: "top" }, name, uneven, this.clear),
       this.picture.node,
       column.ordered ? this.note : null,
@@ -97,9 +95,7 @@ export class Panel {
       ? h("input", { type: "checkbox", onchange: () => this.#range(this.span.low, this.span.high, this.gone.checked) })
       : null;
     this.goneText = h("span", {});
-    return h(
-      "div",
-      { class: "fields" },
+    return h("div", { class: "fields" },
       this.from,
       h("span", {}, "to"),
       this.to,

@@ -6,7 +6,7 @@ import { records } from "./figures.js";
 
 const MOST = 200000;
 const SHOWN = 5;
-const NOBODY = "By this release nobody meets the filter: there is nothing to draw.";
+const NOBODY = "No record in this release meets the filter, so there is nothing to draw.";
 
 export function rows(table, state) {
   const names = table.columns.map(({ name }) => name);
@@ -28,15 +28,11 @@ export function rows(table, state) {
     if (found.length) download(`${table.fileName}-synthetic.csv`, write([names, ...found]), "text/csv");
     told.textContent = found.length ? `${records(found.length)} rows.` : NOBODY;
   };
-  const node = h(
-    "section",
-    { "aria-labelledby": "synthetic" },
+  const node = h("section", { "aria-labelledby": "synthetic" },
     h("h2", { id: "synthetic" }, "Synthetic rows"),
-    h("p", {}, "Made-up records that hang together as the release says real ones do. Nobody real is among them."),
+    h("p", {}, "Synthetic records, drawn from the distribution that the release describes. None of them is a real record."),
     place,
-    h(
-      "div",
-      { class: "buttons" },
+    h("div", { class: "buttons" },
       labelled("Rows", size),
       h("label", { class: "only" }, only, h("span", {}, "only those that meet the filter")),
       button("Download CSV", save, { class: "main" }),
@@ -52,12 +48,8 @@ function preview({ columns }, few) {
   const scope = { th: "col", td: null };
   const line = (kind, cells) =>
     h("tr", {}, cells.map((text, j) => h(kind, { class: side[j], scope: scope[kind] }, text)));
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "A few synthetic rows" },
-    h(
-      "table",
-      {},
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "A few synthetic rows" },
+    h("table", {},
       h("caption", {}, "A few synthetic rows"),
       h("thead", {}, line("th", columns.map(({ name }) => breakable(name)))),
       h("tbody", {}, few.map((cells) => line("td", cells))),

@@ -11,13 +11,13 @@ const EVERYBODY = questionOf(new Map());
 export class Table {
   constructor({ description, arrays }) {
     const { title, info, card, columns, place, pairs } = description;
-    Object.assign(this, { title, info, card, place, pairs });
+    const rules = description.kept.map((rule) => ({ ...rule, allowed: arrays[rule.allowed] }));
+    Object.assign(this, { title, info, card, place, pairs, rules });
     const groups = new Map(description.counted.map((j, k) => [j, arrays[description.groups[k]]]));
     this.columns = columns.map((column, j) => new Column(column, arrays, groups.get(j) ?? null));
     this.answers = new Answers(description, arrays);
     this.columns.forEach((column, j) => {
       if (!column.ordered && column.size > MOST) column.frequent = this.#frequent(j);
-      if (column.kind === "number") column.axis.stretch(this.#levels(j).slice(0, column.line));
     });
   }
 
@@ -50,8 +50,8 @@ export class Table {
   }
 
   mean(j, filters) {
-    const { values, extremes } = this.columns[j];
-    return this.answers.mean(questionOf(filters), j, values, extremes);
+    const { values, extremes, drawn } = this.columns[j];
+    return this.answers.mean(questionOf(filters), j, values, extremes, drawn);
   }
 
   // The count of each bin of a column, given the filters on the others.
@@ -73,9 +73,23 @@ export class Table {
 
   // Synthetic records that meet the filters, as text.
   rows(size, filters) {
-    return drawn(this.answers, this.columns, questionOf(filters).even, size).map((record) =>
-      record.map(({ level, within }, j) => this.columns[j].cell(level, within, valueAt, filters.get(j))),
-    );
+    return drawn(this.answers, this.columns, questionOf(filters).even, size, (record) => {
+      const cells = record.map(({ level, within }, j) => this.columns[j].cell(level, within, valueAt, filters.get(j)));
+      return this.rules.every((rule) => this.#obeys(rule, record, cells)) ? cells : null;
+    });
+  }
+
+  // Whether a record with these cells obeys a rule; the second of two cells that must be equal is set.
+  #obeys({ places, allowed, comparison, steps }, record, cells) {
+    const [one, two] = places;
+    const share = allowed[two === undefined ? record[one].level : record[one].level * this.columns[two].size + record[two].level];
+    if (share === 0 || !comparison) return share === 1; // of cells that a condition cuts, none
+    if (cells[one] === "" || cells[two] === "") return true;
+    const step = Math.max(...steps);
+    const [a, b] = places.map((j) => (this.columns[j].kind === "date" ? Math.floor(Date.parse(`${cells[j]}Z`) / 1000 / step) : Number(cells[j])));
+    if (comparison === "==" && steps[0] === steps[1]) cells[two] = cells[one];
+    else return { "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a === b, "!=": a !== b }[comparison];
+    return true;
   }
 
   // Whether a column was counted together with another; the one of the classes is with each.
@@ -91,17 +105,6 @@ export class Table {
   unmeasured(places) {
     const sorted = [...places].sort((a, b) => a - b);
     return sorted.flatMap((i, at) => sorted.slice(at + 1).filter((j) => !this.#together(i, j)).map((j) => [i, j]));
-  }
-
-  // Whether filters ask for some levels of a group that pairs count as one.
-  finer(filters) {
-    return [...filters].some(([i, { most }]) => {
-      const { group } = this.columns[i];
-      const beside = group && [...filters.keys()].some((j) => j !== i && j !== this.place && this.#together(i, j));
-      const meant = beside ? [...most.keys()].filter((level) => most[level] > 0) : [];
-      const own = meant.length && group[meant[0]];
-      return meant.length && meant.every((level) => group[level] === own) && meant.length < group.filter((k) => k === own).length;
-    });
   }
 
   // The name under which files of this release are downloaded.

@@ -1,8 +1,7 @@
 // The picture of a column of words: a row for each, with a box to tick, a bar, a whisker and a number.
 
-import { button, h, unseen } from "../page/dom.js";
+import { button, h, put, s, unseen } from "../page/dom.js";
 import { interval, records } from "./figures.js";
-import { put, s } from "./svg.js";
 
 const SHOWN = 7;
 const SORTED = 12; // longer lists stand in the order of their counts

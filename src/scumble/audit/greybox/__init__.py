@@ -1,10 +1,8 @@
 """The grey-box audit: every path that ends in a release, on neighbouring tables, with the noise played back.
 
-:mod:`scumble.audit.replay` has the method. ``paths.py`` is the registry, and the other modules fill it:
-``sketches.py``, ``steps.py``, ``planned.py``, ``moments.py``, ``tabular.py``, ``building.py``, ``streaming.py``,
-``estimators.py``, ``verbs.py`` and ``clusters.py``. ``neighbors.py`` makes synthetic tables, ``forms.py`` puts them
-into every form that is read, ``running.py`` runs a path under watch, and ``coverage.py`` finds paths that nobody has
-registered.
+:mod:`scumble.audit.replay` has the method. Here are the registry of paths and the audit of one path. ``sketches.py``,
+``sources.py`` and ``estimators.py`` fill the registry, and ``neighbors.py`` makes the tables. Tests add paths through
+the command line and Spark, and find what ends in a release and is not registered.
 
 >>> report = audit_paths("Sketch.release, pure")
 >>> report.passed, len(report.paths)
@@ -14,20 +12,151 @@ registered.
 from __future__ import annotations
 
 import fnmatch
+import io
+import logging
+import sys
+import tempfile
+import uuid
+import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path as Folder
 from typing import Any
+from unittest import mock
 
-from scumble.audit.greybox.neighbors import Pair
-from scumble.audit.greybox.paths import PATHS, Path
-from scumble.audit.greybox.running import Outcome, run
-from scumble.audit.replay import compare, used
-from scumble.errors import DataError, ParameterError
+import numpy as np
 
+from scumble.audit.greybox.neighbors import Pair, Table, pairs
+from scumble.audit.replay import Session, compare, used
+from scumble.audit.report import Options
+from scumble.density.bundle import Bundle
+from scumble.density.release import Release
+from scumble.errors import CuratorWarning, DataError, ParameterError
+from scumble.gate import spending
+from scumble.learn.moment_release import MomentRelease
+from scumble.privacy import audit_hooks
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import overlapping
+from scumble.table.release import TableRelease
+
+RELEASES = Release | Bundle | TableRelease | MomentRelease
 HEADING = "pairs  calls  claim used  path"
-REFUSALS = (DataError, ParameterError, ValueError)
-"""What a path that is strict may raise because of one record."""
+
+# ---- the registry ----
+
+Run = Callable[..., Any]
+"""A path: from a table, an empty folder and its options to what is published, one thing or a list of them.
+A `PrivacyClaim` in the list covers what has none of its own, such as a text."""
+
+BUDGETS: dict[str, Options] = {
+    "pure": {"epsilon": 1.0},
+    "gaussian": {"epsilon": 1.0, "delta": 1e-3},
+    "replace": {"epsilon": 1.0, "neighbors": "replace"},
+    "gaussian replace": {"epsilon": 1.0, "delta": 1e-3, "neighbors": "replace"},
+    "rho": {"rho": 0.02},
+    "mu": {"mu": 0.2, "delta": 1e-5},
+    "persons": {"epsilon": 1.0, "records_per_person": 3},
+    "gaussian persons": {"epsilon": 1.0, "delta": 1e-3, "records_per_person": 3},
+}
+"""Every kind of promise. In small sketches Gaussian noise is the quieter only if δ is large."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """A way that ends in a release, and the neighbours it must bear.
+
+    Parameters
+    ----------
+    takes : frozenset of str
+        The traits of the neighbours that it can be given, in addition to the plain ones.
+    neighbors, people : {"add-remove", "replace"} or int
+        The promise: which tables are neighbours.
+    public : tuple of str
+        Facts that its user declares public: only neighbours that agree in them count.
+    strict : bool
+        Whether one record may cause a `DataError`, `ParameterError` or `ValueError` (`invalid="error"`).
+    few : int or None
+        How many pairs to take, evenly spread; None for all.
+    forbidden : bool
+        Whether the library should refuse this path. Then it may publish nothing at all.
+    """
+
+    name: str
+    run: Run
+    takes: frozenset[str] = frozenset()
+    neighbors: str = "add-remove"
+    people: int = 1
+    public: tuple[str, ...] = ()
+    strict: bool = False
+    few: int | None = 8
+    forbidden: bool = False
+
+    def pairs(self) -> list[Pair]:
+        """The neighbouring tables to try."""
+        relation = "replace" if "count" in self.public else self.neighbors
+        found = [
+            pair
+            for pair in pairs(relation, people=self.people)
+            if pair.trait in ("plain", *self.takes)
+            and all(_fact(fact, pair.here) == _fact(fact, pair.there) for fact in self.public)
+        ]
+        if self.few is None:
+            return found
+        chosen = found[:: max(1, len(found) // self.few)][: self.few]
+        return chosen + [pair for pair in found if pair.records > 1 and pair not in chosen]
+
+    @property
+    def allowance(self) -> int:
+        """How often the claim may be used: a replaced record is one removed and one added."""
+        return 2 if self.neighbors == "add-remove" and "count" in self.public else 1
+
+
+def _fact(name: str, table: Table) -> object:
+    if name == "count":
+        return len(table)
+    if name == "classes":
+        return sorted({str(record["label"]) for record in table})
+    cells = [[record[column] for record in table] for column in {"bounds": "xy", "target_bounds": "z"}[name]]
+    return [(min(column, default=0), max(column, default=0)) for column in cells]
+
+
+PATHS: dict[str, Path] = {}
+
+
+def path(
+    name: str, *takes: str, each: Mapping[str, Mapping[str, Any]] | None = None, **promise: Any
+) -> Callable[[Run], Run]:
+    """Register a function as a path, or with `each` as one path for every set of options.
+
+    ``{}`` in the name stands for the name of the options. `neighbors`, `records_per_person` and `public` among them
+    are the path's promise. Under "replace" no record may be dropped, so paths are strict.
+    """
+
+    def register(run: Run) -> Run:
+        for title, options in ({"": {}} if each is None else each).items():
+            known = {"neighbors": options.get("neighbors", "add-remove"), "public": options.get("public", ())}
+            known |= {"people": options.get("records_per_person", 1), **promise}
+            known.setdefault("strict", known["neighbors"] == "replace")
+            called = name.format(title).strip()
+            if called in PATHS:
+                raise ValueError(f"there are two paths {called!r}")
+            PATHS[called] = Path(called, partial(run, **options), frozenset(takes), **known)
+        return run
+
+    return register
+
+
+def all_paths() -> dict[str, Path]:
+    """Every registered path that this machine can run."""
+    from scumble.audit.greybox import estimators, sketches, sources  # noqa: F401 - they register themselves
+
+    return PATHS
+
+
+# ---- verdicts ----
 
 
 @dataclass
@@ -43,7 +172,7 @@ class Verdict:
     """Pairs of which one table was refused, as documented."""
     findings: list[str] = field(default_factory=list)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Options:
         """The verdict as plain values, for JSON."""
         return {**vars(self), "passed": not self.findings}
 
@@ -63,40 +192,21 @@ class Report:
         """Whether nothing was found."""
         return not any(verdict.findings for verdict in self.paths)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Options:
         """JSON values."""
         return {"passed": self.passed, "paths": [verdict.to_dict() for verdict in self.paths]}
 
     @property
     def summary(self) -> str:
         """All of it in a line."""
-        bad = sum(1 for verdict in self.paths if verdict.findings)
-        tried = sum(verdict.pairs for verdict in self.paths)
+        bad = sum(bool(verdict.findings) for verdict in self.paths)
+        if bad:
+            return f"VIOLATION: {bad} of {len(self.paths)} paths break their promise."
         paths = "1 path" if len(self.paths) == 1 else f"{len(self.paths)} paths"
-        violation = f"VIOLATION: {bad} of {len(self.paths)} paths break their promise."
-        return violation if bad else f"{paths}, {tried:,} pairs of tables: no violation found."
+        return f"{paths}, {sum(verdict.pairs for verdict in self.paths):,} pairs of tables: no violation found."
 
     def __str__(self) -> str:
         return "\n".join([HEADING, *map(str, self.paths), self.summary])
-
-
-def all_paths() -> dict[str, Path]:
-    """Every registered path that this machine can run."""
-    # They register themselves.
-    from scumble.audit.greybox import (  # noqa: F401
-        building,
-        clusters,
-        estimators,
-        moments,
-        planned,
-        sketches,
-        steps,
-        streaming,
-        tabular,
-        verbs,
-    )
-
-    return PATHS
 
 
 def audit_paths(pattern: str = "*", show: Callable[[object], None] = lambda _: None) -> Report:
@@ -120,49 +230,159 @@ def audit_path(path: Path, pairs: Iterable[Pair] | None = None) -> Verdict:
     recorded: dict[int, Outcome] = {}
     for pair in chosen:
         verdict.pairs += 1
-        # To be neighbours is mutual, so either may be recorded: the one that more pairs share, once for all of them.
+        # Being neighbours is mutual: the table that more pairs share is recorded, once for all of them.
         first, second = sorted((pair.here, pair.there), key=lambda table: -in_pairs[id(table)])
         if id(first) not in recorded:
             recorded[id(first)] = run(path.run, first)
         here = recorded[id(first)]
-        there = run(path.run, second, before=here.session)
-        _judge(path, pair, here, there, verdict)
+        for finding in _judge(path, here, run(path.run, second, before=here.session), verdict):
+            verdict.findings.append(f"{pair.name}: {finding}")
     if not verdict.calls and not path.forbidden:
         verdict.findings.append("nothing was published with any table: this path audits nothing")
     return verdict
 
 
-def _judge(path: Path, pair: Pair, here: Outcome, there: Outcome, verdict: Verdict) -> None:
-    def found(what: str) -> None:
-        verdict.findings.append(f"{pair.name}: {what}")
-
+def _judge(path: Path, here: Outcome, there: Outcome, verdict: Verdict) -> Iterator[str]:
     if here.refused != there.refused:
         refusals = [one.refusal for one in (here, there) if one.refusal is not None]
-        if path.strict and all(isinstance(one, REFUSALS) for one in refusals):
+        if path.strict and all(isinstance(one, DataError | ParameterError | ValueError) for one in refusals):
             verdict.refused += 1
-            return
-        found(f"one table is refused, {_short(here.refused)}, the other {_short(there.refused)}")
+        else:
+            yield f"one table is refused, {_short(here.refused)}, the other {_short(there.refused)}"
         return
     played = compare(here.session, there.session)
     verdict.calls = max(verdict.calls, played.calls)
-    for problem in played.problems:
-        found(problem)
+    yield from played.problems
     if here.said != there.said:
-        found(f"warnings or log lines differ: {_short(here.said)}, but {_short(there.said)}")
+        yield f"warnings or log lines differ: {_short(here.said)}, but {_short(there.said)}"
     if not played.problems and here.published != there.published:
-        found("what is published differs beyond its noise")
+        yield "what is published differs beyond its noise"
     if here.claim != there.claim:
-        found("the claim itself depends on the record")
+        yield "the claim itself depends on the record"
     if here.claim is None:
         if here.refused is None and played.calls:
-            found("something noisy is published without a claim")
+            yield "something noisy is published without a claim"
         return
     share = used(here.claim, played.epsilon, played.rho) / path.allowance
     verdict.share = max(verdict.share, share)
     if share > 1.0:
-        found(f"{share:.3g} times the claim is spent ({here.claim})")
+        yield f"{share:.3g} times the claim is spent ({here.claim})"
 
 
-def _short(what: Any) -> str:
+def _short(what: object) -> str:
     text = "not" if what is None else str(what)
     return text if len(text) <= 160 else text[:157] + "..."
+
+
+# ---- one run under watch ----
+
+
+@dataclass
+class Outcome:
+    """What one run came to."""
+
+    session: Session
+    published: list[bytes] = field(default_factory=list)
+    claim: PrivacyClaim | None = None
+    said: list[str] = field(default_factory=list)
+    refused: str | None = None
+    refusal: BaseException | None = None
+
+
+def run(path: Run, table: Table, before: Session | None = None) -> Outcome:
+    """Run a path on a table, recording; or playing back what an earlier session recorded.
+
+    Compared are the bytes of what is published, standard output of commands included; warnings; log lines; and an
+    exception's type and text. Exempt is what is for the curator alone: standard error of commands, `CuratorWarning`,
+    and attributes that `dir` does not show. Each run has a folder of another name: a path in a published file shows.
+    """
+    outcome = Outcome(Session(before))
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        for watched in (_alone(), _listening(outcome.said), audit_hooks.watching(outcome.session)):
+            stack.enter_context(watched)
+        try:
+            things = path(table, Folder(folder))
+        except Exception as problem:
+            outcome.refusal = problem
+            outcome.refused = f"{type(problem).__name__}: {problem}".replace(folder, "…")
+        else:
+            things = things if isinstance(things, list) else [things]
+            outcome.published = [public_bytes(thing) for thing in things if not isinstance(thing, PrivacyClaim)]
+            outcome.claim = claim_of(things)
+    outcome.said[:] = [line.replace(folder, "…") for line in outcome.said]
+    return outcome
+
+
+def public_bytes(thing: Any) -> bytes:
+    """Everything about a thing that its curator may give away; of a fitted estimator also what a notebook shows."""
+    if isinstance(thing, bytes):
+        return thing
+    if isinstance(thing, RELEASES):
+        return thing.to_bytes()
+    if isinstance(thing, np.ndarray) and thing.dtype != object:
+        return f"{thing.dtype}{thing.shape}".encode() + thing.tobytes()
+    if isinstance(thing, list | tuple):
+        return b"".join(map(public_bytes, thing))
+    if not hasattr(thing, "privacy_"):
+        return repr(thing).encode()
+    from scumble.learn import models
+
+    learnt = [name for name in dir(thing) if name.endswith("_") and not name.startswith("_")]
+    return models.to_bytes(thing) + b"".join(name.encode() + public_bytes(getattr(thing, name)) for name in learnt)
+
+
+def claim_of(things: Iterable[Any]) -> PrivacyClaim | None:
+    """The claim for all of it together: claims add up, and copies of one release count once."""
+    claims: dict[str, PrivacyClaim] = {}
+    for k, thing in enumerate(things):
+        if isinstance(thing, PrivacyClaim):
+            claims[f"thing {k}"] = thing
+        elif isinstance(thing, RELEASES):
+            claims[getattr(thing, "identity", f"thing {k}")] = thing.privacy
+        elif not isinstance(thing, bytes | str):
+            claims[f"thing {k}"] = thing.privacy_
+    return overlapping(claims.values()) if claims else None
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Runs differ in the table alone: a function's k-th UUID is always the same, and what is spent is forgotten."""
+    asked: Counter[str] = Counter()
+
+    def known() -> uuid.UUID:
+        code = sys._getframe(1).f_code
+        asked[code.co_qualname] += 1
+        return uuid.uuid5(uuid.NAMESPACE_OID, f"{code.co_filename} {code.co_qualname} {asked[code.co_qualname]}")
+
+    with (
+        mock.patch("uuid.uuid4", known),
+        mock.patch.dict(spending._SPENT, clear=True),
+        mock.patch.dict(spending._PUBLISHED, clear=True),
+        mock.patch.object(spending, "_FILTERED_BY_HAND", []),
+    ):
+        yield
+
+
+@contextmanager
+def _listening(said: list[str]) -> Iterator[None]:
+    """Warnings that are not for the curator alone, and log lines, go into `said`."""
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("scumble")
+    logger.addHandler(handler)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        said.extend(f"{one.category.__name__}: {one.message}" for one in caught if one.category is not CuratorWarning)
+    finally:
+        logger.removeHandler(handler)
+
+
+@contextmanager
+def standard_input(given: bytes) -> Iterator[None]:
+    """Let these bytes be what ``-`` reads."""
+    text = io.TextIOWrapper(io.BytesIO(given), encoding="utf8")
+    with mock.patch("sys.stdin", text), mock.patch("scumble.sources.formats._STDIN", []):
+        yield

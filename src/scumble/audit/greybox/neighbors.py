@@ -1,27 +1,32 @@
-"""Synthetic neighbouring tables: harmless ones, and as adversarial as they come.
+"""Synthetic neighbouring tables, harmless and adversarial, and a table in every form that is read.
 
 A table is a list of records, and a record is a dict of cells: two numbers `x` and `y`, a number `z` to be learnt, a
-`label`, a `thing` of some category, and `who` it belongs to. Each path turns it into what it reads.
-
-A pair is spiteful in one way, its *trait*, and a path says which traits it can be given at all: a Parquet file has no
-cells of odd types. Every path gets the plain pairs.
+`label`, a `thing` of some category, and `who` it belongs to. A pair is adversarial in one way, its *trait*, and a path
+says which traits it can be given: a Parquet file has no cells of odd types. Every path gets the plain pairs.
 """
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterator, Sequence
+import io
+import json
+import math
+import sqlite3
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 Record = dict[str, Any]
 Table = list[Record]
 
 CLASSES = ("bus", "car")
 THINGS = ("tea", "ink", "rope")
+NUMBERS, TEXTS = ("x", "y", "z"), ("label", "thing", "who")
+NAMES = (*NUMBERS, *TEXTS)
 
 
 @dataclass(frozen=True)
@@ -50,52 +55,63 @@ def base(n: int = 10) -> Table:
     ]
 
 
+def side(record: Record, parts: int = 2) -> int:
+    """Which of several parts a record is in: a function of the record alone."""
+    return sum(repr((record["x"], record["y"])).encode()) % parts
+
+
+def halves(table: Table) -> list[Table]:
+    """The records of each side."""
+    return [[record for record in table if side(record) == k] for k in range(2)]
+
+
+def by_class(table: Table) -> list[Table]:
+    """The records of each class."""
+    return [[record for record in table if record["label"] == label] for label in CLASSES]
+
+
 def pairs(neighbors: str = "add-remove", *, people: int = 1) -> Iterator[Pair]:
     """All pairs for a promise: of one record, or of a person with `people` of them."""
     table = base()
-    yield from _person(table, neighbors, people)
-    for name, trait, at, change in _spite(table):
-        new = {**table[at], **change}
-        if neighbors == "replace":
-            yield Pair(name, table, [*table[:at], new, *table[at + 1 :]], trait)
-        else:
-            yield Pair(name, table, [*table[:at], new, *table[at:]], trait)
+    for at in (0, 5, 9):
+        far = {**table[at], "x": 9.0 - table[at]["x"] % 7, "y": 1.5, "z": 8.0, "label": CLASSES[at % 2 == 0]}
+        moved = [far] if neighbors == "replace" else []
+        yield Pair(f"record {at} {'moved' if moved else 'gone'}", table, [*table[:at], *moved, *table[at + 1 :]])
+    yield from (_of_persons_replaced(table) if neighbors == "replace" else _of_persons(table, people))
+    for name, trait, at, change in _adversarial():
+        rest = table[at + 1 :] if neighbors == "replace" else table[at:]
+        yield Pair(name, table, [*table[:at], {**table[at], **change}, *rest], trait)
     if neighbors == "add-remove":
-        one = table[:1]
-        yield Pair("the only record", one, [], "empty")
-        yield Pair("one of two records", table[:2], one)
-        cars = [record for record in table if record["label"] == "car"]
-        buses = [record for record in table if record["label"] == "bus"]
+        buses, cars = by_class(table)
+        yield Pair("the only record", table[:1], [], "empty")
+        yield Pair("one of two records", table[:2], table[:1])
         yield Pair("the last of a class", [*buses, cars[0]], buses, "labels")
 
 
-def _person(table: Table, neighbors: str, people: int) -> Iterator[Pair]:
-    """Plain changes: a record (or a person's records) gone, or moved far away."""
-    for at in (0, 5, 9):
-        far = {**table[at], "x": 9.0 - table[at]["x"] % 7, "y": 1.5, "z": 8.0, "label": CLASSES[at % 2 == 0]}
-        if neighbors == "replace":
-            yield Pair(f"record {at} moved", table, [*table[:at], far, *table[at + 1 :]])
-        else:
-            yield Pair(f"record {at} gone", table, [*table[:at], *table[at + 1 :]])
-    inside = {**table[4], "x": 4.5, "y": 4.5, "z": 4.5}
-    if neighbors == "replace":
-        yield Pair("a record within all bounds moved", [*table, inside], [*table, {**inside, "x": 5.5, "y": 3.5}])
-        yield Pair("a record of somebody else", table, [*table[:-1], {**table[-1], "who": "she"}], "persons")
-        return
-    yield Pair("a record within all bounds", [*table, inside], table)
+INSIDE: Record = {**base()[4], "x": 4.5, "y": 4.5, "z": 4.5}
+"""A record within all bounds."""
+
+
+def _of_persons_replaced(table: Table) -> Iterator[Pair]:
+    yield Pair("a record within all bounds moved", [*table, INSIDE], [*table, {**INSIDE, "x": 5.5, "y": 3.5}])
+    yield Pair("a record of somebody else", table, [*table[:-1], {**table[-1], "who": "she"}], "persons")
+
+
+def _of_persons(table: Table, people: int) -> Iterator[Pair]:
+    yield Pair("a record within all bounds", [*table, INSIDE], table)
     if people > 1:
-        mine = [{**inside, "who": "she", "x": 4.0 + k / 7, "label": CLASSES[k % 2]} for k in range(people)]
+        mine = [{**INSIDE, "who": "she", "x": 4.0 + k / 7, "label": CLASSES[k % 2]} for k in range(people)]
         yield Pair(f"a person's {people} records", [*mine[:1], *table, *mine[1:]], table, records=people)
-        alike = [{**inside, "who": "she"}] * people
+        alike = [{**INSIDE, "who": "she"}] * people
         yield Pair(f"a person's {people} equal records", [*table, *alike], table, records=people)
-    hoarder = [{**inside, "who": "she", "x": 2.0 + k / 3} for k in range(people + 6)]
+    hoarder = [{**INSIDE, "who": "she", "x": 2.0 + k / 3} for k in range(people + 6)]
     woven = [record for both in zip(hoarder, table, strict=False) for record in both] + table[len(hoarder) :]
     yield Pair("a person with far too many records", woven, table, "persons", people)
-    yield Pair("a record of nobody's", [{**inside, "who": None}, *table], table, "nobody")
+    yield Pair("a record of nobody's", [{**INSIDE, "who": None}, *table], table, "nobody")
 
 
-def _spite(table: Table) -> Iterator[tuple[str, str, int, Record]]:
-    """Ways to be spiteful: a name, a trait, where the record stands, and what is odd about it."""
+def _adversarial() -> Iterator[tuple[str, str, int, Record]]:
+    """A name, a trait, where the record stands, and what is odd about it."""
     for value in (1e308, -1e308, 5e-324, -1e-310, -0.0, 2.0**53, 1e16, 4.35e15, 2.0**-1022):
         yield f"x = {value!r}", "floats", 0, {"x": value}
     yield "all numbers huge", "floats", 3, {"x": 1.7e308, "y": -1.7e308, "z": 1.7e308}
@@ -112,67 +128,108 @@ def _spite(table: Table) -> Iterator[tuple[str, str, int, Record]]:
     yield "a key that no other record has, in the end", "keys", 9, {"another": "a"}
 
 
-# ---- cells of odd types, in columns of Python objects ----
+def object_array(cells: list[object]) -> np.ndarray:
+    """An array of Python objects."""
+    out = np.empty(len(cells), object)
+    for k, cell in enumerate(cells):
+        out[k] = cell
+    return out
 
 
-class _Zone(datetime.tzinfo):
-    """A zone whose clocks go back: an hour comes twice."""
+def pandas(columns: object) -> Any:
+    """A pandas frame, of the types that pandas chooses."""
+    import pandas as pd
 
-    def utcoffset(self, when: datetime.datetime | None) -> datetime.timedelta:
-        return datetime.timedelta(hours=1 if when is not None and when.fold else 2)
-
-    def dst(self, when: datetime.datetime | None) -> datetime.timedelta:
-        return datetime.timedelta(0)
-
-    def tzname(self, when: datetime.datetime | None) -> str:
-        return "a zone"
+    return pd.DataFrame(columns)
 
 
-_EARLY = datetime.datetime(2020, 10, 25, 2, 30, tzinfo=_Zone())
-_NAIVE = datetime.datetime(2020, 10, 25, 2, 30)
-_UTC = datetime.UTC
-
-ODD: Sequence[tuple[str, Any, Any]] = (
-    ("the hour that comes twice", _EARLY.replace(fold=1), _EARLY),
-    ("an aware time before naive ones", _NAIVE.replace(tzinfo=_UTC), _NAIVE),
-    ("one moment in two zones", _NAIVE.replace(tzinfo=_UTC), _NAIVE.astimezone(_UTC)),
-    ("a date among times", datetime.date(2020, 10, 25), datetime.datetime(2020, 10, 25)),
-    ("NumPy times of two units", np.datetime64("2020-10-25", "D"), np.datetime64("2020-10-25T00:00:00", "s")),
-    ("NumPy times of two fine units", np.datetime64("2020-10-25T00:00:00", "ns"), np.datetime64("2020-10-25", "D")),
-    ("True among ones", True, 1),
-    ("1.0 among ones", 1.0, 1),
-    ("a text among ones", "1", 1),
-    ("a decimal among ones", Decimal("1.0"), 1),
-    ("a NumPy number among ones", np.float32(1.0), 1),
-    ("a huge number among ones", 2**70, 1),
-    ("minus zero among zeros", -0.0, 0.0),
-    ("a float that is nearly another", np.float32(0.1), 0.1),
-    ("bytes among texts", b"tea", "tea"),
-    ("a NumPy text among texts", np.str_("tea"), "tea"),
-    ("two ways to write a letter", "e\u0301", "é"),
-    ("nothing among texts", None, "tea"),
-    ("not a number among ones", float("nan"), 1),
-    ("a time missing among times", None, np.datetime64("2020-10-25T00:00:00", "ns")),
-    ("a list among texts", ["tea"], "tea"),
-)
-"""A cell that comes first, and those that follow it: equal to Python, or of one type with it to some container. A list
-is an unreadable cell of its own record, and of no other."""
-
-SPELT: Sequence[tuple[str, Any, Any]] = (
-    ("a number among texts that say one", 2, "1"),
-    ("a float among texts that say numbers", 0.5, "1"),
-    ("a truth value among texts", True, "false"),
-    ("a date among texts that say one", datetime.date(2020, 3, 1), "2020-10-25"),
-)
-"""For columns that read text: a frame has a type for texts alone, and none for texts beside another cell."""
+# ---- a table in every form ----
 
 
-def odd_pairs(neighbors: str = "add-remove") -> Iterator[Pair]:
-    """The odd cell stands before, between and after three others; in the neighbour it is gone (or like them)."""
-    for name, odd, usual in (*ODD, *SPELT):
-        others = [{"cell": usual}] * 3
-        for place, word in ((0, "first"), (3, "last")):
-            here = [*others[:place], {"cell": odd}, *others[place:]]
-            there = others if neighbors == "add-remove" else [*others, {"cell": usual}]
-            trait = "spelt" if (name, odd, usual) in SPELT else "odd"
-            yield Pair(f"{name}, {word}", here, there, trait)
+def numbers(table: Table) -> np.ndarray:
+    """x and y as an array of float64."""
+    cells = [[np.nan if record[name] is None else float(record[name]) for name in "xy"] for record in table]
+    return np.array(cells, float).reshape(-1, 2)
+
+
+def arrow(table: Table) -> pa.Table:
+    """An Arrow table, typed, whatever is in it."""
+    kinds = {name: pa.string() if name in TEXTS else pa.float64() for name in NAMES}
+    return pa.table({name: pa.array([record[name] for record in table], kind) for name, kind in kinds.items()})
+
+
+def csv(table: Table, mark: str = ",") -> bytes:
+    """Delimited text."""
+
+    def written(cell: object) -> str:
+        text = "" if cell is None else repr(cell) if isinstance(cell, float) else str(cell)
+        return f'"{text}"' if "," in text or not text else text
+
+    lines = [NAMES, *([written(record[name]) for name in NAMES] for record in table)]
+    return "\n".join(mark.join(line) for line in lines).encode() + b"\n"
+
+
+def _jsonlines(table: Table) -> bytes:
+    return "".join(json.dumps(record) + "\n" for record in table).encode()
+
+
+def _written(write: Callable[[pa.Table, io.BytesIO], None], table: Table) -> bytes:
+    sink = io.BytesIO()
+    write(arrow(table), sink)
+    return sink.getvalue()
+
+
+def _ipc(table: Table, new: Any = pa.ipc.new_file) -> bytes:
+    def write(held: pa.Table, sink: io.BytesIO) -> None:
+        with new(sink, held.schema) as writer:
+            writer.write_table(held)
+
+    return _written(write, table)
+
+
+def _parquet(table: Table) -> bytes:
+    return _written(lambda held, sink: pq.write_table(held, sink, row_group_size=4), table)
+
+
+def _workbook(table: Table) -> bytes:
+    import openpyxl
+
+    book, sink = openpyxl.Workbook(write_only=True), io.BytesIO()
+    sheet = book.create_sheet()
+    sheet.append(NAMES)
+    for record in table:
+        # A workbook has no cells for what is not finite.
+        cells = (record[name] for name in NAMES)
+        sheet.append([repr(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in cells])
+    book.save(sink)
+    return sink.getvalue()
+
+
+BYTES: dict[str, Callable[[Table], bytes]] = {
+    **dict.fromkeys((".csv", ".txt"), csv),
+    **dict.fromkeys((".tsv", ".tab"), lambda table: csv(table, "\t")),
+    **dict.fromkeys((".parquet", ".pq"), _parquet),
+    **dict.fromkeys((".arrow", ".ipc", ".feather"), _ipc),
+    ".arrows": lambda table: _ipc(table, pa.ipc.new_stream),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), _jsonlines),
+    **dict.fromkeys((".xlsx", ".xlsm"), _workbook),
+}
+"""How each kind of file is written; `coverage` asks for every extension that is read."""
+
+
+def file_of(table: Table, folder: Path, name: str = "people.parquet") -> Path:
+    """The table in a file, of the kind that its name says."""
+    where = folder / name
+    where.parent.mkdir(parents=True, exist_ok=True)
+    where.write_bytes(BYTES[where.suffix](table))
+    return where
+
+
+def database_of(table: Table, folder: Path) -> str:
+    """The table in SQLite, whose columns hold cells of any type."""
+    with sqlite3.connect(folder / "people.db") as connection:
+        connection.execute("CREATE TABLE people (x REAL, y REAL, z REAL, label TEXT, thing TEXT, who TEXT)")
+        rows = [[record[name] for name in NAMES] for record in table]
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)", rows)
+    connection.close()
+    return f"sqlite:///{folder / 'people.db'}"

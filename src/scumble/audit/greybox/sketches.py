@@ -1,8 +1,10 @@
-"""Paths of `Sketch`: every kernel, design, engine and promise; files, merges, shares, and noise that comes first."""
+"""Paths of sketches in memory: of points, tables and moments, and streams; every promise and every way to a release."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,90 +12,58 @@ from typing import Any
 import numpy as np
 
 import scumble
-from scumble import Bundle, EuclideanKernel, HammingKernel, PersonLimit, Release, Share, Sketch
-from scumble.audit.greybox.neighbors import Table
-from scumble.audit.greybox.paths import BUDGETS, SIZE, add, path, promise_of
-from scumble.audit.tables import TableMaker
+from scumble import Bundle, Category, EuclideanKernel, HammingKernel, Number, Release, Schema, Share, Sketch
+from scumble.audit.greybox import BUDGETS, path
+from scumble.audit.greybox.neighbors import (
+    CLASSES,
+    THINGS,
+    Table,
+    arrow,
+    by_class,
+    halves,
+    numbers,
+    side,
+)
+from scumble.audit.report import Options
+from scumble.audit.sensitivity import TableMaker
 from scumble.counting import ENGINES
 from scumble.counting.gpu import driver_present
-from scumble.design import DESIGNS
+from scumble.density.sketch import release_disjoint
 from scumble.kernels import Kernel, ProductKernel
+from scumble.kernels.design import DESIGNS
+from scumble.learn.hats import HatMoments
+from scumble.learn.moment_products import ClassMoments, LinearMoments, UnitMoments
+from scumble.learn.moment_sketch import MomentSketch
+from scumble.learn.moment_spec import MomentSpec
 from scumble.privacy.budget import Budget
-from scumble.privacy.calibration import calibrate
-from scumble.releasing.selection import noisy_best
-from scumble.sketch import release_disjoint
 
-KERNEL = EuclideanKernel(2.0)
-
-
-def numbers(table: Table) -> np.ndarray:
-    """x and y as an array of float64."""
-    return np.array([[_number(record["x"]), _number(record["y"])] for record in table], float).reshape(-1, 2)
-
-
-def _number(cell: Any) -> float:
-    return float("nan") if cell is None else float(cell)
-
-
-def sketch_of(table: Table, **options: Any) -> Sketch:
-    """A small sketch of a table's numbers, unreadable records dropped."""
-    return _empty(**options).update(numbers(table))
+SIZE: Options = {"rows": 6, "buckets": 16, "seed": 3}
+"""Small sketches: every mechanism is called as in large ones."""
+PLAIN = EuclideanKernel(2.0)
+KERNEL = EuclideanKernel(2.0, columns=["x", "y"]) * HammingKernel(columns=["thing"])
+COLUMNS = ["x", "y", "thing"]
+SCHEMA = Schema(
+    x=Number(0, 10, cells=6),
+    y=Number(0, 10, cells=4, missing=True),
+    thing=Category(tuple(THINGS)),
+    label=Category(tuple(CLASSES), other=False, missing=False),
+)
+STRICT = Schema({**SCHEMA, "x": Number(0, 10, cells=6, missing=True)})
+"""No record can be left out because of what it says, classes apart."""
+DROPPING = Schema({**SCHEMA, "x": Number(2, 8, cells=6, outside="drop")})
+TRAITS = ("floats", "missing", "missing things", "labels", "missing labels", "empty")
 
 
-def _empty(**options: Any) -> Sketch:
-    return Sketch(KERNEL, dimensions=2, **{**SIZE, "design": "iid", "invalid": "drop", **options})
+def ledger_of(folder: Path) -> Options:
+    """A ledger with room for all that a path may charge, and the name of its dataset."""
+    ledger = scumble.Ledger.create(folder / "town.ledger")
+    ledger.open_dataset("d", epsilon=10.0, delta=1e-3)
+    return {"ledger": ledger, "dataset": "d"}
 
 
-# ---- each promise, design, engine and kernel ----
-
-
-def _add_promises() -> None:
-    for name, budget in BUDGETS.items():
-        exact = budget.get("neighbors") == "replace"  # then unreadable records are an error, not dropped
-        invalid = {"invalid": "error"} if exact else {}
-
-        def plain(
-            table: Table, folder: Path, budget: dict[str, Any] = budget, invalid: dict[str, Any] = invalid
-        ) -> Release:
-            return sketch_of(table, **invalid).release(**budget)
-
-        def first(
-            table: Table, folder: Path, budget: dict[str, Any] = budget, invalid: dict[str, Any] = invalid
-        ) -> Release:
-            return _empty(**invalid).start_with_noise(**budget).update(numbers(table)).release()
-
-        traits = ("floats",) if exact else ("floats", "missing", "empty")
-        promise = {**promise_of(budget), "strict": exact}
-        add(f"Sketch.release, {name}", plain, *traits, **promise)
-        add(f"Sketch.start_with_noise, {name}", first, *traits, **promise)
-        for dropouts in (0, 1):
-
-            def shares(
-                table: Table, folder: Path, budget: dict[str, Any] = budget, dropouts: int = dropouts
-            ) -> Release:
-                return scumble.combine(_shares(table, 3, dropouts, **budget))
-
-            add(f"Sketch.release_share, {name}, {dropouts} of 3 may be missing", shares, "floats", **promise)
-
-
-def _add_shapes() -> None:
-    shapes: dict[str, dict[str, Any]] = {f"design {design}": {"design": design} for design in DESIGNS}
-    shapes["design grid"] = {"design": "grid", "bounds": (0.0, 10.0), "rows": None, "buckets": [4, 4]}
-    shapes["design auto"] = {"design": "auto", "bounds": (0.0, 10.0), "rows": None, "buckets": None}
-    shapes["no count"] = {"count_share": 0}
-    shapes["opendp"] = {"backend": "opendp", "rows": 2, "buckets": 4}
-    for engine in ENGINES:
-        if engine != "gpu" or gpu_is_there():
-            shapes[f"engine {engine}"] = {"engine": engine}
-    for name, options in shapes.items():
-        release: dict[str, Any] = {key: options[key] for key in ("count_share", "backend") if key in options}
-        rest = {key: value for key, value in options.items() if key not in release}
-
-        def run(table: Table, folder: Path, rest: dict[str, Any] = rest, release: dict[str, Any] = release) -> Release:
-            return sketch_of(table, **rest).release(epsilon=1.0, **release)
-
-        few = {"opendp": 2, "design auto": 6}.get(name)  # the slow ones
-        add(f"Sketch.release, {name}", run, "floats", "missing", "empty", few=few)
+def reading(budget: Mapping[str, Any]) -> Options:
+    """Unreadable records are dropped; under "replace" they are an error."""
+    return {"invalid": "error" if budget.get("neighbors") == "replace" else "drop"}
 
 
 def gpu_is_there() -> bool:
@@ -101,290 +71,330 @@ def gpu_is_there() -> bool:
     return driver_present() and find_spec("cupy") is not None
 
 
-def _add_kernels() -> None:
-    """Every kernel that there is, on tables of what it reads (:class:`scumble.audit.tables.TableMaker`)."""
-    for kind in Kernel.registry.values():
-        if kind is ProductKernel or not kind.__module__.startswith("scumble."):
-            continue
-        maker = TableMaker(_kernel(kind))
-
-        def run(table: Table, folder: Path, maker: TableMaker = maker) -> Release:
-            # The record's place in the usual table, or what it has of its own, says which hostile record it becomes.
-            records = [_hostile(maker, record) for record in table]
-            spec = maker.spec(rows=5, buckets=16, seed=1, design="iid")
-            return Sketch.from_spec(spec, invalid="drop").update(maker.table(records)).release(epsilon=1.0)
-
-        add(f"Sketch.release, {kind.__name__}", run, "floats", "missing", "labels", "empty")
+# ---- every kind of sketch ----
 
 
-def _kernel(kind: type[Kernel]) -> Kernel:
-    try:
-        return kind()
-    except TypeError:
-        return kind(1.0)  # type: ignore[arg-type, call-arg]
+def points(table: Table, **options: Any) -> Sketch:
+    """A small sketch of a table's numbers."""
+    return empty(**options).update(numbers(table))
 
 
-def _hostile(maker: TableMaker, record: dict[str, Any]) -> dict[str, Any]:
-    """A record of the maker's, hostile or not, as a function of the given one alone."""
-    own = TableMaker(maker.kernel, seed=sum(repr(sorted(record.items(), key=str)).encode()))
-    return own.record()
+def empty(**options: Any) -> Sketch:
+    """The same before the first record."""
+    return Sketch(PLAIN, dimensions=2, **{**SIZE, "design": "iid", "invalid": "drop", **options})
 
 
-# ---- odd cells, in every container that can hold them ----
+def left_open(what: str, table: Table | None, **options: Any) -> Sketch:
+    """A sketch that leaves open how many rows or how coarse a grid, but small; without a table, an empty one."""
+    grid = what == "a grid"
+    given: Options = {"bounds": (0.0, 10.5), "design": "grid"} if grid else {"buckets": 4, "design": "iid"}
+    made = Sketch(PLAIN, dimensions=2, **given)
+    small: Options = {"shape": (12, 12), "buckets": 144} if grid else {"rows": 32}
+    sketch = Sketch.from_spec(replace(made.spec, **small), planned=made.planned, **{"invalid": "drop", **options})
+    return sketch if table is None else sketch.update(numbers(table))
 
 
-def _cells(table: Table) -> list[Any]:
-    return [record["cell"] for record in table]
+def tabled(table: Table, schema: Schema | None = None, **options: Any) -> scumble.TableSketch:
+    """A sketch of a table."""
+    chosen = STRICT if options.get("invalid") == "error" else SCHEMA
+    return scumble.TableSketch(schema or chosen, **{"invalid": "drop", **options}).update(arrow(table))
 
 
-def _object_array(cells: list[Any]) -> np.ndarray:
-    out = np.empty(len(cells), object)
-    for k, cell in enumerate(cells):
-        out[k] = cell
-    return out
+def moments(spec: Callable[[bool], MomentSpec], table: Table, budget: Options, engine: str = "auto") -> MomentSketch:
+    """Moments of a table; those for pure ε and for Gaussian noise differ."""
+    chosen = spec(not any(budget.get(word) for word in ("delta", "rho", "mu")))
+    y = np.array([record["z"] for record in table], float)
+    if isinstance(chosen, ClassMoments):
+        y = np.array([record["label"] == CLASSES[1] for record in table], np.int64)
+    return MomentSketch(chosen, engine=engine).update(numbers(table), y)
 
 
-def _pandas_column(cells: list[Any]) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame({"cell": pd.Series(_object_array(cells), dtype=object)})
-
-
-def _pandas_own_choice(cells: list[Any]) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame({"cell": cells})
-
-
-def _masked(cells: list[Any]) -> Any:
-    """A masked array of times, cells of other types masked."""
-    times = [cell if isinstance(cell, np.datetime64) else np.datetime64("2020-10-25T00:00:00", "ns") for cell in cells]
-    hidden = [not isinstance(cell, np.datetime64) for cell in cells]
-    return {"cell": np.ma.MaskedArray(np.array(times, "datetime64[ns]"), mask=hidden)}
-
-
-CONTAINERS = {
-    "an array of objects": lambda cells: {"cell": _object_array(cells)},
-    "rows in a list": lambda cells: [[cell] for cell in cells],
-    "pandas objects": _pandas_column,
-    "pandas as it likes": _pandas_own_choice,
-    "a masked array of times": _masked,
+_BOX = ((0.0, 0.0), (10.0, 10.0))
+MOMENTS: dict[str, Callable[[bool], MomentSpec]] = {
+    "linear moments": lambda pure: LinearMoments(_BOX, None, pure, 1.0, (0.0, 10.0)),
+    "hats": lambda pure: HatMoments(_BOX, None, pure, (0.0, 10.0), 3),
+    "placed hats": lambda pure: HatMoments(_BOX, None, pure, (0.0, 10.0), ((0.0, 1.0, 2.5), (3.0, 8.0))),
+    "moments of classes": lambda pure: ClassMoments(_BOX, None, pure, 1.0, len(CLASSES)),
+    "unit moments": lambda pure: UnitMoments(((-5.0, -5.0), (5.0, 5.0)), None, pure, 0.5, len(CLASSES)),
 }
-"""What tables of odd cells may be kept in."""
+Make = Callable[..., Any]
+"""From a table, and a budget, to a sketch."""
+KINDS: dict[str, Make] = {
+    "Sketch": lambda table, budget: points(table, **reading(budget)),
+    "Sketch(rows open)": lambda table, budget: left_open("rows", table, **reading(budget)),
+    "Sketch(grid open)": lambda table, budget: left_open("a grid", table, **reading(budget)),
+    "TableSketch": lambda table, budget: tabled(table, **reading(budget)),
+    "TableSketch(target)": lambda table, budget: tabled(table, target="label", **reading(budget)),
+    **{name: partial(moments, spec) for name, spec in MOMENTS.items()},
+}
 
 
-def _add_containers() -> None:
-    for invalid in ("drop", "error"):
-        for name, container in CONTAINERS.items():
-
-            def run(table: Table, folder: Path, container: Any = container, invalid: str = invalid) -> Release:
-                sketch = Sketch(HammingKernel(), columns=["cell"], **SIZE, invalid=invalid)
-                held = container(_cells(table))
-                return sketch.update(held).release(epsilon=1.0)
-
-            add(f"Sketch.update, {name}, invalid={invalid!r}", run, "odd", strict=invalid == "error")
+def _released(table: Table, folder: Path, make: Make, **budget: Any) -> object:
+    return make(table, budget).release(**budget)
 
 
-@path("PersonLimit.keep, odd names", "odd", strict=True)
-def _person_limit_odd(table: Table, folder: Path) -> Release:
-    """Odd cells as names: records come in two batches, the second the other way round; two of each person pass."""
-    limit, sketch = PersonLimit(2), _empty()
-    for batch in range(2):
-        names, seen = _cells(table)[:: -1 if batch else 1], Counter[str]()
-        places = []
-        for name in names:
-            places.append((float(batch), float(seen[repr(name)])))
-            seen[repr(name)] += 1
-        sketch.update(np.array(places)[limit.keep(_object_array(names))])
-    return sketch.release(epsilon=1.0, records_per_person=2)
+def _charged(table: Table, folder: Path, make: Make) -> object:
+    return make(table, {}).release(epsilon=1.0, **ledger_of(folder))
 
 
-@path("PersonLimit.keep, replace", "persons", neighbors="replace", forbidden=True)
-def _person_limit_replace(table: Table, folder: Path) -> Release:
-    kept = PersonLimit(1).keep([record["who"] for record in table])
-    return _empty(invalid="error").update(numbers(table)[kept]).release(epsilon=1.0, neighbors="replace")
+def _kept(table: Table, folder: Path, make: Make) -> list[object]:
+    sketch, charged = make(table, {}), ledger_of(folder)
+    return [sketch.release(epsilon=1.0, keep=True, **charged), sketch.release(epsilon=0.5, delta=1e-6, **charged)]
 
 
-# ---- files and merges ----
-
-
-@path("Sketch.save, load_secret, release", "floats", "missing", "empty")
-def _saved(table: Table, folder: Path) -> Release:
-    sketch_of(table).save(folder / "part.secret")
+def _saved(table: Table, folder: Path, make: Make) -> object:
+    make(table, {}).save(folder / "part.secret")
     return scumble.load_secret(folder / "part.secret", invalid="drop").release(epsilon=1.0)
 
 
-@path("merge of two sketches, then release", "floats", "missing", "empty")
-def _merged_sketches(table: Table, folder: Path) -> Release:
-    return scumble.merge([sketch_of(table[::2]), sketch_of(table[1::2])]).release(epsilon=1.0)
+def _merged(table: Table, folder: Path, make: Make) -> object:
+    return scumble.merge([make(part, {}) for part in halves(table)]).release(epsilon=1.0, count_share=0)
 
 
-@path("Sketch.merge, then release", "floats", "missing")
-def _merged_in_place(table: Table, folder: Path) -> Release:
-    return sketch_of(_by(table, "bus")).merge(sketch_of(_by(table, "car"))).release(epsilon=1.0)
+def _merged_in_place(table: Table, folder: Path, make: Make) -> object:
+    one, two = (make(part, {}) for part in (table[::2], table[1::2]))
+    return one.merge(two).release(epsilon=1.0, delta=1e-6)
 
 
-def _by(table: Table, label: str) -> Table:
-    return [record for record in table if record["label"] == label]
+ROUTES = {"saved": _saved, "merged": _merged, "merged in place": _merged_in_place, "released twice": _kept}
+for _kind, _make in KINDS.items():
+    _moments = _kind in MOMENTS
+    _some = None if _kind == "Sketch" else 4 if _moments else 6
+    _takes = ("floats",) if _moments else TRAITS
+    _strict: Options = {"strict": True} if _moments else {}
+    path(f"{_kind}.release, {{}}", *_takes, each=BUDGETS, few=_some, **_strict)(partial(_released, make=_make))
+    for _name, _route in ({"charged": _charged} if _moments else ROUTES).items():
+        path(f"{_kind}, {_name}", *_takes, few=4, **_strict)(partial(_route, make=_make))
+path("TableSketch(together).release, {}", *TRAITS, each={name: BUDGETS[name] for name in ("pure", "gaussian")}, few=6)(
+    partial(
+        _released,
+        make=lambda table, budget: tabled(table, together=[("x", "y", "thing")], important=["x"], **reading(budget)),
+    )
+)
+for _name, _spec in MOMENTS.items():
+    for _engine in ("cpu", "gpu") if gpu_is_there() else ("cpu",):
+        _make = partial(moments, _spec, engine=_engine)
+        path(f"{_name}, engine {_engine}", "floats", few=2, strict=True)(
+            partial(_released, make=_make, **BUDGETS["gaussian"])
+        )
+
+
+# ---- sketches of points ----
+
+
+@path("Sketch.start_with_noise, {}", *TRAITS, each=BUDGETS)
+def _noise_first(table: Table, folder: Path, **budget: Any) -> Release:
+    return empty(**reading(budget)).start_with_noise(**budget).update(numbers(table)).release()
+
+
+def shares(table: Table, custodians: int = 3, dropouts: int = 0, **budget: Any) -> list[Share]:
+    """Shares of custodians, all but those who are missing; a record itself says who has it."""
+    came = custodians - dropouts
+    size = {"rows": 6 if budget.get("delta", 0.0) == 0.0 else 40, **reading(budget)}  # Gaussian shares must be wide
+    parts = [[record for record in table if side(record, came) == k] for k in range(came)]
+    return [points(part, **size).release_share(custodians=custodians, dropouts=dropouts, **budget) for part in parts]
+
+
+@path(
+    "Sketch.release_share, {}",
+    "floats",
+    each={
+        f"{name}, {k} of 3 may be missing": {**money, "dropouts": k} for name, money in BUDGETS.items() for k in (0, 1)
+    },
+)
+def _shares(table: Table, folder: Path, **options: Any) -> Release:
+    return scumble.combine(shares(table, **options))
+
+
+SHAPES: dict[str, Options] = {
+    **{f"design {design}": {"design": design} for design in DESIGNS},
+    **{f"engine {engine}": {"engine": engine} for engine in ENGINES if engine != "gpu" or gpu_is_there()},
+    "design grid": {"design": "grid", "bounds": (0.0, 10.0), "rows": None, "buckets": [4, 4]},
+}
+
+
+@path("Sketch.release, {}", *TRAITS, each=SHAPES)
+@path(
+    "Sketch.release, design {}",
+    *TRAITS,
+    few=6,
+    each={"auto": {"design": "auto", "rows": None, "buckets": None, "bounds": (0.0, 10.0)}},
+)
+def _shaped(table: Table, folder: Path, **options: Any) -> Release:
+    return points(table, **options).release(epsilon=1.0)
+
+
+def _kernels() -> dict[str, Options]:
+    """Every kernel that there is."""
+    kinds = [kind for kind in Kernel.registry.values() if kind is not ProductKernel]
+    return {kind.__name__: {"kind": kind} for kind in kinds if kind.__module__.startswith("scumble.")}
+
+
+@path("Sketch.release, {}", "floats", "missing", "labels", "empty", each=_kernels())
+def _kernel(table: Table, folder: Path, kind: Any) -> Release:
+    """A record becomes a hostile one of what the kernel reads, as a function of its own cells."""
+    try:
+        kernel = kind()
+    except TypeError:
+        kernel = kind(1.0)
+    seeds = [sum(repr(sorted(record.items(), key=str)).encode()) for record in table]
+    maker = TableMaker(kernel)
+    spec = maker.spec(rows=5, buckets=16, seed=1, design="iid")
+    hostile = maker.table([TableMaker(kernel, seed).record() for seed in seeds])
+    return Sketch.from_spec(spec, invalid="drop").update(hostile).release(epsilon=1.0)
+
+
+# ---- several releases ----
+
+
+def each_class(table: Table, **budget: Any) -> list[Release]:
+    """A release of each class."""
+    return [points(part).release(**{"epsilon": 1.0, **budget}) for part in by_class(table)]
 
 
 @path("merge of disjoint releases", "floats", "labels")
 def _merged_releases(table: Table, folder: Path) -> Release:
-    parts = [sketch_of(_by(table, label)).release(epsilon=1.0) for label in ("bus", "car")]
-    return scumble.merge(parts, disjoint=True)
+    return scumble.merge(each_class(table), disjoint=True)
 
 
 @path("Release.merge of disjoint releases", "floats", "labels")
 def _merged_method(table: Table, folder: Path) -> Release:
-    one, two = (sketch_of(_by(table, label)).release(epsilon=1.0, delta=1e-3) for label in ("bus", "car"))
+    one, two = each_class(table, delta=1e-3)
     return one.merge(two, disjoint=True)
 
 
-@path("Release.merge of releases of one table, overlapping", "floats")
-def _merged_method_overlapping(table: Table, folder: Path) -> Release:
-    return sketch_of(table).release(epsilon=1.0).merge(sketch_of(table).release(epsilon=0.5), disjoint=False)
+@path("merge of releases of one table, overlapping", "floats", each={"": {"disjoint": False}})
+def _merged_one_table(table: Table, folder: Path, **word: Any) -> Release:
+    return scumble.merge([points(table).release(epsilon=1.0) for _ in range(3)], **word)
 
 
-@path("merge of releases of one table, overlapping", "floats")
-def _merged_overlapping(table: Table, folder: Path) -> Release:
-    return scumble.merge([sketch_of(table).release(epsilon=1.0) for _ in range(3)], disjoint=False)
+@path("release_disjoint, one sketch per class", "floats", "labels", people=3)
+def _disjoint(table: Table, folder: Path) -> Bundle:
+    released = release_disjoint(list(map(points, by_class(table))), Budget(1.0, records_per_person=3))
+    return Bundle(dict(zip(CLASSES, released, strict=True)), label="label")
 
 
-@path("merge of three releases of one table, without a word about it", forbidden=True)
-def _merged_wordless(table: Table, folder: Path) -> Release:
-    return scumble.merge([sketch_of(table).release(epsilon=1.0) for _ in range(3)])
-
-
-@path("merge of releases without a person in common", "labels", people=3)
-def _merged_persons(table: Table, folder: Path) -> Release:
-    """Who is in which part is a matter of the person."""
-    parts = []
-    for k in range(2):
-        mine = [record for record in table if sum(repr(record["who"]).encode()) % 2 == k]
-        parts.append(sketch_of(mine).release(epsilon=1.0, records_per_person=3))
-    return scumble.merge(parts, disjoint="persons")
-
-
-@path("Sketch.release, twice from a ledger", "floats")
-def _kept(table: Table, folder: Path) -> list[Release]:
-    ledger = ledger_of(folder)
-    sketch = sketch_of(table)
-    first = sketch.release(epsilon=1.0, ledger=ledger, dataset="d", keep=True)
-    return [first, sketch.release(epsilon=0.5, delta=1e-6, ledger=ledger, dataset="d")]
-
-
-def ledger_of(folder: Path) -> scumble.Ledger:
-    """A ledger with room for all that a path may charge to dataset "d"."""
-    ledger = scumble.Ledger.create(folder / "town.ledger")
-    ledger.open_dataset("d", epsilon=10.0, delta=1e-3)
-    return ledger
-
-
-@path("release_disjoint, one sketch a class", "floats", "labels", people=3)
-def _bundled(table: Table, folder: Path) -> Bundle:
-    sketches = [sketch_of(_by(table, label)) for label in ("bus", "car")]
-    releases = release_disjoint(sketches, Budget(1.0, records_per_person=3))
-    return Bundle(dict(zip(("bus", "car"), releases, strict=True)), label="label")
+@path("release_disjoint, classes with rows left open", "labels", few=4)
+def _disjoint_open(table: Table, folder: Path) -> list[Release]:
+    return release_disjoint([left_open("rows", part) for part in by_class(table)], Budget(1.0), refined=True)
 
 
 @path("Bundle of releases made one by one", "floats", "labels")
 def _bundle(table: Table, folder: Path) -> Bundle:
-    bundle = Bundle({label: sketch_of(_by(table, label)).release(epsilon=1.0) for label in ("bus", "car")})
-    bundle.save(folder / "b.scumble")
+    Bundle(dict(zip(CLASSES, each_class(table), strict=True))).save(folder / "b.scumble")
     return Bundle.load(folder / "b.scumble")
 
 
-# ---- noise first, and noise once ----
+# ---- tables ----
 
 
 @path(
-    "noise first, saved and loaded, with invalid='drop' under replace",
-    "missing",
-    neighbors="replace",
-    strict=True,
-    forbidden=True,
+    "TableSketch.release, {}",
+    *TRAITS,
+    few=6,
+    each={
+        "few levels": {"levels": 2},
+        "outside dropped": {"schema": DROPPING},
+        "no count": {"count_share": 0},
+        "singles only": {"n": 2},
+        "chosen pairs": {"levels": 3, "n": 1500},
+        "all pairs": {"n": 10**7},
+    },
 )
-def _noise_first_reloaded(table: Table, folder: Path) -> Release:
-    _empty(invalid="error").start_with_noise(epsilon=1.0, neighbors="replace").save(folder / "s.secret")
-    sketch = scumble.load_secret(folder / "s.secret", invalid="drop")
-    return sketch.update(numbers(table)).release()
+def _views(table: Table, folder: Path, **options: Any) -> object:
+    given = {name: options.pop(name) for name in ("n", "count_share") if name in options}
+    return tabled(table, **options).release(epsilon=1.0, **given)
 
 
-@path("noise first, loaded twice, each with a part of the table", "labels", forbidden=True)
-def _noise_first_twice(table: Table, folder: Path) -> list[Release]:
-    _empty().start_with_noise(epsilon=1.0).save(folder / "s.secret")
-    return [
-        scumble.load_secret(folder / "s.secret").update(numbers(_by(table, label))).release()
-        for label in ("bus", "car")
-    ]
+# ---- streams ----
+
+PERIODS = 5
+STREAM: Options = {"columns": COLUMNS, "periods": PERIODS, **SIZE, "design": "iid"}
 
 
-@path("noise first, released live and from its file", forbidden=True)
-def _noise_first_live(table: Table, folder: Path) -> list[Release]:
-    sketch = _empty().start_with_noise(epsilon=1.0).update(numbers(table[:5]))
-    sketch.save(folder / "s.secret")
-    live = sketch.update(numbers(table[5:])).release()
-    return [live, scumble.load_secret(folder / "s.secret").release()]
+def arrivals(table: Table, period: int, shift: int = 0) -> Table:
+    """The records of a period, by their own bytes."""
+    return [record for record in table if (side(record, 1000) + shift) % PERIODS == period]
 
 
-def _shares(table: Table, custodians: int, dropouts: int, **budget: Any) -> list[Share]:
-    """Shares of custodians who have the records in turn; all but those who are missing."""
-    came = custodians - dropouts
-    options = {"rows": 6} if budget.get("delta", 0.0) == 0.0 else {"rows": 40}  # Gaussian shares must be wide enough
-    exact = {"invalid": "error"} if budget.get("neighbors") == "replace" else {}
-    return [
-        sketch_of(_turn(table, came, k), **options, **exact).release_share(
-            custodians=custodians, dropouts=dropouts, **budget
-        )
-        for k in range(came)
-    ]
+def played(
+    table: Table,
+    home: Path | None = None,
+    *,
+    adaptive: bool = False,
+    update: Mapping[str, Any] | None = None,
+    **stream: Any,
+) -> list[object]:
+    """A whole stream: all that it publishes, and its claim. With `home`, a file, it is resumed before every period.
+
+    If `adaptive`, what was published on one day has a say in the data of the next (``continual.proof.md``).
+    """
+    live = scumble.Stream(KERNEL, **{**STREAM, "invalid": "drop", **stream})
+    out: list[object] = []
+    rest, shift = list(table), 0
+    if home is not None:
+        live.save(home)
+    for period in range(PERIODS):
+        if home is not None:
+            live.close()
+            live = scumble.load_stream(home)
+        mine = arrivals(rest, period, shift) if period + 1 < PERIODS or not adaptive else rest
+        rest = [record for record in rest if not any(record is one for one in mine)]
+        live.update(arrow(mine), batch=f"day {period}", **(update or {}))
+        release = live.close_period(period + 1)
+        out.append(release.to_bytes())
+        if adaptive:
+            shift += int(release.counts.sum()) % PERIODS
+    out += [live.window(2).to_bytes(), live.period(3).to_bytes(), live.total(upto=2).to_bytes()]
+    out += [live.window(first=2, last=4).to_bytes(), live.close_period(1).to_bytes()]
+    return [*out, live.privacy]
 
 
-def _turn(table: Table, custodians: int, k: int) -> Table:
-    """The k-th custodian's records: a function of each record alone."""
-    return [record for record in table if sum(repr(record["y"]).encode()) % custodians == k]
+def _streams() -> dict[str, Options]:
+    """Every method under every promise that it can keep; "daily" is a release like any other."""
+    found: dict[str, Options] = {}
+    for name, money in BUDGETS.items():
+        methods = ["auto", *(["toeplitz"] if {"delta", "rho"} & set(money) else [])]
+        methods += ["bridge"] if "epsilon" in money else []
+        methods += ["daily"] if name in ("pure", "gaussian persons") else []
+        found |= {f"{name}, {method}": {**money, "method": method} for method in methods}
+    return found
 
 
-@path("Share.from_sum: secure aggregation", "floats")
-def _secure(table: Table, folder: Path) -> Release:
-    shares = _shares(table, 3, 0, epsilon=1.0)
-    total = np.sum([share.payload for share in shares], axis=0, dtype=np.uint64)
-    return shares[0].from_sum(total, arrived=3)
+@path("Stream, {}", "floats", few=2, each=_streams())
+def _stream(table: Table, folder: Path, **options: Any) -> list[object]:
+    if options.get("neighbors") != "replace":
+        return played(table, adaptive=options["method"] == "auto", **options)
+    # Every period's number of records is public, so a record arrives by its place in the table.
+    stream = scumble.Stream(KERNEL, **STREAM, **options)
+    return closed(stream, lambda day: stream.update(arrow(table[day::PERIODS])))
 
 
-@path("shares and noise first, charged to a ledger", "floats", few=3)
-def _charged(table: Table, folder: Path) -> list[Release]:
-    options: dict[str, Any] = {"ledger": ledger_of(folder), "dataset": "d", "count_share": 0.2}
-    shares = [sketch_of(_turn(table, 2, k)).release_share(epsilon=1.0, custodians=2, **options) for k in range(2)]
-    first = _empty(rows=2, buckets=4).start_with_noise(epsilon=1.0, backend="opendp", **options)
-    return [scumble.combine(shares), first.update(numbers(table)).release()]
+def closed(stream: Any, arrive: Callable[[int], object]) -> list[object]:
+    """What is published after each day, and the claim."""
+    out = []
+    for day in range(PERIODS):
+        arrive(day)
+        out.append(stream.close_period().to_bytes())
+    return [*out, stream.privacy]
 
 
-@path("shares through files, combined", "floats")
-def _shares_in_files(table: Table, folder: Path) -> Release:
-    for k, share in enumerate(_shares(table, 3, 0, epsilon=1.0)):
-        share.save(folder / f"{k}.share")
-    return scumble.combine(scumble.load_share(folder / f"{k}.share") for k in range(3))
+FILED: dict[str, Options] = {
+    "resumed from its file": {"delta": 1e-3, "count_share": 0.1},
+    "bridge resumed from its file": {"method": "bridge"},
+    "bad rows left out by each update": {"invalid": "error", "update": {"invalid": "drop"}},
+    "a ledger and OpenDP": {"backend": "opendp", "charge": True},
+}
 
 
-@path("shares of 20, then of all 21, combined", forbidden=True)
-def _combined_twice(table: Table, folder: Path) -> list[Release]:
-    came = [sketch_of(_turn(table, 21, k)).release_share(epsilon=1.0, custodians=21, dropouts=1) for k in range(21)]
-    return [scumble.combine(came[:20]), scumble.combine(came)]
-
-
-# ---- choosing ----
-
-
-@path("learn.noisy_best", "floats", "labels")
-def _best(table: Table, folder: Path) -> list[Any]:
-    scores = [len(_by(table, "bus")), len(_by(table, "car")), len(table)]
-    winner = noisy_best(scores, epsilon=0.5, monotone=True)
-    price = calibrate(1, epsilon=0.5, count_share=0).claim
-    return [str(winner), price, sketch_of(table).release(epsilon=0.5)]
-
-
-_add_promises()
-_add_shapes()
-_add_kernels()
-_add_containers()
+@path("Stream, {}", "floats", "missing", few=3, each=FILED)
+@path(
+    "Stream, {}", "persons", few=4, each={"persons": {"delta": 1e-3, "person_column": "who", "records_per_person": 3}}
+)
+def _filed(table: Table, folder: Path, charge: bool = False, **options: Any) -> list[object]:
+    if charge:
+        book = ledger_of(folder)["ledger"]
+        book.open_dataset("days", epsilon=1.0)
+        options |= {"ledger": book, "dataset": "days"}
+    found = played(table, folder / "s.secret", adaptive=True, folder=folder / "out", epsilon=1.0, **options)
+    return [*found, *(file.read_bytes() for file in sorted((folder / "out").iterdir()))]

@@ -20,9 +20,15 @@ from functools import lru_cache
 import numpy as np
 
 from scumble.privacy import noise
-from scumble.privacy.curve import least_epsilon
 from scumble.privacy.exact import dyadic_below, float_down, root_above, simplest_above
-from scumble.privacy.gaussian import Shift, analytic_gaussian_sigma, certified_delta, smoothing_delta, zcdp_delta
+from scumble.privacy.gaussian import (
+    Shift,
+    analytic_gaussian_sigma,
+    certified_delta,
+    least_epsilon,
+    smoothing_delta,
+    zcdp_delta,
+)
 from scumble.privacy.laws.law import Drawn, Floats, Law, Shared, Shares, Size, require_scales
 from scumble.privacy.sensitivity import Moves, Scales, by_scale, concentrated_cost
 

@@ -9,6 +9,7 @@ It is infinitely divisible: shares of several custodians add up to it exactly (`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -16,12 +17,15 @@ from fractions import Fraction
 import numpy as np
 
 from scumble.privacy import noise
-from scumble.privacy.curve import least_epsilon
 from scumble.privacy.exact import dyadic_below, float_down, float_up, simplest_above
-from scumble.privacy.laplace import laplace_delta, unequal_delta
+from scumble.privacy.gaussian import least_epsilon, renyi_delta
 from scumble.privacy.laws.law import Drawn, Floats, Law, Shared, Shares, Size
 from scumble.privacy.polya import laplace_share
 from scumble.privacy.sensitivity import ONCE, Moves, Scales, by_scale, concentrated_cost, pure_cost
+from scumble.privacy.special_functions import gammaln
+
+PADDING = 1 + 1e-6
+"""Covers the float64 error of the logarithms of factorials of up to some 10⁷ rows."""
 
 
 class PolyaShares(Shares):
@@ -83,7 +87,7 @@ class DiscreteLaplace(Law):
         return concentrated_cost(moves, scales)
 
     def curve(self, moves: Moves, scales: Scales, delta: float) -> float:
-        """With rare events excluded, the typical loss counts, not the worst: `scumble.privacy.laplace`."""
+        """With rare events excluded, the typical loss counts, not the worst: see `laplace_delta`."""
         scale, count = scales.rounded_down()
         step, count_step = moves.most / scale, moves.people / count if count else 0.0
         if moves.column != ONCE:  # one coin that tells all: see `rho`
@@ -101,3 +105,45 @@ class DiscreteLaplace(Law):
 
     def spent(self, moves: Sequence[int], scale: Fraction) -> Fraction:
         return Fraction(sum(map(abs, moves))) / scale
+
+
+def laplace_delta(epsilon: float, coins: int, step: float, count_step: float, least: float) -> float:
+    """Upper bound on δ(epsilon) for `coins` losses of ±`step` and one of ±`count_step` (0: none).
+
+    Only B near its mean is summed; the tail beyond (Hoeffding: exp(−2t²/R)) is added to the answer.
+    """
+    chance = 1 / (1 + math.exp(-step))
+    reach = math.sqrt(coins / 2 * (25 - math.log(least)))
+    low = max(0, math.floor(coins * chance - reach))
+    high = min(coins, math.ceil(coins * chance + reach))
+    heads = np.arange(low, high + 1)
+    log_weights = gammaln(coins + 1) - gammaln(heads + 1) - gammaln(coins - heads + 1)
+    # ln p = −ln(1 + e^−step), ln(1 − p) = −step + ln p
+    log_weights += -coins * math.log1p(math.exp(-step)) - (coins - heads) * step
+    weights = np.exp(log_weights)
+    losses = (2 * heads - coins) * step
+
+    total = 2 * math.exp(-2 * reach * reach / coins) if high - low < coins else 0.0
+    count_chance = 1 / (1 + math.exp(-count_step))
+    for sign, share in ((1, count_chance), (-1, 1 - count_chance)):
+        total += share * float(weights @ -np.expm1(np.minimum(0.0, epsilon - losses - sign * count_step)))
+    return min(1.0, total * PADDING)
+
+
+def unequal_delta(epsilon: float, coins: np.ndarray, steps: np.ndarray) -> float:
+    """Upper bound on δ(epsilon) for `coins[i]` losses of ±`steps[i]`: rows with scales of their own.
+
+    Their sums lie on no common lattice. Of order α, randomized response has the Rényi divergence
+    ln(cosh((α − ½) step)/cosh(step/2))/(α − 1); divergences of independent losses add up, and every order is a proof.
+    """
+
+    def divergence(order: float) -> float:
+        rises = _log_cosh((order - 0.5) * steps) - _log_cosh(steps / 2)
+        return float(coins @ rises) / (order - 1)
+
+    # Up to an order of a million: beyond, the rounding of (α − ½)·step would pass the padding.
+    return min(1.0, renyi_delta(epsilon, divergence, 14.0) * PADDING)
+
+
+def _log_cosh(x: np.ndarray) -> np.ndarray:
+    return np.asarray(x + np.log1p(np.exp(-2 * x)) - math.log(2))

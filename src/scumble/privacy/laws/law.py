@@ -1,9 +1,7 @@
-"""What a law of noise is: all that scumble asks of one, in one place.
+"""What a law of noise is: all that scumble asks of one.
 
 A law is the shape of the noise; its width, the *scale*, is given with every question. It draws noise, knows its
-variance, finds the least scales for a budget, says what scales cost and what they prove, and tells the auditor its
-definition. Whoever needs noise asks the law (`scumble.privacy.laws`) and never its name: a further law is one more file
-in this folder.
+variance, finds the least scales for a budget, and says what scales cost and prove.
 """
 
 from __future__ import annotations
@@ -107,7 +105,7 @@ class Law(ABC):
 
 
 class Drawn(NamedTuple):
-    """A draw as the seam reports it (`scumble.privacy.seam`): `parts` such draws make the noise whole."""
+    """A draw as it is reported to `scumble.privacy.audit_hooks`: `parts` such draws make the noise whole."""
 
     kind: str
     scale: Fraction

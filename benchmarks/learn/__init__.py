@@ -1,1 +1,0 @@
-"""What the estimators promise, measured: ``python -m benchmarks.learn.modes`` and so on."""

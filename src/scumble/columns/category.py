@@ -1,0 +1,319 @@
+"""A column of words from a public vocabulary."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from scumble.columns import cells
+from scumble.columns.column import (
+    BLANK,
+    MISSING,
+    MOST_LEVELS,
+    OTHER,
+    UNFORESEEN,
+    UNREADABLE,
+    Arguments,
+    Column,
+    Found,
+    by_text,
+    flag,
+)
+from scumble.columns.containers import one_column
+from scumble.columns.hashing import UNTOLD, text_of
+from scumble.columns.line import Span, Spans
+from scumble.errors import ParameterError, nearest, parameter
+from scumble.files.lazy_modules import pa, pc
+
+MOST_TEXT = 10_000
+"""The most characters of a word."""
+_LISTED = 12
+_WANTED = 'list words that are known in advance, such as ["Female", "Male"], not those of the table.'
+
+
+@dataclass(frozen=True, repr=False)
+class Category(Column):
+    """Words from a public vocabulary, never the words that the table happens to hold.
+
+    Cells are compared by their canonical text: 5, 5.0 and "5" are one word, and so are a date and its ISO text. An
+    empty text, NA, N/A, #N/A, NaN, nan, null or NULL is a missing cell, unless the vocabulary has it, such as Namibia's
+    "NA".
+
+    Parameters
+    ----------
+    values : list of str, int, float or bool
+        The vocabulary.
+    other : bool
+        Whether all other words share a level, "(other)". If not, records with such words are refused or dropped.
+    missing : bool
+        Whether missing cells have a level of their own.
+    strip : bool
+        Whether blanks at either end of a cell are ignored: "Ulm " is "Ulm".
+    ignore_case : bool
+        Whether case is ignored: "ULM" is "Ulm".
+    missing_words : list of str
+        Further words for a missing cell, such as "-".
+    within, parents : str, mapping
+        The column that this one lies in, and its word for each of `values`: ``within="region", parents={"Ulm": "BW",
+        "Bonn": "NRW"}``. That column is then not counted: in every record it is what this one says, "(other)" where
+        this is, and missing where this is. Its own cells are not read.
+
+    Examples
+    --------
+    >>> sex = Category(["Female", "Male"])
+    >>> sex.levels
+    ('Female', 'Male', '(other)', '(missing)')
+    >>> sex.encode(["Male ", None, "male", "NA"]).codes.tolist()
+    [1, 3, 2, 3]
+    """
+
+    kind: ClassVar[str] = "category"
+    role: ClassVar[str] = "word"
+    refuses: ClassVar[str] = "not a word (text, numbers, booleans, dates and times are read)"
+    ordered: ClassVar[bool] = False
+
+    values: tuple[str | int | float | bool, ...] = field(default=BLANK, compare=False)  # type: ignore[arg-type]
+    # Not compared: 1 == True, and they are two words.
+    _: KW_ONLY
+    other: bool = True
+    missing: bool = True
+    strip: bool = True
+    ignore_case: bool = False
+    missing_words: tuple[str, ...] = ()
+    within: str | None = None
+    parents: Mapping[str, str] | None = field(default=None, compare=False)
+    known: dict[bytes, int] = field(init=False, repr=False, compare=False)
+    """The codes of the words as declared."""
+    _read: dict[bytes, int] = field(init=False, repr=False, compare=False)
+    """The codes of the words as compared, and of words for a missing cell."""
+    _typed: tuple[tuple[str, bytes], ...] = field(init=False, repr=False)
+    above: tuple[bytes, ...] = field(init=False, repr=False)
+    """The canonical text of each word's parent."""
+
+    def __post_init__(self) -> None:
+        put = self.__dict__.__setitem__  # frozen for everybody else
+        for name in ("other", "missing", "strip", "ignore_case"):
+            put(name, flag(name, getattr(self, name)))
+        put("values", _vocabulary(self.values))
+        put("missing_words", _missing_words(self.missing_words))
+        gaps = (*cells.NO_VALUE_TEXTS, UNTOLD, *(word.encode() for word in self.missing_words))
+        known, read = {}, dict.fromkeys(map(self._compared, gaps), UNREADABLE)
+        for code, word in enumerate(self.values):
+            text = text_of(word)
+            assert text is not None
+            alike = read.get(self._compared(text), UNREADABLE)
+            if alike != UNREADABLE:
+                same = f"{self.values[alike]!r} and {word!r} are the same word"
+                raise ParameterError(f"`values` has {word!r} twice. Hint: {same}; list it once.")
+            known[text] = read[self._compared(text)] = code
+        put("_read", read)
+        put("known", known)
+        put("_typed", tuple((type(value).__name__, text) for value, text in zip(self.values, known, strict=True)))
+        put("above", self._parents())
+        put("parents", dict(zip(self.levels, (text.decode() for text in self.above), strict=False)) or None)
+
+    def _parents(self) -> tuple[bytes, ...]:
+        if self.within is None and self.parents is None:
+            return ()
+        if not isinstance(self.within, str) or not isinstance(self.parents, Mapping):
+            hint = 'within="region", parents={"Ulm": "BW", "Bonn": "NRW"}.'
+            raise parameter("parents", "a mapping from words to words, beside `within`, a column", self.parents, hint)
+        found = {self._read.get(self._compared(text_of(word) or b"")): text_of(up) for word, up in self.parents.items()}
+        codes = range(len(self.values))
+        if unknown := [
+            word for word in self.parents if self._read.get(self._compared(text_of(word) or b"")) not in codes
+        ]:
+            raise ParameterError(
+                f"`parents` has {str(unknown[0])[:60]!r}, and `values` has not. Hint: list it there, too."
+            )
+        above = tuple(found.get(code) or b"" for code in codes)
+        if b"" in above:
+            lost = self.levels[above.index(b"")]
+            raise ParameterError(
+                f"`parents` has no word of {self.within!r} for {lost[:60]!r}. Hint: give each word one."
+            )
+        return above
+
+    # ---- levels ----
+
+    @property
+    def line(self) -> Span:
+        return 0, len(self.values) + self.other
+
+    @property
+    def size(self) -> int:
+        return len(self.values) + self.other + self.missing
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        names = [text.decode() for text in self.known]
+        return (*names, *([OTHER] if self.other else []), *([MISSING] if self.missing else []))
+
+    @property
+    def representative(self) -> np.ndarray:
+        """NaN: words have no mean."""
+        return np.full(self.size, np.nan)
+
+    def words(self) -> str:
+        listed = ", ".join(map(repr, self.values[:_LISTED])) + ", …" * (len(self.values) > _LISTED)
+        return "; ".join([listed, *self.besides])
+
+    @property
+    def besides(self) -> list[str]:
+        """What happens to cells that hold none of the words."""
+        return ["others" if self.other else "others not counted", *(["missing"] if self.missing else [])]
+
+    # ---- cells to levels and back ----
+
+    @property
+    def unforeseen(self) -> int | None:
+        return len(self.values) if self.other else None
+
+    def _compared(self, text: bytes) -> bytes:
+        """A cell's canonical text as it is compared."""
+        word = text.decode("utf-8", "surrogateescape")
+        word = word.strip(cells.BLANKS) if self.strip else word
+        return (word.casefold() if self.ignore_case else word).encode("utf-8", "surrogateescape")
+
+    def says_nothing(self, text: bytes) -> bool:
+        return self._compared(text) in self._read
+
+    def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, None]:
+        unforeseen = len(self.values) if self.other else UNFORESEEN
+        if cells.is_arrow(column) and cells.is_text(cells.plain_type(column)) and not self.ignore_case:
+            with contextlib.suppress(pa.ArrowInvalid):  # text that is not UTF-8
+                pieces = [self._text_codes(piece, unforeseen) for piece in cells.chunks(column)]
+                return np.concatenate([np.empty(0, np.int32), *pieces]), None
+        read = self._read
+        return by_text(column, label, lambda text: read.get(self._compared(text), unforeseen), "categories"), None
+
+    def find(self, values: object, label: str = "The column") -> Found:
+        found = super().find(values, label)
+        strange = found.codes == (UNFORESEEN if self.unforeseen is None else self.unforeseen)
+        if not strange.any():
+            return found
+        return found._replace(near=strange & self._near(one_column(values, "values"), label))
+
+    def _near(self, column: cells.Column, label: str) -> np.ndarray:
+        """Which cells match one of the words except for blanks or case."""
+        words = {_loosely(text) for text in self.known}
+        if cells.is_arrow(column) and cells.is_text(column.type):
+            with contextlib.suppress(pa.ArrowInvalid):
+                wanted = pa.array([word.decode() for word in words], pa.large_string())
+                text = (pc.cast(piece, pa.large_string()) for piece in cells.chunks(column))
+                found = (pc.is_in(pc.utf8_lower(pc.utf8_trim(one, cells.BLANKS)), wanted) for one in text)
+                masks = [cells.buffer_of(pc.cast(one, pa.uint8()), np.uint8) for one in found]
+                return np.asarray(np.concatenate([np.empty(0, np.uint8), *masks]) == 1)
+        return np.asarray(by_text(column, label, lambda text: int(_loosely(text) in words), "categories") == 1)
+
+    def _text_codes(self, piece: pa.Array, unforeseen: int) -> np.ndarray:
+        """Text is its own canonical text, so Arrow can look it up; of a dictionary, once for each word."""
+        if isinstance(piece, pa.DictionaryArray):
+            of_words = np.append(self._text_codes(piece.dictionary, unforeseen), np.int32(UNREADABLE))
+            indices = pc.cast(piece.indices, pa.int32())
+            return np.asarray(of_words[np.where(cells.nulls_of(indices), -1, cells.buffer_of(indices, np.int32))])
+        read = self._read
+        text = pc.utf8_trim(pc.cast(piece, pa.large_string()), cells.BLANKS) if self.strip else piece
+        found = pc.index_in(pc.cast(text, pa.large_binary()), pa.array(list(read), pa.large_binary()))
+        places = np.where(cells.nulls_of(found), len(read), cells.buffer_of(found, np.int32))
+        codes = np.array([*read.values(), unforeseen], np.int32)[places]
+        return np.where(cells.nulls_of(piece), UNREADABLE, codes).astype(np.int32)
+
+    def _draw(self, codes: np.ndarray, gone: np.ndarray, share: np.ndarray) -> pa.Array:
+        return self._held(codes, gone)
+
+    def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
+        kinds = {type(word) for word in self.values}
+        if self.other or str in kinds or (bool in kinds and len(kinds) > 1):
+            texts = pa.array([*(text.decode() for text in self.known), *([OTHER] if self.other else [])], pa.string())
+            return pa.DictionaryArray.from_arrays(pa.array(values, pa.int32(), mask=gone), texts)
+        kind = pa.bool_() if bool in kinds else pa.float64() if float in kinds else pa.int64()
+        return pa.array(list(self.values), kind).take(pa.array(values, mask=gone))
+
+    # ---- what conditions ask for ----
+
+    def span(self, literal: object) -> Span:
+        if isinstance(literal, str) and literal == OTHER and self.other:
+            return len(self.values), len(self.values) + 1
+        text = text_of(literal)
+        code = UNREADABLE if text is None else self._read.get(self._compared(text), UNREADABLE)
+        if code == UNREADABLE:
+            raise ParameterError(self._not_a_word(literal))
+        return code, code + 1
+
+    def _not_a_word(self, literal: object) -> str:
+        words = [text.decode() for text in self.known]
+        close = nearest(literal, words)
+        guess = f"did you mean {close!r}?" if close is not None else f"it has {', '.join(map(repr, words[:4]))}"
+        other = f"; other words are counted as '{OTHER}', missing ones are asked for by `is missing`" * self.other
+        return f"{str(literal)[:60]!r} is not in its vocabulary ({guess}){other}"
+
+    def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
+        share = np.zeros(self.line[1])
+        for first, end in spans:
+            share[first:end] = 1.0
+        return share, np.zeros(len(share), bool)
+
+    def _arguments(self) -> Arguments:
+        usual = {"other": True, "missing": True, "strip": True, "ignore_case": False, "missing_words": ()}
+        rest = {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
+        rest |= {"missing_words": list(self.missing_words)} if self.missing_words else {}
+        rest |= {"within": self.within, "parents": dict(self.parents)} if self.parents else {}
+        return (list(self.values),), rest
+
+    def to_dict(self) -> dict[str, object]:
+        return super().to_dict() | {"strip": self.strip}  # the oldest files lack it, and mean False
+
+
+def _vocabulary(given: object) -> tuple[str | int | float | bool, ...]:
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
+        if isinstance(given, str) and given == BLANK:
+            raise _blank()
+        raise parameter("values", "a list of words, at least one", given, _WANTED)
+    if len(given) > MOST_LEVELS - 2:
+        raise parameter("values", f"a list of at most {MOST_LEVELS - 2} words", len(given), "list the most frequent.")
+    return tuple(_word(one) for one in given)
+
+
+def _loosely(text: bytes) -> bytes:
+    """A text in lower case and without blanks at its ends."""
+    word = text.decode("utf-8", "surrogateescape").strip(cells.BLANKS).lower()
+    return word.encode("utf-8", "surrogateescape")
+
+
+def _missing_words(given: object) -> tuple[str, ...]:
+    listed = isinstance(given, Sequence) and not isinstance(given, str | bytes)
+    if not listed or not all(isinstance(word, str) and word.isprintable() for word in given):  # type: ignore[attr-defined]
+        raise parameter("missing_words", "a list of words in quotes", given, 'missing_words=["-", "n/a"], for example.')
+    return tuple(given)  # type: ignore[arg-type]
+
+
+def _blank() -> ParameterError:
+    return ParameterError(f"`values` is still blank. Hint: {_WANTED}")
+
+
+def _word(given: object) -> str | int | float | bool:
+    """A word of a type that every file can hold."""
+    if isinstance(given, np.generic) and not isinstance(given, np.datetime64):
+        given = given.item()
+    if isinstance(given, datetime.date | np.datetime64):
+        text = text_of(given)
+        given = None if text is None else text.decode()
+    if isinstance(given, bool) or (isinstance(given, int) and abs(given) < 2**63):
+        return given
+    if isinstance(given, float) and math.isfinite(given):
+        return given
+    if isinstance(given, str) and len(given) <= MOST_TEXT and given not in (OTHER, MISSING):
+        if given == BLANK:
+            raise _blank()
+        if not any("\ud800" <= letter <= "\udfff" for letter in given):
+            return str(given)
+    must = f"text, finite numbers, booleans or dates, of at most {MOST_TEXT:,} letters"
+    got = f"a text of {len(given):,}" if isinstance(given, str) and len(given) > MOST_TEXT else given
+    raise parameter("values", must, got, "other=True and missing=True make levels of their own.")

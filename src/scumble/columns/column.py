@@ -1,0 +1,365 @@
+"""The base of a schema's columns.
+
+A column has *levels*, numbered from 0: the cells of a line or the words of a vocabulary, then perhaps one for missing
+cells. `encode` sends each cell of a table to its level, a function of the cell's canonical value and of the column
+alone: the same cell has the same level in every container. A cell without a level has a negative code, and its record
+is dropped or refused.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+
+from scumble.columns import cells, line
+from scumble.columns.containers import one_column
+from scumble.columns.cuts import Positions
+from scumble.columns.hashing import UnsupportedValue
+from scumble.columns.line import Span, Spans
+from scumble.errors import DataError, ParameterError, did_you_mean, parameter
+from scumble.files.lazy_modules import pa
+
+UNREADABLE = -1
+"""The code of a cell that is missing, unreadable or not finite, if the column has no level for missing cells."""
+OUTSIDE = -2
+"""The code of a cell outside the bounds of a column that drops those."""
+UNFORESEEN = -3
+"""The code of a word that is not in the vocabulary, if the column has no level for other words."""
+MISSING, OTHER = "(missing)", "(other)"
+"""The names of the levels for missing cells and for words that are not in the vocabulary."""
+Arguments: TypeAlias = tuple[tuple[object, ...], dict[str, object]]
+"""Positional arguments and keywords, as JSON values."""
+BLANK = "<?>"
+"""What a drafted schema has where a person must write something."""
+ONE_VALUE = "leave out a column that has only one value."
+MOST_LEVELS = 2**16
+
+
+class Codes(NamedTuple):
+    """The levels of a column's cells."""
+
+    codes: np.ndarray
+    """int32; negative where there is no level."""
+    valid: np.ndarray
+
+    def __repr__(self) -> str:
+        return "Codes(secret)"
+
+
+class Strays(NamedTuple):
+    """How many cells were not counted at their own value: for the curator alone, whose declaration may be wrong."""
+
+    read: int
+    """Cells that were read."""
+    unread: int = 0
+    """Cells that hold something unreadable, and were counted as missing."""
+    first: int = -1
+    """The row of the first of these, or −1."""
+    beyond: int = 0
+    """Cells outside the bounds, counted at the nearest."""
+    other: int = 0
+    """Words outside the vocabulary, counted together."""
+    coarse: int = 0
+    """Dates of only a year or a month, counted on its first day."""
+    near: int = 0
+    """Words that are not in the vocabulary, and would be but for blanks or case."""
+
+    def __repr__(self) -> str:
+        return "Strays(secret)"
+
+
+class Found(NamedTuple):
+    """The codes of a column's cells, and which cells were not counted at their own value."""
+
+    codes: np.ndarray
+    gone: np.ndarray
+    """The rows of cells that were counted as missing, or cannot be counted."""
+    unread: np.ndarray
+    """Those of them that hold something."""
+    outside: np.ndarray | None
+    """Which cells are outside the bounds and were counted at the nearest."""
+    other: int | None
+    """The code of words outside the vocabulary, if they have one."""
+    coarse: np.ndarray | None = None
+    """Which cells name a year or a month alone, if some do, and have more than one level for its days."""
+    near: np.ndarray | None = None
+    """Which words are not in the vocabulary, and would be but for blanks or case, if some are."""
+    positions: Sequence[np.ndarray] = ()
+    """Where in its cell each value lies, digit by digit, if the column tells (`Column.positions`)."""
+
+    def __repr__(self) -> str:
+        return "Found(secret)"
+
+    def strays(self, dropped: np.ndarray | None = None) -> Strays:
+        """How many there are, without those of the `dropped` records."""
+        counted = np.ones(len(self.codes), bool) if dropped is None else ~dropped
+        unread = self.unread[counted[self.unread]]
+        known = counted if self.other is not None else np.ones(len(self.codes), bool)  # else such words drop records
+        outside, coarse, near = (
+            0 if mask is None else int(np.count_nonzero(mask & kept))
+            for mask, kept in ((self.outside, counted), (self.coarse, counted), (self.near, known))
+        )
+        other = 0 if self.other is None else np.count_nonzero((self.codes == self.other) & counted)
+        read = np.count_nonzero(counted) - np.count_nonzero(counted[self.gone])
+        first = int(unread[0]) if len(unread) else -1
+        return Strays(int(read), len(unread), first, outside, int(other), coarse, near)
+
+
+class Part(NamedTuple):
+    """A set of values of one column."""
+
+    spans: Spans
+    missing: bool = False
+
+
+class Column(ABC):
+    """A column of a schema."""
+
+    kind: ClassVar[str]
+    """Its name in files."""
+    role: ClassVar[str]
+    """What a source reads it as."""
+    refuses: ClassVar[str] = ""
+    """What the curator learns about a cell that cannot be read."""
+    ordered: ClassVar[bool]
+    """Whether values can be compared by size."""
+    registry: ClassVar[dict[str, type[Column]]] = {}
+    missing: bool
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        Column.registry[cls.kind] = cls
+
+    # ---- levels ----
+
+    @property
+    @abstractmethod
+    def line(self) -> Span:
+        """Where the values are; a level for missing cells is not on it."""
+
+    @property
+    @abstractmethod
+    def levels(self) -> tuple[str, ...]:
+        """The names of all levels, in the order of their codes."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of levels."""
+
+    @property
+    @abstractmethod
+    def representative(self) -> np.ndarray:
+        """The mean of each level's values; NaN if it has none."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """What it can hold, in words."""
+
+    @property
+    def positions(self) -> Positions | None:
+        """The positions that values have in their cells; None if none is needed."""
+        return None
+
+    # ---- cells to levels and back ----
+
+    def encode(self, values: object, label: str = "The column") -> Codes:
+        """The level of each cell of an array, a series, an Arrow array or a list."""
+        codes = self.find(values, label).codes
+        return Codes(codes, codes >= 0)
+
+    def find(self, values: object, label: str = "The column") -> Found:
+        """The codes of `encode`, and which cells were not counted at their own value."""
+        column = one_column(values, "values")
+        codes, outside, positions = self._found(column, label)
+        outside = None if outside is None else outside & (codes >= 0)
+        gone = np.flatnonzero(codes == UNREADABLE)
+        unread = gone[:0]
+        if self.missing and len(gone):
+            codes[gone] = self.size - 1
+            unread = gone[cells.there(column, gone, self.says_nothing)]
+        return Found(codes, gone, unread, outside, self.unforeseen, positions=positions)
+
+    def says_nothing(self, text: bytes) -> bool:
+        """Whether this canonical text stands for a missing cell."""
+        return cells.says_nothing(text)
+
+    def refused(self, decimal: str = ".") -> str:
+        """What the curator learns about a cell that cannot be read; `decimal` is the decimal point."""
+        return self.refuses
+
+    @property
+    def unforeseen(self) -> int | None:
+        """The code of words outside the vocabulary, if there is one."""
+        return None
+
+    @abstractmethod
+    def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, np.ndarray | None]:
+        """The codes as int32, `UNREADABLE` for missing cells; and which cells are outside the bounds, if any."""
+
+    def _found(self, column: cells.Column, label: str) -> tuple[np.ndarray, np.ndarray | None, Sequence[np.ndarray]]:
+        """What `_codes` finds, and the positions of the values in their cells, if the column tells them."""
+        return *self._codes(column, label), ()
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The smallest and the largest of its `numbers`."""
+        return 0.0, float(max(self.line[1] - 1, 1))
+
+    def numbers(self, values: object, label: str = "The column") -> np.ndarray:
+        """Each cell as a float64 on the column's own scale; NaN where it has none, beyond `limits` if outside."""
+        return self._numbers(one_column(values, "values"), label)
+
+    def _numbers(self, column: cells.Column, label: str) -> np.ndarray:
+        codes, _ = self._codes(column, label)
+        return np.where(codes < 0, np.nan, codes)
+
+    def decode(self, codes: object, generator: np.random.Generator, powers: np.ndarray | None = None) -> pa.Array:
+        """A value drawn for each level, of the type that the table has; null for missing cells.
+
+        Values lie evenly within a level, or as u**power with u even: near its lower end, if the power is above one.
+        """
+        codes = np.asarray(codes)
+        if codes.dtype.kind not in "iu" or codes.ndim != 1 or ((codes < 0) | (codes >= self.size)).any():
+            raise parameter("codes", f"whole numbers from 0 to {self.size - 1}, on one axis", codes)
+        gone = (codes == self.size - 1) & self.missing
+        levels = np.where(gone, 0, codes).astype(np.int64)
+        share = generator.random(len(levels)) if self.kind in ("number", "date") else np.empty(0)
+        return self._draw(levels, gone, share if powers is None or not len(share) else share ** powers[levels])
+
+    @abstractmethod
+    def _draw(self, codes: np.ndarray, gone: np.ndarray, share: np.ndarray) -> pa.Array:
+        """The values of levels on the line, each so far up in its level."""
+
+    @abstractmethod
+    def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
+        """Values (for words, their levels) as an Arrow array."""
+
+    def cells_at(self, numbers: np.ndarray, gone: np.ndarray) -> pa.Array:
+        """The inverse of `numbers`: the nearest cells, null where they are `gone`."""
+        codes = np.clip(np.rint(numbers), 0, self.line[1] - 1).astype(np.int64)
+        return self._held(codes, gone)
+
+    def places(self, values: pa.ChunkedArray) -> np.ndarray:
+        """Where the values drawn by `decode` are on the line; missing ones are anywhere."""
+        return self.encode(values).codes.astype(np.int64)
+
+    # ---- what conditions ask for ----
+
+    @abstractmethod
+    def span(self, literal: object) -> Span:
+        """Where the value of a condition is on the line; a ParameterError if it has no place there."""
+
+    def equals(self, literal: object) -> Span:
+        """Where the cells that equal a literal are."""
+        return self.span(literal)
+
+    @abstractmethod
+    def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
+        """The share of each level on the line that lies in the spans, and whether the level is cut."""
+
+    def weights(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
+        """The share of each level that lies in a set of values, and whether the level is cut."""
+        share, partly = self._shares(line.common(part.spans, (self.line,)))
+        if not self.missing:
+            return share, partly
+        return np.append(share, float(part.missing)), np.append(partly, False)
+
+    def touched(self, part: Part) -> Part:
+        """A set of values extended to whole levels."""
+        return part
+
+    def touches(self, part: Part) -> np.ndarray:
+        """Which levels overlap with a set of values."""
+        return np.asarray(self.weights(self.touched(part))[0] > 0)
+
+    # ---- parameters ----
+
+    def __repr__(self) -> str:
+        first, rest = self._arguments()
+        return f"{type(self).__name__}({', '.join([*map(repr, first), *(f'{k}={v!r}' for k, v in rest.items())])})"
+
+    @abstractmethod
+    def _arguments(self) -> Arguments:
+        """Its arguments as JSON values: the positional ones, and the keywords that are not the default."""
+
+    def to_dict(self) -> dict[str, object]:
+        """The column as JSON values: its kind, and the parameters that are not the default."""
+        first, rest = self._arguments()
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return {"kind": self.kind, **dict(zip(names, first, strict=False)), **rest}
+
+    @staticmethod
+    def from_dict(data: object, name: str) -> Column:
+        """The column that `to_dict` described; `name` is for errors."""
+        if not isinstance(data, Mapping):
+            raise ParameterError(f"Column {name!r} must have settings. Hint: give it a `kind`.")
+        settings = dict(data)
+        kind = settings.pop("kind", None)
+        if not isinstance(kind, str) or kind not in Column.registry:
+            guess = did_you_mean(kind, Column.registry) if isinstance(kind, str) else ""
+            raise ParameterError(f"Column {name!r} needs a `kind`: {', '.join(map(repr, Column.registry))}.{guess}")
+        maker = Column.registry[kind]
+        known_keys = [field.name for field in fields(maker) if field.init]  # type: ignore[arg-type]
+        for key in settings:
+            if key not in known_keys:
+                what = f"Column {name!r} has {str(key)[:60]!r}, which is no setting of a {kind}"
+                raise ParameterError(f"{what}.{did_you_mean(key, known_keys)} Hint: use {', '.join(known_keys)}.")
+        try:
+            return maker(**settings)
+        except ParameterError as problem:
+            raise ParameterError(f"Column {name!r}: {problem}") from None
+
+
+# ---- helpers of the kinds ----
+
+
+def by_text(column: cells.Column, label: str, code: Callable[[bytes], int], must: str) -> np.ndarray:
+    """Codes by the canonical text of each cell; `code` is called once for each distinct text."""
+    try:
+        found, places = cells.texts(column)
+    except UnsupportedValue:
+        raise wrong_type(column, label, must) from None
+    codes = np.array([UNREADABLE if text is None else code(text) for text in found], np.int32)
+    return codes[places]
+
+
+def wrong_type(column: cells.Column, label: str, must: str) -> DataError:
+    """The error for a column whose type is not what its schema says."""
+    hint = "give it another kind in the schema, or leave it out"
+    return DataError(f"{label} must hold {must}, got {cells.describe(column)}. Hint: {hint}.")
+
+
+def is_textual(column: cells.Column) -> bool:
+    """Whether a column's type is text, or objects whose cells have types of their own."""
+    if cells.is_arrow(column):
+        kind = cells.plain_type(column)
+        return cells.is_text(kind) or cells.is_bytes(kind) or pa.types.is_null(kind)
+    return column.dtype.kind in "OUST"
+
+
+def flag(name: str, value: object) -> bool:
+    """True or False, nothing else."""
+    if not isinstance(value, bool | np.bool_):
+        raise parameter(name, "True or False (in a file, true or false)", value, f"{name}=True, or leave it out.")
+    return bool(value)
+
+
+def choice(name: str, value: object, known: tuple[str, ...]) -> str:
+    """One of the known words, or an error."""
+    if not isinstance(value, str) or value not in known:
+        raise parameter(name, " or ".join(map(repr, known)), value, f"{name}={known[0]!r} is the default.")
+    return value
+
+
+def count_of_cells(value: object) -> int | str | None:
+    """The number of cells, "equal" for the usual number of equal ones, or None for round edges."""
+    if value is None or (isinstance(value, str) and value in ("round", "equal")):
+        return None if value != "equal" else "equal"
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value < MOST_LEVELS:
+        raise parameter("cells", f"a whole number from 1 to {MOST_LEVELS - 1}", value, "cells=50, or leave it out.")
+    return int(value)

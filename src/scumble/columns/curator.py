@@ -1,0 +1,219 @@
+"""What the curator learns about a build: cells that were not counted at their own value, and rows that were left out.
+
+A column with ``missing=True`` counts what it cannot read as missing, one with bounds counts what is outside at the
+nearest bound, a category counts unknown words together, and a date counts a year on its first day. A wrong declaration
+does that to most cells of a column. The numbers are as private as the rows: they go to the curator's terminal and into
+no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scumble.columns.column import OTHER, Column
+from scumble.columns.column import Strays as OfBatch
+from scumble.columns.kinds import other_decimal, shown
+from scumble.errors import UNPUBLISHED, many
+
+Declared = Mapping[str, "Column | str"]
+"""What is declared about each column: a column of a schema, or its bounds as text."""
+Place = Callable[[tuple[int, int], int, int], str]
+"""Where in its source a row is: by the position after its batch, the batch's rows, the row."""
+SHARE_TOLD = 0.01
+"""The least share of rows without a class for a line of their own."""
+MANY, SHARE_UNREAD = 10, 0.1
+"""The least number and share of rows left out for a column for a line on how its cells must be written."""
+NO_CLASS = "of none of the classes in"
+NOTHING_COUNTED = f"WARNING: no row was counted, so the release is nothing but noise {UNPUBLISHED}."
+
+
+# ---- cells ----
+
+
+_IGNORES = {"strip": "blanks", "ignore_case": "case"}
+"""What each setting of a category ignores."""
+
+
+@dataclass(repr=False)
+class _OfColumn:
+    read: int = 0
+    unread: int = 0
+    beyond: int = 0
+    other: int = 0
+    coarse: int = 0
+    near: int = 0
+    first: tuple[tuple[int, int], int, int] | None = None
+    """The first unreadable cell: the position after its batch, the batch's rows, the row."""
+
+
+class Strays:
+    """How many cells of each column were not counted at their own value."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, _OfColumn] = {}
+        self.resumed = False
+        """Whether earlier rows are not included."""
+
+    def add(self, found: Mapping[str, OfBatch], rows: int = 0, position: tuple[int, int] | None = None) -> None:
+        """Add a batch of so many `rows` that ended at `position`, if its rows are those of the source."""
+        for name, batch in found.items():
+            mine = self._columns.setdefault(name, _OfColumn())
+            if batch.unread and not mine.unread and position is not None:
+                mine.first = (position, rows, batch.first)
+            for count in ("read", "unread", "beyond", "other", "coarse", "near"):
+                setattr(mine, count, getattr(mine, count) + getattr(batch, count))
+
+    def numbers(self, columns: Sequence[str]) -> np.ndarray:
+        """The counts of these columns as one array, which can be added to others."""
+        found = [self._columns.get(name, _OfColumn()) for name in columns]
+        counts = [(one.read, one.unread, one.beyond, one.other, one.coarse, one.near) for one in found]
+        return np.array(counts, np.int64).ravel()
+
+    def add_numbers(self, columns: Sequence[str], numbers: np.ndarray) -> None:
+        """Add what `numbers` gave."""
+        of_columns = zip(columns, numbers.reshape(len(columns), -1).tolist(), strict=True)
+        self.add({name: OfBatch(of[0], of[1], -1, *of[2:]) for name, of in of_columns if any(of)})
+
+    def to_dict(self) -> dict[str, dict[str, int]]:
+        """The counts of each column by name."""
+        return {
+            name: {
+                "read": mine.read,
+                "unreadable": mine.unread,
+                "outside_bounds": mine.beyond,
+                "unmatched": mine.other,
+                "near_misses": mine.near,
+                "year_or_month_alone": mine.coarse,
+            }
+            for name, mine in self._columns.items()
+        }
+
+    def words(self, declared: Declared, place: Place | None = None, decimal: str = ".") -> Iterator[str]:
+        """A line for each column with such cells; `decimal` is the decimal point of its file."""
+        since = ", since the build was resumed" if self.resumed else ""
+        for name, mine in self._columns.items():
+            column = declared[name]
+            if mine.unread and isinstance(column, Column):
+                reads = other_decimal(column.kind, decimal) if not mine.read else ""
+                first = "" if mine.first is None or place is None else f"; the first is in {place(*mine.first)}"
+                yield (
+                    f"{_cells(mine.unread, mine.read + mine.unread, name)} could not be read and counted as missing"
+                    f"{since}: {column.refused(decimal)}{first}{reads}"
+                )
+            if mine.coarse:
+                yield (
+                    f"{_cells(mine.coarse, mine.read, name)} named only a year or a month, and counted on its first day"
+                    f"{since}"
+                )
+            if mine.beyond:
+                bounds = column if isinstance(column, str) else as_written([column.low, column.high])  # type: ignore[attr-defined]
+                yield (
+                    f"{_cells(mine.beyond, mine.read, name)} lay outside its bounds, {bounds}, and counted at the "
+                    f"nearest{since}{'. Hint: check the unit of the bounds' * (2 * mine.beyond > mine.read)}"
+                )
+            if mine.other:
+                yield f"{_cells(mine.other, mine.read, name)} held none of its words, and counted as '{OTHER}'{since}"
+            settings = [one for one in _IGNORES if not getattr(column, one, True)]
+            if mine.near and settings:
+                match = "match one of its words" if mine.near > 1 else "matches one of its words"
+                yield (
+                    f"{many(mine.near, 'cell')} of {name!r} {match} but for "
+                    f"{' or '.join(_IGNORES[one] for one in settings)}{since}. "
+                    f"Hint: set {' and '.join(f'{one} = true' for one in settings)} in the schema"
+                )
+
+
+def _cells(count: int, read: int, name: str) -> str:
+    share = ", all that it holds," if count == read else f", {min(round(100 * count / max(read, 1)), 99)} %,"
+    return f"{many(count, 'cell')} of {name!r}{share if 2 * count > read else ''}"
+
+
+def as_written(ends: Sequence[Any], kind: str | None = None) -> str:
+    """The bounds of a column of this kind, in words."""
+    return " to ".join(end if isinstance(end, str) else shown(end, kind, 12) for end in ends)
+
+
+# ---- rows ----
+
+
+def private(line: str) -> str:
+    """A line for the curator alone, marked as private."""
+    return f"{line} {UNPUBLISHED}."
+
+
+def left_out(rows: int, why: Sequence[str] = ()) -> str:
+    """A line on rows that were left out, and why."""
+    causes = f": {', '.join(why)}" if why else ""
+    return private(f"{many(rows, 'row')} {'was' if rows == 1 else 'were'} left out{causes}")
+
+
+def undecoded(cells: Mapping[str, int], since: str = "") -> Iterator[str]:
+    """A line for each column with cells that are no text in the given encoding."""
+    for name, count in cells.items():
+        were = "was" if count == 1 else "were"
+        yield private(
+            f"{many(count, 'cell')} of {name!r} {were} read as missing{since}, because the bytes are no text in this "
+            "encoding. Hint: choose another with --encoding (encoding=)"
+        )
+
+
+def currencies(cells: Mapping[tuple[str, str], int], since: str = "") -> Iterator[str]:
+    """A line for each column with several currency signs.
+
+    >>> print(*currencies({("price", "$"): 1200, ("price", "£"): 1, ("fee", "$"): 9}))
+    'price' has several currencies, $ and £, which count alike ...
+    """
+    for name in dict.fromkeys(name for name, _ in cells):
+        signs = [sign for one, sign in cells if one == name]
+        if len(signs) > 1:
+            listed = f"{', '.join(signs[:-1])} and {signs[-1]}"
+            yield private(
+                f"{name!r} has several currencies{since}, {listed}, which count alike by their bare numbers. "
+                "Hint: convert them to one currency"
+            )
+
+
+def many_unread(rows: int) -> int:
+    """How many of so many rows must be left out for a column before its spelling is explained."""
+    return max(MANY, round(SHARE_UNREAD * rows))
+
+
+def repeated(rows: int) -> Iterator[str]:
+    """A line on rows that repeat the column names."""
+    if rows:
+        repeat = "repeats" if rows == 1 else "repeat"
+        yield private(f"{many(rows, 'row')} {repeat} the column names, as in joined files. Hint: remove such lines")
+
+
+def more_lines(lines: int) -> Iterator[str]:
+    """A line on lines of text that are no rows of their own: perhaps a quote is left open."""
+    if lines >= MANY:
+        yield private(
+            f"{many(lines, 'line')} are no rows of their own, because they are blank or part of a quoted cell. "
+            "Hint: check for a quote that is left open"
+        )
+
+
+def misnamed(label: str | None, rows: int, lost: int, empty: Sequence[str]) -> Iterator[str]:
+    """A line on rows without a class, if they are many, and one on classes without a record."""
+    if 0 < SHARE_TOLD * rows <= lost:
+        yield (
+            f"WARNING: {100 * lost / rows:.0f} % of the rows are {NO_CLASS} {label!r} and were left out. "
+            f"Hint: check the spelling of the classes {UNPUBLISHED}."
+        )
+    if lost and empty:
+        yield no_record_of(empty)
+
+
+def no_record_of(classes: Sequence[str]) -> str:
+    """The line on classes without a record."""
+    return f"WARNING: no record was counted of {', '.join(map(repr, classes))} {UNPUBLISHED}."
+
+
+def no_record_in(period: int) -> str:
+    """The line on a period without a record."""
+    return f"WARNING: no record was counted in period {period}, so what is published is noise alone {UNPUBLISHED}."

@@ -1,0 +1,277 @@
+"""A line cut into cells, and how values are spread within a cell.
+
+Within a cell, values are assumed to be spread evenly: on the line itself, or on its logarithm if the column's scale is
+logarithmic. Answers use this assumption (`shares`, `at`, `means`); counting (`find`) does not.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+
+from scumble.columns import line
+from scumble.columns.line import Span, Spans
+from scumble.files.compiling import njit
+
+FEW = 10_000
+"""For fewer places, NumPy searches."""
+_LEAST = 1e-300
+"""A cell that begins below is not logarithmic: the one between zero and the first edge."""
+_NOTHING = 1e-300
+"""A smaller share of a cell is that of a single value, zero."""
+_SUMMED = 10_000
+"""Cells of no more whole numbers get their mean by summing them."""
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Cells on a line, each from its own edge to the next one.
+
+    Parameters
+    ----------
+    edges : tuple of int
+        The first place of each cell, and the one after the last cell.
+    real : bool
+        Whether places are the bits of float64 values, or whole numbers.
+    log : bool
+        Whether values are spread evenly on the logarithm.
+    """
+
+    edges: tuple[int, ...]
+    real: bool
+    log: bool
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return len(self.edges) - 1
+
+    @property
+    def line(self) -> Span:
+        """The first place, and the one after the last."""
+        return self.edges[0], self.edges[-1]
+
+    @property
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        edges = np.array(self.edges, np.int64)
+        return edges[:-1], edges[1:]
+
+    @property
+    def _logarithmic(self) -> np.ndarray:
+        return self.log & (self.values(self._ends[0]) > _LEAST)
+
+    def values(self, places: np.ndarray) -> np.ndarray:
+        """The values at these places, as float64."""
+        return line.value(places) if self.real else np.asarray(places, np.float64)
+
+    def find(self, places: np.ndarray) -> np.ndarray:
+        """The cell of each place; beyond the ends, the nearest one."""
+        return cells_of(np.array(self.edges[1:-1], np.int64), places)
+
+    def holds(self, places: np.ndarray) -> np.ndarray:
+        """Which places are on the line."""
+        first, end = self.line
+        return (places >= first) & (places < end)
+
+    def touched(self, spans: Spans) -> Spans:
+        """The spans (all on the line), extended to whole cells."""
+        edges = self.edges
+        wide = [(edges[bisect_right(edges, first) - 1], edges[bisect_right(edges, end - 1)]) for first, end in spans]
+        return line.joined(tuple(wide))
+
+    def shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
+        """The share of each cell that lies in the spans (all on the line), and whether the cell is cut."""
+        share, partly = np.zeros(self.size), np.zeros(self.size, bool)
+        for first, end in spans:
+            one, other = bisect_right(self.edges, first) - 1, bisect_right(self.edges, end - 1) - 1
+            share[one + 1 : other] = 1.0
+            for cell in {one, other}:
+                low, high = max(first, self.edges[cell]), min(end, self.edges[cell + 1])
+                # There are gaps between spans: several do not fill a cell together.
+                partly[cell] = (low, high) != (self.edges[cell], self.edges[cell + 1])
+                share[cell] += self._part(cell, low, high) if partly[cell] else 1.0
+        return np.minimum(share, 1.0), partly
+
+    def _part(self, cell: int, low: int, high: int) -> float:
+        """The share of one cell between two of its places."""
+        values = self.values(np.array([self.edges[cell], low, high, self.edges[cell + 1]]))
+        if self._logarithmic[cell]:
+            values = np.log(values)
+        start, below, upto, end = values.tolist()
+        share = (upto - below) / (end - start) if end > start else 0.0
+        return share if share > _NOTHING else 0.0
+
+    def _measure(self, places: np.ndarray) -> np.ndarray:
+        """The values, or their logarithms, at one place of each cell."""
+        values = self.values(places)
+        return np.where(self._logarithmic, np.log(np.maximum(values, _LEAST)), values)
+
+    def at(self, codes: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """The value below which that share of its cell lies: float64, or int64 for whole numbers."""
+        starts, ends = (side[codes] for side in self._ends)
+        low, high = (self._measure(side)[codes] for side in self._ends)
+        found = low + share * (high - low)
+        logarithmic = self._logarithmic[codes]
+        found = np.where(logarithmic, np.exp(np.where(logarithmic, found, 0.0)), found)
+        if self.real:
+            return np.clip(found, self.values(starts), self.values(ends - 1))
+        return np.clip(np.floor(found).astype(np.int64), starts, ends - 1)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The length of each cell, on the scale on which its values are spread evenly."""
+        starts, ends = self._ends
+        return np.asarray(self._measure(ends) - self._measure(starts))
+
+    @property
+    def extremes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The smallest and the largest value of each cell."""
+        starts, ends = self._ends
+        return self.values(starts), self.values(ends - 1)
+
+    @property
+    def means(self) -> np.ndarray:
+        """The mean of each cell."""
+        starts, ends = self._ends
+        low, high = self.values(starts), self.values(ends)
+        middle: np.ndarray = low + (self.values(ends - 1) - low) / 2
+        for k in np.flatnonzero(self._logarithmic):
+            middle[k] = _log_mean(low[k], high[k], real=self.real)
+        return middle
+
+
+DIGIT = 8
+"""Values of a digit of a position."""
+OCTAVES = 24
+"""Cells narrower than the widest by more powers of two share their positions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """Where in its cell a value lies, whichever cell it is: what makes sums exact.
+
+    The cells of a line are sorted by their widths, a class for each power of two. A value's position is its distance
+    from the lower end of its cell, in steps of 1/64 of its class's widest cell; of whole numbers, in steps of one, as
+    long as these are fewer. It has two digits, of 0 to 7: which eighth of the steps, and which step of that; of fewer
+    than nine steps, one. A row of counters for each digit of each class is a view like any other: together with the
+    cells' counts they tell the sum of all values to within half a step, as
+    Σ x = Σ (cell's lower end) + Σ (first digit's distance) + Σ (second digit's distance).
+
+    Why not a row with a counter for each of 64 positions, or with linear weights? In units of the variance of a
+    counter times the squared width of a cell, the noise of the mean is then 64/12 = 5.3, or 1/2, and with two digits,
+    a fifth of the share being the second's, 1.3: and a record adds one to one counter of each row, as everywhere.
+
+    >>> positions = Positions.of_cells(Cuts((0, 1, 101, 201), real=False, log=False))
+    >>> cells = np.array([0, 1, 1, 2])
+    >>> [digit.tolist() for digit in positions.find(np.array([0.0, 1.0, 100.0, 102.0]), cells)]
+    [[0, 1, 8, 1], [0, 1, 8, 1]]
+    """
+
+    kind: np.ndarray
+    """The class of each cell; −1 of those that hold a single value."""
+    start: np.ndarray
+    """The lower end of each cell."""
+    scale: np.ndarray
+    """Steps per unit in each cell."""
+    most: np.ndarray
+    """The last step of each cell."""
+    longest: np.ndarray
+    """The largest distance in each cell."""
+    steps: np.ndarray
+    """How many each class has."""
+    widths: np.ndarray
+    """Of a step of each class."""
+    whole: bool
+
+    @staticmethod
+    def of_cells(cuts: Cuts) -> Positions | None:
+        """Those of a line's cells; None if each holds a single value."""
+        starts, ends = cuts._ends
+        low, high, last = cuts.values(starts), cuts.values(ends), cuts.values(ends - 1)
+        width = np.where((ends - starts > 1) & (high - low > _LEAST), high - low, 0.0)
+        if not width.any():
+            return None
+        octave = np.frexp(width)[1]
+        apart = np.where(width > 0, np.minimum(octave[width > 0].max() - octave, OCTAVES - 1), -1)
+        kinds, kind = np.unique(apart, return_inverse=True)
+        kind -= int(kinds[0] < 0)
+        widest = np.array([width[kind == one].max() for one in range(int(kind.max()) + 1)])
+        steps = np.full(len(widest), DIGIT**2)
+        if not cuts.real:
+            steps = np.minimum(steps, widest.astype(np.int64))
+        scale = np.where(kind < 0, 0.0, (steps / widest)[kind])
+        most = np.where(kind < 0, 0, steps[kind] - 1)
+        return Positions(kind, low, scale, most, last - low, steps, widest / steps, not cuts.real)
+
+    @property
+    def fine(self) -> np.ndarray:
+        """How many steps of each class the first digit takes together, and the second tells apart."""
+        return -(-self.steps // DIGIT)
+
+    @property
+    def digits(self) -> int:
+        """How many rows of counters there are."""
+        return 2 if self.fine.max() > 1 else 1
+
+    @property
+    def size(self) -> int:
+        """How many counters each has: of each class, and one for values that are alone in their cells, or missing."""
+        return DIGIT * len(self.steps) + 1
+
+    def distances(self, kind: int) -> tuple[np.ndarray, np.ndarray]:
+        """What each value of the first and of the second digit stands for: distances from the lower end of a cell."""
+        width, fine = self.widths[kind], int(self.fine[kind])
+        near = (width - self.whole) / 2  # the middle of a step, or of the whole numbers in it
+        return width * fine * np.arange(-(-self.steps[kind] // fine)), width * np.arange(fine) + near
+
+    def find(self, values: np.ndarray, cells: np.ndarray) -> list[np.ndarray]:
+        """The digits of values' positions in their cells: 0, or 1 + 8·class + digit."""
+        kind = np.where(cells < 0, -1, self.kind[cells])
+        cell = np.where(kind < 0, 0, cells)
+        steps = np.minimum((values - self.start[cell]) * self.scale[cell], self.most[cell])
+        step = np.where(kind < 0, 0, steps).astype(np.int32)
+        fine = self.fine[kind]
+        parts = [step // fine, step % fine][: self.digits]
+        return [np.where(kind < 0, 0, 1 + DIGIT * kind + part).astype(np.int32) for part in parts]
+
+
+def _log_mean(low: float, high: float, *, real: bool) -> float:
+    """The mean of values spread evenly on the logarithm of [low, high), or of the whole numbers in it."""
+    if not real and high - low <= _SUMMED:
+        wholes = np.arange(low, high)
+        return float(np.average(wholes, weights=np.log1p(1 / wholes)))
+    ratio = (high - low) / low
+    mean = (high - low) / np.log1p(ratio)
+    return float(np.clip(mean if real else mean - 0.5, low, high))
+
+
+def cells_of(inner: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """How many of the sorted `inner` edges each place has reached, as int32; both are int64.
+
+    NumPy's ``searchsorted`` is slower, because it mispredicts half of its branches on unordered records.
+
+    >>> cells_of(np.array([10, 20]), np.array([9, 10, 25])).tolist()
+    [0, 1, 2]
+    """
+    if len(places) < FEW:
+        return np.searchsorted(inner, places, side="right").astype(np.int32)
+    levels = len(inner).bit_length()
+    # Padded to 2^levels - 1 edges, so that every search takes the same steps.
+    padded = np.full((1 << levels) - 1, np.iinfo(np.int64).max)
+    padded[: len(inner)] = inner
+    found = np.empty(len(places), np.int32)
+    _search(padded, np.ascontiguousarray(places), found, levels)
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _search(edges: np.ndarray, places: np.ndarray, found: np.ndarray, levels: int) -> None:
+    for i in range(len(places)):
+        place = places[i]
+        reached = 0
+        for level in range(levels - 1, -1, -1):
+            step = 1 << level
+            reached += step * (edges[reached + step - 1] <= place)
+        found[i] = reached

@@ -1,0 +1,339 @@
+"""Columns of a kernel that hold whole numbers, dates, times or booleans, each read as a number.
+
+=========  ===========================================================================================================
+"whole"    itself, rounded down (41.9 is 41, −0.5 is −1); back, the nearest integer
+"date"     whole days since 1970-01-01 (2024-02-29 is 19782); back, a date
+"time"     the same with the time of day as a fraction, in UTC where it has a zone; back, a time, to the second
+"boolean"  1 for true, yes, y, t, on and 1, 0 for their opposites; back, true or false
+=========  ===========================================================================================================
+
+Cells are read by the rules of the schema's own columns; what cannot be read is NaN. The kinds are public: the caller
+declares them, and the release names them.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scumble import checks
+from scumble.columns import cells, clock
+from scumble.columns.boolean import Boolean
+from scumble.columns.roles import roles_of
+from scumble.columns.table import Table
+from scumble.errors import ParameterError, parameter, plain_number
+from scumble.files.lazy_modules import pa
+
+if TYPE_CHECKING:
+    from scumble.kernels import Kernel
+
+ROLES = {"whole": "number", "date": "word", "time": "word", "boolean": "word"}
+"""What a source reads each kind as."""
+ON_WHOLE_NUMBERS = frozenset(("whole", "date", "boolean"))
+"""Kinds whose numbers are whole."""
+DAY = clock.SECONDS["day"]
+MOST_DAYS = 700_000
+"""The calendar's range on either side of 1970."""
+
+UNREAD = {
+    "date": "not a date",
+    "time": "not a time",
+    "boolean": "neither true nor false",
+    "category": "no word",
+    "tokens": "no set of words",
+}
+"""What is wrong with a bad cell, by kind or role."""
+NUMBERS_READ = {".": "1234.5, $1,234.50 and 12 %", ",": "1234,5, €1.234,50 and 12,5 %"}
+"""Examples of numbers by the decimal point of a CSV file."""
+_READ_AS = {
+    "date": "dates are read as ISO 8601, 2009-01-31",
+    "time": "times are read as ISO 8601, 2009-01-31T14:30",
+    "boolean": "true and false, yes and no, 1 and 0 are read; name columns of other words in --categories",
+    "category": "text, numbers, booleans, dates and times are read",
+    "tokens": "text is split into words at blanks, and lists are taken as they are",
+}
+
+Kinds = Mapping[str, str]
+"""The kinds of some columns, by name."""
+
+
+def read_as(kind: str | None, decimal: str = ".") -> str:
+    """How cells of a declared column must be written.
+
+    >>> read_as("time"), read_as("whole")
+    ('times are read as ISO 8601, 2009-01-31T14:30', 'numbers are read as 1234.5, $1,234.50 and 12 %')
+    """
+    return _READ_AS.get(str(kind), f"numbers are read as {NUMBERS_READ[decimal]}")
+
+
+def other_decimal(kind: str, decimal: str) -> str:
+    """A clause on --decimal for a column of numbers, otherwise empty."""
+    if kind != "number":
+        return ""
+    return "; --decimal , reads 1.234,50" if decimal == "." else "; without --decimal , 1,234.50 is read"
+
+
+def undeclared(name: str, decimal: str = ".") -> str:
+    """What to do about an undeclared column without a number in it."""
+    return (
+        f"declare {name!r} in --categories, --dates, --times or --booleans, leave it out of --columns, or "
+        f"correct it ({read_as(None, decimal)})."
+    )
+
+
+def read(column: cells.Column, kind: str, label: str) -> np.ndarray:
+    """The cells as float64, NaN for a bad one.
+
+    >>> read(pa.array(["2024-02-29", "1970-01-01T18:00", "soon", None]), "time", "Column 'seen'").tolist()
+    [19782.0, 0.75, nan, nan]
+    >>> read(pa.array(["yes", "FALSE", "perhaps"]), "boolean", "Column 'smoker'").tolist()
+    [1.0, 0.0, nan]
+    """
+    if kind == "whole":
+        found: np.ndarray = np.floor(cells.numbers(column, label))
+        return found
+    if kind == "boolean":
+        return Boolean().numbers(column, label)
+    ticks = clock.ticks_of(column, label, DAY if kind == "date" else 1)
+    return np.where(ticks == clock.NO_TIME, np.nan, ticks / (1 if kind == "date" else DAY))
+
+
+def ends_by(kind: str, ends: Sequence[object]) -> tuple[Any, ...]:
+    """Bounds as numbers. An upper bound that is a day, a month or a year includes all of it.
+
+    An integer of four digits is a year; days since 1970 are floats.
+
+    >>> ends_by("date", ("2024-01", "2024-02")), ends_by("time", ("1970-01-01", "1970-01-01"))
+    ((19723.0, 19782.0), (0.0, 0.999988425925926))
+    >>> ends_by("date", (2020, 2024)) == ends_by("date", ("2020-01-01", "2024-12-31")), ends_by("whole", (2020, 2024))
+    (True, (2020, 2024))
+    """
+    return tuple(_end(one, kind, last=place == 1) for place, one in enumerate(ends))
+
+
+def _end(literal: object, kind: str, *, last: bool) -> Any:
+    found = clock.seconds_of(_dated(literal, kind)) if kind in ("date", "time") else None
+    if found is None:
+        return literal
+    first, end = found
+    seconds = end - 1 if last and end - first >= DAY else first
+    return float(seconds // DAY) if kind == "date" else seconds / DAY
+
+
+def _dated(literal: Any, kind: str | None) -> Any:
+    """A year as text; all else as it is."""
+    year = kind in ("date", "time") and isinstance(literal, int | np.integer) and 1000 <= literal <= 9999
+    return str(literal) if year else literal
+
+
+def fixed_by(kinds: Kinds, at: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by column, with integers of four digits as years in columns of dates or times.
+
+    >>> fixed_by({"seen": "date"}, {"seen": 2020, "income": 2020})
+    {'seen': '2020', 'income': 2020}
+    """
+    return {name: _dated(value, kinds.get(name)) for name, value in at.items()}
+
+
+def points(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.Column]:
+    """The points of a question, with dates, times and booleans as numbers."""
+    table = Table.of(X, columns=columns, dimensions=len(columns))
+    found = {}
+    for j, name in enumerate(columns):
+        column, kind = table.column(j), kinds.get(name, "whole")
+        found[name] = column if kind == "whole" or _is_number(column) else _either(column, kind, table.label(j))
+    return found
+
+
+def records(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.Column]:
+    """The columns of a table by name, the declared ones as numbers.
+
+    >>> records({"age": [41.9, None], "town": ["Ulm", "Bonn"]}, {"age": "whole"}, ["age", "town"])["age"].tolist()
+    [41.0, nan]
+    """
+    table = Table.of(X, columns=columns, dimensions=len(columns))
+    found = {}
+    for j, name in enumerate(columns):
+        column, kind = table.column(j), kinds.get(name)
+        found[name] = column if kind is None else read(column, kind, table.label(j))
+    return found
+
+
+def roles_by(kinds: Kinds, roles: Mapping[str, str]) -> dict[str, str]:
+    """What a source reads each column as, where dates stay text until `records` reads them."""
+    return {name: ROLES[kinds[name]] if name in kinds else role for name, role in roles.items()}
+
+
+def _is_number(column: cells.Column) -> bool:
+    if cells.is_arrow(column):
+        return cells.arrow_is_numeric(cells.plain_type(column))
+    return column.dtype.kind in "biuf"
+
+
+def _either(column: cells.Column, kind: str, label: str) -> np.ndarray:
+    """The numbers of a column that may hold numbers or, say, dates."""
+    found = read(column, kind, label)
+    if cells.is_arrow(column) or column.dtype != object:
+        return found
+    plain = cells.numbers(column, label)
+    return np.where(np.isnan(plain), found, plain)
+
+
+def nearest(numbers: np.ndarray, kind: str) -> np.ndarray:
+    """The nearest numbers that are values of the kind."""
+    if kind not in ON_WHOLE_NUMBERS:
+        return numbers
+    found: np.ndarray = np.rint(numbers)
+    return np.clip(found, 0.0, 1.0) if kind == "boolean" else found
+
+
+def values(numbers: np.ndarray, kind: str | None) -> pa.Array:
+    """The values that numbers stand for.
+
+    >>> values(np.array([19782.2, 0.0]), "date").to_pylist()
+    [datetime.date(2024, 2, 29), datetime.date(1970, 1, 1)]
+    """
+    if kind is None:
+        return pa.array(numbers)
+    found = nearest(numbers, kind)
+    if kind == "time":
+        return pa.array(np.rint(found * DAY).astype(np.int64)).cast(pa.timestamp("s"))
+    if kind == "date":
+        return pa.array(found.astype(np.int32)).cast(pa.date32())
+    return pa.array(found.astype(np.bool_ if kind == "boolean" else np.int64))
+
+
+def bounds_by(kinds: Kinds, bounds: Any) -> Any:
+    """Bounds by column, with dates as numbers and 0 and 1 for booleans. A plain pair stays as it is.
+
+    >>> bounds_by({"seen": "date", "smoker": "boolean"}, {"seen": ("2024-01-01", "2024-12-31")})
+    {'smoker': (0.0, 1.0), 'seen': (19723.0, 20088.0)}
+    """
+    if not isinstance(bounds, Mapping):
+        return bounds
+    found = {name: (0.0, 1.0) for name, kind in kinds.items() if kind == "boolean"} | dict(bounds)
+    for name, kind in kinds.items():
+        ends = found.get(name)
+        if isinstance(ends, list | tuple):
+            found[name] = sides = ends_by(kind, ends)
+            if len(sides) == 2 and all(isinstance(side, Real) for side in sides) and not sides[0] < sides[1]:
+                raise checks.reversed_bounds(name, *ends)
+    return found
+
+
+def ranges_by(kinds: Kinds, ranges: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """Ranges by column, with dates as numbers.
+
+    >>> ranges_by({"seen": "date"}, {"age": (0, 99), "seen": ("2024-01-01", "2024-12-31")})
+    {'age': (0.0, 99.0), 'seen': (19723.0, 20088.0)}
+    """
+    found = {}
+    for name, ends in ranges.items():
+        low, high = ends_by(kinds.get(name, ""), ends)
+        if isinstance(low, str) or isinstance(high, str):
+            raise ParameterError(
+                f"The range of {name!r} must be numbers, got dates. Hint: only columns that were declared as dates or "
+                "times have a range of dates."
+            )
+        found[name] = float(low), float(high)
+    return found
+
+
+def shown(value: float, kind: str | None, digits: int = 6) -> str:
+    """A number of a column in words: a date, a time, or so many `digits`. Four digits, perhaps a year, have no comma.
+
+    >>> shown(19782.0, "date"), shown(19782.5, "time"), shown(20_000.5, None, 12), shown(1870.0, "whole")
+    ('2024-02-29', '2024-02-29 12:00', '20,000.5', '1870')
+    """
+    if kind not in ("date", "time") or not abs(value) < MOST_DAYS:
+        return f"{value:.{digits}g}" if abs(value) < 10_000 else plain_number(value, digits)
+    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=round(value) if kind == "date" else value)
+    return f"{moment:%Y-%m-%d}" if kind == "date" else f"{moment:%Y-%m-%d %H:%M}"
+
+
+def unread(kinds: Iterable[str | None]) -> str:
+    """What is wrong with bad cells of columns of these kinds.
+
+    >>> unread([None]), unread(["date"])
+    ('missing, not a number or not finite', 'missing or not a date')
+    """
+    found = set(kinds)
+    words = ["missing", *(word for kind, word in UNREAD.items() if kind in found)]
+    *most, last = [*words, "not a number", "not finite"] if found - set(UNREAD) else words
+    return f"{', '.join(most)} or {last}"
+
+
+def checked(data: object, columns: Sequence[str] | None) -> dict[str, str]:
+    """The kinds in a file; a TypeError if they are none."""
+    known = columns or ()
+    if not isinstance(data, dict) or not all(name in known and kind in ROLES for name, kind in data.items()):
+        raise TypeError("not the kinds of columns")
+    return dict(data)
+
+
+def require_numbers(kinds: Kinds, roles: Mapping[str, str]) -> None:
+    """Refuse kinds of columns that are missing, or that the kernel does not read as numbers."""
+    for name, kind in kinds.items():
+        if name not in roles:
+            raise ParameterError(f"{name!r}, declared as {kind}, is not among the columns {', '.join([*roles][:10])}.")
+        if roles[name] != "number":
+            raise ParameterError(
+                f"{name!r} is declared as {kind} and the kernel reads it as {roles[name]}. Hint: declare it once."
+            )
+
+
+KINDS = {"whole": "whole", "dates": "date", "times": "time", "booleans": "boolean"}
+"""The kind that each option declares."""
+_EXAMPLES = {"whole": "age", "dates": "born", "times": "seen", "booleans": "smoker"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declarations:
+    """What a caller declares about a kernel's columns, by option.
+
+    >>> Declarations(whole=["age"], dates=["seen"]).kinds
+    {'age': 'whole', 'seen': 'date'}
+    """
+
+    whole: Sequence[str] | None = None
+    dates: Sequence[str] | None = None
+    times: Sequence[str] | None = None
+    booleans: Sequence[str] | None = None
+    kinds: dict[str, str] = field(init=False, default_factory=dict)
+    """The kind of each column."""
+
+    def __post_init__(self) -> None:
+        for option, kind in KINDS.items():
+            given = getattr(self, option)
+            named = checks.names(option, given or (), _EXAMPLES[option])
+            if not all(isinstance(name, str) for name in named):
+                raise parameter(option, f"a list of names, such as ['{_EXAMPLES[option]}']", given)
+            for name in named:
+                if (other := self.kinds.setdefault(name, kind)) != kind:
+                    raise ParameterError(f"{name!r} is declared as {other} and as {kind}. Hint: declare it once.")
+
+    @staticmethod
+    def taken(options: dict[str, Any]) -> Declarations:
+        """Take the declarations out of keywords."""
+        return Declarations(**{name: options.pop(name) for name in KINDS if name in options})
+
+    def drop(self, name: str | None) -> str | None:
+        """Remove a column that the kernel does not read, and give its kind."""
+        return None if name is None else self.kinds.pop(name, None)
+
+    def bounds(self, bounds: Any) -> Any:
+        """Bounds with dates as numbers."""
+        return bounds_by(self.kinds, bounds) if self.kinds else bounds
+
+    def require_of(self, kernel: Kernel, columns: Sequence[str] | None) -> Mapping[str, str]:
+        """The kinds; an error unless the kernel reads all of these columns as numbers."""
+        if self.kinds and columns is None:
+            raise ParameterError("Declared columns need names. Hint: pass `columns`.")
+        if self.kinds:
+            require_numbers(self.kinds, roles_of(kernel, columns or ()))
+        return self.kinds

@@ -1,0 +1,211 @@
+"""A table of any container, read by ``numeric``, ``categories`` and ``tokens``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scumble.columns import cells, containers, sidebyside, tokens
+from scumble.columns.names import NOT_SHOWN, like_a_record
+from scumble.columns.sidebyside import Ends, ends
+from scumble.errors import DataError, many, nearest, parameter
+
+
+class Table:
+    """Columns of any container, read as numbers, as categories, or as sets of tokens.
+
+    The same data gives the same arrays in every container. A float64 array in C order is not copied.
+
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> Table.of(X).numeric([0, 1]) is X
+    True
+    >>> Table.of({"a": [1, None], "b": ["x", "y"]}, columns=["b", "a"])
+    Table(2 columns: 'b', 'a')
+    """
+
+    __slots__ = ("_block", "_columns", "names", "rows", "width")
+
+    names: tuple[str, ...] | None
+    rows: int
+    width: int
+
+    def __init__(self, parts: containers.Parts) -> None:
+        self._columns = parts.columns
+        self._block = parts.block
+        self.names = parts.names
+        self.rows = parts.rows
+        self.width = len(parts.columns)
+
+    @classmethod
+    def of(cls, X: object, *, columns: Sequence[str] | None = None, dimensions: int | None = None) -> Table:
+        """Any table. `columns` picks columns by name (or names those of a table without names); `dimensions` is the
+        number of columns it must have."""
+        wanted = _checked(columns)
+        width = dimensions if wanted is None else len(wanted)
+        if isinstance(X, Table):
+            parts = containers.Parts(X._columns, X.rows, X.names, X._block)
+        else:
+            parts = containers.take_apart(X, wanted, width)
+        if parts.flat and width is not None and width > 1:
+            hint = "X.reshape(1, -1) for one record, X.reshape(-1, 1) for one column."
+            raise DataError(f"`X` must have {many(width, 'column')}, got one axis only. Hint: {hint}")
+        if wanted is not None:
+            parts = _select(parts, wanted)
+        table = cls(parts)
+        if dimensions is not None and table.width != dimensions:
+            hint = " Hint: pick them with columns=[...]." if table.width > dimensions else ""
+            raise DataError(f"`X` must have {many(dimensions, 'column')}, got {table.width}.{hint}")
+        return table
+
+    def __repr__(self) -> str:
+        # Cells and the number of rows are secret.
+        names = "" if self.names is None else ": " + _listed(self.names)
+        return f"Table({many(self.width, 'column')}{names})"
+
+    def label(self, j: int) -> str:
+        """The name of a column in errors."""
+        return f"Column {j}" if self.names is None else f"Column {self.names[j]!r}"
+
+    def column(self, j: int) -> cells.Column:
+        """One column: a NumPy array of one axis or an Arrow array."""
+        return self._columns[j]
+
+    def numeric(self, which: Sequence[int]) -> np.ndarray:
+        """The columns as (rows, k) float64 in C order; missing cells are NaN.
+
+        Columns of text, times and the like are refused; in a column of objects, such cells are NaN.
+        """
+        block = self._as_block(which)
+        return self._side_by_side(which)[0] if block is None else block
+
+    def with_ends(self, which: Sequence[int]) -> tuple[np.ndarray, Ends]:
+        """The same, with the ends of each column: NaN where it has a NaN, and perhaps elsewhere."""
+        block = self._as_block(which)
+        return self._side_by_side(which) if block is None else (block, ends(block))
+
+    def _as_block(self, which: Sequence[int]) -> np.ndarray | None:
+        """The columns of a matrix, or a single one; None where columns must be put side by side."""
+        which = list(which)
+        if self._block is not None:
+            block = self._block if which == list(range(self.width)) else self._block[:, which]
+            if block.dtype == np.float64:
+                return np.ascontiguousarray(block)
+            with np.errstate(all="ignore"):  # an extended float may overflow: a bad cell
+                return np.ascontiguousarray(block, dtype=np.float64)
+        if len(which) == 1:
+            return np.ascontiguousarray(cells.numbers(self._columns[which[0]], self.label(which[0])))[:, None]
+        return None
+
+    def _side_by_side(self, which: Sequence[int]) -> tuple[np.ndarray, Ends]:
+        pieces = cells.in_step([self._columns[j] for j in which]) if which else []
+        out, found, done = np.empty((self.rows, len(which))), sidebyside.no_ends(len(which)), 0
+        for columns in pieces:
+            rows = len(columns[0])
+            self._fill(out[done : done + rows], found, columns, which)
+            done += rows
+        return out, (found[0], found[1])
+
+    def _fill(self, out: np.ndarray, found: np.ndarray, columns: Sequence[cells.Column], which: Sequence[int]) -> None:
+        """Write columns side by side as numbers, a few at a time to save memory."""
+        for first in range(0, len(which), sidebyside.LINE):
+            numbers = []
+            for column, j in zip(columns[first : first + sidebyside.LINE], which[first:], strict=False):
+                lying = cells.as_they_lie(column)
+                numbers.append(cells.numbers(column, self.label(j)) if lying is None else lying)
+            sidebyside.write(numbers, first, out, found)
+
+    def categories(self, which: Sequence[int]) -> np.ndarray:
+        """The columns as (rows, k) float64: stable hashes (:mod:`scumble.columns.hashing`), NaN for missing cells."""
+        out = np.empty((self.rows, len(which)))
+        for k, j in enumerate(which):
+            out[:, k] = cells.categories(self._columns[j], self.label(j))
+        return out
+
+    def tokens(self, which: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """One set of tokens per record: ``values`` (hashes), ``offsets`` (int64, rows + 1), ``missing`` (bool).
+
+        The set of record i is ``values[offsets[i]:offsets[i + 1]]``, sorted. It comes from one column of lists or of
+        text (split at white space), or from columns of 0 and 1, where column j of `which` stands for the token j. A
+        record with a missing or unreadable cell or token is marked, and has no tokens.
+        """
+        which = list(which)
+        if len(which) == 1 and not tokens.holds_numbers(self._columns[which[0]]):
+            return tokens.tokens_of(self._columns[which[0]], self.label(which[0]))
+        for j in which:
+            if not tokens.may_hold_numbers(self._columns[j]):
+                what = cells.describe(self._columns[j])
+                raise DataError(f"{self.label(j)} must hold 0 or 1, got {what}. {tokens.HINT}")
+        return tokens.tokens_of_flags(self.numeric(which))
+
+
+def _checked(columns: Sequence[str] | None) -> list[str] | None:
+    if columns is None:
+        return None
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
+        raise parameter("columns", "a list of names", columns, "write columns=['age'] for one column.")
+    return list(columns)
+
+
+def _select(parts: containers.Parts, wanted: list[str]) -> containers.Parts:
+    names = parts.names
+    if names is None:
+        if len(parts.columns) != len(wanted):
+            asked = "1 was" if len(wanted) == 1 else f"{len(wanted)} were"
+            raise DataError(
+                f"`X` has no column names and {many(len(parts.columns), 'column')}, but {asked} asked for. "
+                "Hint: pass exactly these columns, in order, or a table with names."
+            )
+        return parts._replace(names=tuple(wanted))
+    if names == tuple(wanted) and len(set(names)) == len(names):
+        return parts
+    places = []
+    for name in wanted:
+        if name not in names:
+            if like_a_record(names):
+                raise DataError(f"There is no column {name!r}. {NOT_SHOWN}")
+            close = nearest(name, [one for one in names if one not in wanted])
+            guess = "" if close is None else f" Did you mean {close!r}?"
+            raise DataError(f"There is no column {name!r}.{guess} The table has {_listed(names)}.")
+        if names.count(name) > 1:
+            raise DataError(f"The table has {names.count(name)} columns {name!r}. Hint: give each its own name.")
+        places.append(names.index(name))
+    if places == list(range(len(names))):
+        return parts
+    block = None if parts.block is None else parts.block[:, places]
+    columns = [parts.columns[j] for j in places]
+    return containers.Parts(columns, parts.rows, tuple(wanted), block)
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    text = ", ".join(repr(name) for name in names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most} more"
+
+
+DROP_THEM = "Hint: correct them, or pass invalid='drop'."
+
+
+def invalid_message(
+    bad: np.ndarray,
+    names: Sequence[str] | None,
+    first_row: int = 0,
+    *,
+    hint: str = DROP_THEM,
+) -> str:
+    """Where bad cells are, for the curator: columns and numbers, never what they hold.
+
+    >>> print(invalid_message(np.array([[False, True], [False, True]]), ["a", "b"]).split(" The")[0])
+    2 cells are missing, unreadable or not finite: 2 in column 'b'.
+    """
+    counts = np.count_nonzero(bad, axis=0)
+    total = int(counts.sum())
+    if total == 0:
+        return "No cell is missing or infinite."
+    places = np.flatnonzero(counts)
+    parts = [f"{counts[j]:,} in column {j if names is None else repr(names[j])}" for j in places[:10]]
+    if len(places) > 10:
+        parts.append(f"the rest in {len(places) - 10} more columns")
+    first = first_row + int(np.argmax(bad.any(axis=1)))
+    cells_are = "1 cell is" if total == 1 else f"{total:,} cells are"
+    where = f"The first is in row {first:,} (counted from 0)."
+    return f"{cells_are} missing, unreadable or not finite: {', '.join(parts)}. {where} {hint}"

@@ -1,0 +1,350 @@
+"""R rows of W buckets, indexed by locality-sensitive hashing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scumble.checks import Json, Sides
+from scumble.counting import Engine, Hasher, engine
+from scumble.counting.guard import Known
+from scumble.counting.hasher import family
+from scumble.density.expected_error import box_of, combined, default_density, hashing_error, inverse_of, row_spread
+from scumble.density.layout import Count, Estimate, Keep, Layout, Reader, Released, Source
+from scumble.errors import DataError
+from scumble.kernels import Records
+from scumble.kernels.design import Design
+from scumble.kernels.projection import ProjectionKernel
+
+if TYPE_CHECKING:
+    from scumble.density.spec import Spec
+
+QUERY_VALUES = 1 << 21
+"""Sums held at a time, which bounds the memory of queries."""
+
+CAUTION = {"iid": 1.4, "orthogonal": 1.4, "sobol": 1.15}
+"""Widens the hashing part of intervals: row values are skewed, so their sample variance is too small on average."""
+
+FAMILIES = ("floor", "sign", "folded", "column", "pick", "minimum")
+"""The hashes that the web page supports."""
+
+
+class HashedRows(Layout):
+    """Each row has its own hash function; near records share a bucket more often than distant ones."""
+
+    told = "has hashed rows"
+    hashed = True
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        self._made: tuple[Hasher, np.ndarray] | None = None
+
+    def check(self) -> None:
+        if self.spec.shape is not None:
+            raise ValueError("design is unknown")
+
+    def prepare(self) -> None:
+        self._functions()
+
+    def _functions(self) -> tuple[Hasher, np.ndarray]:
+        # Not `cached_property`: in Python 3.11 that holds a lock, and a fork at that moment hangs the child for ever.
+        if self._made is None:
+            spec = self.spec
+            design = Design(spec.design, spec.seed, spec.rows)
+            hasher = Hasher(spec.kernel, design, buckets=spec.buckets, width=spec.dimensions, names=spec.columns)
+            self._made = hasher, design.blocks(hasher.block)
+        return self._made
+
+    @property
+    def hasher(self) -> Hasher:
+        return self._functions()[0]
+
+    @property
+    def blocks(self) -> np.ndarray:
+        """The block of each row; rows of a block were drawn together."""
+        return self._functions()[1]
+
+    @property
+    def rounding(self) -> float:
+        """The relative error from cell positions, for rows made of a grid's cells. Only such rows have bounds."""
+        return 0.0 if self.spec.bounds is None else box_of(self.spec).rounding()
+
+    @property
+    def numbers(self) -> int:
+        spec = self.spec
+        widths = [spec.dimensions if factor.columns is None else len(factor.columns) for factor in spec.kernel.factors]
+        hashes = zip(spec.kernel.factors, widths, strict=True)
+        return spec.rows * sum(factor.power * (width + 2) for factor, width in hashes)
+
+    def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
+        work = len(parts[0]) * self.hasher.multipliers.size
+        engine(engine_name, work).count(self.hasher, parts, counts, threads)
+
+    def count_aside(self, parts: Sequence[Records], counts: np.ndarray, known: Known) -> None:
+        from scumble.counting import cpu  # who only reads releases need not wait for it
+
+        cpu.count(self.hasher, parts, counts, 1, known)
+
+    def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:
+        return HashedReader(self, counts, noise_variance, count, engine_name)
+
+    @property
+    def typical_density(self) -> float:
+        return default_density(self.spec.kernel)
+
+    def relative_error(self, noise_variance: float, records: float, density: float) -> float:
+        spec = self.spec
+        of, noise = np.array(density), math.sqrt(noise_variance / spec.rows)
+        return float(combined(hashing_error(spec, of), 0.0, noise, inverse_of(spec, of), records))
+
+    def expected_error(self, release: Released, records: int) -> tuple[float, float]:
+        """That of a query of typical density."""
+        spec = self.spec
+        noise = self.most_noise(release.counter_variance)
+        f = default_density(spec.kernel) * records
+        hashing = row_spread(spec, records, f) + f
+        return noise, float(np.sqrt(hashing / spec.rows + noise**2))
+
+    def most_noise(self, noise_variance: float) -> float:
+        """One counter of each row enters every sum."""
+        return float(np.sqrt(noise_variance / self.spec.rows))
+
+    def source(self, release: Released, bounds: Sides, rng: np.random.Generator) -> Source:
+        from scumble.density.draws import Particles
+
+        return Particles(self, release, bounds, rng)
+
+    def heaviest(self, release: Released, points: np.ndarray, bounds: Sides) -> np.ndarray:
+        slabs = Slabs(self, release)
+        for _ in range(3):
+            points = np.array([slabs.program(point, bounds) for point in points])
+        return points
+
+    @property
+    def drawable(self) -> bool:
+        return all(family(factor) in FAMILIES for factor in self.spec.kernel.factors)
+
+    def hasher_on_page(self, keep: Keep) -> Json:
+        hasher = self.hasher
+        factors = [
+            {
+                "family": kind,
+                "which": list(which),
+                "hashes": parameters.shape[1],
+                "width": parameters.shape[2],
+                "parameters": keep(parameters),
+            }
+            for kind, which, parameters in zip(hasher.families, hasher.which, hasher.parameters, strict=True)
+        ]
+        return {
+            "rows": hasher.rows,
+            "buckets": hasher.buckets,
+            "direct": hasher.direct,
+            "factors": factors,
+            "start": keep(hasher.start),
+            "multipliers": keep(hasher.multipliers),
+            "starts": np.flatnonzero(np.diff(self.blocks, prepend=-1)).tolist(),
+            "caution": CAUTION[self.spec.design],
+        }
+
+
+class HashedReader(Reader):
+    """The mean over rows of the counters of a query, corrected for collisions.
+
+    Every row sums to N, and E[X] = Σ k + (1 − k)/W. Subtracting 1/W of the row's noisy sum S_r removes the expected
+    collisions and the row's common noise:
+
+        f̂ = mean over r of (X_r − S_r/W) / (1 − 1/W).
+
+    Without a rehash there are no such collisions, and only the row's excess (S_r − N̂)/W is subtracted.
+    """
+
+    def __init__(
+        self, layout: HashedRows, counts: np.ndarray, noise_variance: float, count: Count, engine_name: str
+    ) -> None:
+        self.layout, self.counts, self.engine_name = layout, counts, engine_name
+        self.hasher, self.blocks = hasher, blocks = layout.hasher, layout.blocks
+        self.caution, self.rounding = CAUTION[layout.spec.design], layout.rounding
+        if hasher.direct:
+            self.counts = counts = np.ascontiguousarray(counts[:, : hasher.used])
+            sums = counts.sum(axis=1)
+            self.shift = (sums - (sums.mean() if count is None else count[0])) / hasher.used
+            self.gain = 1.0
+            shrink = 1.0 - 1.0 / hasher.used
+        else:
+            buckets = counts.shape[1]
+            self.shift = counts.sum(axis=1) / buckets
+            self.gain = 1.0 / (1.0 - 1.0 / buckets) if buckets > 1 else 0.0
+            shrink = self.gain
+        self.noise_variance = noise_variance * shrink / len(counts)
+        self.moments = RowMoments(blocks, self.shift, self.gain)
+        if not self.counts.flags.writeable:  # compiled loops tell such arrays apart; this one stays ours
+            self.counts = self.counts.copy()
+
+    def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
+        n = len(parts[0])
+        moments = self.moments
+        if groups is not None:
+            moments = RowMoments(self.blocks, self.shift, self.gain, groups)
+        by = engine(self.engine_name, n * self.hasher.multipliers.size)
+        found = None
+        if groups is None:
+            found = by.moments(self.hasher, parts, self.counts, self.shift, self.gain, self.blocks)
+        value, spread = self._by_sums(by, parts, moments) if found is None else found
+        # What the noise does not explain is due to hashing; one count in one row can always have been missed.
+        hashing = np.maximum(spread - self.noise_variance, 1.0 / len(self.counts) ** 2)
+        hashing += (self.rounding * np.maximum(value, 0.0)) ** 2
+        return Estimate(value, np.full(n, self.noise_variance), hashing, moments.degrees, self.caution)
+
+    def _by_sums(self, by: Engine, parts: Sequence[Records], moments: RowMoments) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and spread from sums of counters, tile by tile."""
+        n, tile = len(parts[0]), max(1, QUERY_VALUES // len(moments.starts))
+        found = []
+        for first in range(0, n, tile):
+            here = parts if n <= tile else [part[first : first + tile] for part in parts]
+            found.append(moments(by.sums(self.hasher, here, self.counts, moments.lines)))
+        if len(found) == 1:
+            return found[0]
+        return tuple(np.concatenate([pair[k] for pair in found] or [np.empty(0)]) for k in range(2))  # type: ignore[return-value]
+
+    def lone_sums(self, parts: Sequence[Records]) -> np.ndarray:
+        """Summed in integers before the one division, so the order of addition does not matter."""
+        rows = len(self.counts)
+        totals = engine("cpu").sums(self.hasher, parts, self.counts, np.zeros(rows, np.int64))[0]
+        return (totals - self.shift.sum()) * (self.gain / rows)
+
+    @property
+    def lone_deviation(self) -> float:
+        return float(np.sqrt(self.noise_variance))
+
+    def on_page(self, keep: Keep) -> Json:
+        return {
+            "counts": keep(self.counts),
+            "width": self.counts.shape[1],
+            "shift": keep(np.asarray(self.shift, np.float64)),
+            "gain": self.gain,
+            "noiseVariance": self.noise_variance,
+            **({"rounding": self.rounding} if self.rounding else {}),
+        }
+
+
+class RowMoments:
+    """The mean over rows, and its variance from the spread of blocks of rows.
+
+    A row's value is (counter − shift) · gain; rows are summed by `lines`, runs of rows in the same block and group.
+
+    Parameters
+    ----------
+    blocks : numpy.ndarray
+        The block of each row, ascending; see :meth:`scumble.kernels.design.Design.blocks`.
+    shift : numpy.ndarray
+        Subtracted from each row's counters.
+    gain : float
+        Multiplies the difference.
+    groups : int or None
+        None for the mean, or the number of groups for the median of means (Alon, Matias & Szegedy 1999).
+    """
+
+    def __init__(self, blocks: np.ndarray, shift: np.ndarray, gain: float, groups: int | None = None) -> None:
+        rows = len(blocks)
+        block_starts = np.flatnonzero(np.diff(blocks, prepend=-1))
+        group_starts = np.arange(min(groups or 1, rows)) * rows // min(groups or 1, rows)
+        self.starts = np.array(sorted({*block_starts.tolist(), *group_starts.tolist()}), dtype=np.intp)
+        self.lines = np.searchsorted(self.starts, np.arange(rows), side="right") - 1
+        self.shift = np.add.reduceat(shift, self.starts)[:, None]
+        self.average = np.full(len(self.starts), gain / rows)
+        self.blocks = np.searchsorted(self.starts, block_starts)
+        sizes, count = np.diff(block_starts, append=rows), len(block_starts)
+        self.average_of_blocks = (gain / sizes)[:, None]
+        self.squares = (sizes / rows) ** 2 * (count / max(count - 1, 1))
+        self.degrees = float(max(count - 1, 1))
+        self.groups = None if groups is None else np.searchsorted(self.starts, group_starts)
+        self.average_of_groups = (gain / np.diff(group_starts, append=rows))[:, None]
+
+    def __call__(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Estimate and variance from (lines, n) sums of counters, one column per query."""
+        sums = sums - self.shift
+        mean = self.average @ sums
+        if len(self.blocks) > 1:
+            apart = np.add.reduceat(sums, self.blocks, axis=0) if len(self.blocks) < len(sums) else sums
+            apart = apart * self.average_of_blocks
+            apart -= mean
+            apart *= apart
+            spread = self.squares @ apart
+        else:
+            # A single row: its variance is at most (Σ √k)² (the paper's Theorem 2), of the order of the value squared.
+            spread = mean**2
+        if self.groups is not None:
+            mean = np.median(np.add.reduceat(sums, self.groups, axis=0) * self.average_of_groups, axis=0)
+            spread = spread * np.pi / 2  # the median's variance for near-normal means
+        return mean, spread
+
+
+LP_ROWS = 128
+
+
+class Slabs:
+    """Finds the heaviest place near a point, where hashes cut space into slabs v ≤ a·x + b < v + 1.
+
+    In every row the heaviest slab among the point's own and its neighbors is taken. The point in as many of these as
+    possible, weighted by their counts, solves the linear program
+
+        min Σ cᵣ sᵣ   subject to   vᵣ − sᵣ ≤ aᵣ·x + bᵣ ≤ vᵣ + 1 + sᵣ,   s ≥ 0,   low ≤ x ≤ high.
+    """
+
+    def __init__(self, layout: Layout, release: Released) -> None:
+        spec, hasher = layout.spec, layout.hasher
+        if not all(isinstance(factor, ProjectionKernel) for factor in spec.kernel.factors):
+            raise DataError("method='lp' needs a Euclidean or Manhattan kernel. Hint: use method='climb'.")
+        self.counts, self.buckets = release.counts - release.counts.mean(axis=1, keepdims=True), spec.buckets
+        self.start, self.multipliers = hasher.start, hasher.multipliers
+        rows, d = spec.rows, spec.dimensions
+        # All hashes of a row, whatever factor they belong to, as directions over all columns.
+        self.offsets = np.hstack([parameters[:, :, 0] for parameters in hasher.parameters])
+        self.directions = np.zeros((rows, self.offsets.shape[1], d))
+        for place, which, parameters in zip(hasher.slices, hasher.which, hasher.parameters, strict=True):
+            self.directions[:, place, which] = parameters[:, :, 1:]
+
+    def count(self, codes: np.ndarray) -> np.ndarray:
+        """(rows, n, hashes) codes → (rows, n) released counts, less the row's mean; see `counting.hasher`."""
+        with np.errstate(over="ignore"):
+            total = self.start[:, None] + np.sum(
+                codes.astype(np.int64).astype(np.uint64) * self.multipliers[:, None, :], -1
+            )
+        bucket = ((total >> np.uint64(32)) * np.uint64(self.buckets)) >> np.uint64(32)
+        return np.take_along_axis(self.counts, bucket.astype(np.int64), axis=1)
+
+    def program(self, point: np.ndarray, bounds: Sides) -> np.ndarray:
+        """The point in the heaviest slabs near `point`."""
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array, hstack, identity, vstack
+
+        hashes = self.offsets.shape[1]
+        here = self.offsets + self.directions @ point
+        near = np.floor(here)
+        # The slab itself, and across the nearest wall of one hash: p + 1 codes per row.
+        step = np.where(here - near < 0.5, -1.0, 1.0)
+        moves = np.concatenate([np.zeros((1, hashes)), np.eye(hashes)])
+        codes = near[:, None, :] + moves[None, :, :] * step[:, None, :]
+        counts = self.count(codes)
+        best = np.argmax(counts, axis=1)
+        weight = np.take_along_axis(counts, best[:, None], axis=1)[:, 0]
+        chosen = np.argsort(-weight)[:LP_ROWS]
+        chosen = chosen[weight[chosen] > 0.0]
+        if not len(chosen):
+            return point
+        v = np.take_along_axis(codes, best[:, None, None], axis=1)[chosen, 0].ravel()
+        a = self.directions[chosen].reshape(len(v), -1)
+        c = np.repeat(weight[chosen], hashes)
+        lower = v - self.offsets[chosen].ravel()
+        slack = -identity(len(v), format="csr")
+        A = vstack([hstack([csr_array(a), slack]), hstack([csr_array(-a), slack])], format="csr")
+        low, high = bounds
+        limits = [*zip(low, high, strict=True), *[(0.0, None)] * len(v)]
+        cost = np.concatenate([np.zeros(len(point)), c / c.sum()])
+        # Half a slab of margin asks for the slabs' middle: walls are where the neighbours' counts begin.
+        found = linprog(cost, A, np.concatenate([lower + 0.5, -lower - 0.5]), bounds=limits, method="highs")
+        return found.x[: len(point)] if found.status == 0 else point

@@ -1,0 +1,293 @@
+"""What every layout provides: how records become counters, and what is read from them.
+
+A spec finds its layout by its design; other code asks the layout and never which one it is. A new layout implements the
+abstract methods, and those of the others that it can; the rest are refused in its name. Counters may have any shape,
+and layouts may divide the noise unevenly between rows.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from scumble.checks import Json, Sides
+from scumble.columns.table import DROP_THEM, Table, invalid_message
+from scumble.counting import Hasher
+from scumble.counting.engines import device_table, on_device, to_host
+from scumble.counting.guard import Known
+from scumble.errors import DataError, many
+from scumble.kernels import Kernel, Records
+
+if TYPE_CHECKING:
+    from scumble.density.spec import Spec
+
+Count = tuple[float, float] | None
+"""The separately released number of records and its variance, or None."""
+Keep = Callable[[np.ndarray], str]
+"""Stores an array for a page and returns its name there."""
+
+
+class Named(Protocol):
+    """A kernel and the columns that it reads."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel."""
+
+    @property
+    def dimensions(self) -> int:
+        """How many columns a record has."""
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Their names, or None."""
+
+
+class Released(Protocol):
+    """A release as its layout sees it."""
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The noisy counters."""
+
+    @property
+    def counter_variance(self) -> float:
+        """The variance of the noise on each counter."""
+
+    @property
+    def divisor(self) -> float:
+        """The number of records for densities."""
+
+    def standard_error(self, Q: object) -> np.ndarray:
+        """The standard error of the answer at each point."""
+
+
+class Source(Protocol):
+    """Draws synthetic records."""
+
+    def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """(n, columns) records."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Estimates of f(q), one per query, and their errors.
+
+    `noise_variance` is exact; `hashing_variance` is estimated with `degrees` of freedom, and intervals widen its root
+    by the factor `caution`.
+    """
+
+    value: np.ndarray
+    noise_variance: np.ndarray
+    hashing_variance: np.ndarray
+    """From hashing, or from places in a grid's cells."""
+    degrees: float
+    caution: float = 1.0
+
+    @property
+    def variance(self) -> np.ndarray:
+        """Noise and hashing together."""
+        return self.noise_variance + self.hashing_variance
+
+
+class Layout(ABC):
+    """Where records are counted, and how counters are read. Hash functions and grids are made on first use or by
+    `prepare`."""
+
+    told: ClassVar[str]
+    """For messages: "is a grid"."""
+    hashed: ClassVar[bool] = False
+    """Whether it has hash functions (`hasher`)."""
+    has_places: ClassVar[bool] = False
+    """Whether each counter stands for a place, so its reader knows `places`."""
+    reads_any_kernel: ClassVar[bool] = False
+    """Whether another kernel may read the same counters."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+
+    # ---- size ----
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise ValueError for parameters that do not fit: a file may come from anyone."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make what counting and queries need; bad parameters fail here."""
+
+    @property
+    def counters(self) -> tuple[int, ...]:
+        """The shape of the array of counters."""
+        return (self.spec.rows, self.spec.buckets)
+
+    @property
+    def numbers(self) -> int:
+        """Approximate number of values in the hash functions."""
+        return 0
+
+    # ---- counting and answering ----
+
+    def read(self, X: object, *, invalid: str, hint: str = DROP_THEM) -> tuple[list[Records], int]:
+        """A table as one set of records per factor of the kernel, and the number of dropped rows."""
+        spec = self.spec
+        table: Any = device_table(X) if on_device(X) else Table.of(X, columns=spec.columns, dimensions=spec.dimensions)
+        if table.width != spec.dimensions:
+            raise DataError(f"The table has {many(table.width, 'column')}; this sketch has {spec.dimensions}.")
+        names = table.names if spec.columns is None else spec.columns
+        parts: list[Records] = []
+        bad_rows: Any = None
+        for factor in spec.kernel.factors:
+            which = factor.which(table.width, names)
+            records, bad = factor.read(table, which)
+            if bad.any():
+                if invalid == "error":
+                    labels = [names[i] if names else f"column {i}" for i in which[: bad.shape[1]]]
+                    raise DataError(invalid_message(to_host(bad), labels, hint=hint))
+                bad_rows = bad.any(axis=1) if bad_rows is None else bad_rows | bad.any(axis=1)
+            parts.append(records)
+        if bad_rows is None:
+            return parts, 0
+        return [part.keep(~bad_rows) for part in parts], int(bad_rows.sum())
+
+    @abstractmethod
+    def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
+        """Add each record to one counter of every row, in place."""
+
+    def count_aside(self, parts: Sequence[Records], counts: np.ndarray, known: Known) -> None:
+        """`count` by this thread alone, on the processor, into counters of its own.
+
+        `known` is what all threads have learned about the batches of this pass.
+        """
+        self.count(parts, counts, engine_name="cpu", threads=1)
+
+    @abstractmethod
+    def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:
+        """A reader of these counters and of the count released with them."""
+
+    def beyond(self, parts: Sequence[Records]) -> tuple[np.ndarray, np.ndarray]:
+        """Which points lie outside the public bounds, and the nearest points within. Only grids, and rows made of a
+        grid's cells, have bounds."""
+        spec = self.spec
+        found, nearest = np.zeros(len(parts[0]), bool), np.zeros((len(parts[0]), spec.dimensions))
+        if spec.bounds is None:
+            return found, nearest[:0]
+        low, high = (np.asarray(side) for side in spec.bounds)
+        for factor, part in zip(spec.kernel.factors, parts, strict=True):
+            which = factor.which(spec.dimensions, spec.columns)
+            nearest[:, which] = np.clip(part.values, low[which], high[which])
+            found |= np.any(nearest[:, which] != part.values, axis=1)
+        return found, nearest[found]
+
+    def total(self, counts: np.ndarray, noise_variance: float) -> tuple[float, float]:
+        """The number of records from the row sums, and its variance."""
+        rows, buckets = counts.shape
+        return float(counts.sum(axis=1).mean()), noise_variance * buckets / rows
+
+    @property
+    @abstractmethod
+    def typical_density(self) -> float:
+        """The density of a query like the records, from public parameters."""
+
+    @abstractmethod
+    def relative_error(self, noise_variance: float, records: float, density: float) -> float:
+        """The expected mean of |error|/density for queries of this density."""
+
+    @abstractmethod
+    def expected_error(self, release: Released, records: int) -> tuple[float, float]:
+        """The expected standard error of a kernel sum: from noise, and in total."""
+
+    # ---- what some can do ----
+
+    def most_noise(self, noise_variance: float) -> float:
+        """An upper bound of the noise's standard deviation in a kernel sum."""
+        return math.inf
+
+    def densest(self, release: Released) -> np.ndarray | None:
+        """Queries at and around the heaviest counter; None if counters have no place."""
+        return None
+
+    def source(self, release: Released, bounds: Sides, rng: np.random.Generator) -> Source:
+        """A source of synthetic records within the bounds."""
+        raise DataError(f"This release {self.told}, and records cannot be drawn from it.")
+
+    def heaviest(self, release: Released, points: np.ndarray, bounds: Sides) -> np.ndarray:
+        """For each point, the nearby place where the counters are heaviest."""
+        raise DataError(f"This release {self.told}, and its counters have no places.")
+
+    def edges(self) -> list[np.ndarray]:
+        """The edges of the cells, along each axis."""
+        raise DataError(f"This release {self.told}, and the task needs a grid. Hint: build it with design='grid'.")
+
+    @property
+    def hasher(self) -> Hasher:
+        """The hash functions."""
+        raise DataError(f"This release {self.told}, and the task needs hashed rows. Hint: build it with rows=....")
+
+    # ---- pages ----
+
+    @property
+    def drawable(self) -> bool:
+        """Whether the web page can answer queries; custom kernels are Python only."""
+        return False
+
+    def hasher_on_page(self, keep: Keep) -> Json:
+        """The hash functions for ``web/src/engine``; releases with equal specs share them."""
+        raise DataError(f"This release {self.told}, and has no hash functions.")
+
+
+class Reader(ABC):
+    """Answers queries from exact or noisy counters."""
+
+    layout: Layout
+
+    @abstractmethod
+    def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
+        """Estimates of f(q); with `groups`, the median of that many means of rows."""
+
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """The kernel sum at the place of each counter, and the counters."""
+        raise DataError(f"This release {self.layout.told}, and its counters have no places.")
+
+    def lone_sums(self, parts: Sequence[Records]) -> np.ndarray:
+        """Kernel sums that depend on each query alone, to the last bit."""
+        raise DataError(f"This release {self.layout.told}, and its kernel sums cannot be counted.")
+
+    @property
+    def lone_deviation(self) -> float:
+        """The noise's standard deviation in `lone_sums`."""
+        raise DataError(f"This release {self.layout.told}, and its kernel sums cannot be counted.")
+
+    def on_page(self, keep: Keep) -> Json:
+        """The counters and how to read them, for ``web/src/engine``."""
+        raise DataError(f"This release {self.layout.told}, and a page cannot read it.")
+
+
+def alike(named: Named, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """The kernel between plain arrays; columns that the kernel names are found by position."""
+    left, right = (Table.of(part, columns=named.columns, dimensions=named.dimensions) for part in (X, Y))
+    return named.kernel(left, right)
+
+
+def reach(named: Named, low: np.ndarray, high: np.ndarray, level: float = 0.5) -> np.ndarray:
+    """For each column, the fraction of the bounds' width within which the kernel falls to `level`, at most 1.
+
+    Where a kernel that averages over columns stops falling above `level`, that fraction of its fall is used.
+    """
+    middle, width, d = (low + high) / 2.0, high - low, len(low)
+    shares = np.geomspace(1e-4, 1.0, 80)
+    out = np.ones(d)
+    for column in range(d):
+        moved = np.repeat(middle[None, :], len(shares), axis=0)
+        moved[:, column] += shares * width[column]
+        values = alike(named, middle[None, :], moved)[0]
+        drop, before = 1.0 - values[-1], 1.0 - values[-8]  # before: at less than half the width
+        stopped = drop < 1.0 - level and 1e-9 < drop < 1.001 * before
+        fallen = np.flatnonzero(values <= (1.0 - (1.0 - level) * drop if stopped else level))
+        out[column] = shares[fallen[0]] if len(fallen) else 1.0
+    return out

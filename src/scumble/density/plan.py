@@ -1,0 +1,423 @@
+"""`plan`: what a build will count and publish, and the expected error; and what a sketch counts where its size is open.
+
+Both ask the search that decides at a release (:mod:`scumble.density.release_plan`). With pure ε, more rows reduce the
+hashing error and add noise: the mean of R rows has a noise variance of about 2R/ε², so there is a best R. Discrete
+Gaussian noise does not depend on R.
+
+Where the size is left open, a sketch counts the most that could be useful, by public parameters alone, so parts merge:
+up to 2²³ counters and 8,192 rows, half as much for pure ε, or the finest useful grid. Its release decides how much to
+publish. Whether a grid or rows are counted is decided by the expected error of the best of each; unknown facts default
+to 100,000 records, ε = 1 and records that fill half of the bounds.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import floor, hypot, inf, prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from scumble import checks
+from scumble.checks import Json
+from scumble.columns.kinds import ON_WHOLE_NUMBERS, Declarations
+from scumble.columns.roles import in_order
+from scumble.density.expected_error import box_of, default_density, hashes, noise_of_sums, row_spread
+from scumble.density.grid_cells import supports
+from scumble.density.release_plan import (
+    DEFAULT_RECORDS,
+    DESIGN,
+    SIZE,
+    Menu,
+    count_from,
+    good_buckets,
+    good_rows,
+    most_rows,
+)
+from scumble.density.spec import MOST_DIMENSIONS, MOST_HASHES, Spec
+from scumble.errors import ParameterError, parameter
+from scumble.kernels import Kernel
+from scumble.kernels.design import DESIGNS
+from scumble.privacy.budget import DEFAULT_COUNT_SHARE, Budget
+from scumble.privacy.exact import as_fraction
+from scumble.privacy.laws import GAUSSIAN
+from scumble.privacy.wording import odds_in_words
+
+Bounds = tuple[float | Sequence[float], float | Sequence[float]] | None
+PlainSides = tuple[tuple[float, ...], tuple[float, ...]]
+
+MOST_AXES = 3
+"""The most axes of a grid that may become rows."""
+COUNTER_BYTES, FILE_OVERHEAD = 4, 2_000
+"""Noisy counters nearly always fit into 32 bits in a file, which has about so many other bytes."""
+NANOSECONDS = 3.0
+"""One hash and one increment on one core."""
+SHARES = np.arange(2, 26) / 100.0
+"""The shares of the budget that the count may get."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to build, and what to expect from it.
+
+    `relative_error` is the expected mean of |error|/density for queries like the records. `density` is the assumed
+    density of a typical query and `density_from` its origin: "given", "bounds" or "default". `standard_error` is that
+    of a typical query, in counts; `bytes` the size of the released file; `seconds` the counting time on one core. If
+    the release decides the size, `denser` holds the cells per axis (or the rows) for records ten times as dense,
+    `denser_design` their design, and `either` says that the release may be a grid or rows. `count_share` is the share
+    of the budget for the count that minimizes the error of densities: pass it to `Sketch.release`.
+    """
+
+    n: int
+    dimensions: int
+    epsilon: float
+    delta: float
+    design: str
+    rows: int
+    buckets: int
+    shape: tuple[int, ...] | None
+    relative_error: float
+    standard_error: float
+    bytes: int
+    seconds: float
+    bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    density: float = 0.1
+    density_from: str = "default"
+    neighbors: str = "add-remove"
+    records_per_person: int = 1
+    denser: tuple[int, ...] | None = None
+    denser_design: str | None = None
+    either: bool = False
+    count_share: float = float(DEFAULT_COUNT_SHARE)
+
+    def parameters(self) -> Json:
+        """The keyword arguments that make this sketch: ``Sketch(kernel, dimensions=3, **plan.parameters())``."""
+        if self.design == "grid":
+            return {"design": "grid", "buckets": self.shape, "bounds": self.bounds}
+        return {"design": self.design, "rows": self.rows, "buckets": self.buckets}
+
+    def sentence(self) -> str:
+        """What its ε means for one person, in odds."""
+        who = {"neighbors": self.neighbors, "records_per_person": self.records_per_person}
+        return odds_in_words(self.epsilon, self.delta, **who)  # type: ignore[arg-type]
+
+    def to_dict(self) -> Json:
+        """The plan as JSON values."""
+        return asdict(self)
+
+
+def plan(
+    n: int,
+    dimensions: int,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    kernel: Kernel | None = None,
+    *,
+    error: float | str | None = None,
+    rho: float | None = None,
+    mu: float | None = None,
+    neighbors: str = "add-remove",
+    records_per_person: int = 1,
+    density: float | None = None,
+    bounds: Bounds | checks.Ranges = None,
+    columns: Sequence[str] | None = None,
+    design: str = "auto",
+    rows: int | None = None,
+    buckets: int | None = None,
+    refined: bool = False,
+    **declared: Any,
+) -> Plan:
+    """What `build` would publish of about `n` records (a public number), and the expected error.
+
+    The budget is ε and δ, or `rho`, or `mu`, as in :meth:`scumble.Sketch.release`. Or give `error`, the relative error
+    that you want (0.05 or "5%"): the plan then finds the least ε. `refined` plans for refined answers
+    (`scumble.learn.refine`, as in `PrivateKDE`), which need fewer rows. `declared` takes the options of
+    :func:`scumble.build` for columns of whole numbers, dates, times or booleans: `whole`, `dates`, `times`, `booleans`.
+
+    >>> from scumble.kernels import EuclideanKernel
+    >>> chosen = plan(n=1_000_000, dimensions=8, epsilon=1.0, kernel=EuclideanKernel(1.0))
+    >>> chosen.rows >= 256 and chosen.relative_error < 0.05
+    True
+    >>> plan(n=100_000, dimensions=8, error="2%", kernel=EuclideanKernel(1.0)).epsilon
+    0.23
+    """
+    if kernel is None:
+        raise ParameterError("Give `kernel`, for example scumble.EuclideanKernel(bandwidth=1.0).")
+    given = Declarations.taken(declared)
+    if declared:
+        raise TypeError(f"plan() got an unexpected keyword argument {next(iter(declared))!r}")
+    options: Json = {"columns": columns, "kinds": given.require_of(kernel, columns), "design": design}
+    options |= {"bounds": in_order(given.bounds(bounds), kernel, columns), "rows": rows, "buckets": buckets}
+
+    def make(wanted: float | None) -> Plan:
+        budget = Budget.of(wanted, delta, neighbors, records_per_person, rho=rho, mu=mu)
+        return plan_within(budget, n, dimensions, kernel, density=density, refined=refined, **options)
+
+    if error is None:
+        return make(epsilon)
+    if (epsilon, rho, mu) != (None, None, None):
+        raise ParameterError("Give a budget or `error`, not both: the plan finds the other.")
+    return least(make, error)
+
+
+def plan_within(
+    budget: Budget,
+    n: int,
+    dimensions: int,
+    kernel: Kernel,
+    *,
+    density: float | None = None,
+    refined: bool = False,
+    **options: Any,
+) -> Plan:
+    """`plan` for a `Budget`; `options` are those of `choose`."""
+    if n < 1:
+        raise parameter("n", "at least 1, roughly the number of records", n)
+    about: Json = {"budget": budget, "n": n, "density": density, "refined": refined}
+    counted, planned = choose(kernel, dimensions=dimensions, **about, **options)
+    assumed, source = _assumed(counted, options.get("bounds"), density)
+    menu = Menu(counted, budget, planned, refined=refined)
+    made, error = menu.expected(n, assumed) if planned else (counted, menu.error(n, assumed))
+    variance, f = menu.noise_variance(made.rows), assumed * n
+    seconds = n * NANOSECONDS * 1e-9 * (1 if counted.shape is not None else counted.rows * hashes(kernel))
+    later: Json = {}
+    if planned:
+        denser = menu.denser(n, assumed)
+        later = {"denser": denser.shape or (denser.rows,), "denser_design": denser.design, "either": menu.either}
+        if counted.shape is not None and made.shape is None:  # its cells' records once more, at the release
+            seconds += n * NANOSECONDS * 1e-9 * made.rows * hashes(kernel)
+    if made.shape is None:
+        deviation = hypot(sqrt((row_spread(made, n, f) + f) / made.rows), sqrt(variance / made.rows))
+    else:
+        deviation = error * f
+    noise = noise_of_sums(made, budget.calibrate(made.rows).counter_variance, n, assumed)
+    return Plan(
+        n=n,
+        dimensions=dimensions,
+        epsilon=float(budget.epsilon),
+        delta=float(budget.delta),
+        design=made.design,
+        rows=made.rows,
+        buckets=made.buckets,
+        shape=made.shape,
+        relative_error=error,
+        standard_error=deviation,
+        bytes=file_bytes(prod(made.counters)),
+        seconds=seconds,
+        bounds=made.bounds,
+        density=assumed,
+        density_from=source,
+        neighbors=budget.neighbors,
+        records_per_person=budget.records_per_person,
+        count_share=best_count_share(budget, made.rows, made.buckets, noise, n),
+        **later,
+    )
+
+
+def _assumed(spec: Spec, bounds: Bounds, density: float | None) -> tuple[float, str]:
+    """The density to plan for, and its origin: the given one, else a typical one within the bounds, else a default."""
+    if density is not None:
+        if not 0.0 < density <= 1.0:
+            raise parameter("density", "in (0, 1]", density)
+        return density, "given"
+    if bounds is None or supports(spec.kernel, spec.dimensions, spec.columns):
+        return default_density(spec.kernel), "default"
+    return box_of(replace(spec, bounds=plain_sides(bounds, spec.dimensions))).density, "bounds"
+
+
+# ---- what is counted ----
+
+
+def choose(
+    kernel: Kernel,
+    *,
+    dimensions: int,
+    columns: Sequence[str] | None = None,
+    rows: int | None = None,
+    buckets: int | tuple[int, ...] | None = None,
+    design: str = "auto",
+    bounds: Bounds = None,
+    kinds: Mapping[str, str] | None = None,
+    seed: int = 0,
+    budget: Budget | None = None,
+    n: int | None = None,
+    density: float | None = None,
+    later: bool = True,
+    refined: bool = False,
+) -> tuple[Spec, int]:
+    """What a sketch counts, and what its release decides: nothing, SIZE or DESIGN.
+
+    `buckets` as a tuple are the cells of a grid along each axis, as a number the most cells or the buckets of a row.
+    Without `later`, everything is decided now, for `n` records and this budget. `refined` says that answers will be
+    refined (`scumble.learn.refine`). Columns whose `kinds` are whole numbers get no cells between these.
+    """
+    require_dimensions(dimensions)
+    if hashes(kernel) > MOST_HASHES:
+        raise parameter("power", f"at most {MOST_HASHES:,} for all factors together", hashes(kernel))
+    rows = rows_to_plan(design, rows if rows is None else checks.whole("rows", rows))
+    names = None if columns is None else tuple(columns)
+    empty = Spec(kernel, dimensions, names, rows=1, buckets=1, seed=seed, design="sobol", kinds=dict(kinds or {}))
+    sides = None if bounds is None else plain_sides(bounds, dimensions)
+    _require_whole(sides, empty)
+    reason = "no `bounds` are given" if sides is None else supports(kernel, dimensions, names)
+    if isinstance(buckets, tuple):
+        if reason or design not in ("auto", "grid"):
+            must = f"Cells along each axis are for a grid: {reason or design}."
+            raise parameter("buckets", "one number here", buckets, must)
+        if len(buckets) != len(kernel.which(dimensions, names)):
+            raise parameter("buckets", "one number of cells for each column that the kernel reads", buckets)
+        return _grid(empty, sides, buckets), 0
+    if buckets is not None:
+        checks.whole("buckets", buckets, hint="leave it out, or give a grid's cells as a tuple such as (64, 64).")
+    if design == "grid" and sides is None:
+        raise parameter("bounds", "given for a grid", bounds, "the public minimum and maximum of each column.")
+    if design == "grid" and reason:
+        raise ParameterError(f"`design` cannot be 'grid' here: {reason}. Hint: leave it out.")
+    counted = []
+    if not reason and rows is None and design in ("auto", "grid"):
+        shape = box_of(replace(empty, bounds=sides)).finest
+        assert sides is not None
+        counted.append(_grid(empty, sides, _on_whole_numbers(shape, empty, sides)))
+    if design != "grid":
+        drawn = good_rows(kernel, dimensions) if design == "auto" else design
+        hashed = replace(empty, design=drawn, buckets=good_buckets(kernel) if buckets is None else buckets)
+        pure = budget is not None and budget.pure
+        counted.append(most_rows(hashed, pure=pure) if rows is None else replace(hashed, rows=rows))
+    open_size = later and rows is None
+    either = (
+        open_size and design == "auto" and buckets is None and 0 < len(kernel.which(dimensions, names)) <= MOST_AXES
+    )
+    if len(counted) == 1 and (rows is not None or (open_size and (buckets is None or design != "grid"))):
+        return counted[0], SIZE if open_size else 0
+    budget = Budget(1.0) if budget is None else budget
+    budget.calibrate(1)  # refuses, in words, what is no budget
+    scored = replace(budget, delta=0.0, rho=None) if either else budget
+    found = []
+    for spec in counted:
+        most = None if spec.shape is None else buckets
+        open_now = open_size and most is None
+        typical, _ = _assumed(spec, bounds, density)
+        menu = Menu(spec, scored, SIZE if open_now else 0, refined=refined)
+        made, error = menu.expected(n or DEFAULT_RECORDS, typical, most=most)
+        found.append((error, spec if open_now else made, open_now))
+    _, spec, open_now = min(found, key=lambda one: one[0])
+    return spec, 0 if not open_now else DESIGN if either and spec.shape is not None else SIZE
+
+
+def _grid(empty: Spec, sides: PlainSides | None, shape: tuple[int, ...]) -> Spec:
+    return replace(empty, design="grid", rows=1, buckets=prod(shape), shape=shape, bounds=sides)
+
+
+def require_dimensions(dimensions: int) -> None:
+    """Refuse an impossible number of columns before lists of that length are made."""
+    if not 1 <= dimensions <= MOST_DIMENSIONS:
+        raise parameter("dimensions", f"from 1 to {MOST_DIMENSIONS:,}", dimensions)
+
+
+def rows_to_plan(design: str, rows: int | None) -> int | None:
+    """The rows to plan for; None for a grid, which has one. An unknown design is refused."""
+    if not isinstance(design, str) or design not in ("auto", "grid", *DESIGNS):
+        raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
+    if design != "grid":
+        return rows
+    if rows not in (None, 1):
+        raise parameter("rows", "1 or left out with design='grid'", rows)
+    return None
+
+
+def plain_sides(bounds: Bounds, dimensions: int) -> PlainSides:
+    """Bounds as a spec stores them."""
+    low, high = checks.sides(bounds, dimensions)
+    return tuple(low.tolist()), tuple(high.tolist())
+
+
+def _whole(spec: Spec, column: int) -> bool:
+    return spec.columns is not None and spec.kinds.get(spec.columns[column]) in ON_WHOLE_NUMBERS
+
+
+def _require_whole(sides: PlainSides | None, spec: Spec) -> None:
+    for j, ends in enumerate(zip(*(sides or ()), strict=True)):
+        if _whole(spec, j) and any(end != floor(end) for end in ends):
+            assert spec.columns is not None
+            raise parameter("bounds", f"whole numbers for {spec.columns[j]!r}, a column of whole numbers", ends)
+
+
+def _on_whole_numbers(shape: tuple[int, ...], spec: Spec, sides: PlainSides) -> tuple[int, ...]:
+    """The shape with at most one cell per whole number along each column."""
+    low, high = sides
+    which = spec.kernel.which(spec.dimensions, spec.columns)
+    most = [high[j] - low[j] + 1 if _whole(spec, j) else inf for j in which]
+    return tuple(int(min(both)) for both in zip(shape, most, strict=True))
+
+
+# ---- what follows from a plan ----
+
+
+def file_bytes(counters: int) -> int:
+    """Approximate size of a released file."""
+    return COUNTER_BYTES * counters + FILE_OVERHEAD
+
+
+def best_count_share(budget: Budget, rows: int, buckets: int, sum_error: float, n: float) -> float:
+    """The share of a budget for the count that minimizes the error of a density f/N, in hundredths.
+
+    `sum_error` is the relative noise error of f at the default share. With a share s for the count, the noise variance
+    of f is proportional to (1 − s)^−k and that of N to s^−k; k is 2 for Laplace and 1 for Gaussian noise. The rows'
+    sums also estimate N.
+
+    >>> budget = Budget(1.0, 1e-6)
+    >>> [best_count_share(budget, 1024, 1024, sum_error, n=100_000) for sum_error in (0.001, 0.0002)]
+    [0.04, 0.18]
+    """
+    usual = float(as_fraction("count_share", budget.count_share))
+    found = budget.calibrate(rows)
+    own = found.count_variance
+    if not own or not 0.0 < usual < 1.0:
+        return usual
+    power = 1 if found.law is GAUSSIAN else 2
+
+    def variance(share: float) -> float:
+        louder, count = ((1.0 - usual) / (1.0 - share)) ** power, own * (usual / share) ** power
+        return sum_error**2 * louder + count_from(count, buckets / rows * found.counter_variance * louder) / n**2
+
+    return float(min(SHARES, key=variance))
+
+
+EPSILONS = [float(f"{digits}e{power}") for power in range(-4, 1) for digits in range(10, 100)] + [100.0]
+SHOWN = (0.1, 0.3, 1.0, 3.0, 10.0)
+"""The budgets of `by_epsilon`."""
+
+
+def least(make: Callable[[float], Plan], error: object) -> Plan:
+    """The plan with the least ε of two digits whose expected error is at most `error`; `make` plans for an ε."""
+    wanted = as_error(error)
+    if (best := make(EPSILONS[-1])).relative_error > wanted:
+        must = f"at least {best.relative_error:.2%}, the least at any ε"
+        raise parameter("error", must, error, "use more records, a wider kernel or δ > 0.")
+    place = bisect_left(EPSILONS, -wanted, key=lambda epsilon: -make(epsilon).relative_error)
+    return make(EPSILONS[place])
+
+
+def by_epsilon(make: Callable[[float], Plan]) -> dict[float, float]:
+    """The expected error at a few budgets."""
+    return {epsilon: make(epsilon).relative_error for epsilon in SHOWN}
+
+
+def as_error(value: object) -> float:
+    """A relative error: 0.05, or "5%".
+
+    >>> as_error("5%"), as_error(0.02)
+    (0.05, 0.02)
+    """
+    try:
+        text = str(value).strip()
+        found = float(text[:-1]) / 100.0 if text.endswith("%") else float(text)
+    except ValueError:
+        found = 0.0
+    if not 0.0 < found < 10.0:
+        raise parameter("error", "a relative error above 0, such as 0.05 or '5%'", value)
+    if found >= 1.0 and not text.endswith("%"):
+        raise parameter("error", "below 1, or have a percent sign", value, f"write {found:g}% or {found:.0%}.")
+    return found

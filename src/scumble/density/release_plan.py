@@ -1,0 +1,394 @@
+"""What a release publishes of a planned sketch: one search over candidate layouts by their expected error.
+
+The candidates are the first rows of hashed rows, or the coarser grids that a grid can be summed to and, with δ > 0,
+rows that count its cells' records again. Their errors (:mod:`scumble.density.expected_error`) depend on the number n of
+records, on their density ρ and on how clumped they are. A few noisy facts, published first
+(:mod:`scumble.density.planned_release`), say what these are; the candidate with the least expected log error is
+published. All of this is post-processing of the facts and of public parameters.
+
+**What the facts say.** The typical norm T has T² ≈ n² (ρ + (1 − ρ)/W) + n. The norm of a grid's cells ‖C‖ tells how
+clumped records are: ‖C‖²/n² is the probability P that two records share a cell, and P/ρ the share of such pairs among
+those within a kernel, so the relative error from places has a clumping φ = 0.18 √(P/ρ). Candidate densities and
+clumpings are weighted by the likelihood of both facts and by log-normal priors. Where bounds are given, the prior of
+the density is relative to that of records that fill half of the bounds along each axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from math import log, prod, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from scumble.density.expected_error import (
+    CLUMPINGS,
+    GridErrors,
+    box_of,
+    combined,
+    hashing_error,
+    inverse_of,
+    noise_of_sums,
+    on_whole_numbers,
+    usual_clumping,
+)
+from scumble.density.grid_cells import coarser, groups
+from scumble.density.spec import CHEAP, Spec
+from scumble.kernels import Kernel
+from scumble.privacy.budget import Budget
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.facts import Facts, calibrated, divided, price, second_counts, together
+
+SIZE, DESIGN = 1, 2
+"""What a release may decide: the size alone, or also whether a grid is published as rows."""
+DEFAULT_RECORDS = 100_000
+"""The assumed number of records where none is given."""
+LEAST_ROWS, MOST_ROWS, MOST_COUNTED = 8, 2**13, 2**23
+"""The fewest and the most rows among which a release chooses, and the most counters."""
+WORTH, SMALL = 1.03, 2**16
+"""The smallest layout within this factor of the least error is chosen; up to so many counters all are equally small."""
+FOLDED_ROWS, FOLDED_BUCKETS = 32, 1024
+"""The rows made of a grid's cells for the typical norm."""
+
+DENSITIES = np.geomspace(1e-5, 0.95, 47)
+USUAL, SPREAD = 0.05, 1.7
+"""The prior of densities without bounds: its median, and the standard deviation of the logarithm."""
+BOUNDED = 1.2
+"""That standard deviation where bounds are given."""
+CLUMPED_BY, LOOSE = 0.18, 0.5
+"""φ = 0.18 √(P/ρ), and the standard deviation of its logarithm."""
+RECORDS, UNKNOWN = np.geomspace(1.0, 1e9, 400), 2.3
+"""Candidate numbers of records, and the prior's standard deviation of their logarithm around the default."""
+CLEAR = 20.0
+"""A count of this many standard deviations of its noise is taken as it is."""
+ROUNDED = float(np.finfo(np.float64).eps) ** 0.5
+"""Far above the rounding error of T, far below a step between candidate densities."""
+
+
+class Choice(NamedTuple):
+    """What to publish: the first rows, sums of groups of a grid's cells, or rows made of the cells."""
+
+    rows: int
+    groups: np.ndarray | None = None
+    """The group of each cell, 0, 1, …; None: no grouping."""
+    rehashed: Callable[[np.ndarray], np.ndarray] | None = None
+    """Maps the cells' counters to (rows, buckets)."""
+    count_share: Fraction | None = None
+    """The share of the remaining budget for a second count; None: the default."""
+
+
+class Seen(NamedTuple):
+    """What is known of a table: n records, and the weights of densities and clumpings, which sum to 1."""
+
+    n: float
+    densities: np.ndarray
+    weights: np.ndarray
+
+
+class Menu:
+    """All that may be published of what is counted, for a budget.
+
+    Parameters
+    ----------
+    spec : Spec
+        What is counted.
+    budget : Budget
+        The budget of the release.
+    planned : int
+        0: the layout is fixed before counting, and no facts are paid for. 1: the release chooses the size. 2: it may
+        also publish a grid as rows.
+    refined : bool
+        Whether answers will be refined (`scumble.learn.refine`).
+    """
+
+    def __init__(self, spec: Spec, budget: Budget, planned: int = SIZE, *, refined: bool = False) -> None:
+        self.spec, self.budget, self.refined = spec, budget, refined
+        self.clumped = spec.shape is not None and max(spec.shape) > 1
+        """Whether the norm of the cells is a fact."""
+        self._rest = divided(budget, self.numbers).rows if planned else None
+        self._hashed = _as_rows(spec) if planned == DESIGN and not budget.pure else None
+        self.rows = [1] if spec.shape is not None else ladder(spec.rows)
+        if self._hashed is not None:
+            self.rows += ladder(self._hashed.rows)
+
+    @property
+    def either(self) -> bool:
+        """Whether a grid may be published as a grid or as rows."""
+        return self._hashed is not None
+
+    @property
+    def numbers(self) -> int:
+        """How many facts there are in addition to the count."""
+        return 2 if self.clumped else 1
+
+    @property
+    def price(self) -> PrivacyClaim:
+        """The claim of the release, whatever is chosen."""
+        return price(self.budget, self.rows, self.numbers)
+
+    def fold(self) -> Rehashed | None:
+        """Maps a grid's cells to rows for the typical norm; None for hashed rows."""
+        if self.spec.shape is None:
+            return None
+        rows = replace(self.spec, shape=None, rows=FOLDED_ROWS, buckets=FOLDED_BUCKETS, design="sobol")
+        return Rehashed(self.spec, rows)
+
+    # ---- what to publish ----
+
+    def choose(self, facts: Sequence[Facts]) -> Choice:
+        """What to publish, given the facts of one sketch or of one sketch per class."""
+        seen = [self.seen(one) for one in facts]
+        self.chosen, _ = self.best(seen)
+        return self.choice_of(self.chosen)._replace(count_share=self._count_share(facts, seen))
+
+    def beforehand(self) -> tuple[Spec, Choice]:
+        """What to publish without facts: for 100,000 typical records. A grid stays a grid."""
+        spec, _ = self.best([self.seen(Facts(None, 0.0, 0, 1e18))], rehashed=False)
+        return spec, self.choice_of(spec)
+
+    def expected(self, n: float, density: float, *, most: int | None = None) -> tuple[Spec, float]:
+        """What would be published of `n` records of this density, with at most so many counters, and its error."""
+        return self.best([Seen(n, np.array([density]), np.ones((1, 1)))], most=most)
+
+    def error(self, n: float, density: float) -> float:
+        """The expected error if all that is counted is published."""
+        errors = next(errors for spec, errors in self.candidates(n, np.array([density])) if spec == self.spec)[0]
+        return float(np.exp(self._usual(len(errors)) @ np.log(errors)))
+
+    def denser(self, n: float, density: float) -> Spec:
+        """The same for records ten times as dense."""
+        return self.expected(n, min(10.0 * density, float(DENSITIES[-1])))[0]
+
+    def noise_variance(self, rows: int) -> float:
+        """The noise variance of a counter if this many rows are published."""
+        found = self.budget.calibrate(rows) if self._rest is None else calibrated(self._rest, rows)
+        return found.counter_variance
+
+    def choice_of(self, chosen: Spec) -> Choice:
+        """How the chosen layout is made of the counters."""
+        fine, coarse = self.spec.shape, chosen.shape
+        if fine is None:
+            return Choice(chosen.rows)
+        if coarse is None:
+            return Choice(chosen.rows, rehashed=Rehashed(self.spec, chosen))
+        box = box_of(self.spec)
+        return Choice(1, None if fine == coarse else groups(box.low, box.high, fine, coarse))
+
+    def best(self, seen: Sequence[Seen], *, rehashed: bool = True, most: int | None = None) -> tuple[Spec, float]:
+        """The smallest candidate nearly as good as any, by the mean log error over the classes, and its error."""
+        scores: dict[Spec, float] = {}
+        for n, densities, weights in seen:
+            if weights.shape[1] == 1:
+                weights = weights * self._usual(len(CLUMPINGS) if self.spec.shape else 1)
+            for spec, errors in self.candidates(n, densities, rehashed):
+                if most is None or spec.rows * spec.buckets <= most:
+                    score = float(np.sum(weights * np.log(errors)))
+                    scores[spec] = scores.get(spec, 0.0) + score / len(seen)
+        chosen = smallest_near_best(scores)
+        return chosen, float(np.exp(scores[chosen]))
+
+    def _usual(self, clumpings: int) -> np.ndarray:
+        """The prior weights of the clumpings."""
+        return np.ones(1) if clumpings == 1 else usual_clumping()
+
+    def candidates(self, n: float, densities: np.ndarray, rehashed: bool = True) -> Iterator[tuple[Spec, np.ndarray]]:
+        """Each candidate with its errors, by density and clumping; one column where clumping is irrelevant."""
+        spec = self.spec
+        if spec.shape is None:
+            yield from self._rows(spec, self.rows, n, densities, 0.0)
+            return
+        shapes, errors = _shapes(spec, self._rest is not None)
+        found = errors.clumped(n, sqrt(self.noise_variance(1)), densities, CLUMPINGS)
+        for k, shape in enumerate(shapes):
+            yield replace(spec, shape=shape, buckets=prod(shape)), found[:, :, k]
+        if rehashed and self._hashed is not None:
+            places = errors.places(densities, CLUMPINGS)[:, :, 0]
+            yield from self._rows(self._hashed, self.rows[1:], n, densities, places)
+
+    def _rows(
+        self,
+        spec: Spec,
+        rows: Sequence[int],
+        n: float,
+        densities: np.ndarray,
+        places: np.ndarray | float,
+    ) -> Iterator[tuple[Spec, np.ndarray]]:
+        inverse = inverse_of(spec, densities)
+        for one in (replace(spec, rows=number) for number in rows):
+            hashing = hashing_error(one, densities, refined=self.refined)[:, None]
+            noise = sqrt(self.noise_variance(one.rows) / one.rows)
+            yield one, combined(hashing, places, noise, inverse[:, None], n)
+
+    def _count_share(self, facts: Sequence[Facts], seen: Sequence[Seen]) -> Fraction | None:
+        """The share of a second count that minimizes the noise error of densities."""
+        rows, buckets = self.chosen.rows, self.chosen.buckets
+        assert self._rest is not None
+        shares = second_counts(self._rest, rows)
+
+        def variance(share: Fraction | None) -> float:
+            """The relative variance of typical densities."""
+            made = calibrated(self._rest, rows, share)
+            by_rows = made.counter_variance * buckets / rows
+            found = 0.0
+            for one, (n, densities, weights) in zip(facts, seen, strict=True):
+                typical = float(np.exp(np.sum(weights, axis=1) @ np.log(densities)))
+                count = count_from(together(one, 0, made.count_variance)[1], by_rows) / n**2
+                found += count + noise_of_sums(self.chosen, made.counter_variance, n, typical) ** 2
+            return found
+
+        return min(shares, key=variance)
+
+    # ---- what the facts say ----
+
+    def seen(self, facts: Facts) -> Seen:
+        """The records, and the weights of `DENSITIES` × `CLUMPINGS`; one column for hashed rows."""
+        n = records(facts)
+        spec, of_norm = self.spec, sqrt(facts.norm_variance / 2.0)
+        expected = n * np.sqrt(DENSITIES + (1.0 - DENSITIES) * self._by_chance + 1.0 / n)
+        # The densities are a ladder: a step of it is as much as T need not agree.
+        scale = np.hypot(of_norm, np.gradient(expected) / sqrt(8.0))
+        likely = likelihood(facts.norm, expected, np.maximum(scale, ROUNDED * expected))[:, None]
+        if spec.shape is None:
+            likely = likely + prior(DENSITIES, USUAL, SPREAD)[:, None]
+        else:
+            box = box_of(spec)
+            likely = likely + prior(DENSITIES, box.density, BOUNDED)[:, None] + np.log(usual_clumping())
+            if facts.clumping is not None:
+                norm = n * np.clip(CLUMPINGS * np.sqrt(DENSITIES[:, None]) / CLUMPED_BY, n**-0.5, 1.0)
+                likely = likely + likelihood(facts.clumping, norm, np.hypot(of_norm, LOOSE * norm / sqrt(2.0)))
+        weights = np.exp(likely - np.max(likely))
+        return Seen(n, DENSITIES, weights / weights.sum())
+
+    @property
+    def _by_chance(self) -> float:
+        """How often two different codes share a bucket."""
+        if self.spec.shape is not None:
+            return 1.0 / FOLDED_BUCKETS
+        return 0.0 if self.spec.layout.hasher.direct else 1.0 / self.spec.buckets
+
+
+def records(facts: Facts) -> float:
+    """The number of records, with a prior where the noise of the count is large.
+
+    >>> counted = [records(Facts(count, 35_000.0**2, 0, 0.0)) for count in (-20_000, 30_000, 1_000_000)]
+    >>> [round(one, -3) for one in counted]
+    [6000.0, 17000.0, 1000000.0]
+    """
+    if facts.count is None:
+        return float(DEFAULT_RECORDS)
+    if facts.count >= CLEAR * sqrt(facts.count_variance):
+        return max(1.0, float(facts.count))
+    scale = np.sqrt(facts.count_variance / 2.0 + np.gradient(RECORDS) ** 2 / 8.0)
+    likely = prior(RECORDS, DEFAULT_RECORDS, UNKNOWN) + likelihood(facts.count, RECORDS, scale)
+    weights = np.exp(likely - np.max(likely))
+    return float(np.exp(weights @ np.log(RECORDS) / weights.sum()))
+
+
+def prior(values: np.ndarray, middle: float, spread: float) -> np.ndarray:
+    """The logarithm of a log-normal prior, up to a constant."""
+    return np.asarray(-0.5 * (np.log(values / middle) / spread) ** 2)
+
+
+def likelihood(seen: float, expected: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """The logarithm of a Laplace density, up to a constant."""
+    return np.asarray(-np.abs(seen - expected) / scale - np.log(scale / scale.min()))
+
+
+def smallest_near_best(scores: dict[Spec, float]) -> Spec:
+    """The smallest layout whose log error is close to the least."""
+    enough = min(scores.values()) + log(WORTH)
+    return min(
+        (spec for spec in scores if scores[spec] <= enough),
+        key=lambda spec: (max(spec.rows * spec.buckets, SMALL), scores[spec]),
+    )
+
+
+def count_from(own: float, sums: float) -> float:
+    """The variance of N estimated from its own noisy count and the sums of rows."""
+    return own * sums / (own + sums) if own and sums else 0.0
+
+
+@lru_cache(maxsize=4)
+def _shapes(spec: Spec, counted: bool) -> tuple[list[tuple[int, ...]], GridErrors]:
+    """The shapes to which a grid that is `counted` can be coarsened, or any shapes; finest first, with their errors."""
+    assert spec.shape is not None
+    box = box_of(spec)
+    if counted:
+        # An axis of few whole numbers has fewer cells than the kernel would want.
+        wished = [max(pair) for pair in zip(box.finest, spec.shape, strict=True)]
+        shapes = list(coarser(box.low, box.high, spec.shape, wished))
+    else:
+        limited = [tuple(min(pair) for pair in zip(shape, spec.shape, strict=True)) for shape in box.shapes]
+        shapes = list(dict.fromkeys([spec.shape, *limited]))
+    return shapes, box.errors(shapes, on_whole_numbers(spec))
+
+
+# ---- rows ----
+
+
+def ladder(most: int) -> list[int]:
+    """Powers of two, and all rows."""
+    found = [2**k for k in range(most.bit_length()) if LEAST_ROWS <= 2**k <= most]
+    return found if most in found else [*found, most]
+
+
+def good_rows(kernel: Kernel, dimensions: int) -> str:
+    """Sobol rows are better in few dimensions, orthogonal Gaussian directions in many."""
+    gaussian = all(factor.name in ("euclidean", "angular") for factor in kernel.factors)
+    return "orthogonal" if gaussian and dimensions > 12 else "sobol"
+
+
+def good_buckets(kernel: Kernel) -> int:
+    """Enough that collisions are rare; one per code if there are few codes."""
+    codes = prod(float(factor.radix or np.inf) ** factor.power for factor in kernel.factors)
+    return int(codes) if codes <= 4096 else 1024
+
+
+def most_rows(spec: Spec, *, pure: bool = False) -> Spec:
+    """As many hashed rows as could be useful, a power of two within the limits on rows, counters and hash functions."""
+    widths = [spec.dimensions if factor.columns is None else len(factor.columns) for factor in spec.kernel.factors]
+    numbers = sum(factor.power * (width + 2) for factor, width in zip(spec.kernel.factors, widths, strict=True))
+    most = min(MOST_ROWS, MOST_COUNTED // spec.buckets, CHEAP // numbers) // (2 if pure else 1)
+    return replace(spec, rows=max(LEAST_ROWS, 1 << (most.bit_length() - 1)) if most > 0 else LEAST_ROWS)
+
+
+def _as_rows(grid: Spec) -> Spec:
+    """The most rows that may be made of a grid's cells."""
+    kernel = grid.kernel
+    return most_rows(replace(grid, shape=None, design=good_rows(kernel, grid.dimensions), buckets=good_buckets(kernel)))
+
+
+@dataclass(frozen=True)
+class Rehashed:
+    """From the counters of a grid to hashed rows over the same columns: every record is counted at its cell's center.
+
+    The binary digits of the cells' counts are counted, highest first, and doubled, so a full cell costs little.
+    """
+
+    grid: Spec
+    rows: Spec
+
+    def __call__(self, cells: np.ndarray) -> np.ndarray:
+        """(rows, buckets): the counters of the rows."""
+        counts = np.zeros(self.rows.counters, np.int64)
+        held = np.flatnonzero(cells)
+        each = cells[held]
+        for digit in reversed(range(int(each.max(initial=0)).bit_length())):
+            counts *= 2
+            parts, _ = self.rows.layout.read(self._centres(held[each >> digit & 1 == 1]), invalid="error")
+            self.rows.layout.count(parts, counts, engine_name="auto", threads=None)
+        return counts
+
+    def _centres(self, cells: np.ndarray) -> np.ndarray:
+        """The centers of these cells; zeros in columns that the kernel does not read."""
+        spec = self.grid
+        assert spec.shape is not None
+        centres = np.zeros((len(cells), spec.dimensions))
+        places = np.unravel_index(cells, spec.shape)
+        which = spec.kernel.which(spec.dimensions, spec.columns)
+        for column, place, edges in zip(which, places, spec.layout.edges(), strict=True):
+            centres[:, column] = ((edges[:-1] + edges[1:]) / 2.0)[place]
+        return centres

@@ -1,0 +1,236 @@
+"""Loops that are compiled when they are first called, and kept on the disk where there is a place for them.
+
+numba takes half a second to load and some seconds to compile. Whoever only looks at a release or a plan should pay
+neither: `njit` here is numba's, put off until the loop is called or compiled into another one.
+
+What was compiled is kept for the next process: beside the source, in ``NUMBA_CACHE_DIR``, or in the user's own cache
+folder, as numba finds it. A container may have none of them. Then the loops are compiled in memory, in every process
+anew, and one line of the log says so. (A folder of our own among everybody's temporary files is no way out: numba runs
+what it finds in its cache, and there others could leave something to be run.) A cache that is damaged or on a full disk
+is as good as none.
+
+numba asks whether the file that a loop stands in is as it was, and goes on with old loops that were compiled into it
+from elsewhere. So what is kept here is stamped with all that it is made of, and loops may call each other across files.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import inspect
+import logging
+import os
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Function: TypeAlias = Any
+"""A function, or what numba makes of one: numba has no type for both."""
+_told = False
+
+
+@functools.cache
+def can_compile() -> bool:
+    """Whether numba is installed. Who only reads releases can do without it."""
+    try:
+        return importlib.util.find_spec("numba") is not None
+    except ValueError:  # it is blocked
+        return False
+
+
+def njit(function: Function = None, **options: Any) -> Function:
+    """``numba.njit``, put off: ``@njit`` and ``@njit(nogil=True, cache=True)``.
+
+    >>> @njit(nogil=True)
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(21)
+    42
+    """
+    if function is None:
+        return functools.partial(njit, **options)
+    return Loop(function, options)
+
+
+def read_only(values: np.ndarray) -> np.ndarray:
+    """The same values, not to be written: what Arrow gives is so, and loops would be compiled anew for what is not."""
+    if not values.flags.writeable:
+        return values
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+class Loop:
+    """A function that is compiled on first use. Inside other loops, and in all else, it is what numba makes of it."""
+
+    _made: Function | None = None
+    _ready = False
+
+    def __init__(self, function: Function, options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._options = function, options
+
+    def __call__(self, *args: object) -> object:
+        return (self._made or self._make())(*args)
+
+    def __getattr__(self, name: str) -> object:  # numba asks for `_numba_type_`
+        return getattr(self._made or self._make(), name)
+
+    @property
+    def ready(self) -> bool:
+        """Whether a call need not be compiled first: it was, in this process or, for all that is known, in another.
+
+        Once it is so it stays so, and numba takes long to say it.
+        """
+        if not self._ready:
+            made = self._made or self._make()
+            kept = getattr(getattr(made, "_cache", None), "_cache_file", None)
+            self._ready = bool(made.signatures) or os.path.exists(getattr(kept, "_index_path", ""))
+        return self._ready
+
+    def __reduce__(self) -> str:  # another process finds it where it stands
+        return str(self._function.__qualname__)
+
+    def _make(self) -> Function:
+        # Without a lock, which a fork could find closed: several threads may get here, and go on with what one made.
+        if not can_compile():
+            raise ImportError(
+                f"{self._function.__name__.strip('_')!r} is a loop that numba compiles. Hint: pip install numba."
+            )
+        import numba
+
+        keep = self._options.get("cache", False)
+        made: Function = numba.njit(self._function, **{**self._options, "cache": False})
+        if keep:
+            try:
+                made.enable_caching()
+                made._cache = _Forgiving(made._cache, _made_of(self._function))
+            except RuntimeError:  # "no locator available"
+                _tell()
+        return self.__dict__.setdefault("_made", made)
+
+
+class _Forgiving:
+    """numba's cache of one loop, for what it is made of; what goes wrong with its files costs time and nothing else."""
+
+    def __init__(self, cache: Any, made_of: object) -> None:
+        self._cache = cache
+        try:
+            kept = cache._cache_file
+            kept._source_stamp = kept._source_stamp, made_of
+        except AttributeError:  # another numba, which could go on with old loops
+            cache.disable()
+
+    def load_overload(self, *args: object) -> object:
+        try:
+            return self._cache.load_overload(*args)
+        except Exception:  # whatever damaged bytes make of a pickle
+            return None
+
+    def save_overload(self, *args: object) -> None:
+        try:
+            self._cache.save_overload(*args)
+        except OSError:
+            return
+        except Exception:  # the index that is there already cannot be read: begin anew
+            try:
+                self._cache.flush()
+                self._cache.save_overload(*args)
+            except OSError:
+                return
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._cache, name)
+
+
+class Spelled:
+    """A function whose machine code is spelled out for compiled loops (`typed`); elsewhere it is its own `__call__`."""
+
+    typed: Function
+    """What numba's `intrinsic` takes: from the types of the arguments to a signature and LLVM's code."""
+
+    @functools.cached_property
+    def _numba_type_(self) -> object:
+        from numba.core.registry import cpu_target
+        from numba.extending import intrinsic
+
+        made = intrinsic(self.typed)
+        cpu_target.typing_context.refresh()
+        return cpu_target.typing_context.resolve_value_type(made)
+
+
+def _made_of(function: Function) -> tuple[list[str], list[tuple[str, str, str]]]:
+    """All that is compiled into a loop: the files of what it calls, and the numbers that are named on the way."""
+    functions: list[Function] = [function]
+    files, numbers = set(), set()
+    for each in functions:  # of which there are more and more
+        files.add(each.__code__.co_filename)
+        for name in each.__code__.co_names:
+            value = each.__globals__.get(name)
+            if isinstance(value, Loop) and value._function not in functions:
+                functions.append(value._function)
+            elif isinstance(value, Spelled):
+                files.add(inspect.getfile(type(value)))
+            elif isinstance(value, int | float | np.generic):
+                numbers.add((name, type(value).__name__, repr(value)))
+    return sorted(map(_content, files)), sorted(numbers)
+
+
+@functools.cache
+def _content(file: str) -> str:
+    try:
+        with open(file, "rb") as source:
+            return hashlib.sha256(source.read()).hexdigest()
+    except OSError:
+        return ""  # in a program that is one file, which is numba's own stamp
+
+
+def _tell() -> None:
+    """Once per process."""
+    global _told
+    if not _told:
+        _told = True
+        logging.getLogger("scumble").warning(
+            "scumble: no folder to keep compiled loops in, so each run compiles them anew. "
+            "Hint: let NUMBA_CACHE_DIR name a folder that only you can write to."
+        )
+
+
+FEW_CORES = 4
+"""Up to so many, threads that share one piece of work do better than threads that each have their own."""
+
+
+def available_threads() -> int:
+    """The cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        return os.cpu_count() or 1
+
+
+Ready = Callable[[], bool]
+
+
+class Patience:
+    """How much work has been done the slower way; both ways give the same integers.
+
+    Parameters
+    ----------
+    limits : tuple of int
+        Up to the first, the slower way; from the last on, the quicker one; in between the quicker one if it is ready.
+    """
+
+    def __init__(self, *limits: int) -> None:
+        self.limits = limits
+        self.spent = 0
+
+    def lasts(self, work: int, ready: Ready) -> bool:
+        """Whether to do this work the slower way, too."""
+        after = self.spent + work
+        if after >= self.limits[-1] or (after >= self.limits[0] and ready()):
+            return False
+        self.spent = after
+        return True

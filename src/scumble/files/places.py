@@ -1,0 +1,373 @@
+"""A place on disk: reserved first, filled later, named at the end.
+
+Whatever scumble writes goes this way::
+
+    reserve     a draft in the target's own folder, of the full size: the disk, the quota and the permissions are proven
+    fill        the bytes, to the disk (fsync)
+    take_name   one rename, and the folder to the disk: the target is now the new file, whole; before, the old one
+
+A draft is called ``.scumble-<target>-<random>.tmp`` (``.ready`` if it will be a release that a secret file has pledged
+its counters for; only its owner can read that before it takes its name), with a digest of the target's name in the
+middle. Its process holds a lock on it (``flock``), which the system takes away when the process ends, however it ends.
+So the next run on the same target can tell what a killed run left behind from what a living one is writing:
+`clear_leftovers` removes the former and never touches the latter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import hashlib
+import os
+import secrets
+import stat
+import struct
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, NamedTuple
+
+from scumble.errors import FileError, MissingFileError
+from scumble.files.interrupts import Unbroken
+
+try:
+    import fcntl
+except ImportError:  # Windows: what is open there cannot be removed or replaced, which is also a lock
+    fcntl = None  # type: ignore[assignment]
+
+DRAFT, READY = "tmp", "ready"
+_UMASK = threading.Lock()
+_UNFINISHED: set[Place] = set()
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
+_CREATE |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Place:
+    """A file to be.
+
+    Parameters
+    ----------
+    target : str
+        Where it will be. What is there now stays until `take_name`.
+    secret : bool
+        Whether it is for its owner's eyes only.
+    ending : {"tmp", "ready", "turn"}
+        "tmp", or "ready" for a release whose secret file has been pledged, or "turn" for a claim
+        (:mod:`scumble.files.file_lock`).
+    """
+
+    def __init__(self, target: str, *, secret: bool = False, ending: str = DRAFT) -> None:
+        self.target = target
+        self._folder = os.path.dirname(target) or "."
+        self._hidden = ending == READY and not secret
+        self._size = 0
+        self.owed = False  # whether it must stay, whatever happens: nothing else is left of what it was made of
+        self.thread = threading.get_ident()
+        with Unbroken(), self._told():
+            check_target(target)
+            # The umask takes its share of what is public.
+            self.draft, self._descriptor = _draft(target, ending, 0o600 if secret or self._hidden else 0o666)
+            _UNFINISHED.add(self)
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Errors of the system, in words."""
+        try:
+            yield
+        except FileError:
+            raise
+        except OSError as error:
+            raise write_error(error, self.target, self._folder, self._size) from error
+
+    @property
+    def mark(self) -> str:
+        """Which file it is; that stays when the file takes its name."""
+        return mark_of(self._descriptor)
+
+    @property
+    def locked(self) -> bool:
+        """Whether its disk has locks: then nobody takes it for a leftover while this process lives."""
+        return lock(self._descriptor) is True
+
+    def reserve(self, size: int) -> None:
+        """Prove that so many bytes can be written, by taking the room now."""
+        self._size = size
+        with self._told():
+            try:
+                os.posix_fallocate(self._descriptor, 0, size)
+            except (AttributeError, OSError) as problem:
+                if getattr(problem, "errno", errno.EOPNOTSUPP) not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+                    raise
+                with os.fdopen(self._descriptor, "wb", closefd=False) as file:
+                    file.write(bytes(size))  # this disk takes no promises, only bytes
+            os.fsync(self._descriptor)
+
+    def fill(self, data: bytes) -> None:
+        """Write the bytes, and no more than these, to the disk."""
+        self._size = len(data)
+        with self._told():
+            with os.fdopen(self._descriptor, "wb", closefd=False) as file:
+                file.seek(0)
+                file.write(data)
+                file.truncate()
+            os.fsync(self._descriptor)
+
+    def open(self) -> BinaryIO:
+        """The draft as a file object, for what is written piece by piece."""
+        return os.fdopen(os.dup(self._descriptor), "wb")
+
+    def sync(self) -> None:
+        """What was written piece by piece, to the disk."""
+        with self._told():
+            os.fsync(self._descriptor)
+
+    def take_name(self) -> None:
+        """Become the target. The lock stays until `close`."""
+        with self._told():
+            if self._hidden:
+                _publish(self._descriptor, self.draft)
+            if os.name == "nt":
+                os.close(self._descriptor)
+                self._descriptor = -1
+            os.replace(self.draft, self.target)
+            self.draft = ""
+            sync_folder(self._folder)
+
+    def close(self) -> None:
+        """Let go; a draft that has not taken its name is removed, unless it is owed."""
+        with Unbroken():
+            if self.draft and not self.owed:
+                with contextlib.suppress(OSError):
+                    os.unlink(self.draft)
+                self.draft = ""
+            descriptor = self.give_lock()
+            if descriptor >= 0:
+                with contextlib.suppress(OSError):
+                    os.close(descriptor)
+
+    def set_aside(self) -> None:
+        """A name that people see, for a whole draft that could not take its own."""
+        stem, ending = os.path.splitext(self.target)
+        name = f"{stem}-{secrets.token_hex(4)}{ending}"
+        with contextlib.suppress(OSError):
+            os.rename(self.draft, name)
+            self.draft = name
+
+    def give_lock(self) -> int:
+        """The open, locked file, which is the caller's to close from now on."""
+        descriptor, self._descriptor = self._descriptor, -1
+        _UNFINISHED.discard(self)
+        return descriptor
+
+
+def unfinished() -> set[Place]:
+    """The drafts that this thread is at work on."""
+    return {place for place in tuple(_UNFINISHED) if place.thread == threading.get_ident()}
+
+
+def write_whole(target: str, data: bytes | Callable[[str], bytes], *, secret: bool = False) -> None:
+    """The bytes at the target, or nothing changed: also when signals come at any moment.
+
+    A function is told which file it will be (its mark), and makes the bytes.
+    """
+    with Unbroken():
+        place = Place(target, secret=secret)
+        try:
+            place.fill(data(place.mark) if callable(data) else data)
+            place.take_name()
+        finally:
+            place.close()
+
+
+# ---- leftovers of killed runs ----
+
+
+class Leftover(NamedTuple):
+    """A draft whose process is gone."""
+
+    path: str
+    ready: bool
+    """Whether it was to be a release that a secret file is pledged for."""
+
+
+def leftovers(target: str) -> list[Leftover]:
+    """Drafts for this target that nobody is writing any more."""
+    return [Leftover(path, path.endswith(f".{READY}")) for path in beside(target) if not alive(path)]
+
+
+def beside(target: str, ending: str = "") -> list[str]:
+    """All drafts for this target, or those that end so."""
+    with contextlib.suppress(OSError), os.scandir(os.path.dirname(target) or ".") as entries:
+        begin = _prefix(target)
+        return sorted(one.path for one in entries if one.name.startswith(begin) and one.name.endswith(ending))
+    return []
+
+
+def clear(path: str) -> bool:
+    """Remove a draft, if its process is gone."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+        try:
+            if lock(descriptor):  # kept until it is gone: nobody can begin to use it
+                if os.name == "nt":
+                    os.close(descriptor)
+                    descriptor = -1
+                os.unlink(path)
+                return True
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+    return False
+
+
+def clear_leftovers(target: str) -> int:
+    """Remove what killed runs left for this target, but for whole releases that a secret file is pledged for."""
+    return sum(clear(left.path) for left in leftovers(target) if not left.ready)
+
+
+def alive(path: str) -> bool:
+    """Whether a process is still at work on a draft (or on any file that is locked while in use)."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # not ours: leave it alone
+    try:
+        return not lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def lock(descriptor: int) -> bool | None:
+    """Take the lock of an open file; False if another process has it, None if this disk knows no locks."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+# ---- steps ----
+
+
+def _prefix(target: str) -> str:
+    name = os.path.basename(target)
+    return f".scumble-{hashlib.sha256(os.fsencode(name)).hexdigest()[:12]}-"
+
+
+def _draft(target: str, ending: str, mode: int) -> tuple[str, int]:
+    """A new file beside the target, locked."""
+    folder = os.path.dirname(target) or "."
+    while True:
+        path = os.path.join(folder, f"{_prefix(target)}{secrets.token_hex(6)}.{ending}")
+        descriptor = os.open(path, _CREATE, mode)
+        try:
+            # Until here somebody may have taken it for a leftover: then begin anew.
+            if lock(descriptor) is not False and os.fstat(descriptor).st_nlink:
+                return path, descriptor
+        except BaseException:
+            os.close(descriptor)
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            raise
+        os.close(descriptor)
+
+
+def _publish(descriptor: int, path: str) -> None:
+    """From its owner's eyes to whom the umask lets see it, as any new file."""
+    with _UMASK:  # it can be read only by setting it
+        mask = os.umask(0o077)
+        os.umask(mask)
+    if hasattr(os, "fchmod"):
+        os.fchmod(descriptor, 0o666 & ~mask)
+    else:
+        os.chmod(path, 0o666 & ~mask)
+
+
+def check_target(target: str) -> None:
+    """A rename would replace a device or a pipe as readily as a file: refuse that, and what could not be replaced."""
+    folder = os.path.dirname(target) or "."
+    try:
+        about = os.lstat(target)
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(about.st_mode):
+        raise FileError(f"Cannot write {target!r}: it is a folder. Hint: give the file a name in it.")
+    if not (_leads_to_a_file(target) if stat.S_ISLNK(about.st_mode) else stat.S_ISREG(about.st_mode)):
+        raise FileError(f"Cannot write {target!r}: it is not a regular file. Hint: '-' is standard output.")
+    if hasattr(os, "geteuid"):
+        inside = os.stat(folder)
+        if inside.st_mode & stat.S_ISVTX and os.geteuid() not in (0, about.st_uid, inside.st_uid):
+            raise FileError(f"Cannot write {target!r}: it belongs to somebody else. Hint: choose another name.")
+
+
+def _leads_to_a_file(link: str) -> bool:
+    """Whether a link may be replaced: not if it is the system's own way to a stream or a device."""
+    try:
+        through = os.stat(link).st_mode
+    except OSError:
+        return True  # it leads nowhere
+    system = os.path.realpath(link).startswith(("/dev/", "/proc/")) or os.path.abspath(link).startswith("/dev/")
+    return stat.S_ISREG(through) and not system
+
+
+def sync_folder(folder: str) -> None:
+    """The new name must also reach the disk."""
+    if os.name != "posix":
+        return  # elsewhere a folder cannot be opened, and a rename is durable in its own way
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network disks cannot; not our failure
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def write_error(error: OSError, target: str, folder: str, size: int) -> FileError:
+    """Why a file could not be written, and what to do."""
+    kind: type[FileError] = FileError
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        reason = "the disk is full" if error.errno != errno.EFBIG else "files of this size are not allowed here"
+        hint = f"it needs {size:,} bytes; a file that was there before is untouched"
+    elif error.errno == errno.ENOENT and os.path.isdir(folder):  # as of /proc
+        reason, hint = f"the folder {folder!r} takes no files, or lost this one", "try again, or choose another"
+    elif error.errno == errno.ENOENT:
+        kind, reason, hint = MissingFileError, f"the folder {folder!r} does not exist", "make it first"
+    elif error.errno == errno.ENAMETOOLONG:
+        reason, hint = "its name is too long", "choose a shorter one"
+    else:
+        reason = (error.strerror or type(error).__name__).lower()
+        hint = "check that the folder can be written to"
+    problem = kind(f"Cannot write {target!r}: {reason}. Hint: {hint}.")
+    problem.errno = error.errno
+    return problem
+
+
+_HERE, _BIRTH = 0x1000, 0x800  # AT_EMPTY_PATH, STATX_BTIME
+_MASK, _SECONDS = struct.Struct("=I"), struct.Struct("=qI")
+_BIRTH_AT, _SIZE = 80, 256  # bytes: where `stx_btime` is in `struct statx`, and how large that is
+
+
+def mark_of(descriptor: int) -> str:
+    """What tells this file from all others of its file system, copies and successors included."""
+    about = os.fstat(descriptor)
+    born = _born(descriptor) if sys.platform == "linux" else getattr(about, "st_birthtime", None)
+    return f"{about.st_ino}" if born is None else f"{about.st_ino} of {born}"
+
+
+def _born(descriptor: int) -> str | None:
+    """When the file was made, which Python's own `stat` does not tell on Linux; None where nobody knows."""
+    ask = getattr(ctypes.CDLL(None), "statx", None)
+    answer = ctypes.create_string_buffer(_SIZE)
+    if ask is None or ask(descriptor, b"", _HERE, _BIRTH, answer) != 0 or not _MASK.unpack_from(answer)[0] & _BIRTH:
+        return None
+    seconds, nanoseconds = _SECONDS.unpack_from(answer, _BIRTH_AT)
+    return f"{seconds}.{nanoseconds:09}"

@@ -1,0 +1,239 @@
+"""The gate: check everything, charge, draw, add. The one place where counters and noise meet.
+
+The order matters. Everything that can be refused is refused first, at no cost; then the budget is spent, in the ledger
+if there is one; then noise is drawn for every counter; only then are the exact counters touched. A failure before that
+leaves none of them in a traceback, and a failure after the charge empties the secret. The locks are held throughout.
+
+`publish` draws noise and adds it; `begin_with_noise` draws it before the first record, and `finish` releases it;
+`publish_share` adds one custodian's share. Other ways through the gate: :mod:`scumble.gate.steps`,
+:mod:`scumble.gate.adaptive`, :mod:`scumble.gate.periods` and :mod:`scumble.density.planned_release`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from scumble import files
+from scumble.errors import BudgetError, MergeError, PrivacyError
+from scumble.files.owned import Owned
+from scumble.gate.secret import NoiseFirst, Secret, held
+from scumble.gate.spending import Prepaid, derived, publish_once, require_public_count, spend
+from scumble.privacy import audit_hooks
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.noise import require_backend
+from scumble.privacy.sensitivity import ONE
+from scumble.privacy.splitting import calibrate_shares, draw_count_share, draw_counters_share
+
+RELEASED = "This sketch has been released, and a sketch can be released only once."
+
+
+class Published(NamedTuple):
+    """What leaves the gate: noisy counters with their claim. Public."""
+
+    counts: np.ndarray
+    privacy: PrivacyClaim
+    noisy_count: int | None
+    counter_variance: float
+    count_variance: float
+    identity: str
+
+
+@contextmanager
+def or_give_up(secrets: Sequence[Secret], why: str) -> Iterator[None]:
+    """After the budget is spent: any failure wipes the exact counters."""
+    try:
+        yield
+    except BaseException:
+        for secret in secrets:
+            secret.give_up(why)
+        raise
+
+
+def require_ledger(keep: bool, payer: Account | Prepaid | None) -> None:
+    """Refuse to keep counters for a further release that no ledger would add up."""
+    if keep and not isinstance(payer, Account):
+        raise BudgetError("A further release needs a ledger with budget left. Hint: pass ledger=... and dataset=...")
+
+
+def close(secrets: Sequence[Secret], keep: bool) -> None:
+    """After a release: empty the secrets, or open them again."""
+    for secret in secrets:
+        if keep:
+            secret.closed = ""
+        else:
+            secret.give_up(RELEASED)
+
+
+def publish(
+    secrets: Sequence[Secret],
+    budget: Budget,
+    payer: Account | Prepaid | None = None,
+    *,
+    backend: str = "exact",
+    keep: bool = False,
+) -> list[Published]:
+    """Add noise to secrets of disjoint records, one per class, for the price of one (parallel composition).
+
+    A person has at most `budget.records_per_person` records in all of them together. All specs are equal, so one claim
+    is charged once. Afterwards the secrets are empty, unless they `keep` their counters for a further, charged release.
+    """
+    require_ledger(keep, payer)
+    with held(secrets):
+        require_disjoint(secrets, budget, backend)
+        calibration = budget.calibrate(secrets[0].spec.rows, reach=secrets[0].spec.reach)
+        identity = spend(secrets, calibration.claim, payer, "release")
+        with or_give_up(secrets, "Its release failed after the budget was spent."):
+            drawn = []
+            for secret in secrets:
+                noise = calibration.draw_counters(secret.counts.shape, backend=backend)
+                drawn.append((noise, calibration.draw_count(backend=backend) if calibration.count_scale else None))
+            published = []
+            for k, (secret, (noise, count)) in enumerate(zip(secrets, drawn, strict=True)):
+                name = derived(identity, f"class {k}", len(secrets))
+                audit_hooks.hold(name, calibration.claim, noise, count)
+                total = secret.add_to(noise)
+                noisy = total if budget.neighbors == "replace" else (None if count is None else total + count)
+                counts, noisy = audit_hooks.publish(noise, noisy, name)
+                variances = calibration.counter_variance, calibration.count_variance or 0.0
+                published.append(Published(counts, calibration.claim, noisy, *variances, name))
+        close(secrets, keep)
+        return published
+
+
+def begin_with_noise(
+    secrets: Sequence[Secret], budget: Budget, payer: Account | None = None, *, backend: str = "exact"
+) -> None:
+    """Draw the noise of empty secrets of disjoint records, one per class, for the price of one."""
+    with held(secrets):
+        require_disjoint(secrets, budget, backend)
+        calibration = budget.calibrate(secrets[0].spec.rows, reach=secrets[0].spec.reach)
+        for secret in secrets:
+            secret.require_open("start_with_noise")
+            if secret.noise is not None or secret.touched or len(secret.lineage) != 1:
+                raise PrivacyError("Noise comes first, before the first record. Hint: begin with a new sketch.")
+        identity = spend(secrets, calibration.claim, payer, "start_with_noise")
+        with or_give_up(secrets, "Drawing its noise failed."):
+            for k, secret in enumerate(secrets):
+                noise = calibration.draw_counters(secret.counts.shape, backend=backend)
+                hidden = calibration.count_scale is not None
+                count = calibration.draw_count(backend=backend) if hidden else None
+                name = derived(identity, f"class {k}", len(secrets))
+                audit_hooks.hold(name, calibration.claim, noise, count)
+                # Noise is kept only in the array that the records will be added to.
+                secret.counts += noise
+                noise.fill(0)
+                secret.noise = NoiseFirst(
+                    calibration.claim,
+                    name,
+                    0 if budget.neighbors == "replace" else count,
+                    calibration.counter_variance,
+                    calibration.count_variance or 0.0,
+                )
+        for secret in secrets:
+            secret.closed = ""
+
+
+def finish(secret: Secret) -> Published:
+    """Release a secret that began with noise: once, by one process, however many have loaded its file."""
+    with held([secret]):
+        secret.require_open("release")
+        noise = secret.noise
+        assert noise is not None and not secret.planned, "noise goes to counters that are fixed"
+        require_public_count(noise.claim, [secret])
+        if secret.home is not None:
+            keep_noise(secret, secret.home, finished=True)
+        publish_once(noise.identity, _digest(secret.counts, noise.count))
+        secret.closed = RELEASED
+        mine, secret.counts = secret.counts, np.zeros((0, 0), np.int64)
+        counts, count = audit_hooks.publish(mine, noise.count, noise.identity)
+        return Published(counts, noise.claim, count, noise.counter_variance, noise.count_variance, noise.identity)
+
+
+def _digest(counts: np.ndarray, count: int | None) -> str:
+    return hashlib.sha256(counts.tobytes() + repr(count).encode()).hexdigest()
+
+
+def keep_noise(secret: Secret, home: str, *, finished: bool = False) -> None:
+    """Write a secret that began with noise over its file `home`, unless another process has released that.
+
+    The file's lock is held from reading to writing. A `finished` file holds just the release.
+    """
+    assert secret.noise is not None
+    file = Owned(home, only=True)
+    if not os.path.exists(home):
+        raise BudgetError(
+            f"The sketch's file {home!r} is gone; another process may have released it. "
+            "Hint: query that release; it costs nothing."
+        )
+    try:
+        if not file.take():
+            raise _another_has(home)
+        found = files.read(home, expect="secret")
+        there = NoiseFirst.from_dict(found.metadata.get("noise_first"), secret.spec.rows)
+        content = _digest(secret.counts, secret.noise.count)
+        gone = there.finished and _digest(found.arrays["counts"], there.count) != content
+        if gone or there.identity != secret.noise.identity:
+            raise BudgetError(
+                f"The sketch in {home!r} was released with other records. Hint: query that release; it costs nothing."
+            )
+        secret.noise.finished = there.finished or finished
+        if not file.write(files.bytes_of("secret", *secret.contents(), bound=True)):
+            raise _another_has(home)
+    finally:
+        file.let_go()
+
+
+def _another_has(home: str) -> BudgetError:
+    return BudgetError(
+        f"Another process is using the sketch's file {home!r}, and its noise can be released only once. Hint: wait."
+    )
+
+
+def publish_share(
+    secret: Secret, budget: Budget, payer: Account | None = None, *, custodians: int, dropouts: int
+) -> Published:
+    """Add one custodian's share of the noise; see `Sketch.release_share`."""
+    with held([secret]):
+        secret.require_open("release_share")
+        require_ones(secret)
+        if secret.noise is not None:
+            raise PrivacyError("This sketch has its full noise already. Hint: call release().")
+        claim = calibrate_shares(secret.spec.rows, budget, custodians=custodians, dropouts=dropouts)
+        identity = spend([secret], claim, payer, "release_share")
+        with or_give_up([secret], "Its release failed after the budget was spent."):
+            noise = draw_counters_share(claim, secret.counts.shape)
+            count = draw_count_share(claim) if claim.exact_count_scale is not None else None
+            audit_hooks.hold(identity, claim, noise, count)
+            total = secret.add_to(noise)
+        secret.give_up(RELEASED)
+        if count is not None:
+            count += total
+        elif budget.neighbors == "replace":
+            count = total
+        return Published(noise, claim, count, 0.0, 0.0, identity)
+
+
+def require_ones(*secrets: Secret) -> None:
+    """Refuse moments where the noise is for counters that a record moves by one."""
+    if any(secret.spec.reach != ONE for secret in secrets):
+        raise PrivacyError("Moments cannot be released this way. Hint: call release().")
+
+
+def require_disjoint(secrets: Sequence[Secret], budget: Budget, backend: str) -> None:
+    """Refuse secrets that cannot be released for the price of one, at no cost."""
+    first = secrets[0]
+    for other in secrets[1:]:
+        first.spec.require_equal(other.spec)
+    if sum(len(secret.lineage) for secret in secrets) > len({one for each in secrets for one in each.lineage}):
+        raise MergeError("Cannot release as disjoint: two sketches hold the same records.")
+    if len(secrets) > 1 and budget.neighbors == "replace":
+        raise PrivacyError("Classes need neighbors='add-remove': a replaced record may change its class.")
+    require_backend(backend)

@@ -1,0 +1,218 @@
+"""Products of columns with each other and with the target: what least squares is solved from.
+
+A record's columns, in units of their bounds, and an *anchor* a (the constant column) make a vector. It is divided by
+its own length, a function of the columns alone, so that each record has the same weight against the noise: with the
+vectors z = [x, a, ay]/w of regression, Σ zzᵀ holds the normal equations of least squares with the weights 1/w². Its
+size is that of z, squared. Sums of the vectors of each class make classification (Mehta et al. 2022, DP-FC).
+
+With Σ|z| ≤ 1 the numbers zᵢ², 2zᵢzⱼ have an L1 of at most 1. With Σz² ≤ 1 the numbers 5zᵢ², 7zᵢzⱼ have an L2 of at most
+5, since 49 < 2·25: seven fifths are the root of two, nearly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from scumble.errors import ParameterError
+from scumble.learn.moment_spec import (
+    UNIT,
+    Floats,
+    Integers,
+    MomentSpec,
+    Span,
+    across,
+    require_span,
+    root_above,
+    shortened,
+    units,
+    within_length,
+)
+
+LENGTH = 2**14
+"""Of every vector."""
+PLANE = 5.0
+"""A prior: the squared length of a class's plane, over the variance of its indicator."""
+ONCE, TWICE = {True: 1, False: 5}, {True: 2, False: 7}
+"""How often a square, and a product of two, are counted: by whether the noise is pure."""
+
+
+@dataclass(frozen=True)
+class Products(MomentSpec):
+    """Vectors of one length, and their products; `anchor` is the constant column, in units of the bounds."""
+
+    anchor: float
+
+    @property
+    def step(self) -> int:
+        return ONCE[self.pure] * LENGTH**2
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has."""
+        return self.dimensions + 1
+
+    @cached_property
+    def upper(self) -> tuple[Integers, Integers]:
+        """The places of the products in a matrix: on and above the diagonal."""
+        first, second = np.triu_indices(self.width)
+        return first, second
+
+    @cached_property
+    def times(self) -> Integers:
+        """How often each product is counted."""
+        first, second = self.upper
+        return np.where(first == second, ONCE[self.pure], TWICE[self.pure])
+
+    def cells(self, X: Floats) -> Integers:
+        """The records' columns as whole numbers, at most `UNIT`."""
+        low, high = (np.asarray(side, like=X) for side in self.bounds)
+        return units(X, low, high)
+
+    def vectors(self, X: Floats, last: Integers | None = None) -> Integers:
+        """The records' vectors, each at most `LENGTH` long: columns, anchor, and `last` parts of it."""
+        u = self.cells(X)
+        a = round(self.anchor * UNIT)
+        ends = [np.zeros(len(X), np.int64, like=X) + a]
+        if last is not None:
+            ends.append(np.sign(last) * (np.abs(last) * a // UNIT))
+        if self.pure:
+            long = np.abs(u).sum(axis=1) + a * len(ends)
+        else:
+            long = root_above((u * u).sum(axis=1) + a * a * len(ends))
+        return shortened(np.column_stack([u, *ends]), long, LENGTH)
+
+    def products(self, matrix: Integers) -> Integers:
+        """The row of Σ zzᵀ, each product as often as it is counted."""
+        return matrix[self.upper] * self.times
+
+    def matrix(self, row: Floats) -> Floats:
+        """The row of products as a symmetric matrix, in units of one record."""
+        found = np.zeros((self.width, self.width))
+        found[self.upper] = row * ONCE[self.pure] / self.times
+        return found + np.triu(found, 1).T
+
+    def check(self) -> None:
+        super().check()
+        if type(self.anchor) is not float or not 2.0**-10 <= self.anchor <= 2.0**5:
+            raise ParameterError("`anchor` must be between 2**-10 and 32.")
+        self.check_size()
+
+
+@dataclass(frozen=True)
+class LinearMoments(Products):
+    """For regression: rows of the target alone, and of z = [x, a, ay]/w with itself."""
+
+    kind: ClassVar[str] = "linear"
+    target_bounds: Span
+
+    @property
+    def width(self) -> int:
+        return self.dimensions + 2
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return 2, self.width * (self.width + 1) // 2
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        return Fraction(1), Fraction(15)
+
+    def totals(self, X: Floats, y: np.ndarray) -> list[Integers]:
+        v = units(y, *self.target_bounds)
+        high = (UNIT + v) * self.step // (2 * UNIT)
+        z = self.vectors(X, v)
+        return [np.column_stack([self.step - high, high]).sum(axis=0), across(z, z)]
+
+    def laid_out(self, totals: list[Integers]) -> list[Integers]:
+        alone, matrix = totals
+        return [alone, self.products(matrix)]
+
+    def check(self) -> None:
+        require_span(self.target_bounds)
+        super().check()
+
+
+@dataclass(frozen=True)
+class ClassMoments(Products):
+    """For classification: rows of how many there are of each class, of z = [x, a]/w with itself, and of each class's z.
+
+    `classes` is how many there are.
+    """
+
+    kind: ClassVar[str] = "classes"
+    classes: int
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return self.classes, self.width * (self.width + 1) // 2, self.classes * self.width
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """Errors of the products reach a score times the length of its plane, errors of the sums as they are.
+
+        So their shares are as that length is to 1. Its square is `PLANE` times the variance of the class's indicator,
+        for classes of one size.
+        """
+        length = math.sqrt(PLANE * max(self.classes - 1, 1)) / self.classes
+        products = Fraction(round(190.0 * length / (1.0 + length)), 10)
+        return Fraction(1), products, 19 - products
+
+    def target(self, y: object) -> Integers:
+        """The place of each record's class."""
+        places = np.asarray(y)
+        if places.dtype.kind not in "iu" or (len(places) and not 0 <= places.min() <= places.max() < self.classes):
+            raise ParameterError(f"The target must hold the places of classes, whole numbers below {self.classes}.")
+        return places.astype(np.int64)
+
+    def totals(self, X: Floats, y: np.ndarray) -> list[Integers]:
+        z = self.vectors(X)
+        one = np.zeros((len(X), self.classes), like=X)
+        one[np.arange(len(X), like=X), y] = 1.0
+        return [np.bincount(y, minlength=self.classes), across(z, z), across(one, z)]
+
+    def laid_out(self, totals: list[Integers]) -> list[Integers]:
+        counts, matrix, of_class = totals
+        return [counts * self.step, self.products(matrix), of_class * (self.step // LENGTH)]
+
+    def check(self) -> None:
+        if type(self.classes) is not int or not 1 <= self.classes <= 2**16:
+            raise ParameterError("`classes` must be a whole number from 1 on.")
+        super().check()
+
+
+@dataclass(frozen=True)
+class UnitMoments(ClassMoments):
+    """The same of records that are at most so long, such as embeddings: what is longer is made shorter, as it points.
+
+    The bounds of every column are −length and length.
+    """
+
+    kind: ClassVar[str] = "unit classes"
+
+    @property
+    def length(self) -> float:
+        """The greatest length of a record."""
+        return self.bounds[1][0]
+
+    def cells(self, X: Floats) -> Integers:
+        return within_length(X, self.length)
+
+    def check(self) -> None:
+        super().check()
+        if self.bounds != ((-self.length,) * self.dimensions, (self.length,) * self.dimensions):
+            raise ParameterError("The bounds of all columns must be −length and length.")
+
+
+def anchored(d: int, share: float) -> float:
+    """An anchor that weighs this share of d columns, within what a spec takes.
+
+    >>> anchored(4, 0.25), anchored(1, 1e-9), anchored(4096, 1.0)
+    (1.0, 0.0009765625, 32.0)
+    """
+    return float(min(max(math.sqrt(share * d), 2.0**-10), 2.0**5))

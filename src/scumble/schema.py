@@ -1,0 +1,24 @@
+"""Public names of schemas and conditions."""
+
+from scumble.columns.boolean import Boolean
+from scumble.columns.category import Category
+from scumble.columns.column import Column
+from scumble.columns.conditions import Condition, condition
+from scumble.columns.date import Date
+from scumble.columns.draft import draft
+from scumble.columns.number import Number
+from scumble.columns.schema import Described, Encoded, Schema
+
+__all__ = [
+    "Boolean",
+    "Category",
+    "Column",
+    "Condition",
+    "Date",
+    "Described",
+    "Encoded",
+    "Number",
+    "Schema",
+    "condition",
+    "draft",
+]

@@ -1,0 +1,411 @@
+"""A release, a bundle or a fitted model, as the page and the API show it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scumble import checks
+from scumble.columns.kinds import ranges_by
+from scumble.density.bundle import Bundle, Label
+from scumble.density.release import Release
+from scumble.errors import DataError, ParameterError, many, parameter
+from scumble.show import cards, coded
+from scumble.show import ranges as ranging
+from scumble.show.coded import Column
+from scumble.show.payload import Content, drawable
+from scumble.show.usefulness import Facts
+
+STARTS = 100
+"""Of the search for modes: those of ``scumble modes``, so that the page and the verb find the same places."""
+
+
+Questions = Mapping[str, tuple[set[str], Callable[[Facts], Facts]]]
+
+
+class Exhibit:
+    """What is shown, and what it answers.
+
+    Parameters
+    ----------
+    found : Release, Bundle or PrivateEstimator
+        What to show. A bundle has one release per class; an estimator must be fitted.
+    title : str
+        What to call it.
+    ranges, values, units : mapping or None
+        For columns by name: what to draw of numbers, the known categories, the units.
+
+    >>> import numpy as np, scumble
+    >>> sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["age"], rows=50, buckets=64)
+    >>> exhibit = Exhibit(sketch.update(np.full((1000, 1), 30.0)).release(epsilon=1.0), "ages")
+    >>> sorted(exhibit.density([[30.0], [90.0]]))
+    ['density', 'kernel_sum', 'lower', 'upper']
+    """
+
+    parts = ("page.html", "page.css", "engine.js", "page.js")
+    """The built files that make its page."""
+
+    def __init__(
+        self,
+        found: Any,
+        title: str = "A private release",
+        *,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        values: Mapping[str, Sequence[str]] | None = None,
+        units: Mapping[str, str] | None = None,
+    ) -> None:
+        self.title = title
+        self.model = None if isinstance(found, (Release, Bundle)) else found
+        self.shown = _shown(found)
+        self.names = ranging.column_names(self._one)
+        self._given: tuple[Facts, ...] = dict(ranges or {}), dict(values or {}), dict(units or {})
+        told: dict[str, Mapping[str, Any]] = dict(zip(("ranges", "values", "units"), self._given, strict=True))
+        self._coded = coded.columns_of(self.model)
+        """The columns of the table that a model was fitted on, where its releases have other ones."""
+        known = self.names if self._coded is None else [column.name for column in self._coded]
+        for what, given in told.items():
+            checks.columns_named(f"`{what}`", given, known)
+        kinds = self.kinds | {column.name: column.kind for column in self._coded or () if column.kind}
+        self._given = ranges_by(kinds, self._given[0]), *self._given[1:]
+        for name, (low, high) in self._given[0].items():
+            if not (np.isfinite([low, high]).all() and low < high):
+                raise ParameterError(
+                    f"`ranges` of {name!r} must be finite, with the low end below the high end, got {low:.12g} to "
+                    f"{high:.12g}. Hint: {name}=LOW:HIGH ({{{name!r}: (low, high)}}), what to draw of it."
+                )
+
+    @property
+    def _one(self) -> Release:
+        return self.shown if isinstance(self.shown, Release) else next(iter(self.shown.values()))
+
+    @property
+    def releases(self) -> dict[Label | None, Release]:
+        """Class → release; a release without classes stands under None."""
+        return {None: self.shown} if isinstance(self.shown, Release) else {**self.shown}  # type: ignore[dict-item]
+
+    @cached_property
+    def drawable(self) -> bool:
+        """Whether the page can answer by itself. It cannot run a kernel written in Python, and the releases of linear
+        models hold no density of the columns."""
+        return drawable(self._one) and not hasattr(self.model, "coef_")
+
+    @property
+    def roles(self) -> list[str]:
+        """For each column: number, category or tokens, or any."""
+        return ranging.roles(self._one)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What declared columns hold."""
+        return self._one.kinds
+
+    @property
+    def predicts(self) -> bool:
+        """Whether there is something to predict."""
+        return self.classifier is not None or hasattr(self.model, "predict")
+
+    # ---- what it is ----
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns, as the page lists them."""
+        given, values, units = self._given
+        if self._coded is not None:
+            return coded.described(self._coded, given, values, units)
+        kinds = self.roles
+        others: list[object] = [
+            None if role == "number" else next(iter(values.get(name, ())), None)
+            for name, role in zip(self.names, kinds, strict=True)
+        ]
+        missing = any(role == "number" and name not in given for name, role in zip(self.names, kinds, strict=True))
+        found, there = self._ranges(others) if missing else ([None] * len(kinds), True)
+        return [
+            Column(
+                name,
+                role,
+                given.get(name, spread),
+                tuple(values.get(name, ())),
+                units.get(name, ""),
+                self.kinds.get(name),
+                lost=role == "number" and name not in given and not there,
+            )
+            for name, role, spread in zip(self.names, kinds, found, strict=True)
+        ]
+
+    def _ranges(self, others: list[object]) -> tuple[list[Any], bool]:
+        """What to draw: a model's public bounds; else of all classes together that were found. And if any was."""
+        bounds = getattr(self.model, "bounds_", None)
+        if bounds is not None:
+            return [(float(low), float(high)) for low, high in zip(*bounds, strict=True)], True
+        searched = [ranging.find(release, others) for release in self.releases.values()]
+        there = any(found for _, found in searched)
+        parts = [ranges for ranges, found in searched if found or not there]
+        return [
+            None if side[0] is None else (min(s[0] for s in side), max(s[1] for s in side))
+            for side in zip(*parts, strict=True)
+        ], there
+
+    @cached_property
+    def info(self) -> Facts:
+        """The facts on the privacy card."""
+        out = cards.facts(self.shown)
+        if self.model is not None:
+            claim = self.model.privacy_
+            out |= {"kind": "model", "estimator": type(self.model).__name__, "meaning": claim.sentence()}
+            out |= {
+                name: getattr(claim, name) for name in ("epsilon", "delta", "rho", "neighbors", "unit", "mechanism")
+            }
+        told: Facts = finite({"title": self.title, **out})
+        return told
+
+    def card(self) -> list[tuple[str, str]]:
+        """The privacy card, line by line."""
+        lines = cards.lines(self.shown)
+        if self.model is None:
+            return lines
+        claim = self.model.privacy_
+        told = {"Promise": str(claim), "Meaning": claim.sentence()}
+        model = (
+            "Model",
+            f"{type(self.model).__name__}, learnt from releases alone. The promise is for all of it together.",
+        )
+        return [model, *((name, told.get(name, text)) for name, text in lines if name != "")]
+
+    # ---- what it answers ----
+
+    @cached_property
+    def classifier(self) -> Any:
+        """What tells classes apart by their densities, or None."""
+        try:
+            from scumble.learn import PrivateKDEClassifier
+        except ImportError:
+            return None
+        if isinstance(self.model, PrivateKDEClassifier):
+            return _nameless(self.model)
+        bundle = self.model is None and isinstance(self.shown, Bundle) and len(self.shown) > 1
+        if not bundle or any(role != "number" for role in self.roles):
+            return None
+        rule = "ferns" if self.shown.spec.layout.hashed else "map"
+        return _nameless(PrivateKDEClassifier.from_release(self.shown, rule=rule))
+
+    @property
+    def questions(self) -> Questions:
+        """What the API answers: for each path the fields of a question, and the answer."""
+        return {
+            "/api/density": ({"points", "class", "confidence"}, self._asked_density),
+            "/api/predict": ({"points"}, lambda asked: self.predict(asked.get("points"))),
+        }
+
+    def _asked_density(self, asked: Facts) -> Facts:
+        confidence = confidence_in(asked)
+        return self.density(asked.get("points"), label=asked.get("class"), confidence=confidence)
+
+    def density(self, asked: object, *, label: object = None, confidence: float = 0.95) -> dict[str, list[float]]:
+        """Kernel sums, densities and intervals at the points, as `scumble query` gives them."""
+        release = self._release_of(label)
+        table = self._table(asked)
+        lower, upper = release.interval(table, confidence)
+        answers = (release.kernel_sum(table), release.density(table, shrink=False), lower, upper)
+        return {
+            name: values.tolist()
+            for name, values in zip(("kernel_sum", "density", "lower", "upper"), answers, strict=True)
+        }
+
+    def predict(self, asked: object) -> Facts:
+        """A class or a number for each point, as `scumble predict` gives them; for classes also the probabilities."""
+        model = self.classifier or _nameless(self.model)
+        if model is None or not hasattr(model, "predict"):
+            raise DataError(
+                "Nothing to predict: this file holds densities alone. Hint: bundles and fitted models predict."
+            )
+        X = np.asarray(self._table(asked, numbers=True), dtype=np.float64)
+        out: Facts = {"prediction": model.predict(X).tolist()}
+        if hasattr(model, "predict_proba"):
+            out |= {"classes": model.classes_.tolist(), "probability": model.predict_proba(X).tolist()}
+        return out
+
+    def _release_of(self, label: object) -> Release:
+        found = self.releases
+        if None in found:
+            if label is not None:
+                raise DataError("`class` must be left out: this release has no classes.")
+            return found[None]
+        by_text = {str(name): release for name, release in found.items()}
+        if label is None or str(label) not in by_text:
+            raise DataError(f"`class` must be one of {', '.join(by_text)}, got {label!r}.")
+        return by_text[str(label)]
+
+    def _table(self, asked: Any, *, numbers: bool = False) -> Any:
+        """Points as JSON brings them, as a table that a release or a model reads."""
+        names, kinds = self.names, self.roles
+        if numbers:
+            wide = len(names) if self.model is None else self.model._width
+            names, kinds = names if wide == len(names) else [f"x{j}" for j in range(wide)], ["number"] * wide
+        if len(set(names)) < len(names):
+            raise DataError("Two columns of this release have the same name, and points cannot tell them apart.")
+        columns = cells_of(asked, names, kinds, {} if numbers else self.kinds)
+        if numbers:
+            return np.column_stack([np.asarray(column, dtype=np.float64) for column in columns.values()])
+        return columns
+
+    # ---- where records crowd ----
+
+    def modes(self) -> list[Facts]:
+        """The modes of each class, the highest first: post-processing, made once."""
+        spreads = [column.range for column in self.columns]
+        if any(column.role != "number" for column in self.columns) or not self.drawable:
+            return []
+        if self._coded is not None and not all(coded.as_numbers(column) for column in self._coded):
+            return []
+        try:
+            from scumble.learn import PrivateModes
+        except ImportError:
+            return []
+        out: list[Facts] = []
+        bounds = tuple([side[k] for side in spreads if side is not None] for k in (0, 1))
+        for k, release in enumerate(self.releases.values()):
+            if not release.kernel.numeric:  # several columns of sets hold zeros and ones: numbers, but no places
+                continue
+            found = PrivateModes.from_release(release, bounds=bounds, starts=STARTS)
+            out += [
+                {"release": k, "point": point, "density": density, "lower": side[0], "upper": side[1]}
+                for point, density, side in zip(
+                    found.modes_.tolist(), found.densities_.tolist(), found.intervals_.tolist(), strict=True
+                )
+            ]
+        return out
+
+    # ---- for the page ----
+
+    def content(self) -> tuple[Facts, str]:
+        """All that the page needs: JSON, and the arrays as base64."""
+        content = Content()
+        info = self.info
+        description: Facts = {
+            "title": self.title,
+            "card": self.card(),
+            "info": {k: info[k] for k in ("epsilon", "delta", "count", "count_standard_error", "meaning", "kind")},
+            "columns": [asdict(column) for column in self.columns] if self.drawable else self._plain_columns(),
+            "classes": [str(name) for name in self.releases if name is not None],
+            "classifier": None,
+            "modes": [],
+            "drawable": self.drawable,
+        }
+        if self.drawable:
+            numbers = {name: content.release(release) for name, release in self.releases.items()}
+            if self.classifier is not None:
+                description["classifier"] = self._classifier(content, numbers)
+            description["modes"] = self.modes()
+        description |= {"hashers": content.hashers, "releases": content.releases, "arrays": content.arrays.index}
+        return description, content.arrays.to_base64()
+
+    def _plain_columns(self) -> list[Facts]:
+        return [asdict(Column(name, "any", None, (), "")) for name in self.names]
+
+    def _classifier(self, content: Content, numbers: Mapping[Any, int]) -> Facts:
+        others = self.classifier.releases_[1:]
+        known = [numbers, *({name: content.release(part) for name, part in bundle.items()} for bundle in others)]
+        return content.classifier(self.classifier, known)
+
+
+def confidence_in(asked: Mapping[str, Any]) -> float:
+    """The confidence that a question asks for."""
+    return checks.confidence(asked.get("confidence", 0.95))
+
+
+def finite(value: object) -> Any:
+    """JSON has no infinities: they become None."""
+    if isinstance(value, dict):
+        return {key: finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _nameless(model: Any) -> Any:
+    """The model for plain arrays of the release's own columns: scikit-learn would warn of those without names."""
+    if model is None or not hasattr(model, "feature_names_in_"):
+        return model
+    plain = copy.copy(model)
+    plain.n_features_in_ = model._width  # of a mixed table: the page asks for numbers, as they are released
+    vars(plain).pop("schema_", None)
+    del plain.feature_names_in_
+    return plain
+
+
+def _shown(found: object) -> Release | Bundle:
+    if isinstance(found, (Release, Bundle)):
+        return found
+    releases = vars(found).get("releases_") if hasattr(found, "privacy_") else None
+    release = releases[0] if releases else getattr(found, "release_", None)
+    if release is not None and not isinstance(release, (Release, Bundle)):
+        raise ParameterError(
+            f"{type(found).__name__} was learnt from {type(release).__name__}, which has no density to explore. "
+            "Hint: the model's plot() draws it, and the release of a table has a page of its own."
+        )
+    if release is None:
+        raise parameter("found", "a Release, a Bundle or a fitted estimator", type(found).__name__)
+    return release
+
+
+MOST_POINTS = 100_000
+"""Points of one question."""
+
+
+def cells_of(
+    points: object, names: Sequence[str], roles: Sequence[str], kinds: Mapping[str, str] | None = None
+) -> dict[str, list[object]]:
+    """The points' cells, column by column.
+
+    >>> cells_of([[31, "Ulm"], {"town": "Bonn", "age": 45}], ["age", "town"], ["number", "category"])
+    {'age': [31, 45], 'town': ['Ulm', 'Bonn']}
+    """
+    if not isinstance(points, list) or not points:
+        raise DataError('`points` must be a list of points, such as [[45, 50000]] or [{"age": 45}].')
+    if len(points) > MOST_POINTS:
+        raise DataError(f"`points` may hold {MOST_POINTS:,} points at a time, got {len(points):,}. Hint: ask in parts.")
+    dated = [name for name, kind in (kinds or {}).items() if kind != "whole"]  # the release reads these
+    rows = [_row(point, names, k) for k, point in enumerate(points)]
+    out = {name: [row[j] for row in rows] for j, name in enumerate(names)}
+    for (name, cells), role in zip(out.items(), roles, strict=True):
+        for k, cell in enumerate(cells):
+            wanted = None if name in dated and isinstance(cell, str | bool) else _wanted(cell, role)
+            if wanted is not None:
+                raise DataError(f"Column {name!r} of point {k} must be {wanted}, got {_short(cell)}.")
+    return out
+
+
+def _row(point: object, names: Sequence[str], k: int) -> list[object]:
+    if isinstance(point, dict):
+        unknown = [name for name in point if name not in names]
+        missing = [name for name in names if name not in point]
+        if unknown or missing:
+            what = f"lacks {missing[0]!r}" if missing else f"names {unknown[0]!r}"
+            raise DataError(f"Point {k} {what}: the columns are {', '.join(names)}.")
+        return [point[name] for name in names]
+    if isinstance(point, list) and len(point) == len(names):
+        return point
+    raise DataError(f"Point {k} must have {many(len(names), 'value')}, one for each of {', '.join(names)}.")
+
+
+def _wanted(cell: object, role: str) -> str | None:
+    """None if the cell will do, else what it must be."""
+    number = isinstance(cell, (int, float)) and not isinstance(cell, bool) and abs(cell) < 1e300
+    if role == "number":
+        return None if number else "a finite number"
+    if role == "category":
+        return None if number or isinstance(cell, (str, bool)) else "text or a number"
+    if role == "tokens":
+        texts = isinstance(cell, list) and all(isinstance(token, str) for token in cell)
+        return None if texts or isinstance(cell, str) else "text or a list of texts"
+    return None
+
+
+def _short(cell: object) -> str:
+    text = repr(cell)
+    return text if len(text) <= 40 else f"{text[:40]}…"

@@ -1,0 +1,296 @@
+"""The page and the API over HTTP, on this machine alone unless told otherwise.
+
+A browser will send a request anywhere on behalf of any page it shows. So a request is answered only if its Host is one
+of the server's own names (a foreign name that was pointed at 127.0.0.1 is not), and its Origin, if it has one, is the
+server itself. Bodies are JSON, said to be JSON, and of limited size.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+from scumble._version import __version__
+from scumble.errors import ParameterError, ScumbleError
+from scumble.show.openapi import description
+from scumble.show.pages import AnyExhibit, page
+from scumble.show.usefulness import Facts
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+MOST_DIGITS = 400
+"""Of a whole number; the largest float has 309."""
+MOST_BYTES = 8 << 20
+MOST_CONNECTIONS = 128
+PATIENCE = 30.0
+"""Seconds that a request may take to arrive, from its first line (or the answer before it) to the end of its body, and
+that its answer may take to be fetched. Whoever sends a byte now and then does not keep one of the connections."""
+
+_SAFE = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+}
+
+
+class Refused(Exception):
+    """A request that is answered with a status and a sentence."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Server(ThreadingHTTPServer):
+    """Serves one exhibit.
+
+    Parameters
+    ----------
+    exhibit : Exhibit, TableExhibit, StreamExhibit or PairExhibit
+        What is shown.
+    host, port : str or int
+        Where to listen; port 0 takes a free one.
+    names : iterable of str
+        Further host names under which people reach the server, where it does not listen on loopback alone.
+    """
+
+    allow_reuse_address = os.name == "posix"  # elsewhere it would let another program listen on the same port
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(
+        self,
+        exhibit: AnyExhibit,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        names: Iterable[str] = (),
+    ) -> None:
+        self.exhibit = exhibit
+        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._page: bytes | None = None
+        self._making = threading.Lock()
+        try:
+            super().__init__((host, port), Handler)
+        except (OSError, OverflowError) as problem:
+            told = getattr(problem, "strerror", None) or str(problem)
+            raise ParameterError(
+                f"Cannot listen on {host}:{port}: {told}. Hint: leave out --port for a free one."
+            ) from None
+        self.hosts = {f"{name}:{self.server_port}" for name in (*LOOPBACK, host, *names)}
+        if self.server_port == 80:
+            self.hosts |= {name.rsplit(":", 1)[0] for name in self.hosts}
+
+    @property
+    def url(self) -> str:
+        """The address to open."""
+        host = str(self.server_address[0])
+        return f"http://{'127.0.0.1' if host in ('0.0.0.0', '') else host}:{self.server_port}/"
+
+    def html(self) -> bytes:
+        """The page, made when it is first asked for."""
+        with self._making:
+            if self._page is None:
+                self._page = page(self.exhibit).encode("utf-8", "replace")
+            return self._page
+
+    def process_request(self, request: Any, client_address: object) -> None:
+        self._free.acquire()
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: object) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is no news."""
+
+
+class _Punctual(io.RawIOBase):
+    """What a connection receives, up to a deadline for all of it together."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.start()
+
+    def start(self) -> None:
+        self._deadline = time.monotonic() + PATIENCE
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: Server
+    protocol_version = "HTTP/1.1"
+    server_version = f"scumble/{__version__}"
+    sys_version = ""
+
+    def setup(self) -> None:
+        """Read from the client within the time that a request may take."""
+        super().setup()
+        self._incoming = _Punctual(self.connection)
+        self.rfile = io.BufferedReader(self._incoming)
+
+    def handle_one_request(self) -> None:
+        self._incoming.start()
+        super().handle_one_request()
+
+    def do_GET(self) -> None:
+        """The page, and what describes it."""
+        self._answer({"/": self._page, "/api/info": self._info, "/openapi.json": self._description})
+
+    do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        """Answers to questions."""
+        self._answer({path: partial(self._ask, path) for path in self.server.exhibit.questions})
+
+    # ---- what can be asked ----
+
+    def _page(self) -> None:
+        self._send(200, self.server.html(), "text/html; charset=utf-8")
+
+    def _info(self) -> None:
+        self._json(200, self.server.exhibit.info)
+
+    def _description(self) -> None:
+        self._json(200, description(self.server.exhibit))
+
+    def _ask(self, path: str) -> None:
+        known, answer = self.server.exhibit.questions[path]
+        self._json(200, answer(self._question(known)))
+
+    # ---- asking and answering ----
+
+    def _answer(self, routes: dict[str, Callable[[], None]]) -> None:
+        try:
+            self._check()
+            path = urlsplit(self.path).path
+            if path not in routes:
+                self._unknown(path)
+            routes[path]()
+        except Refused as refusal:
+            self._refuse(refusal.status, str(refusal))
+        except ScumbleError as problem:
+            self._refuse(400, str(problem))
+        except (BrokenPipeError, ConnectionError, TimeoutError):
+            self.close_connection = True
+        except Exception as problem:  # a bug: the client learns no more than that
+            self._refuse(500, f"Unexpected {type(problem).__name__}: this is a bug.")
+
+    def _check(self) -> None:
+        """Only our own names, only our own pages."""
+        host = (self.headers.get("Host") or "").lower()
+        if host not in self.server.hosts:
+            raise Refused(403, f"The host {host!r} is not served here. Hint: open {self.server.url}, or --allow-host.")
+        origin = self.headers.get("Origin")
+        if origin is not None and origin.lower() not in {f"http://{name}" for name in self.server.hosts}:
+            raise Refused(403, f"Requests from pages of {origin!r} are not answered.")
+
+    def _unknown(self, path: str) -> None:
+        gets, posts = ("/", "/api/info", "/openapi.json"), tuple(self.server.exhibit.questions)
+        if path in (*gets, *posts):
+            raise Refused(405, f"{path} is asked with {'GET' if path in gets else 'POST'}.")
+        raise Refused(404, f"There is no {path[:80]!r}. Hint: /openapi.json lists what there is.")
+
+    def _question(self, known: set[str]) -> Facts:
+        """The body: a JSON object with these keys."""
+        kind = (self.headers.get("Content-Type") or "").split(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Refused(415, "Send JSON, with the header Content-Type: application/json.")
+        if self.headers.get("Transfer-Encoding"):
+            raise Refused(411, "Send the body in one piece, with its Content-Length.")
+        try:
+            length = int(self.headers.get("Content-Length") or "")
+        except ValueError:
+            raise Refused(411, "The header Content-Length is missing.") from None
+        if not 0 <= length <= MOST_BYTES:
+            raise Refused(
+                413, f"A question may have {MOST_BYTES >> 20} MB, this has {length} bytes. Hint: ask in parts."
+            )
+        body = self.rfile.read(length)
+        try:
+            found = json.loads(body, parse_constant=_no_number, parse_int=_whole)
+            if b"\\" in body:
+                json.dumps(found, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise Refused(
+                400, "The body spells half a character: after \\ud83d, say, the other half must follow."
+            ) from None
+        except (ValueError, RecursionError) as problem:
+            raise Refused(400, f"The body is no JSON: {problem}.") from None
+        if not isinstance(found, dict):
+            raise Refused(400, "The body must be a JSON object. Hint: /openapi.json describes it.")
+        unknown = sorted(set(found) - known)
+        if unknown:
+            raise Refused(400, f"{unknown[0]!r} is not known here. Known: {', '.join(sorted(known))}.")
+        return found
+
+    def _json(self, status: int, value: object) -> None:
+        body = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str).encode("utf-8", "replace")
+        self._send(status, body, "application/json; charset=utf-8")
+
+    def _refuse(self, status: int, message: str) -> None:
+        self.close_connection = True  # what is left of the body is not read
+        self._json(status, {"error": message})
+
+    def _send(self, status: int, body: bytes, kind: str) -> None:
+        self.connection.settimeout(PATIENCE)  # for all that is sent
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in _SAFE.items():
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the standard library finds wrong is also reported as JSON."""
+        if not hasattr(self, "headers"):
+            self.requestline, self.command = "", ""
+            self.request_version = "HTTP/1.1"
+        self.close_connection = True
+        self._json(code, {"error": message or explain or "The request cannot be read."})
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Questions are nobody's business."""
+
+
+def _whole(digits: str) -> int | float:
+    """A whole number; one that is too large for 64 bits, as a float, which all numbers are in the end."""
+    number = int(digits) if len(digits) <= MOST_DIGITS else math.inf
+    if abs(number) > sys.float_info.max:
+        raise ValueError(f"a whole number of {len(digits):,} digits is too large; 1e308 is the largest of all")
+    return int(number) if abs(number) < 1 << 63 else float(number)
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is no number in JSON")

@@ -1,0 +1,194 @@
+"""A table's release, as the page and the API show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from scumble import checks
+from scumble.columns.column import Column
+from scumble.columns.conditions import condition
+from scumble.columns.date import Date
+from scumble.columns.number import Number
+from scumble.columns.rules import Rule
+from scumble.columns.schema import Schema
+from scumble.density.student import reach
+from scumble.errors import DataError
+from scumble.show import cards
+from scumble.show.exhibit import Questions, confidence_in, finite
+from scumble.show.payload import Arrays
+from scumble.show.usefulness import Facts
+from scumble.table.estimate import Estimate
+from scumble.table.heaps import shares_at_bounds
+from scumble.table.obeying import Obeyed
+from scumble.table.questions import extremes_of
+from scumble.table.release import TableRelease
+
+
+class TableExhibit:
+    """What is shown of a table, and what it answers.
+
+    Parameters
+    ----------
+    release : TableRelease
+        What to show.
+    title : str
+        What to call it.
+    units : mapping or None
+        For columns by name: the units.
+
+    Examples
+    --------
+    >>> import scumble
+    >>> schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), smoker=scumble.Boolean())
+    >>> sketch = scumble.TableSketch(schema).update({"age": [41, 30] * 5000, "smoker": [True, False] * 5000})
+    >>> exhibit = TableExhibit(sketch.release(epsilon=1.0), "People")
+    >>> sorted(exhibit.count("age >= 35"))
+    ['high', 'low', 'remarks', 'standard_error', 'value']
+    """
+
+    parts = ("page.html", "table.css", "tableengine.js", "table.js")
+    """The built files that make its page."""
+
+    def __init__(
+        self, release: TableRelease, title: str = "A private table", *, units: Mapping[str, str] | None = None
+    ) -> None:
+        self.title, self.release, self.units = title, release, dict(units or {})
+        checks.columns_named("`units`", self.units, release.columns)
+
+    @cached_property
+    def info(self) -> Facts:
+        """The facts on the privacy card."""
+        told: Facts = finite({"title": self.title, **cards.facts(self.release)})
+        return told
+
+    def card(self) -> list[tuple[str, str]]:
+        """The privacy card, line by line."""
+        return cards.lines(self.release)
+
+    def content(self) -> tuple[Facts, str]:
+        """All that the page needs: JSON, and the arrays, compressed, as base64."""
+        described, arrays = _described(self.release, self.units)
+        told = ("epsilon", "delta", "count", "count_standard_error", "meaning", "identity")
+        info = {name: self.info[name] for name in told}
+        return {
+            "title": self.title,
+            "card": self.card(),
+            "info": info,
+            **described,
+            "arrays": arrays.index,
+        }, arrays.to_base64()
+
+    # ---- what the API answers ----
+
+    @property
+    def questions(self) -> Questions:
+        """What the API answers: for each path the fields of a question, and the answer."""
+        shared = {"where", "confidence"}
+        return {
+            "/api/count": (shared, lambda asked: self.count(asked.get("where"), confidence_in(asked))),
+            "/api/mean": (
+                {"column", *shared},
+                lambda asked: self.mean(asked.get("column"), asked.get("where"), confidence_in(asked)),
+            ),
+        }
+
+    def count(self, where: object = None, confidence: float = 0.95) -> Facts:
+        """How many records meet a condition, as `scumble count` gives it."""
+        return self._told(self.release.count(_condition(where), confidence=confidence), where)
+
+    def mean(self, column: object, where: object = None, confidence: float = 0.95) -> Facts:
+        """The mean of a column among them."""
+        if not isinstance(column, str):
+            raise DataError("`column` must name a column of numbers.")
+        return self._told(self.release.mean(column, _condition(where), confidence=confidence), where)
+
+    def _told(self, found: Estimate, where: object) -> Facts:
+        beyond = condition(self.release.schema, _condition(where)).remarks
+        told: Facts = finite(found.numbers())
+        return told | {"remarks": [*(one.text for one in beyond), *found.remarks]}
+
+
+def _condition(where: object) -> str | None:
+    """A condition as JSON brings it."""
+    if where is None or isinstance(where, str):
+        return where
+    raise DataError('`where` must be text, such as "age >= 65".')
+
+
+CONFIDENCE = 0.95
+
+
+def _described(release: TableRelease, units: Mapping[str, str]) -> tuple[Facts, Arrays]:
+    """The columns and the draws, as JSON values and arrays."""
+    arrays = Arrays()
+    answers, spec = release._answers, release.spec
+    draws = {name.removeprefix("draws."): arrays.add(array) for name, array in release.packed_draws().items()}
+    size = answers.posterior.size
+    columns = [_column(name, column, units.get(name, ""), arrays) for name, column in release.schema.items()]
+    for place, column in enumerate(release.schema.values()):
+        if isinstance(column, Number) and column.positions is not None:
+            each, expected = answers.values(place, column.representative, *extremes_of(column))
+            columns[place] |= {"values": arrays.add(expected), "drawn": arrays.add(each)}
+        if column.ordered:
+            columns[place]["heaps"] = list(shares_at_bounds(answers, place, column))
+    described = {
+        "columns": columns,
+        "place": spec.place,
+        "counted": list(spec.counted),
+        "derived": [
+            {"place": place, "root": one.root, "levels": arrays.add(one.levels), "size": one.size}
+            for place, one in spec.schema.derived.items()
+        ],
+        "pairs": [list(pair) for pair in release._grouped.pairs],
+        "rules": [_rules(one.rules, arrays) for one in answers.posterior.classes],
+        "kept": [_kept(spec.schema, rule, arrays) for rule in spec.schema.constraints.each],
+        "groups": [arrays.add(np.asarray(group, np.int64)) for group in answers.evidence[0].groups],
+        "draws": draws,
+        "lean": answers.lean.tolist(),
+        "reach": reach(np.arange(1.0, size), CONFIDENCE).tolist(),
+    }
+    return described, arrays
+
+
+def _rules(rules: Obeyed, arrays: Arrays) -> Facts:
+    """What the records of a class obey, by the numbers of counted columns."""
+    pairs = [
+        [one, other, arrays.add(allowed.astype(float).ravel())]
+        for one, beside in rules.beside.items()
+        for other, allowed in beside.items()
+    ]
+    return {"alone": [[j, arrays.add(weights)] for j, weights in rules.alone.items()], "pairs": pairs}
+
+
+def _kept(schema: Schema, rule: Rule, arrays: Arrays) -> Facts:
+    """What synthetic rows must obey, by the places of columns."""
+    columns = [schema[name] for name in rule.columns]
+    steps = [column.step if isinstance(column, Date) else 1 for column in columns]
+    places = [schema.names.index(name) for name in rule.columns]
+    allowed = arrays.add(np.ascontiguousarray(rule.allowed).ravel())
+    return {"places": places, "allowed": allowed, "comparison": rule.comparison, "steps": steps}
+
+
+def _column(name: str, column: Column, unit: str, arrays: Arrays) -> Facts:
+    out: Facts = {
+        "name": name,
+        "kind": column.kind,
+        "unit": unit,
+        "words": column.words(),
+        "size": column.size,
+        "missing": column.missing,
+        "values": None,
+    }
+    if column.kind in ("number", "boolean"):
+        out["values"] = arrays.add(np.asarray(column.representative, float))
+        out["extremes"] = [arrays.add(np.asarray(side, float)) for side in extremes_of(column)]
+    if not isinstance(column, Number | Date):
+        return out | {"levels": list(column.levels)}
+    cuts = column.cuts
+    out |= {"edges": arrays.add(cuts.values(np.array(cuts.edges))), "log": cuts.log, "whole": not cuts.real}
+    if isinstance(column, Number) and column.zero_apart:
+        out |= {"zero": column.zero_level, "alike": list(column.alike)}
+    return out | ({"step": column.step} if isinstance(column, Date) else {})

@@ -1,0 +1,464 @@
+"""Counts, sums, means, quantiles and other statistics of a group: each is one question to the release."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.columns.conditions import condition
+from scumble.columns.grammar import Atom, Junction, Not, Tree
+from scumble.columns.number import Number
+from scumble.errors import ParameterError
+from scumble.sql.cells import EVERYTHING, NOTHING, both
+from scumble.sql.scope import Scope, is_value, number, value
+from scumble.sql.syntax import Node, bare, exp, refused, shown
+from scumble.sql.where import CONDITIONS, case_of, key_of, tree_of
+from scumble.table.answers import NONE
+from scumble.table.estimate import Estimate
+from scumble.table.frames import MOST_GROUPS
+from scumble.table.questions import Question, extremes_of, narrowed, place_of, question, values_of, with_order
+from scumble.table.release import TableRelease
+
+_QUANTILES = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile, exp.Median)
+_SINGLE = (exp.Min, exp.Max, exp.ArgMin, exp.ArgMax, exp.AnyValue, exp.First, exp.Last)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A number of the records of a group."""
+
+    kind: str
+    """"count", "sum", "mean", "quantile", "distinct", or one of the statistics of `moments`."""
+    column: str | None = None
+    where: Tree = EVERYTHING
+    """Which records of the group, by FILTER or CASE."""
+    values: tuple[Value, ...] = ()
+    """What a statistic is computed of."""
+    levels: tuple[Tree, ...] = ()
+    """Of "distinct", the condition of each level."""
+    q: float = 0.5
+    dated: bool = False
+    """Whether it is a date."""
+    among: str = "group"
+    """"group", or "kept" for all records that WHERE keeps, or "all"."""
+
+    def ask(self, scope: Scope, group: Tree, confidence: float) -> Estimate:
+        """The release's answer."""
+        found: object
+        release, tree = scope.release, both(group, self.where)
+        where = condition(scope.schema, tree)
+        if self.kind == "distinct":
+            return self._distinct(scope, tree, confidence)
+        if self.values:
+            return statistic(release, self.kind, self.values, tree, confidence)
+        if self.kind == "sum" and not where.terms:
+            found = Estimate(math.nan, 0.0, 0.0, 0.0)  # of nothing at all, as SQL has it
+        elif self.kind == "count":
+            found = release.count(where, confidence=confidence)
+        elif self.kind == "quantile":
+            found = release.quantile(str(self.column), self.q, where, confidence=confidence)
+        else:
+            ask = release.sum if self.kind == "sum" else release.mean
+            found = ask(str(self.column), where, confidence=confidence)
+        assert isinstance(found, Estimate)
+        return found
+
+    def _distinct(self, scope: Scope, tree: Tree, confidence: float) -> Estimate:
+        """How many levels have a record: on each draw those with a count that rounds to one or more."""
+        release, answers = scope.release, scope.release._answers
+        levels = [condition(scope.schema, both(tree, level)) for level in self.levels]
+        asked = [release._question(one) for one in levels if one.possible]
+        each = np.sum(
+            [answers.counts(one) >= NONE for one in asked] or [np.zeros(answers.posterior.size, bool)], axis=0
+        )
+        remarks = dict.fromkeys(remark for one in asked for remark in release._remarks(one))
+        found = answers.told(np.asarray(each, float), confidence, 0.0, float(len(asked)))
+        return replace(found, remarks=tuple(remarks))
+
+
+def is_aggregate(node: Node) -> bool:
+    """Whether a part of a statement is an aggregate by itself."""
+    return isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls)
+
+
+def aggregate_of(node: Node, scope: Scope) -> Aggregate:
+    """The question that an aggregate is."""
+    node = bare(node)
+    if isinstance(node, exp.Filter):
+        found = aggregate_of(node.this, scope)
+        return replace(found, where=both(tree_of(node.expression.this, scope), found.where))
+    inner = node.this if isinstance(node, exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls) else node
+    if isinstance(inner, _SINGLE):
+        raise ParameterError(
+            f"{shown(node)} is what a single record says, and no release tells that. Hint: quantile_cont(x, 0.01) and "
+            "quantile_cont(x, 0.99) are near the ends; a schema has the bounds."
+        )
+    if isinstance(node, (exp.WithinGroup, *_QUANTILES)):
+        return _quantile(node, scope)
+    if isinstance(node, exp.Mode):
+        raise refused(f"{shown(node)}: GROUP BY {shown(node.this)} ORDER BY count(*) DESC LIMIT 1 is the commonest")
+    argument, kind = bare(node.this), type(node).__name__.lower()
+    if isinstance(node, exp.ApproxDistinct) or (isinstance(node, exp.Count) and isinstance(argument, exp.Distinct)):
+        return _distinct([argument] if isinstance(node, exp.ApproxDistinct) else argument.expressions, scope)
+    if isinstance(node, exp.CountIf):
+        return Aggregate("count", where=tree_of(argument, scope))
+    if isinstance(node, exp.Count) and not node.expressions:
+        return Aggregate("count", where=_counted(argument, scope))
+    if isinstance(node, exp.Sum | exp.Avg):
+        return _summed(argument, "sum" if isinstance(node, exp.Sum) else "mean", scope)
+    if kind in STATISTICS:
+        values = [argument, *([node.expression] if node.args.get("expression") is not None else [])]
+        return Aggregate(kind, values=tuple(value_of(one, scope, kind) for one in values))
+    raise refused(f"{shown(node)}")
+
+
+def _distinct(written: list[Node], scope: Scope) -> Aggregate:
+    if len(written) != 1:
+        raise refused("count(DISTINCT …) of several columns: GROUP BY these gives each combination")
+    levels = key_of(written[0], scope, EVERYTHING).levels
+    return Aggregate("distinct", levels=tuple(tree for name, tree in levels if name is not None))
+
+
+def _counted(argument: Node, scope: Scope) -> Tree:
+    """Where an argument is not missing."""
+    if argument is None or isinstance(argument, exp.Star):
+        return EVERYTHING
+    if is_value(argument):
+        return EVERYTHING if value(argument) is not None else NOTHING
+    if isinstance(argument, exp.Case | exp.If):
+        cases = [(tree, then) for tree, then in case_of(argument, scope) if then is not None]
+        return Junction(False, tuple(both(tree, _counted(then, scope)) for tree, then in cases))
+    if not isinstance(argument, exp.Column):
+        raise refused(f"count({shown(argument)}): count(*), count of a column or count(CASE WHEN … THEN 1 END)")
+    return scope.present(scope.column(argument))
+
+
+def _summed(argument: Node, kind: str, scope: Scope) -> Aggregate:
+    """A sum or a mean: of a column by the release's own question, of anything else by its moments."""
+    found: Value = value_of(argument, scope, kind)
+    if len(found) == 1 and len(found[0].columns) == 1 and found[0].terms == ((found[0].columns, 1.0),):
+        return Aggregate(kind, found[0].columns[0], found[0].where)
+    return Aggregate(kind, values=(found or (Branch(NOTHING, (), ()),),))
+
+
+def _quantile(node: Node, scope: Scope) -> Aggregate:
+    """All ways to write it."""
+    turned = False
+    if isinstance(node, exp.WithinGroup):
+        (ordered,) = node.expression.expressions if len(node.expression.expressions) == 1 else [None]
+        if not isinstance(node.this, exp.PercentileCont | exp.PercentileDisc) or ordered is None:
+            raise refused(f"{shown(node)}: write percentile_cont(0.5) WITHIN GROUP (ORDER BY x)")
+        share, subject, turned = node.this.this, ordered.this, bool(ordered.args.get("desc"))
+    elif isinstance(node, exp.Median):
+        share, subject = exp.Literal.number("0.5"), node.this
+    else:
+        share, subject = node.args.get("quantile") or node.args.get("expression"), node.this
+    if share is None or not is_value(share):
+        raise refused(f"{shown(node)}: one share must stand there, such as 0.5")
+    name, q = scope.column(bare(subject)), float(number(share))
+    with_order(scope[name], name)  # refuses what has no order
+    if not 0 <= q <= 1:
+        raise ParameterError(f"The share of a quantile must lie between 0 and 1, got {q:g}.")
+    return Aggregate("quantile", name, q=1 - q if turned else q, dated=scope[name].kind == "date")
+
+
+Polynomial: TypeAlias = tuple[tuple[tuple[str, ...], float], ...]
+"""Products of columns, by their names in order, each with its coefficient."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A number of some records."""
+
+    where: Tree
+    columns: tuple[str, ...]
+    """Those that must not be missing."""
+    terms: Polynomial
+
+
+Value: TypeAlias = tuple[Branch, ...]
+"""A number of each record; those that are in no branch have none."""
+
+
+def value_of(node: Node, scope: Scope, what: str) -> Value:
+    """The number that a part of a statement is, for `what` to be computed of."""
+    node = bare(node)
+    if isinstance(node, exp.Null):
+        return ()
+    if isinstance(node, exp.Literal):
+        return (Branch(EVERYTHING, (), (((), float(number(node))),)),)
+    if isinstance(node, exp.Column):
+        name = scope.column(node)
+        values_of(scope[name], name, what)  # refuses what has none
+        return (Branch(EVERYTHING, (name,), (((name,), 1.0),)),)
+    if isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.NUMERIC_TYPES):
+        found = value_of(node.this, scope, what)
+        if node.to.is_type(*exp.DataType.INTEGER_TYPES) and not all(_whole(branch, scope) for branch in found):
+            raise refused(f"{shown(node)} within an aggregate: it would be rounded")
+        return found
+    if isinstance(node, CONDITIONS):
+        tree = tree_of(node, scope)
+        return (Branch(tree, (), (((), 1.0),)), Branch(Not(tree), (), (((), 0.0),)))
+    if isinstance(node, exp.Case | exp.If):
+        return tuple(
+            Branch(both(tree, branch.where), branch.columns, branch.terms)
+            for tree, then in case_of(node, scope)
+            for branch in value_of(exp.Null() if then is None else then, scope, what)
+        )
+    if isinstance(node, exp.Coalesce) and len(node.expressions) == 1 and isinstance(bare(node.this), exp.Column):
+        name = scope.column(bare(node.this))
+        gap = Atom(name, "missing")
+        rest = value_of(node.expressions[0], scope, what) if scope[name].missing else ()
+        return (*value_of(node.this, scope, what), *(Branch(both(gap, b.where), b.columns, b.terms) for b in rest))
+    return _computed(node, scope, what)
+
+
+def _computed(node: Node, scope: Scope, what: str) -> Value:
+    """+ - * of numbers, / by a written number, and squares."""
+    if isinstance(node, exp.Neg):
+        return _each(value_of(exp.Literal.number(0), scope, what), value_of(node.this, scope, what), -1.0)
+    square = isinstance(node, exp.Pow) and is_value(node.expression) and number(node.expression) == 2
+    if isinstance(node, exp.Div) and is_value(node.expression) and number(node.expression):
+        share = (Branch(EVERYTHING, (), (((), 1 / number(node.expression)),)),)
+        return _each(value_of(node.this, scope, what), share)
+    if not isinstance(node, exp.Add | exp.Sub | exp.Mul) and not square:
+        raise refused(
+            f"{what}({shown(node)}): of columns, + - * and CASE are computed, and / by a number; so is the square x * x"
+        )
+    left = value_of(node.this, scope, what)
+    right = left if square else value_of(node.expression, scope, what)
+    return _each(left, right, {exp.Add: 1.0, exp.Sub: -1.0}.get(type(node)))
+
+
+def _each(left: Value, right: Value, sign: float | None = None) -> Value:
+    """The sum, or without a sign the product, of two numbers: each branch of one with each of the other."""
+    if len(left) * len(right) > MOST_GROUPS:
+        raise ParameterError("The statement computes with too many branches of CASE. Hint: ask for less at once.")
+    return tuple(
+        Branch(
+            both(one.where, two.where),
+            tuple(dict.fromkeys((*one.columns, *two.columns))),
+            times(one.terms, two.terms) if sign is None else _added(one.terms, two.terms, sign),
+        )
+        for one, two in itertools.product(left, right)
+    )
+
+
+def _added(one: Polynomial, two: Polynomial, sign: float) -> Polynomial:
+    found = dict(one)
+    for columns, factor in two:
+        found[columns] = found.get(columns, 0.0) + sign * factor
+    return tuple(found.items())
+
+
+def times(one: Polynomial, two: Polynomial) -> Polynomial:
+    """The product of two polynomials.
+
+    >>> times(((("age",), 2.0), ((), 1.0)), ((("age",), 1.0),))
+    ((('age', 'age'), 2.0), (('age',), 1.0))
+    """
+    found: dict[tuple[str, ...], float] = {}
+    for (left, a), (right, b) in itertools.product(one, two):
+        columns = tuple(sorted((*left, *right)))
+        if len(columns) > 2:
+            raise refused("products of more than two columns within an aggregate, or the variance of a product")
+        found[columns] = found.get(columns, 0.0) + a * b
+    return tuple(found.items())
+
+
+def _whole(branch: Branch, scope: Scope) -> bool:
+    whole: Callable[[str], bool] = lambda name: getattr(scope[name], "whole", scope[name].kind == "boolean")  # noqa: E731
+    return all(factor == int(factor) and all(map(whole, columns)) for columns, factor in branch.terms)
+
+
+Floats = npt.NDArray[np.float64]
+
+
+class Moments:
+    """Moments of one or two numbers of the records that meet a condition and have both, on every draw."""
+
+    def __init__(self, release: TableRelease, where: Tree, values: Sequence[Value]) -> None:
+        self._release, self._answers, schema = release, release._answers, release.schema
+        self._parts: list[tuple[Question, tuple[str, ...], tuple[Branch, ...]]] = []
+        remarks: dict[str, None] = {}
+        for branches in itertools.product(*values):
+            found = condition(schema, both(where, *(branch.where for branch in branches)))
+            if not found.possible:
+                question(schema, found)  # which warns, or refuses what was left out
+                continue
+            columns = tuple(dict.fromkeys(name for branch in branches for name in branch.columns))
+            places = [place_of(schema, name) for name in columns]
+            asked = release._question(found)
+            release._tell_heaps([*places, *(place for _, product in asked.even for place in product)])
+            remarks |= dict.fromkeys(release._remarks(asked, *places))
+            self._parts.append((asked, columns, branches))
+        self.remarks = tuple(remarks)
+        self._weights = cache(self._weighed)
+        self._even = False
+
+    @property
+    def evenly(self) -> Moments | None:
+        """The same with records evenly in cells that the condition cuts, as counts are told; None if it cuts none."""
+        if not any(asked.cuts for asked, *_ in self._parts):
+            return None
+        found = copy(self)
+        found._even = True
+        return found
+
+    @property
+    def count(self) -> Floats:
+        """How many records there are."""
+        return self._total(lambda *_: (((), 1.0),))
+
+    def sum(self, one: int) -> Floats:
+        """The sum of a number."""
+        return self._total(lambda *terms: terms[one])
+
+    def about(self, one: int, two: int) -> Floats:
+        """Σ (x − x̄)(y − ȳ)."""
+        found = self._total(lambda *terms: times(terms[one], terms[two]))
+        found -= np.nan_to_num(_over(self.sum(one) * self.sum(two), self.count))
+        return np.maximum(found, 0.0) if one == two else found
+
+    def ends(self, one: int) -> tuple[float, float]:
+        """The least and the largest that a number may be."""
+        lows, highs = [], []
+        for asked, _, branches in self._parts:
+            sums = np.zeros(2)
+            for columns, factor in branches[one].terms:
+                ranges = [self._range(asked, name) for name in columns]
+                corners = [factor * math.prod(corner) for corner in itertools.product(*ranges)]
+                sums += [min(corners), max(corners)]
+            lows.append(sums[0])
+            highs.append(sums[1])
+        return (float(min(lows)), float(max(highs))) if lows else (-math.inf, math.inf)
+
+    def _range(self, asked: Question, name: str) -> tuple[float, float]:
+        return asked.ends(place_of(self._release.schema, name), *extremes_of(self._release.schema[name]))
+
+    def _total(self, wanted: Callable[..., Polynomial]) -> Floats:
+        """The sum of a polynomial over all records."""
+        found = np.zeros(self._answers.posterior.size)
+        for asked, columns, branches in self._parts:
+            for powers, factor in wanted(*(branch.terms for branch in branches)):
+                if factor:
+                    found += factor * self._moment(asked, columns, powers)
+        return found
+
+    def _moment(self, asked: Question, columns: tuple[str, ...], powers: tuple[str, ...]) -> Floats:
+        """Σ of a product of columns, over the records that are meant and have all of `columns`."""
+        answers, sides = self._answers, []
+        cuts = asked.cuts and not self._even
+        for side in (asked.even, asked.sure, asked.maybe) if cuts else (asked.even,):
+            for name in columns:
+                side = narrowed(side, place_of(self._release.schema, name), self._weights(name, powers.count(name)))
+            sides.append(answers.posterior.counts(side))
+        answers.inferred |= dict.fromkeys(answers.not_measured(side))
+        return answers.leaning(*sides) if cuts else sides[0]
+
+    def _weighed(self, name: str, power: int) -> Floats:
+        """The mean of a power of the values in each level of a column: by draw, where that depends on where in their
+        cells values lie."""
+        column: Any = self._release.schema[name]
+        middle = np.asarray(column.representative, float)
+        known = np.isfinite(middle)
+        if power == 0:
+            return np.asarray(known, float)
+        low, high = extremes_of(column)
+        wide = known & (low < high)
+        values = np.where(known, middle, 0.0)
+        if not wide.any():
+            return np.asarray(values**power)
+        sides = (np.where(wide, side, values) for side in (middle, low, high))
+        values, _ = self._answers.values(place_of(self._release.schema, name), *sides)
+        if power == 1:
+            return np.asarray(values)
+        whole = isinstance(column, Number) and column.whole
+        table = self._answers.posterior.cells([place_of(self._release.schema, name)])[:, wide]
+        return np.asarray(
+            values**2 + np.where(wide, _within(table, middle[wide], (high - low + whole)[wide], whole), 0.0)
+        )
+
+
+def _within(table: Floats, middle: Floats, width: Floats, whole: bool) -> Floats:
+    """(draws, 1): what the spread of values within cells adds to a variance, given the records of each cell.
+
+    Where values lie evenly in each cell that is w²/12, and (n² − 1)/12 of n whole numbers. But where a density falls,
+    more values lie in that half of a cell that is nearer to the mean (Sheppard 1898). So the density is taken to be
+    straight in each cell, with the slope between its neighbours, as long as it is not negative.
+    """
+    even = (width**2 - whole) / 12
+    height = np.maximum(table, 0.0) / width
+    slope = np.gradient(height, middle, axis=1) if len(middle) > 1 else np.zeros_like(height)
+    tilt = np.clip(slope, -2 * height / width, 2 * height / width) * width**3 / 12
+    records = np.maximum(table.sum(axis=1, keepdims=True), NONE)
+    mean = (table * middle).sum(axis=1, keepdims=True) / records
+    return np.asarray((table * even + 2 * tilt * (middle - mean)).sum(axis=1, keepdims=True) / records)
+
+
+def _spread(moments: Moments, less: float) -> Floats:
+    return _over(moments.about(0, 0), moments.count - less)
+
+
+def _over(one: Floats, two: Floats) -> Floats:
+    """A quotient, where there is one: not of fewer records than one, or of no spread."""
+    return np.asarray(np.divide(one, two, out=np.full(len(one), math.nan), where=two > 0))
+
+
+def _correlation(moments: Moments) -> Floats:
+    return _over(moments.about(0, 1), np.sqrt(moments.about(0, 0) * moments.about(1, 1)))
+
+
+def _slope(moments: Moments) -> Floats:
+    """Of the line that tells the first number from the second, as in SQL."""
+    return _over(moments.about(0, 1), moments.about(1, 1))
+
+
+def _mean(moments: Moments, one: int = 0) -> Floats:
+    return _over(moments.sum(one), moments.count)
+
+
+STATISTICS: dict[str, Callable[[Moments], Floats]] = {
+    "sum": lambda m: m.sum(0),
+    "mean": _mean,
+    "variance": lambda m: _spread(m, 1.0),
+    "variancepop": lambda m: _spread(m, 0.0),
+    "stddev": lambda m: np.sqrt(_spread(m, 1.0)),
+    "stddevsamp": lambda m: np.sqrt(_spread(m, 1.0)),
+    "stddevpop": lambda m: np.sqrt(_spread(m, 0.0)),
+    "covarpop": lambda m: _over(m.about(0, 1), m.count),
+    "covarsamp": lambda m: _over(m.about(0, 1), m.count - 1.0),
+    "corr": _correlation,
+    "regrslope": _slope,
+    "regrintercept": lambda m: _mean(m) - _slope(m) * _mean(m, 1),
+    "regrr2": lambda m: _correlation(m) ** 2,
+    "regrcount": lambda m: m.count,
+    "regravgy": _mean,
+    "regravgx": lambda m: _mean(m, 1),
+}
+"""By the names that sqlglot has for them."""
+_ENDS = {"corr": (-1.0, 1.0), "regrr2": (0.0, 1.0), "regrcount": (0.0, math.inf)}
+
+
+def statistic(release: TableRelease, name: str, values: Sequence[Value], where: Tree, confidence: float) -> Estimate:
+    """A statistic of the numbers of records that meet a condition."""
+    moments = Moments(release, where, values)
+    least, most = _ENDS.get(name, (0.0 if name.startswith(("var", "std")) else -math.inf, math.inf))
+    if name == "mean":
+        least, most = moments.ends(0)
+    if name == "sum":
+        low, high = moments.ends(0)
+        least, most = 0.0 if low >= 0 else -math.inf, 0.0 if high <= 0 else math.inf
+    elif name != "regrcount" and moments.count.mean() < NONE:
+        return Estimate(math.nan, least, most, math.inf, moments.remarks)
+    even = None if moments.evenly is None else STATISTICS[name](moments.evenly)
+    found = release._answers.told(STATISTICS[name](moments), confidence, least, most, even)
+    return replace(found, remarks=moments.remarks)

@@ -1,0 +1,83 @@
+"""Released files as functions of DuckDB: ``select scumble_density('people.scumble', age, income) from points``."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scumble import files
+from scumble.density.release import Release
+from scumble.errors import ParameterError
+from scumble.table.release import TableRelease
+
+
+def register(connection: Any) -> None:
+    """Let a connection of DuckDB ask released files.
+
+    ``scumble_density(file, column, …)`` is the density at a point, its columns in the release's order;
+    ``scumble_count(file, condition)`` how many records of a table's release meet a condition. Both read the file that
+    they name; a row with a missing argument has a missing answer.
+
+    Parameters
+    ----------
+    connection : DuckDBPyConnection
+        Such as ``duckdb.connect()``.
+    """
+    if not hasattr(connection, "create_function"):
+        raise ParameterError(
+            f"`connection` must be DuckDB's, got {type(connection).__name__}. Hint: duckdb.connect() gives one."
+        )
+    connection.create_function("scumble_density", _density, None, "DOUBLE", type="arrow")
+    connection.create_function("scumble_count", _count, ["VARCHAR", "VARCHAR"], "DOUBLE", type="arrow")
+
+
+def _density(path: Any, *columns: Any) -> pa.Array:
+    found = np.empty(len(path))
+    for name, rows in _by_value(path):
+        release = _release(name)
+        if not isinstance(release, Release):
+            raise ParameterError(f"{name!r} is the release of a table. Hint: scumble_count(file, condition).")
+        if len(columns) != release.dimensions:
+            told = ", ".join(release.columns or [f"{release.dimensions} of them"])
+            raise ParameterError(f"{name!r} has the columns {told}; {len(columns)} were given. Hint: one for each.")
+        names = release.columns or [f"x{k}" for k in range(len(columns))]
+        points = pa.table([_plain(column).take(pa.array(rows)) for column in columns], names=list(names))
+        found[rows] = release.density(points, shrink=False)  # who knows which rows come together
+    return pa.array(found)
+
+
+def _count(path: Any, condition: Any) -> pa.Array:
+    found = np.empty(len(path))
+    for name, rows in _by_value(path):
+        release = _release(name)
+        if not isinstance(release, TableRelease):
+            raise ParameterError(f"{name!r} is not the release of a table. Hint: scumble_density(file, column, …).")
+        for where, mine in _by_value(_plain(condition).take(pa.array(rows))):
+            found[rows[mine]] = float(release.count(where))
+    return pa.array(found)
+
+
+def _by_value(texts: Any) -> list[tuple[str, np.ndarray]]:
+    """Each text, and the rows that have it."""
+    values, places = np.unique(np.asarray(_plain(texts).to_pylist(), object).astype(str), return_inverse=True)
+    return [(str(value), np.flatnonzero(places == k)) for k, value in enumerate(values)]
+
+
+def _plain(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _release(path: str) -> Release | TableRelease:
+    about = os.stat(path) if os.path.exists(path) else None
+    return _read(path, None if about is None else (about.st_ino, about.st_size, about.st_mtime_ns))
+
+
+@lru_cache(maxsize=16)
+def _read(path: str, version: object) -> Release | TableRelease:
+    """The file, kept while it is the same one."""
+    container = files.read(path, expect=("release", "table"))
+    return (Release if container.kind == "release" else TableRelease).from_container(container)

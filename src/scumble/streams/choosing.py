@@ -1,0 +1,178 @@
+"""Which method is the quietest for a stream, and what to expect of it: from public numbers alone.
+
+Methods are compared by the running total, root mean square over all periods. For single periods nothing is quieter than
+daily releases, nor for windows of up to about a week (with δ) or 50 periods (with ε alone).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from scumble.checks import Json
+from scumble.errors import ParameterError, parameter
+from scumble.privacy.budget import Budget, Calibration
+from scumble.privacy.exact import Number
+from scumble.privacy.laws import LAWS
+from scumble.streams.bridge import Bridge
+from scumble.streams.method import Daily, Method, whole_periods
+from scumble.streams.toeplitz import Toeplitz
+
+METHODS: dict[str, type[Method]] = {kind.name: kind for kind in (Daily, Bridge, Toeplitz)}
+"""Every method by the name it has in files. Where two are equally quiet, the first is taken."""
+
+WEEK = 7
+LARGEST_SCALE = 2**40
+"""Of noise in a stream: sums of many nodes must fit into 64 bits."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a method promises for a stream: standard deviations of one counter, root mean square over the periods."""
+
+    method: Method
+    calibration: Calibration
+    total: float
+    """Of the running total."""
+    week: float | None
+    """Of windows of seven periods; None if there are fewer."""
+    period: float
+    """Of single periods."""
+    single: float
+    """Of a single release with the same budget and the same law: what the others are to be compared with."""
+
+    @property
+    def times(self) -> tuple[float, float | None, float]:
+        """`total`, `week` and `period` divided by `single`, also where these are too small for a float."""
+        return _of_single(self.method, self.calibration)
+
+    def to_dict(self) -> Json:
+        """As JSON values."""
+        return {
+            **self.method.to_dict(),
+            "mechanism": self.calibration.mechanism,
+            "total": self.total,
+            "window_of_7": self.week,
+            "period": self.period,
+            "single_release": self.single,
+        }
+
+    def __str__(self) -> str:
+        noise = _times(*self.times)
+        apart = _times(_merged(self.method.periods), None if self.week is None else math.sqrt(7), 1.0)
+        beside = "" if noise == apart else f"; if each period were released by itself, {apart}"
+        return (
+            f"{self.method.name}, {self.calibration.claim.law.family} noise, so many times that of a single release "
+            f"with this budget: {noise}{beside}"
+        )
+
+
+def _times(total: float, week: float | None, period: float) -> str:
+    of_week = "" if week is None else f", a window of 7 {week:.2f}"
+    return f"the running total {total:.2f}{of_week}, one period {period:.2f}"
+
+
+def _merged(periods: int) -> float:
+    return math.sqrt((periods + 1) / 2)
+
+
+def compare(
+    periods: int,
+    rows: int,
+    epsilon: Number | None = None,
+    delta: Number = 0.0,
+    neighbors: str = "add-remove",
+    records_per_person: int = 1,
+    *,
+    rho: Number | None = None,
+    mu: Number | None = None,
+    count_share: Number | None = None,
+) -> list[Expected]:
+    """What each method promises for a stream of so many periods of a sketch with so many rows; the quietest first.
+
+    >>> [one.method.name for one in compare(365, 1000, epsilon=1.0, delta=1e-6)]
+    ['toeplitz', 'daily', 'bridge']
+    >>> [one.method.name for one in compare(7, 1000, epsilon=1.0)]
+    ['daily', 'bridge']
+    """
+    budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
+    found = [_expected(method, rows, budget) for method in _methods(whole_periods(periods), budget)]
+    return sorted(found, key=lambda one: one.total)
+
+
+def chosen(method: str, periods: int, rows: int, budget: Budget) -> Expected:
+    """The method of this name; "auto": the quietest."""
+    if method not in ("auto", *METHODS):
+        raise parameter("method", f"'auto' or one of {', '.join(METHODS)}", method)
+    fit = [one for one in _methods(whole_periods(periods), budget) if method in ("auto", one.name)]
+    if not fit:
+        raise ParameterError(
+            f"The method {method!r} does not go with this budget: 'bridge' has Laplace noise and needs epsilon=, "
+            "'toeplitz' has Gaussian noise and needs delta= above 0. Hint: leave the method out; the quietest is taken."
+        )
+    found = min((_expected(one, rows, budget) for one in fit), key=lambda one: one.total)
+    if found.calibration.counter_scale > LARGEST_SCALE:
+        raise parameter("epsilon", "large enough for noise that fits into 64 bits", budget.epsilon, "use fewer rows.")
+    return found
+
+
+def method_of(about: Any) -> Method:
+    """A method, from what `Method.to_dict` gave; anything else is refused."""
+    if not isinstance(about, dict) or not isinstance(about.get("method"), str) or about["method"] not in METHODS:
+        raise parameter("method", f"one of {', '.join(METHODS)}", type(about).__name__)
+    return _made(json.dumps(about, sort_keys=True))
+
+
+@lru_cache(maxsize=16)
+def _made(text: str) -> Method:
+    about = json.loads(text)
+    options = {name: value for name, value in about.items() if name != "method"}
+    try:
+        found = METHODS[about["method"]](**options)
+    except TypeError:
+        raise parameter("method", "described by its periods and its own parameters", list(options)) from None
+    if found.to_dict() != about:
+        raise parameter("method", "described in full", list(options))
+    return found
+
+
+def _methods(periods: int, budget: Budget) -> list[Method]:
+    """Those whose law of noise serves the budget."""
+    allowed = [kind for kind in METHODS.values() if _serves(kind.law, budget)]
+    return [kind(periods) for kind in allowed]
+
+
+def _serves(law: str | None, budget: Budget) -> bool:
+    if law is None:
+        return True
+    if budget.rho is not None:
+        return not LAWS[law].pure
+    return LAWS[law].pure or not budget.pure
+
+
+def _expected(method: Method, rows: int, budget: Budget) -> Expected:
+    mechanism = method.law if budget.rho is None else None
+    return expected_of(method, budget.calibrate(rows, column=method.column, mechanism=mechanism))
+
+
+def expected_of(method: Method, calibration: Calibration) -> Expected:
+    """What to expect of a method with this noise; beside a single release whose noise has the same law."""
+    single = math.sqrt(calibration.counter_variance / _squared(method, calibration))
+    total, week, period = _of_single(method, calibration)
+    return Expected(method, calibration, total * single, week and week * single, period * single, single)
+
+
+def _squared(method: Method, calibration: Calibration) -> Any:
+    return method.column.squared if not calibration.law.pure else method.column.total**2
+
+
+def _of_single(method: Method, calibration: Calibration) -> tuple[float, float | None, float]:
+    squared = float(_squared(method, calibration))
+
+    def width(of: int) -> float:
+        return math.sqrt(squared * float(method.variances(of).mean()))
+
+    return width(0), width(WEEK) if method.periods >= WEEK else None, width(1)

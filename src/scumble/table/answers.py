@@ -1,0 +1,271 @@
+"""Answers out of a release: its posterior over tables, drawn when the first answer needs it and then kept.
+
+Each statistic is computed on every draw (`views.posterior`); :meth:`Answers.told` turns the numbers into a value and an
+interval. It is the one place where that happens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble import checks
+from scumble.columns.cuts import Positions
+from scumble.table.budgeting import Law
+from scumble.table.estimate import Estimate, around
+from scumble.table.evidence import Evidence
+from scumble.table.margins import level_variances
+from scumble.table.mixture import Condition, Mixture
+from scumble.table.obeying import Obeyed
+from scumble.table.posterior import Draws, Posterior, drawn_by_class, leans, spread_evenly, truncated
+from scumble.table.questions import Question
+from scumble.table.remarks import is_part
+from scumble.table.spec import TableSpec
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+NONE = 0.5
+"""A number of records below it counts as none: nothing can be said about their values."""
+
+
+class Noisy(NamedTuple):
+    """A number and the variance of its noise."""
+
+    value: float
+    variance: float
+
+
+class Answers:
+    """What the views of a table tell.
+
+    Parameters
+    ----------
+    spec : TableSpec
+        The views.
+    evidence : sequence of Evidence
+        The noisy views of each class.
+    law : {"laplace", "gaussian"}
+        The law of their noise.
+    identity : str
+        The release's: draws are derived from it, so that answers are the same each time.
+    """
+
+    def __init__(self, spec: TableSpec, evidence: Sequence[Evidence], law: Law, identity: str) -> None:
+        self._spec, self.evidence, self.law, self.identity = spec, evidence, law, identity
+        self._seed = int.from_bytes(hashlib.sha256(identity.encode()).digest()[:6], "big")
+        self._number = {j: k for k, j in enumerate(spec.counted)}
+        self._derived = spec.schema.derived
+        self.inferred: dict[tuple[int, int], None] = {}
+        """Pairs of columns that were asked about together so far and that no view holds together."""
+        self._posterior: Posterior | None = None
+        self._within: dict[int, Floats] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def place(self) -> int | None:
+        """Where the column stands whose classes have views of their own."""
+        return self._spec.place
+
+    @property
+    def total(self) -> Noisy:
+        """The number of records, by the sums of all views: no draw is needed."""
+        return Noisy(
+            *(float(sum(each)) for each in zip(*((e.count, e.count_variance) for e in self.evidence), strict=True))
+        )
+
+    @property
+    def posterior(self) -> Posterior:
+        """The draws, made at the first call."""
+        with self._lock:
+            if self._posterior is None:
+                self._posterior = Posterior(
+                    drawn_by_class(self.evidence, self.law, self._seed, self._rules), self.place, self._derived
+                )
+            return self._posterior
+
+    def hold(self, classes: Sequence[Draws]) -> None:
+        """Take draws out of a file, so that none has to be made."""
+        obeying = [replace(one, rules=rules) for one, rules in zip(classes, self._rules, strict=True)]
+        self._posterior = Posterior(obeying, self.place, self._derived)
+
+    @cached_property
+    def _rules(self) -> list[Obeyed]:
+        """What the records of each class obey."""
+        factors = self._spec.schema.constraints.factors
+        return [Obeyed.of(factors, self._number, self.place, one) for one in range(self._spec.classes)]
+
+    @cached_property
+    def model(self) -> Mixture:
+        """The mean of all draws: the distribution that synthetic rows follow."""
+        return self.posterior.mean()
+
+    @cached_property
+    def lean(self) -> Floats:
+        """(draws,) from −1 to 1: where in their cells the values of a draw lie, from all low to all high."""
+        return leans(self._seed, self.posterior.size)
+
+    def leaning(self, middle: Floats, low: Floats, high: Floats) -> Floats:
+        """For each draw something between the least and the most that it can be, by where its values lie in cells."""
+        lean = self.lean.reshape(-1, *[1] * (np.ndim(middle) - 1))
+        return np.where(lean > 0, middle + lean * (high - middle), middle + lean * (middle - low))
+
+    def within(self, column: int) -> Floats | None:
+        """(draws, levels): how far up in each cell of a column its values lie on average, from 0 to 1; None if that
+        was not counted.
+
+        Positions are counted in classes of cells of about one width (`Positions`). Their noisy counts tell by how much
+        the values of a class exceed the lower ends of its cells, up to a normal error of known variance; the prior of
+        the mean share of a cell is flat from 0 to 1. Cells of a class need not be alike: a cell's own mean differs from
+        the class's by up to half of what it can (`prior` has no more to say), and these differences cancel.
+        """
+        positions = [*self._spec.schema.values()][column].positions
+        if positions is None or (column, 0) not in self._spec.placed:
+            return None
+        if column not in self._within:
+            self._within[column] = self._drawn_within(column, positions)
+        return self._within[column]
+
+    def _drawn_within(self, column: int, positions: Positions) -> Floats:
+        digits = []
+        for digit in range(positions.digits):
+            views = [one.positions[self._number[column], digit] for one in self.evidence]
+            counts = np.sum([view.counts for view in views], axis=0)[1:].reshape(len(positions.steps), -1)
+            digits.append((counts, sum(view.variance for view in views)))
+        size, records = self.posterior.size, self.posterior.cells([column])
+        found, high = np.full(records.shape, 0.5), positions.longest
+        for kind in range(len(positions.steps)):
+            generator = np.random.default_rng([self._seed, 5, column, kind])
+            cells = np.flatnonzero(positions.kind == kind)
+            here = np.maximum(records[:, cells], NONE / len(cells))
+            room = here @ high[cells]
+            middle = (room / here.sum(axis=1) / 2)[:, None]
+            share, variance = np.full(size, 0.5), np.zeros(size)
+            one, two = positions.distances(kind)
+            for (counts, noise), far in zip(digits, (one - (middle - two.mean()), two - two.mean()), strict=False):
+                share += (far @ counts[kind, : far.shape[-1]]) / room
+                variance += noise * (far**2).sum(axis=-1) / room**2
+            mean = truncated(share, np.sqrt(variance), spread_evenly(generator, size, 1)[:, 0])[:, None]
+            own = spread_evenly(generator, size, len(cells)) - 0.5
+            own -= ((here * high[cells] * own).sum(axis=1) / room)[:, None]
+            found[:, cells] = np.clip(mean + own * np.minimum(mean, 1 - mean), 0.0, 1.0)
+        return found
+
+    def values(self, column: int, middle: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """(draws, levels): the mean of the values at each level of a column, which is between two numbers; and what is
+        expected of it, (levels,)."""
+        share = self.within(column)
+        if share is not None:
+            found = low + share * (high - low)
+            return found, found.mean(axis=0)
+        sides = (np.broadcast_to(side, (self.posterior.size, len(side))) for side in (middle, low, high))
+        return self.leaning(*sides), middle
+
+    # ---- statistics of each draw ----
+
+    def counts(self, asked: Question, *, even: bool = False) -> Floats:
+        """(draws,): how many records are meant; on request with values spread evenly in the cells that are cut."""
+        self._note(asked.even)
+        middle = self.posterior.counts(asked.even)
+        if even or not asked.cuts:
+            return middle
+        low, high = (self.posterior.counts(side) for side in (asked.sure, asked.maybe))
+        return self.leaning(middle, np.minimum(low, middle), np.clip(high, middle, self.posterior.totals))
+
+    def levels(self, asked: Question, column: int, *, even: bool = False) -> Floats:
+        """(draws, levels): how many of them each level of a column has."""
+        self._note(asked.even, column)
+        middle = self.posterior.cells([column], asked.even)
+        if even or not asked.cuts:
+            return np.maximum(middle, 0.0)
+        low, high = (self.posterior.cells([column], side) for side in (asked.sure, asked.maybe))
+        return np.maximum(self.leaning(middle, np.minimum(low, middle), np.maximum(high, middle)), 0.0)
+
+    def told(
+        self,
+        each: Floats,
+        confidence: float,
+        least: float = -math.inf,
+        most: float = math.inf,
+        even: Floats | None = None,
+    ) -> Estimate:
+        """A statistic's value and interval out of its values on all draws, cut to what is possible.
+
+        The value is the mean over the draws on which the statistic exists (`estimate.around`); if `even` is given, the
+        mean of that: the statistic where values are spread evenly in their cells.
+        """
+        known = each if even is None else even
+        known = known[np.isfinite(known)]
+        value = float(known.mean()) if len(known) else math.nan
+        return around(value, each, checks.confidence(confidence), (), self.identity, least, most)
+
+    # ---- what was measured ----
+
+    def of_levels(self, column: int) -> Floats:
+        """The variance of the noise on each level of a column, by all its views."""
+        if column == self.place:
+            return np.array([one.count_variance for one in self.evidence])
+        if column in self._derived:
+            found = self._derived[column]
+            return self.of_levels(found.root) @ found.onto
+        each = [level_variances(one, self._number[column]) for one in self.evidence]
+        return np.asarray(np.sum(each, axis=0))
+
+    def singles(self, column: int) -> tuple[Floats, float]:
+        """The noisy count of each level of a column alone, and the variance of one of them."""
+        if column == self.place:
+            return np.array([one.count for one in self.evidence]), max(one.count_variance for one in self.evidence)
+        views = [one.single(self._number[column]) for one in self.evidence]
+        return np.sum([view.counts for view in views], axis=0), sum(view.variance for view in views)
+
+    def _root(self, column: int) -> int:
+        """The column that is counted for it."""
+        return self._derived[column].root if column in self._derived else column
+
+    def _note(self, asked: Condition, *besides: int) -> None:
+        self.inferred |= dict.fromkeys(self.not_measured(asked, besides))
+
+    def not_measured(self, asked: Condition, besides: Iterable[int] = ()) -> Iterator[tuple[int, int]]:
+        """Pairs of columns that a question joins, with each other or with some `besides`, and no view does."""
+        for _, product in asked:
+            for pair in itertools.combinations(sorted({*map(self._root, (*product, *besides))} - {self.place}), 2):
+                if not self.together(pair):
+                    yield pair
+
+    def together(self, columns: Iterable[int]) -> bool:
+        """Whether a view holds all these columns."""
+        roots = {self._root(j) for j in columns} - {self.place}
+        return self.evidence[0].together(self._number[j] for j in roots)
+
+    def measured(self, columns: tuple[int, int]) -> bool:
+        """Whether a view holds two columns together."""
+        return self.place in [*map(self._root, columns)] or not any(self.not_measured([(1.0, {})], columns))
+
+    def pooled(self, meant: Iterable[tuple[int, Floats]], besides: Iterable[int]) -> dict[int, tuple[int, ...]]:
+        """Columns of which levels are meant that pairs count as one with others; and which of all columns that are
+        asked about they are measured with."""
+        besides = [*map(self._root, besides)]
+        those = [(j, weights) for j, weights in meant if j not in (self.place, *self._derived)]
+        asked = sorted({*besides, *(j for j, _ in those)} - {self.place})
+        apart = {frozenset(pair) for pair in self.not_measured([(1.0, {})], asked)}
+        beside = {j: tuple(k for k in asked if k != j and frozenset((j, k)) not in apart) for j in asked}
+        return {j: beside[j] for j, weights in those if beside[j] and is_part(weights, self.group_of(j))}
+
+    def group_of(self, column: int) -> Integers:
+        """The group of each level of a column in pairs, which classes have in common."""
+        if column in self._derived:
+            root, levels, size = self._derived[column]
+            found = -1 - np.arange(size)
+            found[levels] = self.group_of(root)
+            return np.unique(found, return_inverse=True)[1]
+        if column == self.place:
+            return np.arange(self._spec.classes)
+        return self.evidence[0].groups[self._number[column]]

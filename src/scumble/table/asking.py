@@ -1,0 +1,406 @@
+"""The questions of a table's release, in the words of people who ask them. Everything here is post-processing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scumble import checks
+from scumble.checks import keywords
+from scumble.columns.conditions import all_of, condition
+from scumble.columns.names import free
+from scumble.columns.schema import Schema
+from scumble.errors import warn
+from scumble.table import rows
+from scumble.table.answers import NONE, Answers
+from scumble.table.drawing import batches, perhaps_nobody
+from scumble.table.estimate import Estimate
+from scumble.table.faithfulness import Faithfulness, faithfulness
+from scumble.table.frames import Framing, frame
+from scumble.table.heaps import heaps, remark, shares_at_bounds
+from scumble.table.questions import (
+    Floats,
+    Part,
+    Question,
+    Where,
+    extremes_of,
+    names_of,
+    place_of,
+    question,
+    values_of,
+    with_order,
+)
+from scumble.table.remarks import counted_as_one, not_counted_together, zero_if_tiny
+from scumble.table.rows import Format
+from scumble.table.statistic import Statistic, estimated, expected_powers, sampled
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+By = str | Iterable[str] | None
+SURE = 0.95
+"""With such a confidence a group has records, or a warning says that it may have none."""
+NO_DATE: Any = np.datetime64("NaT", "s")
+
+
+class Asking(Framing):
+    """Counts, shares, sums, means, quantiles and tables, each with an interval; and synthetic rows."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def schema(self) -> Schema: ...
+
+        @property
+        def _answers(self) -> Answers: ...
+
+    # ---- numbers ----
+
+    @keywords
+    def count(self, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
+        """How many records there are.
+
+        Parameters
+        ----------
+        where : str, mapping or None
+            Which: "age >= 65 and sex == 'Female'", or {"age": (65, None), "sex": "Female"}; None for all.
+        by : str or list of str, optional
+            A column, or several: one number for each of their levels. Of a number or a date these are its cells; if
+            they are more than 400, or all combinations more than 2,000, at most 400, or 20, runs of equally many cells.
+            More than 2,000 combinations of these are refused.
+        confidence : float
+            Of the interval.
+
+        Returns
+        -------
+        Estimate or DataFrame
+            The number; with `by`, a row for each level that the condition allows, missing cells under ``(missing)``. A
+            column keeps its name: beside one that is called `value`, the number is called `scumble_value`.
+            Where a range cuts a cell, values are taken to lie evenly in it, and the interval allows for their lying
+            elsewhere in it.
+        """
+        return self._each(where, by, lambda asked: self._count(asked, confidence))
+
+    @keywords
+    def share(self, condition: Where = None, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
+        """Which share of the records meets a condition; the other parameters are those of `count`.
+
+        Parameters
+        ----------
+        condition : str, mapping or None
+            What the share is of: "smoker".
+        where : str, mapping or None
+            Among which records: "age >= 65"; None for all. Given alone, it is the condition.
+        """
+        if condition is None:
+            condition, where = where, None
+        among = None if where is None else self._question(where)
+
+        def share(asked: Question) -> Estimate:
+            each, even = (self._shares(asked, among, even=side) for side in (False, True))
+            if not np.isfinite(even).any():
+                return Estimate(math.nan, 0.0, 1.0, math.inf)
+            return self._answers.told(each, confidence, 0.0, 1.0, even)
+
+        return self._each(all_of(self.schema, condition, where), by, share)
+
+    @keywords
+    def sum(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
+        """The sum of a column of numbers; missing cells count nothing.
+
+        Where in their cells values lie is counted, for all records together: the sum of all is exact up to noise. For
+        some of them, each cell's mean is taken to be that of all, and the interval allows for unlike cells. The
+        parameters are those of `count`.
+        """
+        place, values, extremes = self._valued(column, "sum")
+
+        def total(asked: Question) -> Estimate:
+            smallest, largest = asked.ends(place, *extremes)
+            least, most = 0.0 if smallest >= 0 else -math.inf, 0.0 if largest <= 0 else math.inf
+            (_, each), (_, even) = self._summed(asked, place, values, extremes)
+            return self._answers.told(each, confidence, least, most, even)
+
+        self._tell_heaps([place])
+        return self._each(where, by, total, place)
+
+    @keywords
+    def mean(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
+        """The mean of a column of numbers, missing cells left out; of booleans, the share of the true ones.
+
+        Where the release shows no record, the mean is NaN and its interval all that is possible. The parameters, and
+        what is known of values within cells, are those of `sum`.
+        """
+        place, values, extremes = self._valued(column, "mean")
+
+        def mean(asked: Question) -> Estimate:
+            least, most = asked.ends(place, *extremes)
+            (records, sums), (even_records, even_sums) = self._summed(asked, place, values, extremes)
+            if even_records.mean() < NONE:
+                return Estimate(math.nan, least, most, math.inf)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return self._answers.told(sums / records, confidence, least, most, even_sums / even_records)
+
+        self._tell_heaps([place])
+        return self._each(where, by, mean, place)
+
+    @keywords
+    def quantile(
+        self,
+        column: str,
+        q: float | Iterable[float] = 0.5,
+        where: Where = None,
+        *,
+        by: By = None,
+        confidence: float = 0.95,
+    ) -> Any:
+        """The value below which a share `q` of the records lies: of numbers as they are, of dates in their own terms.
+
+        Where in its cell a value lies is not known, so intervals are made of whole cells. Where the release shows no
+        record there is no value: NaN or, of dates, NaT.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+        q : float or list of float
+            The share, or several: then there is a row for each.
+        where, by, confidence : str, dict, float or None
+            As those of `count`.
+        """
+        place = place_of(self.schema, column)
+        line = with_order(self.schema[column], column)
+        self._tell_heaps([place])
+
+        def at(share: float) -> Callable[[Question], Estimate]:
+            return lambda asked: self._reached(line, place, asked, share, confidence)
+
+        if isinstance(q, str) or not isinstance(q, Iterable):
+            return self._each(where, by, at(_share(q)), place)
+        names = [] if by is None else names_of(by)
+        (which,) = free(["q"], names)
+        rows, remarks = [], dict[str, None]()
+        for share in map(_share, q):
+            found = self._each(where, names or None, at(share), place)
+            listed = [found.numbers()] if by is None else found.to_dict("records")
+            remarks |= dict.fromkeys(found.remarks if by is None else found.attrs.get("remarks", ()))
+            rows += [{which: share, **row} for row in listed]
+        return frame(rows, tuple(remarks))
+
+    # ---- any statistic ----
+
+    @keywords
+    def estimate(self, statistic: Statistic, *, rows: int = 100_000, confidence: float = 0.95) -> Any:
+        """Any statistic of the table, with an interval.
+
+        The statistic is computed on synthetic tables, two for each draw from the posterior: the spread between draws is
+        its error, and the spread within them, which is the chance of drawing rows, is taken out. The interval is about
+        the table that was released, not about a population behind it, and as right as the model is: see
+        ``docs/limitations.md``.
+
+        Parameters
+        ----------
+        statistic : callable
+            Takes a pandas frame with the table's columns; returns a number, or a Series or a dict of numbers.
+        rows : int
+            The most rows of a frame; there are no more than the release has records.
+        confidence : float
+            Of the interval.
+
+        Returns
+        -------
+        Estimate or DataFrame
+            The number; or, of several, a frame with `value`, `low`, `high` and `standard_error`.
+
+        Examples
+        --------
+        >>> import scumble
+        >>> schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), smoker=scumble.Boolean())
+        >>> sketch = scumble.TableSketch(schema).update({"age": [20, 40] * 5000, "smoker": [True, False] * 5000})
+        >>> release = sketch.release(epsilon=1.0)
+        >>> bool(abs(release.estimate(lambda t: t["age"].std(), rows=5000).value - 10) < 5)
+        True
+        """
+        return estimated(self._answers, self.schema, statistic, checks.whole("rows", rows), confidence)
+
+    @keywords
+    def draws(self, m: int, random_state: Any = 0, *, rows: int | None = None) -> Iterator[DataFrame]:
+        """Synthetic tables, each of another draw from the posterior, as pandas frames.
+
+        Where `sample` mixes all draws, each of these is one: what differs between them is what the release leaves open.
+        After all draws of the release, further tables have new rows of the same draws.
+
+        Parameters
+        ----------
+        m : int
+            How many tables.
+        random_state : int or Generator, optional
+            For the same rows again.
+        rows : int, optional
+            Of each table; as many as the draw has records if left out.
+        """
+        number = checks.whole("m", m, 0)
+        size = None if rows is None else checks.whole("rows", rows, 0)
+        return sampled(self._answers, self.schema, number, random_state, size)
+
+    # ---- rows ----
+
+    @keywords
+    def sample(self, n: int, random_state: Any = None, *, where: Where = None, format: Format = "pandas") -> Any:
+        """Synthetic records, with the table's own columns, types and levels.
+
+        Types follow from the schema alone: whole numbers are int64, words are categorical with all words of the
+        vocabulary, dates and times are datetime64[s]; where cells can be missing, whole numbers and booleans are of
+        pandas' own types with gaps, Int64 and boolean.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        random_state : int or Generator, optional
+            For the same ones again.
+        where : str, mapping or None
+            Only records that meet a condition; a warning says so if perhaps nobody does.
+        format : {"pandas", "polars", "arrow"}
+            What to hold them in.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            The records.
+        """
+        rows.require(format)
+        return rows.held(rows.together(self.sample_batches(n, random_state, where=where)), self.schema, format)
+
+    @keywords
+    def sample_batches(self, n: int, random_state: Any = None, *, where: Where = None) -> Iterator[Any]:
+        """The records of `sample` as Arrow tables, one after the other: any number of them in little memory."""
+        asked, size = condition(self.schema, where), checks.whole("n", n, 0)
+        if asked.columns and (told := perhaps_nobody(self._count(self._question(asked), SURE), SURE)):
+            warn(told)
+        return batches(self._answers.model, asked, size, random_state, expected_powers(self._answers, self.schema))
+
+    def faithfulness(self) -> Faithfulness:
+        """How faithful synthetic records are, by the release's own knowledge; ``print`` says it in words.
+
+        Returns
+        -------
+        Faithfulness
+            For columns and pairs the total variation to expect, and what was never measured.
+        """
+        return faithfulness(self._answers, self.schema)
+
+    # ---- how ----
+
+    def _count(self, asked: Question, confidence: float) -> Estimate:
+        each, even = (self._answers.counts(asked, even=side) for side in (False, True))
+        return self._answers.told(each, confidence, 0.0, even=even)
+
+    def _shares(self, asked: Question, among: Question | None, *, even: bool) -> Floats:
+        """On each draw: which share of the records meant by `among` (None: of all) is `asked` for; NaN of none."""
+        answers = self._answers
+        totals = answers.posterior.totals if among is None else answers.counts(among, even=even)
+        if among is not None and answers.counts(among, even=True).mean() < NONE:
+            return np.full(len(totals), np.nan)
+        return np.minimum(answers.counts(asked, even=even) / np.maximum(totals, 1e-300), 1.0)
+
+    def _valued(self, column: str, what: str) -> tuple[int, Floats, tuple[Floats, Floats]]:
+        """Where a column stands, and the value of each of its levels: the usual one, the least and the largest."""
+        place = place_of(self.schema, column)
+        return place, values_of(self.schema[column], column, what), extremes_of(self.schema[column])
+
+    def _summed(
+        self, asked: Question, place: int, values: Floats, extremes: tuple[Floats, Floats]
+    ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """On each draw: how many records that are meant have a value, and the sum of their values; and the same with
+        values spread evenly in their cells."""
+        known = np.isfinite(values)
+        table, even = (self._answers.levels(asked, place, even=side)[:, known] for side in (False, True))
+        each, expected = (side[..., known] for side in self._answers.values(place, values, *extremes))
+        return (table.sum(axis=1), (table * each).sum(axis=1)), (even.sum(axis=1), even @ expected)
+
+    def _reached(self, column: Any, place: int, asked: Question, q: float, confidence: float) -> Estimate:
+        """The value of an ordered column up to which a share `q` of the records lies; places are counted in cells."""
+        cuts = column.cuts
+        table, even = (self._answers.levels(asked, place, even=side)[:, : cuts.size] for side in (False, True))
+        if even.sum(axis=1).mean() < NONE:
+            low, high = _at(column, [0, cuts.size - 1], [0.0, 1.0])
+            return Estimate(NO_DATE if column.kind == "date" else math.nan, low, high, math.inf)
+        cell, part = _reached(table, q)
+        found = self._answers.told(cell + part, confidence, 0.0, float(cuts.size), np.sum(_reached(even, q), axis=0))
+        cells = [min(int(end), cuts.size - 1) for end in (found.value, found.low, found.high)]
+        value, low, high = _at(column, cells, [found.value - cells[0], 0.0, 1.0])
+        if column.kind != "number":
+            return Estimate(value, low, high, math.nan)
+        each = np.asarray(cuts.at(cell, part), float)
+        return Estimate(value, low, high, float(each.std(ddof=1)), (), each, self._answers.identity)
+
+    def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int) -> Any:
+        """The answer, or one for each level; `of` is the place of the column whose values are asked for."""
+        asked = self._question(where)
+        self._tell_heaps(place for _, product in asked.even for place in product)
+        if by is None:
+            return replace(answer(asked), remarks=self._remarks(asked, *of))
+        return self._grouped_by(asked, names_of(by), answer, None, *of)
+
+    def _question(self, where: Where) -> Question:
+        return question(self.schema, where, self._at_bounds)
+
+    def _at_bounds(self, name: str) -> tuple[float, float]:
+        """Which share of the cell at either bound of a column lies at the bound itself, as far as that is known."""
+        if name not in self._known_heaps:
+            self._known_heaps[name] = shares_at_bounds(self._answers, place_of(self.schema, name), self.schema[name])
+        return self._known_heaps[name]
+
+    @cached_property
+    def _known_heaps(self) -> dict[str, tuple[float, float]]:
+        return {}
+
+    def _remarks(self, asked: Question, *besides: int, parts: Iterable[tuple[int, Part]] = ()) -> tuple[str, ...]:
+        """What must be known of the answer to a question about some columns more, or about each of some parts."""
+        names, answers = list(self.schema), self._answers
+        pairs = answers.not_measured(asked.even, besides)
+        meant = [(place, np.asarray(weights)) for _, product in asked.even for place, weights in product.items()]
+        meant += [(place, part.weights) for place, part in parts]
+        pooled = (
+            counted_as_one(names[one], self.schema[names[one]], answers.group_of(one), [names[j] for j in others])
+            for one, others in answers.pooled(meant, besides).items()
+        )
+        return (*asked.remarks, *not_counted_together((names[one], names[two]) for one, two in pairs), *pooled)
+
+    @cached_property
+    def _looked_at(self) -> set[int]:
+        """Columns that were looked at for heaps; those that have one were told of."""
+        return set()
+
+    def _tell_heaps(self, places: Iterable[int]) -> None:
+        """Warn of columns whose bounds hold more than lies there, each once."""
+        for place in {*places} - self._looked_at:
+            self._looked_at.add(place)
+            name, column = list(self.schema.items())[place]
+            if ends := heaps(self._answers, place, column):
+                warn(remark(name, ends))
+
+
+def _reached(table: Floats, q: float) -> tuple[Any, Floats]:
+    """For each draw the cell of a line in which a share `q` of the records is reached, and how far into it."""
+    upto = np.cumsum(table, axis=1)
+    mark = q * upto[:, -1]
+    cell = np.minimum((upto < mark[:, None]).sum(axis=1), table.shape[1] - 1)
+    here = table[np.arange(len(cell)), cell]
+    before = upto[np.arange(len(cell)), cell] - here
+    return cell, np.clip(np.divide(mark - before, here, out=np.full(len(cell), 0.5), where=here > 0), 0.0, 1.0)
+
+
+def _share(q: object) -> float:
+    return checks.number("q", q, "between 0 and 1", lambda share: 0 <= share <= 1, "0.5 is the median.")
+
+
+def _at(column: Any, cells: list[int], shares: list[float]) -> list[Any]:
+    """Values of a column, each so far into a cell."""
+    found = column.cuts.at(np.array(cells), np.array(shares))
+    return [column.moment(int(tick)) for tick in found] if column.kind == "date" else [zero_if_tiny(x) for x in found]

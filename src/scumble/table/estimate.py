@@ -1,0 +1,189 @@
+"""A number that is known up to noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.density.student import reach
+from scumble.errors import plain_number
+
+NOTHING = 1e-9
+"""What is negligible relative to the width of an interval."""
+USUAL = 0.95
+"""The confidence of an interval that is computed from others."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An answer and how sure it is. It is a number wherever one is wanted.
+
+    Sums, differences, products and quotients of estimates, and of estimates and numbers, are estimates, with 95 %
+    intervals. Estimates of one release know how their errors are related; those of different releases are taken to err
+    independently.
+
+    Parameters
+    ----------
+    value : float
+        The answer.
+    low, high : float
+        The ends of its interval.
+    standard_error : float
+        The standard deviation of its error.
+    remarks : tuple of str
+        What else must be known of it, such as columns that were not counted together.
+    draws : ndarray of float, optional
+        The number on every draw from the release's posterior.
+    identity : str
+        Which release that is.
+
+    Examples
+    --------
+    >>> estimate = Estimate(41.0, 37.1, 44.9, 2.0)
+    >>> float(estimate), round(estimate), f"{estimate:.1f}"
+    (41.0, 41, '41.0')
+    >>> value, low, high = estimate
+    >>> print(estimate - 1)
+    40 (36.1 to 43.9)
+    """
+
+    value: float
+    low: float
+    high: float
+    standard_error: float
+    remarks: tuple[str, ...] = ()
+    draws: npt.NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    identity: str = field(default="", repr=False, compare=False)
+
+    def numbers(self) -> dict[str, float]:
+        """The answer, its interval and its standard error, by their names."""
+        return {name: getattr(self, name) for name in ("value", "low", "high", "standard_error")}
+
+    def __repr__(self) -> str:
+        said = {**self.numbers(), **({"remarks": self.remarks} if self.remarks else {})}
+        return f"Estimate({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.value, self.low, self.high))
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(self.value, digits)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
+
+    def __str__(self) -> str:
+        three = self.value, self.low, self.high
+        least = NOTHING * max((abs(one) for one in three if isinstance(one, Real) and math.isfinite(one)), default=0.0)
+        value, low, high = (_shown(one, least) for one in three)
+        return " ".join([f"{value} ({low} to {high})", *self.remarks])
+
+    # ---- arithmetic ----
+
+    def __add__(self, other: Any) -> Estimate:
+        return _combined(self, other, lambda a, b: a + b)
+
+    def __radd__(self, other: Any) -> Estimate:
+        return _combined(self, other, lambda a, b: b + a)
+
+    def __sub__(self, other: Any) -> Estimate:
+        return _combined(self, other, lambda a, b: a - b)
+
+    def __rsub__(self, other: Any) -> Estimate:
+        return _combined(self, other, lambda a, b: b - a)
+
+    def __mul__(self, other: Any) -> Estimate:
+        return _combined(self, other, lambda a, b: a * b)
+
+    def __rmul__(self, other: Any) -> Estimate:
+        return _combined(self, other, lambda a, b: b * a)
+
+    def __truediv__(self, other: Any) -> Estimate:
+        return _combined(self, other, lambda a, b: a / b)
+
+    def __rtruediv__(self, other: Any) -> Estimate:
+        return _combined(self, other, lambda a, b: b / a)
+
+    def __neg__(self) -> Estimate:
+        return 0.0 - self
+
+
+def _combined(one: Estimate, other: object, operation: Callable[[Any, Any], Any]) -> Estimate:
+    """Something computed of two numbers: draw by draw if one release gave both, else by their slopes."""
+    plain = not isinstance(other, Estimate)
+    if isinstance(other, Estimate):
+        two = other
+    elif isinstance(other, Real | np.number) and not isinstance(other, bool):
+        number = float(other)
+        two = Estimate(number, number, number, 0.0)
+    else:
+        raise TypeError(f"An estimate and {type(other).__name__} cannot be combined. Hint: estimates and numbers can.")
+    remarks = tuple(dict.fromkeys((*one.remarks, *two.remarks)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = float(operation(np.float64(one.value), np.float64(two.value)))
+        related = two.draws is not None and one.identity == two.identity
+        if one.draws is not None and (plain or related):
+            each = np.asarray(operation(one.draws, two.value if plain else two.draws), np.float64)
+            return around(value, each, USUAL, remarks, one.identity)
+        return _independent(one, two, value, operation, remarks)
+
+
+def _independent(
+    one: Estimate, two: Estimate, value: float, operation: Callable[[Any, Any], Any], remarks: tuple[str, ...]
+) -> Estimate:
+    """Errors that have nothing to do with each other: what each alone would change, added in squares."""
+    halves, errors = [], []
+    for at, estimate in enumerate((one, two)):
+        moved = []
+        for number in (estimate.low, estimate.high, estimate.value + estimate.standard_error):
+            both = [np.float64(one.value), np.float64(two.value)]
+            both[at] = np.float64(number)
+            moved.append(abs(float(operation(*both)) - value))
+        halves.append(max(moved[:2]))
+        errors.append(moved[2])
+    half, error = math.hypot(*halves), math.hypot(*errors)
+    return Estimate(value, value - half, value + half, error, remarks)
+
+
+def around(
+    value: float,
+    each: npt.NDArray[np.float64],
+    confidence: float,
+    remarks: tuple[str, ...] = (),
+    identity: str = "",
+    least: float = -math.inf,
+    most: float = math.inf,
+) -> Estimate:
+    """A number and its interval, given the number on every draw from a posterior; all of it cut to what is possible.
+
+    The truth is one more draw from the same law: mean ± t · s · √(1 + 1/M), with Student's t of M − 1 degrees of
+    freedom. Draws on which the number does not exist are left out; without two others nothing is known.
+
+    >>> print(around(3.0, np.array([2.0, 4.0, 3.0, 3.0]), 0.95))
+    3 (0.0948373 to 5.90516)
+    """
+    known = each[np.isfinite(each)]
+    if len(known) < 2 or not math.isfinite(value):
+        return Estimate(math.nan, least, most, math.inf, remarks)
+    error = float(known.std(ddof=1)) * math.sqrt(1 + 1 / len(known))
+    half = float(reach(np.array([len(known) - 1.0]), confidence)[0]) * error
+    mean = float(known.mean())
+    ends = value, min(value, mean - half), max(value, mean + half)
+    value, low, high = (min(max(end, least), most) for end in ends)
+    return Estimate(value, low, high, error, remarks, each, identity)
+
+
+def _shown(answer: object, least: float) -> str:
+    """A number to six digits, 0 below the least that counts; a date or a time, which a quantile may be, as it is."""
+    if not isinstance(answer, Real):
+        return str(answer)
+    return plain_number(0.0 if abs(float(answer)) < least else float(answer))

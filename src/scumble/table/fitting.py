@@ -1,0 +1,372 @@
+"""A mixture of products that agrees with noisy views: the fit behind every draw of a table.
+
+The stack A of all columns' tables (all groups × K) gives every pair at once: with s = √w A, the tables of all pairs are
+the blocks of M = s sᵀ. One more row, which all records are in, makes the single columns a block as well. A fit brings
+M near a target Y: it minimizes Σ P (M − Y)², with P the inverse variances of the target, for the cells and for two
+kinds of sums of them: coarse cells, which are sums of neighbors (`prior.COARSE`), and correlations of ordered columns,
+where each group weighs as far as it stands from the mean (`prior.LINES`). The slope in s is Q s with
+
+    Q = P ∘ (M − Y) + Σ_B Bᵀ (P_B ∘ B (M − Y) Bᵀ) B,    B M Bᵀ = (B s) (B s)ᵀ,
+
+where B takes such sums. A set of three columns or more is a block of its own, on coarse levels: with U_j = A_j C_jᵀ,
+C_j the share of each group that lies in each coarse level, it adds Σ P (T − Y)² with T = Σ_k w_k U_ik ⊗ U_jk ⊗ U_lk
+(`Block`). From there to the logarithms of A and w, with D = s ∘ slope,
+
+    ∂/∂log A_ak = D_ak − A_ak Σ_b D_bk,    ∂/∂log w_k = T_k − w_k Σ_l T_l,    T_k = ½ Σ_a D_ak,
+
+where b goes over the groups of a's column. Adam (Kingma & Ba 2015) takes the steps, on NumPy alone: first among coarse
+levels, where steps are cheap and go far, then among all of them (`Fits`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.table import prior
+from scumble.table.evidence import Evidence, View, coarser, simplex, summed
+from scumble.table.mixture import Mixture
+
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+Fitted = tuple[Numbers, list[Numbers]]
+
+
+class Target(NamedTuple):
+    """What a fit is brought near."""
+
+    pairs: Numbers
+    """All pairs of groups, and the single columns last."""
+    larger: list[Numbers]
+    """The larger sets."""
+
+
+KEPT = np.float32(0.9)
+"""How much of the slope and of its square Adam keeps: slopes are exact, so a short memory is best."""
+RAREST, TINY, FARTHEST = 1e-4, np.float32(1e-12), 30.0
+"""The least share to start from; what keeps a quotient finite; the limit of logarithms."""
+
+
+class Block:
+    """A set of three columns or more in a fit: a tensor of coarse levels, Σ_k w_k U_ik ⊗ U_jk ⊗ …
+
+    Parameters
+    ----------
+    where : sequence of slice
+        Where the groups of its columns stand.
+    within : sequence of ndarray of float
+        For each column (coarse levels, groups): the share of each group in each coarse level.
+    precision : float
+        The inverse variance of a cell's share.
+    """
+
+    def __init__(self, where: Sequence[slice], within: Sequence[Floats], precision: float) -> None:
+        self.where, self.precision = where, np.float32(precision)
+        self.within = [np.asarray(one, np.float32) for one in within]
+
+    def slope(self, shares: Numbers, weights: Numbers, target: Numbers, slope: npt.NDArray[Any]) -> Numbers:
+        """Add A ∘ ∂/∂A to the slope of each column's groups; returns w ∂/∂w. All have the fits first."""
+        fits, components = weights.shape
+        axes = [within @ shares[:, here] for here, within in zip(self.where, self.within, strict=True)]
+        above = [np.ones((fits, 1, components), np.float32)]  # products of the axes before each, and after it
+        below = [weights[:, None]]
+        for axis in axes[:-1]:
+            above.append(_product(above[-1], axis))
+        for axis in axes[:0:-1]:
+            below.append(_product(axis, below[-1]))
+        first = below[-1].transpose(0, 2, 1)
+        off = axes[0] @ first
+        off -= target.reshape(off.shape)
+        off *= self.precision
+        by_weight = np.zeros_like(weights)
+        for place, (here, within, axis) in enumerate(zip(self.where, self.within, axes, strict=True)):
+            before, after = above[place], below[len(axes) - 1 - place]
+            if place < len(axes) - 1:
+                moved = off.reshape(fits, -1, after.shape[1]) @ after
+                moved = (moved.reshape(fits, before.shape[1], -1, components) * before[:, :, None]).sum(axis=1)
+            else:
+                moved = off.reshape(fits, before.shape[1], -1).transpose(0, 2, 1) @ before
+                moved *= after
+            if not place:
+                by_weight = (axis * moved).sum(axis=1)
+            slope[:, here] += shares[:, here] * (within.T @ moved)
+        return by_weight
+
+
+def _product(one: Numbers, two: Numbers) -> Numbers:
+    """(fits, a, K) and (fits, b, K) to (fits, a · b, K)."""
+    return np.asarray((one[:, :, None] * two[:, None]).reshape(len(one), -1, one.shape[2]))
+
+
+class Problem:
+    """What all fits to one set of views share: the layout of the groups, and how sure each cell is.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        The noisy views.
+    """
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence, records = evidence, evidence.count
+        self.sizes = np.array([*evidence.sizes, 1])
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+        self.column_of = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        size = len(self.column_of)
+        self.order = np.arange(size)  # groups of words by size: neighbours in a coarse level are alike in that at least
+        self.margin, spread = np.zeros((2, size - 1))
+        self.families: list[Integers | None] = []  # where groups of words begin that lie within another word
+        for j, column in enumerate(evidence.columns):
+            single, group, here = evidence.single(j), evidence.groups[j], self.groups(j)
+            found = np.bincount(group, single.counts) / records
+            parent = np.zeros(len(found), np.int64)
+            parent[group] = column.above or 0
+            order = np.arange(len(found)) if column.ordered else np.lexsort((-found, parent))
+            self.families.append(np.flatnonzero(np.diff(parent[order], prepend=-1)) if column.above else None)
+            self.order[here] = here.start + order
+            self.margin[here] = simplex(found)[order]
+            spread[here] = np.sqrt(single.variance * np.bincount(group)[order]) / records
+        self.place = np.argsort(self.order)
+        possible = np.maximum(self.margin, np.maximum(spread, 1.0 / records))
+        self.likelihood, belief = np.zeros((2, size, size))
+        for view in evidence.views:
+            if len(view.columns) == 1:
+                here = self.groups(view.columns[0])
+                levels = np.bincount(evidence.groups[view.columns[0]])[self.order[here] - here.start]
+                self.likelihood[here, -1] = records**2 / (view.variance * levels)
+            elif len(view.columns) == 2:
+                self.likelihood[self.block(view.columns)] = records**2 / view.variance
+        pairs = self.column_of[:-1, None] < self.column_of[None, :-1]
+        belief[:-1, :-1][pairs] = 1.0 / (prior.DEPENDENCE**2 * np.outer(possible, possible)[pairs])
+        self.total = self.likelihood + belief
+        self.share_of_prior = np.divide(belief, self.total, out=np.zeros_like(belief), where=self.total > 0)
+        self.larger = [view for view in evidence.views if len(view.columns) > 2]
+        self._pairs = np.flatnonzero(belief)
+        self._shape = np.maximum(np.outer(self.margin, self.margin)[pairs], 1e-9) / prior.DEPENDENCE**2
+        self._precisions()
+
+    def groups(self, column: int) -> slice:
+        """Where a column's groups stand."""
+        return slice(int(self.starts[column]), int(self.starts[column] + self.sizes[column]))
+
+    def block(self, columns: tuple[int, ...]) -> tuple[slice, slice]:
+        """Where the cells of a pair stand."""
+        one, two = columns
+        return self.groups(one), self.groups(two)
+
+    def _precisions(self) -> None:
+        """P for cells, for coarse cells and for lines, symmetric, all in units of the mean cell."""
+        sizes = self.sizes
+        cuts = [
+            family
+            if family is not None
+            else np.arange(size)
+            if size < 2 * prior.COARSE
+            else np.linspace(0, size, size // prior.COARSE + 1)[:-1]
+            for size, family in zip(sizes, [*self.families, None], strict=True)
+        ]
+        starts = [start + np.rint(cut).astype(int) for start, cut in zip(self.starts, cuts, strict=True)]
+        coarse_of = np.searchsorted(np.concatenate(starts), np.arange(len(self.column_of)), side="right") - 1
+        coarse = np.equal.outer(np.arange(coarse_of[-1] + 1), coarse_of)
+        variance = np.divide(1.0, self.total, out=np.zeros_like(self.total), where=self.total > 0)
+        unit = np.count_nonzero(self.total)
+        self.blocks = [
+            self._block(view, (1 + prior.WEIGHT) * self.evidence.count**2 / view.variance / unit)
+            for view in self.larger
+        ]
+        self.precision = ((self.total + self.total.T) / unit).astype(np.float32)
+        self.sums = []
+        for sums, weight in ((coarse.astype(float), prior.WEIGHT), (self._lines(), prior.LINES)):
+            spread = sums**2 @ variance @ (sums**2).T
+            precision = np.divide(weight, spread, out=np.zeros_like(spread), where=spread > 0)
+            self.sums.append((sums.astype(np.float32), ((precision + precision.T) / unit).astype(np.float32)))
+
+    def _lines(self) -> Floats:
+        """A row for each ordered column: where its groups stand, in standard deviations from the mean."""
+        found = np.zeros((len(self.evidence.columns), len(self.column_of)))
+        for j, column in enumerate(self.evidence.columns):
+            here, line = self.groups(j), self.evidence.groups[j][: column.ordered]
+            levels = np.bincount(line, minlength=self.sizes[j])
+            place = np.bincount(line, np.arange(len(line)), self.sizes[j]) / np.maximum(levels, 1)
+            share = self.margin[here] * (levels > 0)
+            place = (place - share @ place / max(share.sum(), RAREST)) * (levels > 0)
+            found[j, here] = place / max(math.sqrt(share @ place**2), RAREST)
+        return found
+
+    def _block(self, view: View, precision: float) -> Block:
+        within = []
+        for j, level in zip(view.columns, view.levels, strict=True):
+            found = np.zeros((int(level.max()) + 1, self.evidence.sizes[j]))
+            np.add.at(found, (level, self.evidence.groups[j]), self.evidence.shapes[j])
+            here = self.groups(j)
+            within.append(found[:, self.order[here] - here.start])
+        return Block([self.groups(j) for j in view.columns], within, precision)
+
+    def target(self, noise: list[Floats] | None, generator: np.random.Generator | None) -> Target:
+        """Y: the views, each with this much added, and tables drawn from the prior, weighed by how sure each is.
+
+        Without a generator the prior is what it expects: independent columns.
+        """
+        found, records, larger = np.zeros_like(self.total), self.evidence.count, list[Numbers]()
+        for number, view in enumerate(self.evidence.views):
+            counts = view.counts if noise is None else view.counts + noise[number]
+            if len(view.columns) == 1:
+                here = self.groups(view.columns[0])
+                summed = np.bincount(self.evidence.groups[view.columns[0]], counts)
+                found[here, -1] = summed[self.order[here] - here.start] / records
+            elif len(view.columns) == 2:
+                one, two = self.block(view.columns)
+                found[one, two] = counts[np.ix_(self.order[one] - one.start, self.order[two] - two.start)] / records
+            elif view.columns:
+                larger.append(np.asarray(counts / records, np.float32))
+        drawn = self._shape if generator is None else generator.standard_gamma(self._shape)
+        found *= 1.0 - self.share_of_prior
+        found.flat[self._pairs] += self.share_of_prior.flat[self._pairs] * drawn * prior.DEPENDENCE**2
+        return Target(np.asarray(found + found.T, np.float32), larger)
+
+    @cached_property
+    def structure(self) -> Floats:
+        """How far each direction in which columns depend on each other stands out of the noise, as a multiple of it.
+
+        In units of its noise, what the pairs tell beyond independent columns is a symmetric matrix. Noise alone has
+        eigenvalues up to 2√d, with d measured cells in a row (Wigner's law): those above are structure.
+        """
+        off = np.zeros_like(self.total)
+        for view in self.evidence.views:
+            if len(view.columns) == 2:
+                one, two = self.block(view.columns)
+                counts = view.counts[np.ix_(self.order[one] - one.start, self.order[two] - two.start)]
+                alone = self.evidence.count * np.outer(self.margin[one], self.margin[two])
+                off[one, two] = (counts - alone) / np.sqrt(max(view.variance, 1e-12))
+        edge = 2 * math.sqrt(2 * max(1, int(np.count_nonzero(off))) / len(off))
+        found: Floats = np.abs(np.linalg.eigvalsh(off + off.T)) / edge
+        return found[found > 1.0]
+
+    @cached_property
+    def components(self) -> int:
+        """How many products a mixture has."""
+        return max(prior.FEWEST, prior.COMPONENTS * len(self.structure))
+
+    @cached_property
+    def steps(self) -> int:
+        """How many steps a fit from a random start takes: the clearer the structure, the nearer it must come."""
+        fewest, each, most = prior.STEPS
+        return min(fewest + int(each * self.structure.max(initial=0.0)), most)
+
+    def begun(self, generator: np.random.Generator) -> Numbers:
+        """Logarithms of A and, last, of w to start from."""
+        logs = np.zeros((len(self.column_of), self.components), np.float32)
+        logs[:-1] = np.log(np.maximum(self.margin, RAREST))[:, None]
+        logs[:-1] += prior.START * generator.standard_normal(logs[:-1].shape, np.float32)
+        return logs
+
+    def roots(self, logs: Numbers) -> tuple[Numbers, Numbers]:
+        """w and s = √w A, of each fit."""
+        s = np.exp(logs)
+        weights = s[:, -1] / s[:, -1].sum(axis=1, keepdims=True)
+        s *= (np.sqrt(weights)[:, None] / np.add.reduceat(s, self.starts, axis=1))[:, self.column_of]
+        return np.asarray(weights, np.float32), np.asarray(s, np.float32)
+
+    def slope(
+        self, logs: Numbers, target: Numbers, summed: Sequence[Numbers], larger: Sequence[Numbers] = ()
+    ) -> Numbers:
+        """The gradient in the logarithms; `summed` is what `sums` make of the target."""
+        weights, s = self.roots(logs)
+        off = s @ s.transpose(0, 2, 1)
+        off -= target
+        off *= self.precision
+        slope = off @ s
+        for (sums, precision), its in zip(self.sums, summed, strict=True):
+            few = sums @ s
+            off = few @ few.transpose(0, 2, 1)
+            off -= its
+            off *= precision
+            slope += sums.T @ (off @ few)
+        slope *= s
+        by_weight = slope.sum(axis=1) / 2
+        if self.blocks:
+            shares = s / s[:, -1:]
+            for block, its in zip(self.blocks, larger, strict=True):
+                by_weight += block.slope(shares, weights, its, slope)
+        sums = np.add.reduceat(slope, self.starts, axis=1)
+        s *= (sums / s[:, -1:])[:, self.column_of]
+        slope -= s
+        slope[:, -1] = by_weight - weights * by_weight.sum(axis=1, keepdims=True)
+        return np.asarray(slope, np.float32)
+
+    def descend(self, targets: Sequence[Target], logs: Numbers, steps: int, rate: float) -> Numbers:
+        """Some fits at once: where the logarithms have come to after so many steps."""
+        target = np.stack([one.pairs for one in targets])
+        summed = [np.asarray(sums @ target @ sums.T, np.float32) for sums, _ in self.sums]
+        larger = [np.stack(same) for same in zip(*(one.larger for one in targets), strict=True)]
+        first, second = np.zeros_like(logs), np.zeros_like(logs)
+        for step in range(steps):
+            slope = self.slope(logs, target, summed, larger)
+            first *= KEPT
+            first += slope
+            second *= KEPT
+            slope *= slope
+            second += slope
+            falling = min(1.0, 2.0 * (1.0 - step / steps))  # large steps circle the minimum, small ones reach it
+            mean = float((1 - KEPT) / (1 - KEPT ** (step + 1))) ** 0.5
+            np.sqrt(second, out=slope)
+            slope += TINY
+            np.divide(first, slope, out=slope)
+            slope *= np.float32(rate * falling * mean)
+            logs = np.clip(logs - slope, -FARTHEST, FARTHEST)
+        return logs
+
+
+class Fits:
+    """Fits to one set of views, from coarse to fine: most steps see at most `grouping.RUNS` levels of a number.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        The noisy views.
+    """
+
+    def __init__(self, evidence: Evidence) -> None:
+        merged = [coarser(evidence, j) for j in range(len(evidence.columns))]
+        self.fine, self.coarse = Problem(evidence), Problem(summed(evidence, merged))
+        starts = zip(self.coarse.starts, merged, strict=False)
+        self.parent = np.append(np.concatenate([start + into for start, into in starts]), self.coarse.starts[-1])
+        self._first = np.flatnonzero(np.diff(self.parent, prepend=-1))
+        shares = np.maximum(self.fine.margin, RAREST) / np.maximum(self.coarse.margin, RAREST)[self.parent[:-1]]
+        self._within = np.append(np.log(shares), 0.0).astype(np.float32)
+
+    @property
+    def work(self) -> float:
+        """Multiplications of a fit, nearly."""
+        coarse, fine = len(self.coarse.column_of), len(self.fine.column_of)
+        return float(self.coarse.components * self.coarse.steps * (coarse**2 + fine**2 / 2))
+
+    def fit(self, targets: Sequence[Target], generators: Sequence[np.random.Generator]) -> Fitted:
+        """Fits to some targets at once: the weights of their components, (fits, K), and for each column the shares of
+        its groups, (fits, K, groups)."""
+        few = [
+            Target(np.add.reduceat(np.add.reduceat(one, self._first, axis=0), self._first, axis=1), larger)
+            for one, larger in targets
+        ]
+        logs = np.stack([self.coarse.begun(generator) for generator in generators])
+        logs = self.coarse.descend(few, logs, self.coarse.steps, prior.RATE)
+        logs = logs[:, self.parent] + self._within[:, None]
+        weights, s = self.fine.roots(self.fine.descend(targets, logs, self.coarse.steps // 2, prior.RATE / 4))
+        shares = (s[:, :-1] / s[:, -1:])[:, self.fine.place[:-1]].transpose(0, 2, 1)
+        return weights, [shares[..., self.fine.groups(j)] for j in range(len(self.fine.evidence.columns))]
+
+
+def fitted(evidence: Evidence, seed: int) -> Mixture:
+    """The one mixture nearest to views and prior, over all levels: what a plan compares further views with."""
+    fits = Fits(evidence)
+    weights, tables = fits.fit([fits.fine.target(None, None)], [np.random.default_rng(seed)])
+    each = zip(tables, evidence.groups, evidence.shapes, strict=True)
+    return Mixture(
+        weights[0].astype(float), tuple(one[0].astype(float)[:, group] * shape for one, group, shape in each)
+    )

@@ -1,0 +1,416 @@
+"""A release as a distribution over tables: draws from the posterior, by perturbing and fitting.
+
+The noisy counts and the prior (`views.prior`) define a posterior over tables. A draw of it is made in four steps
+(randomize-then-optimize, Bardsley et al. 2014; exact where model and noise are linear and Gaussian):
+
+1. perturb the counts by fresh noise of the law that was added to them; draws come in pairs with noise e and −e;
+2. draw a cross-table for every pair of columns from the prior, around independence;
+3. fit a mixture of products to both, each weighed by how sure it is (`views.fitting`), from a start of its own;
+4. draw each column's levels from their own posterior (`views.margins`), and bring the mixture to these.
+
+Any statistic of a table is answered by computing it on every draw: the mean over draws is the answer, their spread its
+error. A draw is a mixture of K products, p(x) = Σ_k w_k Π_j A_j[k, g_j(x_j)] b_j(x_j), where g_j is the group of a
+level and b_j its share in the group: sums over all cells factor, and most statistics have a closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.columns.schema import Derived
+from scumble.files.compiling import available_threads
+from scumble.table import prior
+from scumble.table.budgeting import Law
+from scumble.table.evidence import Evidence
+from scumble.table.fitting import Fits, Fitted
+from scumble.table.margins import Tree
+from scumble.table.mixture import EVERYTHING, Condition, Mixture, Product, folded, labelled, together
+from scumble.table.obeying import Obeyed
+from scumble.table.single_thread import one_thread
+
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+
+SWEEPS = 20
+"""Of all columns, when a mixture is brought to margins (Deming & Stephan 1940): what is left is far below the noise."""
+MOST = 1e3
+"""Times that a share may grow in one of them."""
+SWEEPS_OF_RULES = 6
+"""Of all columns, after these, where rules reweigh the cells."""
+MOST_OF_RULES = 2.0
+"""Times that a share may grow in one of them: noise asks for levels that hardly any record can have."""
+WORK = 5e9
+"""Multiplications of all fits together, as long as that leaves enough draws."""
+AT_ONCE = 1 << 14
+"""Shares of small tables that are fitted at once: large ones gain nothing from company."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws of one table, or of one class of it.
+
+    Parameters
+    ----------
+    totals : ndarray of float
+        (draws,): how many records.
+    weights : ndarray of float
+        (draws, K).
+    tables : tuple of ndarray of float
+        For each column (draws, K, groups): the shares of its groups in each component.
+    within : tuple of ndarray of float
+        For each column (draws, levels): the share of each level in its group.
+    groups : tuple of ndarray of int
+        For each column the group of each level.
+    rules : Obeyed
+        What all records obey: cells that a rule excludes have none, and the totals are those of the others.
+    """
+
+    totals: Floats
+    weights: Floats
+    tables: tuple[Numbers, ...]
+    within: tuple[Numbers, ...]
+    groups: tuple[Integers, ...]
+    rules: Obeyed = field(default_factory=Obeyed)
+
+    @cached_property
+    def scale(self) -> Floats:
+        """(draws,): the records of a whole mixture, of which those that obey the rules are the total."""
+        obeying = self._masses(self.rules.weighed({})).sum(axis=1) if self.rules else 1.0
+        return np.asarray(self.totals / np.maximum(obeying, 1e-12))
+
+    def masses(self, product: Product) -> Floats:
+        """(draws, K): the records of each component that meet a product of conditions.
+
+        Weights have one number for each level, or one for each draw and level.
+        """
+        return self._masses(self.rules.weighed(product)) * self.scale[:, None]
+
+    def _masses(self, product: Product, without: int | None = None) -> Floats:
+        """The shares of a whole mixture; `without` the tree that a column is in."""
+        found = self.weights
+        for j, weights in product.items():
+            if j not in self.rules.beside:
+                found = found * np.einsum("mkg,mg->mk", self.tables[j], self._summed(j, np.asarray(weights, float)))
+        for tree in self.rules.trees:
+            if without not in tree:
+                found = found * self._sent(tree[0], product).sum(axis=2)
+        return np.asarray(found, float)
+
+    def _sent(self, column: int, product: Product, to: int | None = None) -> Numbers:
+        """(draws, K, levels): a column's shares, times what the columns beside it send, but for one of them."""
+        share = np.asarray(self.within[column] * np.asarray(product.get(column, 1.0), float), np.float32)
+        found = self.tables[column][:, :, self.groups[column]] * share[:, None]
+        for other, allowed in self.rules.beside[column].items():
+            if other != to:
+                found = found * (self._sent(other, product, column) @ allowed.T)
+        return np.asarray(found, np.float32)
+
+    def cells(self, columns: Sequence[int], product: Product) -> Floats:
+        """(draws, levels, …): the records that meet a product in each cell of some columns' cross-table."""
+        found = self._cells(columns, self.rules.weighed(product))
+        return found * self.scale.reshape(-1, *[1] * len(columns))
+
+    def _cells(self, columns: Sequence[int], product: Product) -> Floats:
+        joined = [j for j in columns if j in self.rules.beside]
+        if joined and len(columns) == 1:
+            outside, sent = self._masses(product, joined[0]), self._sent(joined[0], product)
+            return np.asarray(np.einsum("mk,mkl->ml", outside, sent, dtype=float))
+        if joined:  # one level after the other
+            axis, levels = columns.index(joined[0]), np.eye(len(self.groups[joined[0]]))
+            rest, own = [j for j in columns if j != joined[0]], np.asarray(product.get(joined[0], 1.0), float)
+            return np.stack([self._cells(rest, {**product, joined[0]: one * own}) for one in levels], axis=1 + axis)
+        outside = self._masses({j: weights for j, weights in product.items() if j not in columns})
+        letters = "abcdefgh"[: len(columns)]
+        axes = [self.tables[j] for j in columns]
+        found = np.einsum(
+            ",".join(["mk", *("mk" + letter for letter in letters)]) + "->m" + letters, outside, *axes, optimize=True
+        )
+        for axis, j in enumerate(columns):
+            share = self.within[j] * np.asarray(product[j], float) if j in product else self.within[j]
+            shape = [1] * (axis + 1) + [share.shape[1]] + [1] * (len(columns) - axis - 1)
+            found = np.take(found, self.groups[j], axis=axis + 1) * share.reshape(len(share), *shape[1:])
+        return np.asarray(found, float)
+
+    def _summed(self, column: int, weights: Floats) -> Floats:
+        """(draws, groups): the weight of each group."""
+        found = np.zeros((len(self.totals), self.tables[column].shape[2]))
+        share = self.within[column] * weights
+        order = np.argsort(self.groups[column], kind="stable")
+        starts = np.searchsorted(self.groups[column][order], np.arange(found.shape[1]))
+        found[:] = np.add.reduceat(share[:, order], starts, axis=1)
+        return found
+
+    def mixture(self, draw: int) -> Mixture:
+        """One draw, over all levels."""
+        tables = zip(self.tables, self.groups, self.within, strict=True)
+        return Mixture(
+            self.weights[draw].astype(float),
+            tuple(table[draw].astype(float)[:, group] * share[draw] for table, group, share in tables),
+        )
+
+
+def brought_to(draws: Draws, margins: Sequence[Floats]) -> Draws:
+    """The draws with given shares of each column's levels, (draws, levels), as far as the rules allow these."""
+    for _ in range(SWEEPS_OF_RULES):
+        for j, wanted in enumerate(margins):
+            now = draws.cells([j], {}) / np.maximum(draws.totals, 1e-12)[:, None]
+            # A level that no record can have gets nothing: what its counts say is noise.
+            change = np.where(now > 0, np.minimum(wanted / np.maximum(now, 1e-12), MOST_OF_RULES), 0.0)
+            sums = draws._summed(j, change)
+            here = draws.groups[j]
+            within = draws.within[j] * np.where(sums > 0, 1 / np.maximum(sums, 1e-30), 1.0)[:, here]
+            within = np.where(sums[:, here] > 0, within * change, within)  # groups that have nobody keep their shares
+            table = draws.tables[j] * sums[:, None]
+            rows = table.sum(axis=2)
+            weights = draws.weights * rows
+            table = np.where(rows[..., None] > 0, table / np.maximum(rows, 1e-30)[..., None], draws.tables[j])
+            draws = replace(
+                draws,
+                weights=weights / np.maximum(weights.sum(axis=1, keepdims=True, dtype=float), 1e-30),
+                tables=(*draws.tables[:j], table.astype(np.float32), *draws.tables[j + 1 :]),
+                within=(*draws.within[:j], within.astype(np.float32), *draws.within[j + 1 :]),
+            )
+    return draws
+
+
+def drawn(evidence: Evidence, law: Law, seed: int) -> Draws:
+    """Draws from the posterior of one set of views."""
+    return drawn_by_class([evidence], law, seed)[0]
+
+
+def drawn_by_class(classes: Sequence[Evidence], law: Law, seed: int, rules: Sequence[Obeyed] = ()) -> list[Draws]:
+    """Draws for each class, as many for all and of as many components: what is missing has no weight."""
+    with one_thread():
+        fits = [Fits(evidence) for evidence in classes]
+        number = draws_for(max(one.work for one in fits))
+        each = enumerate(zip(fits, rules or [Obeyed()] * len(fits), strict=True))
+        found = [_drawn(one, law, seed + place, number, obeyed) for place, (one, obeyed) in each]
+    most = max(one.weights.shape[1] for one in found)
+    return [_padded(one, most - one.weights.shape[1]) for one in found]
+
+
+def _padded(draws: Draws, more: int) -> Draws:
+    """The same with so many further components, which have no weight."""
+    if not more:
+        return draws
+    weights = np.pad(draws.weights, [(0, 0), (0, more)])
+    tables = tuple(np.pad(table, [(0, 0), (0, more), (0, 0)], mode="edge") for table in draws.tables)
+    return replace(draws, weights=weights, tables=tables)
+
+
+def _drawn(fits: Fits, law: Law, seed: int, number: int, rules: Obeyed) -> Draws:
+    evidence = fits.fine.evidence
+    together = max(1, min(number, AT_ONCE // (len(fits.coarse.column_of) * fits.coarse.components)))
+
+    def fit(first: int) -> Fitted:
+        targets, generators = [], []
+        for draw in range(first, min(first + together, number)):
+            noise = perturbation(evidence, law, np.random.default_rng([seed, 0, draw // 2]))
+            sign, own = 1 - 2 * (draw % 2), np.random.default_rng([seed, 1, draw])
+            targets.append(fits.fine.target([sign * one for one in noise], own))
+            generators.append(own)
+        return fits.fit(targets, generators)
+
+    with ThreadPoolExecutor(available_threads()) as pool:
+        parts = [*pool.map(fit, range(0, number, together))]
+    generator = np.random.default_rng([seed, 2])
+    off = np.sqrt(evidence.count_variance) * _normal(spread_evenly(generator, number, 1)[:, 0])
+    totals = np.maximum(evidence.total + off, 0.0)
+    weights = np.concatenate([part for part, _ in parts])
+    tables = [np.concatenate([columns[j] for _, columns in parts]) for j in range(len(evidence.columns))]
+    margins, within = [], []
+    for j, column in enumerate(evidence.columns):
+        levels = Tree(evidence, j).draw(totals, spread_evenly(generator, number, column.levels))
+        group = evidence.groups[j]
+        sums = np.zeros((number, evidence.sizes[j]))
+        np.add.at(sums.T, group, levels.T)
+        each = np.bincount(group)[group]
+        within.append(np.where(sums[:, group] > 0, levels / np.maximum(sums[:, group], 1e-300), 1 / each))
+        whole = sums.sum(axis=1, keepdims=True)
+        margins.append(np.where(whole > 0, sums / np.maximum(whole, 1e-300), 1.0 / evidence.sizes[j]))
+    weights, tables = raked(weights, tables, margins)
+    weights = weights / weights.sum(axis=1, keepdims=True, dtype=float)
+    inner = tuple(one.astype(np.float32) for one in within)
+    found = Draws(totals * rules.possible, weights, tuple(tables), inner, evidence.groups, rules)
+    if not rules:
+        return found
+    return brought_to(found, [m[:, g] * w for m, g, w in zip(margins, evidence.groups, within, strict=True)])
+
+
+def draws_for(work: float) -> int:
+    """How many draws there are, if a fit takes so many multiplications.
+
+    >>> [draws_for(work) for work in (1e7, 2e8, 1e10)]
+    [32, 24, 16]
+    """
+    fewest, most = prior.DRAWS
+    return max(fewest, min(most, 2 * round(WORK / work / 2)))
+
+
+def perturbation(evidence: Evidence, law: Law, generator: np.random.Generator) -> list[Floats]:
+    """Noise of the law that was added to each view."""
+    return [
+        generator.laplace(0.0, np.sqrt(view.variance / 2), view.counts.shape)
+        if law == "laplace"
+        else np.sqrt(view.variance) * generator.standard_normal(view.counts.shape)
+        for view in evidence.views
+    ]
+
+
+def raked(weights: Numbers, tables: list[Numbers], margins: list[Floats]) -> tuple[Numbers, list[Numbers]]:
+    """Mixtures whose columns have given shares of their groups, (draws, groups) each; otherwise as they were."""
+    tables = [table.copy() for table in tables]
+    for _ in range(SWEEPS):
+        for table, wanted in zip(tables, margins, strict=True):
+            now = np.einsum("mk,mkg->mg", weights, table)
+            table *= np.minimum(wanted / np.maximum(now, 1e-12), MOST).astype(np.float32)[:, None]
+            sums = table.sum(axis=2)
+            table /= np.maximum(sums, 1e-30)[..., None]
+            weights = weights * sums
+            weights /= weights.sum(axis=1, keepdims=True)
+    return weights, tables
+
+
+def spread_evenly(generator: np.random.Generator, draws: int, each: int) -> Floats:
+    """(draws, each): in antithetic pairs, and in each column one number in each of so many equal parts of (0, 1)."""
+    half = draws // 2
+    parts = generator.permuted(np.tile(np.arange(half), (each, 1)), axis=1).T
+    low = (parts + generator.random((half, each))) / draws
+    one = np.where(generator.random((half, each)) < 0.5, low, 1 - low)
+    return np.stack([one, 1 - one], axis=1).reshape(draws, each)
+
+
+def truncated(mean: Floats, deviation: Floats, uniforms: Floats) -> Floats:
+    """Draws from normal laws within 0 and 1, by inversion.
+
+    >>> truncated(np.array([0.5, 0.5, -9.0]), np.array([1e-9, 1e9, 0.1]), np.array([0.9, 0.9, 0.5])).round(2).tolist()
+    [0.5, 0.9, 0.01]
+    """
+    from scipy.special import ndtr, ndtri  # loaded by fits alone
+
+    turned = mean > 0.5  # mirrored, so that tails are computed where they are small
+    near, deviation = np.where(turned, 1 - mean, mean), np.maximum(deviation, 1e-12)
+    near = np.maximum(near, -6.0 * deviation)
+    marks = np.where(turned, 1 - uniforms, uniforms)
+    first, last = ndtr(-(0.0 - near) / deviation), ndtr(-(1.0 - near) / deviation)
+    found = np.clip(near - deviation * ndtri(first + marks * (last - first)), 0.0, 1.0)
+    return np.asarray(np.where(turned, 1 - found, found))
+
+
+def leans(seed: int, draws: int) -> Floats:
+    """(draws,) from −1 to 1: where in their cells the values of a draw lie, from all low to all high."""
+    return 2 * spread_evenly(np.random.default_rng([seed, 3]), draws, 1)[:, 0] - 1
+
+
+def _normal(uniforms: Floats) -> Floats:
+    from statistics import NormalDist
+
+    return np.array([NormalDist().inv_cdf(min(max(u, 1e-12), 1 - 1e-12)) for u in uniforms])
+
+
+class Posterior:
+    """Draws of a whole table: those of its classes put together, if classes have views of their own.
+
+    Parameters
+    ----------
+    classes : sequence of Draws
+        One, or one for each class.
+    place : int or None
+        Where the column of the classes stands.
+    derived : mapping
+        Columns that follow from others.
+    """
+
+    def __init__(
+        self, classes: Sequence[Draws], place: int | None, derived: Mapping[int, Derived] = MappingProxyType({})
+    ) -> None:
+        self.classes, self.place, self.derived = tuple(classes), place, derived
+        columns = range(len(self.classes[0].groups) + (place is not None) + len(derived))
+        self._number = {j: k for k, j in enumerate(j for j in columns if j != place and j not in derived)}
+
+    @property
+    def size(self) -> int:
+        """How many draws there are."""
+        return len(self.classes[0].totals)
+
+    @cached_property
+    def totals(self) -> Floats:
+        """(draws,): how many records."""
+        return np.asarray(np.sum([one.totals for one in self.classes], axis=0))
+
+    def counts(self, asked: Condition) -> Floats:
+        """(draws,): how many records meet a condition."""
+        found = np.zeros(self.size)
+        for coefficient, product in folded(asked, self.derived):
+            for factor, own, mine in self._each(product):
+                found += coefficient * factor * own.masses(mine).sum(axis=1)
+        return found
+
+    def cells(self, columns: Sequence[int], asked: Condition = EVERYTHING) -> Floats:
+        """(draws, levels, …): the records that meet a condition in each cell of some columns' cross-table."""
+        asked = folded(asked, self.derived)
+        if any(j in self.derived for j in columns):
+            return self._derived_cells(columns, asked)
+        inner = [self._number[j] for j in columns if j != self.place]
+        groups = self.classes[0].groups
+        sizes = [len(self.classes) if j == self.place else len(groups[self._number[j]]) for j in columns]
+        total = np.zeros((self.size, *sizes))
+        for coefficient, product in asked:
+            parts = [
+                coefficient * factor * own.cells(inner, mine) for factor, own, mine in self._each(product, keep=True)
+            ]
+            at = [axis for axis, j in enumerate(columns) if j == self.place]
+            total = total + (np.stack(parts, axis=1 + at[0]) if at else np.sum(parts, axis=0))
+        return total
+
+    def _derived_cells(self, columns: Sequence[int], asked: Condition) -> Floats:
+        """The cells of columns that follow from others, out of the cells of those."""
+        roots = [self.derived[j].root if j in self.derived else j for j in columns]
+        letters = {root: "abcdefgh"[k] for k, root in enumerate(dict.fromkeys(roots))}
+        table, onto = self.cells([*letters], asked), []
+        for j, root, axis in zip(columns, roots, "stuvwxyz", strict=False):
+            size = table.shape[1 + [*letters].index(root)]
+            onto.append((letters[root] + axis, self.derived[j].onto if j in self.derived else np.eye(size)))
+        into = ",".join(["m" + "".join(letters.values()), *(name for name, _ in onto)])
+        target = "m" + "".join(name[1] for name, _ in onto)
+        return np.asarray(np.einsum(f"{into}->{target}", table, *(one for _, one in onto), optimize=True))
+
+    def mixture(self, draw: int) -> Mixture:
+        """One draw as a distribution over all columns. Those that follow from others have their margins alone."""
+        models = [one.mixture(draw) for one in self.classes]
+        place = None if self.place is None else sum(j < self.place for j in self._number)
+        found = models[0] if place is None else labelled(models, [one.scale[draw] for one in self.classes], place)
+        columns = [*found.columns]
+        for j in sorted(self.derived):
+            columns.insert(j, np.zeros((0, 0)))
+        for j, one in self.derived.items():
+            columns[j] = columns[one.root] @ one.onto
+        return Mixture(found.weights, tuple(columns))
+
+    def mean(self, draws: int | None = None) -> Mixture:
+        """The mean of all draws, or of the first few."""
+        each = [
+            sum(one.scale[draw] for one in self.classes) / max(self.totals[draw], 1e-12) for draw in range(self.size)
+        ]
+        shares = np.array(each[:draws])
+        return together([self.mixture(draw) for draw in range(len(shares))], [*shares / shares.sum()])
+
+    def _each(self, product: Product, *, keep: bool = False) -> list[tuple[float, Draws, Product]]:
+        """Each class with its own part of a product; those with no part are left out unless `keep`."""
+        found: list[tuple[float, Draws, Product]] = []
+        for number, one in enumerate(self.classes):
+            factor = 1.0
+            if self.place is not None and self.place in product:
+                factor = float(np.asarray(product[self.place])[number])
+            if factor or keep:
+                mine = {self._number[j]: weights for j, weights in product.items() if j != self.place}
+                found.append((factor, one, mine))
+        return found

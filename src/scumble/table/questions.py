@@ -1,0 +1,288 @@
+"""What can be asked of a table: conditions by position, and the parts that a column falls into.
+
+A question is a list of products of weights with coefficients, as the model takes it (`views.mixture`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble import checks
+from scumble.columns.column import Column
+from scumble.columns.conditions import Condition, bounds, condition, heaped
+from scumble.columns.date import Date
+from scumble.columns.grammar import Atom, Junction, Tree, known
+from scumble.columns.number import Number
+from scumble.columns.schema import Derived, Schema
+from scumble.errors import ParameterError, parameter, warn
+from scumble.table import mixture
+from scumble.table.remarks import cut, ends_of_run, name_of_run
+
+Floats = npt.NDArray[np.float64]
+Where = str | Mapping[str, Any] | Tree | Condition | None
+"""Which records are meant; see :func:`scumble.columns.conditions.condition`."""
+BINS = "a number of bins, or the rising edges of a column of numbers or dates"
+LEVELS = 400
+"""Parts of a line, where nobody says how many: each cell, up to so many. A year has fewer days."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some levels of a column that stand together in an answer."""
+
+    name: Any
+    weights: Floats
+    ends: tuple[float, float] | None = None
+    """From where to where, of a number."""
+    least: Floats | None = None
+    """What surely is meant of each level, if that is not what `weights` tell."""
+    most: Floats | None = None
+    """What may be."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which records are meant, by positions of columns; and if cells are cut, what is known of it all the same."""
+
+    even: mixture.Condition
+    """With values lying evenly in the cells that are cut."""
+    sure: mixture.Condition
+    """Who meets it wherever values lie in their cells."""
+    maybe: mixture.Condition
+    """Who meets it if values lie as may be."""
+    remarks: tuple[str, ...] = ()
+    """What must be known of it."""
+    derived: Mapping[int, Derived] = field(default_factory=dict)
+    """Columns that follow from others: products name those others alone."""
+
+    @property
+    def cuts(self) -> bool:
+        """Whether it cuts a cell."""
+        return self.sure is not self.even
+
+    @property
+    def everybody(self) -> bool:
+        """Whether nothing is asked for that some record might not meet.
+
+        >>> whoever, nobody = [(1.0, {})], []
+        >>> Question(whoever, whoever, whoever).everybody, Question(nobody, nobody, nobody).everybody
+        (True, False)
+        """
+        return [*self.even] == [(1.0, {})]
+
+    def ends(self, column: int, lowest: Floats, highest: Floats) -> tuple[float, float]:
+        """The least and the largest value that may be meant, of a column's levels that have such; NaN: some have none.
+
+        >>> whoever = [(1.0, {0: np.array([0.0, 0.5, 1.0])})]
+        >>> Question(whoever, whoever, whoever).ends(0, np.array([0.0, 10.0, 20.0]), np.array([10.0, 20.0, 30.0]))
+        (10.0, 30.0)
+        """
+        meant = self.meant(column, len(lowest))
+        if not (meant & np.isfinite(lowest)).any():
+            meant[:] = True
+        return float(np.nanmin(lowest[meant])), float(np.nanmax(highest[meant]))
+
+    def meant(self, column: int, size: int) -> npt.NDArray[np.bool_]:
+        """Which of so many levels of a column may be meant."""
+        if column in self.derived:
+            root, levels, _ = self.derived[column]
+            return np.bincount(levels[self.meant(root, len(levels))], minlength=size) > 0
+        found = np.zeros(size, bool)
+        for _, product in self.maybe:
+            found |= np.asarray(product.get(column, np.ones(size))) > 0
+        return found
+
+    @property
+    def possible(self) -> bool:
+        """Whether some record may meet it.
+
+        >>> nobody = [(1.0, {0: np.zeros(3)})]
+        >>> Question(nobody, nobody, nobody).possible
+        False
+        """
+        return any(all(np.any(np.asarray(weights) > 0) for weights in product.values()) for _, product in self.maybe)
+
+    def narrowed(self, column: int, part: Part) -> Question:
+        """The same question, of a part of one more column alone."""
+        least = np.floor(part.weights) if part.least is None else part.least
+        most = np.ceil(part.weights) if part.most is None else part.most
+        weights = [part.weights, least, most]
+        if column in self.derived:
+            weights = [one[self.derived[column].levels] for one in weights]
+            column = self.derived[column].root
+        even = narrowed(self.even, column, weights[0])
+        if not self.cuts and np.array_equal(least, most):
+            return replace(self, even=even, sure=even, maybe=even)
+        sure, maybe = narrowed(self.sure, column, weights[1]), narrowed(self.maybe, column, weights[2])
+        return replace(self, even=even, sure=sure, maybe=maybe)
+
+
+def question(schema: Schema, where: Where, heaps: Callable[[str], tuple[float, float]] | None = None) -> Question:
+    """A condition by positions of columns. Whoever asks beyond a column's bounds is warned, or, if the records there
+    were left out, refused. `heaps` tells which share of the cells at a column's bounds lies at the bound itself."""
+    found = condition(schema, where)
+    if not found.possible and any(remark.left_out for remark in found.remarks):
+        raise ParameterError(f"{' '.join(map(str, found.remarks))} Hint: ask within the bounds.")
+    for remark in found.remarks:
+        warn(remark.text)
+    even = _placed(heaped(found, {name: heaps(name) for name in found.partly}) if heaps and found.partly else found)
+    if found.exact and found.beyond is None:
+        return Question(even, even, even, derived=schema.derived)
+    sure, maybe = map(_placed, bounds(found))
+    return Question(even, sure, maybe, cut(found), schema.derived)
+
+
+def _placed(found: Condition) -> mixture.Condition:
+    places = {name: j for j, name in enumerate(found.schema)}
+    placed = [(1.0, {places[name]: weights for name, weights in term.items()}) for term in found.terms]
+    return mixture.folded(placed, found.schema.derived)
+
+
+def narrowed(asked: mixture.Condition, column: int, weights: Floats) -> mixture.Condition:
+    """The same question, with weights on the levels of one more column."""
+    return [
+        (c, {**product, column: np.asarray(product[column], float) * weights if column in product else weights})
+        for c, product in asked
+    ]
+
+
+def place_of(schema: Schema, name: Any) -> int:
+    """Where a column stands."""
+    return schema.names.index(known(name, schema.columns))
+
+
+def names_of(by: str | Iterable[str], argument: str = "by") -> list[str]:
+    """One name or several, as an argument gives them."""
+    names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else []
+    if not names:
+        raise parameter(argument, "a column, or several", by)
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ParameterError(f"--{argument} ({argument}=) names {name!r} twice. Hint: name each column once.")
+    return names
+
+
+def parts(
+    column: Column,
+    name: str,
+    bins: int | Iterable[Any] | None = None,
+    most: int = LEVELS,
+    meant: npt.NDArray[np.bool_] | None = None,
+) -> list[Part]:
+    """A column in parts: its words; its cells, or if they are more than `bins`, so many runs of them; or what lies
+    between given edges. Where nobody asks for bins, there are at `most` so many, all alike, from the first cell that is
+    `meant` to the last. Zero, where it has a cell of its own, is part of the run that it lies in."""
+    if bins is not None and not isinstance(bins, int | np.integer):
+        return [*_between(column, name, bins), *_gone(column)]
+    line = column.size - column.missing
+    alike = column.alike if isinstance(column, Number) else range(line + 1)
+    first, end = 0, line
+    if meant is not None and column.ordered and bins is None and meant[:line].any():
+        first, end = int(meant[:line].argmax()), line - int(meant[:line][::-1].argmax())
+    if not column.ordered or (bins is None and end - first <= most):
+        cuts = [*range(first, end + 1)]
+    elif bins is None:
+        edges = [first, *(cut for cut in alike if first < cut < end), end]
+        cuts = [*edges[: -1 : _together(len(edges) - 1, most)], end]
+    else:
+        cells = len(alike) - 1
+        cuts = [alike[cut] for cut in _shared_out(cells, min(checks.whole("bins", bins), cells))]
+    found = []
+    for first, end in pairwise(cuts):
+        weights = np.zeros(column.size)
+        weights[first:end] = 1.0
+        found.append(Part(name_of_run(column, first, end), weights, ends_of_run(column, first, end)))
+    return [*found, *_gone(column)]
+
+
+def _gone(column: Column) -> list[Part]:
+    """The missing cells, if there can be any."""
+    return [Part(column.levels[-1], mixture.at_level(-1, column.size))] if column.missing else []
+
+
+def _shared_out(line: int, runs: int) -> list[int]:
+    """Where a line is cut so that its runs have as equal numbers of cells as can be, the longer ones first.
+
+    >>> _shared_out(50, 3), _shared_out(101, 2), _shared_out(3, 3)
+    ([0, 17, 34, 50], [0, 51, 101], [0, 1, 2, 3])
+    """
+    cells, longer = divmod(line, runs)
+    return [cells * run + min(run, longer) for run in range(runs + 1)]
+
+
+def _together(line: int, most: int) -> int:
+    """How many cells of a line stand together so that there are at most so many parts, all of them alike if that takes
+    less than twice as many cells; else the last part is shorter.
+
+    >>> [_together(line, 20) for line in (20, 35, 90, 74)]
+    [1, 2, 5, 4]
+    """
+    least = -(-line // most)
+    return next((cells for cells in range(least, 2 * least) if line % cells == 0), least)
+
+
+def values_of(column: Column, name: str, what: str) -> Floats:
+    """A number for each level, NaN where there is none; `what` is asked of them."""
+    if column.kind not in ("number", "boolean"):
+        dated = column.kind == "date" and what == "mean"
+        hint = f"`quantile({name!r}, 0.5)` is the middle one, in SQL its median" if dated else "ask for counts"
+        raise ParameterError(f"Column {name!r} is a {column.kind}, of which there is no {what}. Hint: {hint}.")
+    return np.asarray(column.representative, float)
+
+
+def extremes_of(column: Column) -> tuple[Floats, Floats]:
+    """The least and the largest value that each level of a column of numbers can stand for, NaN where there is none."""
+    if not isinstance(column, Number):
+        return column.representative, column.representative
+    least, most = column.cuts.extremes
+    gap = [np.nan] * column.missing
+    return np.append(least, gap), np.append(most, gap)
+
+
+def with_order(column: Column, name: str) -> Any:
+    """A column that has quantiles."""
+    if not column.ordered:
+        raise ParameterError(
+            f"Column {name!r} is a {column.kind}, of which there are no quantiles. Hint: ask for counts."
+        )
+    return column
+
+
+def _between(column: Column, name: str, given: Any) -> list[Part]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise parameter("bins", BINS, given, "leave it out, and each cell is one.")
+    edges = list(given)
+    try:
+        starts = [column.span(edge)[0] for edge in edges] if column.ordered else []
+    except ParameterError as problem:
+        raise ParameterError(f"`bins` must be {BINS}. Of {name!r}, {problem}.") from None
+    if len(starts) < 2 or any(a >= b for a, b in pairwise(starts)):
+        raise parameter("bins", BINS, edges)
+    return list(_ranges(Schema({name: column}), name, edges))
+
+
+def _ranges(schema: Schema, name: str, edges: list[Any]) -> Iterator[Part]:
+    column = schema[name]
+    for number, (low, high) in enumerate(pairwise(edges)):
+        last = number == len(edges) - 2 and column.span(high)[1] >= column.line[1]
+        upto = Atom(name, "<=" if last else "<", (high,))
+        asked = condition(schema, Junction(True, (Atom(name, ">=", (low,)), upto)))
+        for remark in asked.remarks:
+            warn(remark.text)
+        even, least, most = (_of_levels(found, name) for found in (asked, *bounds(asked)))
+        if isinstance(column, Date):
+            days = column.named(column.span(low)[0], column.span(high)[last])
+            yield Part(days, even, None, least, most)
+        else:
+            yield Part(f"[{low:.12g}, {high:.12g}{']' if last else ')'}", even, (float(low), float(high)), least, most)
+
+
+def _of_levels(found: Condition, name: str) -> Floats:
+    """The weight of each level of one column in a condition on it alone."""
+    return sum((np.asarray(term[name], float) for term in found.terms), np.zeros(found.schema[name].size))

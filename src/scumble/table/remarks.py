@@ -1,0 +1,169 @@
+"""Remarks on answers: columns that were not counted together, cells that a question cuts, values counted as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.columns import line
+from scumble.columns.column import Column
+from scumble.columns.conditions import Condition
+from scumble.columns.date import Date
+from scumble.columns.number import Number
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+BEGINS = "Not counted together: "
+"""The first words of every remark on pairs."""
+MOST_PAIRS = 3
+"""Pairs that one remark names."""
+
+
+def not_counted_together(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """A remark on pairs of columns that a question is about and no view counts; none, if there are none.
+
+    >>> not_counted_together([("age", "town")])[0][:47]
+    "Not counted together: 'age' and 'town'. Their r"
+    """
+    named = [f"'{one}' and '{two}'" for one, two in dict.fromkeys(pairs)]
+    if not named:
+        return ()
+    left = len(named) - MOST_PAIRS
+    more = f" and {left} more {'pairs' if left > 1 else 'pair'}" if left > 0 else ""
+    return (
+        f"{BEGINS}{', '.join(named[:MOST_PAIRS])}{more}. Their relationship is inferred; "
+        "the interval is too narrow if they are more strongly related than is typical.",
+    )
+
+
+NOTHING = 1e-9
+"""A share of a cell that is a single value's, but for rounding."""
+EVENLY = "the answer assumes that records lie evenly within a cell, and the interval that all or none are meant."
+
+
+def cut(asked: Condition) -> tuple[str, ...]:
+    """A remark on each column whose cells a condition cuts so that it must be known.
+
+    For dates, that is any cut. For numbers, it is a cut that leaves a single value, as many records may have it; the
+    intervals of other ranges allow for the cut.
+
+    >>> from scumble.columns.schema import Schema
+    >>> from scumble.columns.conditions import condition
+    >>> schema = Schema(seen=Date("2024-01-01", "2024-12-31", cells="week"), age=Number(0, 99, whole=True, cells=10))
+    >>> cut(condition(schema, "seen == '2024-02-29'"))[0][:66]
+    "The question cuts cells of 'seen', which was counted by the week: "
+    >>> cut(condition(schema, "seen between '2024-02-26' and '2024-03-03'"))
+    ()
+    >>> cut(condition(schema, "age == 42"))[0][:65], cut(condition(schema, "age < 42"))
+    ("The question cuts cells of 'age', such as 40 to 49: the answer as", ())
+    >>> priced = Schema(price=Number(edges=[0, 1, 10]))
+    >>> [[told[:51] for told in cut(condition(priced, f"price {asked}"))] for asked in ("> 0", ">= 1", "> 5")]
+    [["The question cuts cells of 'price', such as [0, 1):"], [], []]
+    """
+    found = []
+    for name in asked.partly:
+        column = asked.schema[name]
+        if isinstance(column, Date):
+            found.append(f"The question cuts cells of {name!r}, which was counted {column.told_apart}: {EVENLY}")
+        elif isinstance(column, Number) and (cells := [*_of_single_values(asked, name, column)]):
+            found.append(f"The question cuts cells of {name!r}, such as {column.levels[min(cells)]}: {EVENLY}")
+    return tuple(found)
+
+
+def _of_single_values(asked: Condition, name: str, column: Number) -> Iterator[int]:
+    """The cells of several values of which a condition asks for one, or for all but one; of fractions, in each cell."""
+    edges = column.cuts.edges
+    for product in asked.parts:
+        if name not in product:
+            continue
+        spans = line.common(product[name].spans, (column.line,))
+        if column.cuts.real:
+            last = edges[-1]
+            spans = tuple((first, last if end == last - 1 else end) for first, end in spans)  # up to the bound
+            share, partly = column.cuts.shares(spans)
+            yield from np.flatnonzero(partly & ((share < NOTHING) | (share > 1 - NOTHING))).tolist()
+            continue
+        for first, end in (*spans, *line.without(spans, column.line)):
+            if end == first + 1 and not (first in edges and end in edges):
+                yield int(column.cuts.find(np.array([first]))[0])
+
+
+NAMED = 3
+"""Words that one remark names."""
+
+
+def is_part(weights: Floats, group: Integers) -> bool:
+    """Whether all levels that are meant are in one group, which has others.
+
+    >>> [is_part(np.array(weights), np.array([0, 0, 1])) for weights in ([1.0, 0, 0], [1.0, 1, 0], [0.0, 1, 1])]
+    [True, False, False]
+    """
+    meant = np.flatnonzero(weights)
+    own = group[meant]
+    return len(own) > 0 and bool((own == own[0]).all() and len(own) < (group == own[0]).sum())
+
+
+def counted_as_one(name: str, column: Column, group: Integers, beside: Iterable[str]) -> str:
+    """A remark on levels of a column that its pairs with other columns count as one.
+
+    >>> from scumble.columns.category import Category
+    >>> counted_as_one("order", Number(1, 9, whole=True), np.arange(9) // 3, ["price"])[:76]
+    "Counted as one with 'price': neighboring values of 'order', such as 1 to 3. "
+    >>> counted_as_one("town", Category(list("abcdefg")), np.array([0, 0, 0, 0, 1, 2, 3, 3, 3]), ["age"])[:64]
+    "Counted as one with 'age': words of 'town', 'a', 'b', 'c' and 1 "
+    """
+    first = int(np.argmax(np.bincount(group) > 1))
+    levels = np.flatnonzero(group == first)
+    if column.ordered:
+        which = f"neighboring values of {name!r}, such as {name_of_run(column, int(levels[0]), int(levels[-1]) + 1)}"
+        whole, fewer = "the range", f"fewer cells of {name!r}, or fewer columns"
+    else:
+        words = [column.levels[level] for level in levels]
+        more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
+        which = f"words of {name!r}, {', '.join(map(repr, words[:NAMED]))}{more}"
+        whole, fewer = "them", "fewer columns"
+    return (
+        f"Counted as one with {', '.join(map(repr, beside))}: {which}. The answer assumes "
+        f"that they are alike. Ask for {whole} as a whole, or release with {fewer}."
+    )
+
+
+def name_of_run(column: Column, first: int, end: int) -> Any:
+    """What neighboring levels of a column are called, from the first to before the end."""
+    levels = column.levels
+    if end == first + 1:
+        return bool(first) if column.kind == "boolean" else levels[first]
+    if isinstance(column, Number):
+        low, high = ends_of_run(column, first, end) or (0.0, 0.0)
+        if column.whole:
+            return f"{low:.12g} to {high - 1:.12g}"
+        opened = "(0" if column.cuts.edges[first] == 1 else f"[{low:.12g}"  # zero has a cell of its own
+        return f"{opened}, {high:.12g}{']' if end == column.cuts.size else ')'}"
+    return f"{levels[first].split(' to ')[0]} to {levels[end - 1].split(' to ')[-1]}"
+
+
+def ends_of_run(column: Column, first: int, end: int) -> tuple[float, float] | None:
+    """The first value of a run of a number's cells, and the end of the last cell."""
+    if not isinstance(column, Number):
+        return None
+    low, high = column.cuts.values(np.array([column.cuts.edges[first], column.cuts.edges[end]]))
+    if end == column.cuts.size and not column.whole:
+        high = column.high  # which the last cell holds: the line goes on to the next number
+    return zero_if_tiny(low), zero_if_tiny(high)
+
+
+JUST_ABOVE_ZERO = 1e-300
+"""No number of a table is as small, but for zero."""
+
+
+def zero_if_tiny(value: float) -> float:
+    """A value for people: the number just above zero, where the cell after that of zero begins, is zero.
+
+    >>> zero_if_tiny(5e-324), zero_if_tiny(1e-200)
+    (0.0, 1e-200)
+    """
+    return float(value) if abs(value) > JUST_ABOVE_ZERO else 0.0

@@ -1,0 +1,229 @@
+"""The secret sketch of a whole table: exact cross-tables, one increment per view for each record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from scumble import checks, files
+from scumble.columns.column import Strays
+from scumble.columns.schema import Described
+from scumble.errors import CorruptFileError, PrivacyError, many, parameter
+from scumble.gate.holder import Holder
+from scumble.gate.secret import Secret, require_unreleased
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
+from scumble.privacy.exact import Number
+from scumble.table import counting
+from scumble.table.publishing import COUNT_SHARE, publish
+from scumble.table.release import TableRelease
+from scumble.table.spec import TableSpec
+
+if TYPE_CHECKING:
+    from scumble.privacy.ledger import Ledger
+
+
+class Levels(NamedTuple):
+    """Records, ready to be counted; as secret as they are."""
+
+    of: TableSpec
+    """Whose levels they are."""
+    lines: counting.Lines
+    dropped: np.ndarray
+    """Which ones were dropped."""
+    strays: dict[str, Strays]
+    """Of each column, how many cells were counted where they do not stand."""
+
+    def __repr__(self) -> str:
+        return "Levels(secret)"
+
+
+class TableSketch(Holder):
+    """Exact counters of a table's views: every column alone, pairs of columns, and sets of three and more.
+
+    A sketch is secret: it is never printed, pickled or logged with its counts. `release` consumes it. Threads may share
+    one: they count, merge and release one after the other.
+
+    Parameters
+    ----------
+    schema : Schema, mapping, str or PathLike
+        The columns, or the path of the file that describes them: public, and fixed before the first record.
+    target : str, optional
+        A column whose levels are classes. Every view is then counted per class, and each class gets noise as if it were
+        alone in the table: better for learning that column from the others.
+    levels : int, optional
+        The most levels that an axis has in a pair. By default as many as memory allows; a release takes levels together
+        until its budget bears them.
+    together : list of tuple of str
+        Sets of three to five columns that every release measures together. Other sets of three are counted coarsely,
+        and a release measures those that pairs of columns explain least.
+    important : list of str or tuple of str
+        Columns, or pairs of columns, that get more of the budget and more levels.
+    invalid : {"error", "drop"}
+        What to do with records whose cells have no level in the schema.
+    threads : int, optional
+        How many count; by default one per core.
+
+    Examples
+    --------
+    >>> import scumble
+    >>> schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), smoker=scumble.Boolean())
+    >>> sketch = TableSketch(schema).update({"age": [41, 30], "smoker": [True, False]})
+    >>> sketch.count
+    2
+    """
+
+    def __init__(
+        self,
+        schema: Described,
+        target: str | None = None,
+        *,
+        levels: int | None = None,
+        together: Iterable[Iterable[str]] = (),
+        important: Iterable[str | Iterable[str]] = (),
+        invalid: str = "error",
+        threads: int | None = None,
+    ) -> None:
+        spec = TableSpec.of(schema, target=target, levels=levels, together=together, important=important)
+        self._start(spec, invalid, threads)
+
+    def _start(self, spec: TableSpec, invalid: str, threads: int | None) -> None:
+        if invalid not in ("error", "drop"):
+            raise parameter("invalid", "'error' or 'drop'", invalid)
+        self._spec, self._invalid = spec, invalid
+        self._threads = None if threads is None else checks.whole("threads", threads)
+        # What is outside a column's bounds may be dropped, too: then what a record says decides whether it counts.
+        drops = invalid == "drop" or any(getattr(column, "outside", "") == "drop" for column in spec.schema.values())
+        self._hold(Secret(spec, drops=drops))
+
+    @staticmethod
+    def from_spec(
+        spec: TableSpec, *, invalid: str = "error", engine: str = "auto", threads: int | None = None
+    ) -> TableSketch:
+        """An empty sketch with exactly these parameters; there is one engine, which is the processor."""
+        if engine not in ("auto", "cpu"):
+            raise parameter("engine", "'auto' or 'cpu', which count tables", engine)
+        sketch = object.__new__(TableSketch)
+        sketch._start(spec, invalid, threads)
+        return sketch
+
+    def empty(self) -> TableSketch:
+        """A sketch with the same parameters and options, and no records."""
+        return TableSketch.from_spec(self._spec, invalid=self._invalid, threads=self._threads)
+
+    spec = property(lambda self: self._spec, doc="All public parameters.")
+    schema = property(lambda self: self._spec.schema, doc="The columns.")
+    target = property(lambda self: self._spec.target, doc="The column whose levels are classes, or None.")
+    columns = property(lambda self: self._spec.columns, doc="The columns' names.")
+
+    # ---- filling ----
+
+    def update(self, X: Any) -> TableSketch:
+        """Count the records of a table: pandas, polars, Arrow, NumPy, a dict of columns. Call it as often as you like.
+
+        A record with a cell that has no level is refused, with its whole table, or dropped, as `invalid` says.
+        """
+        with self.secret.lock:
+            self.secret.require_open("update")
+        return self.add(self.levels(X))
+
+    def levels(self, X: Any) -> Levels:
+        """What `update` counts of a table: a function of its records alone. Threads may ask at the same time."""
+        (codes, dropped), strays = self._spec.schema.find(X, invalid=self._invalid, positions=self._spec.placed)
+        kept = codes[~dropped] if dropped.any() else codes
+        return Levels(self._spec, counting.lines(self._spec, kept), dropped, strays)
+
+    def add(self, found: Levels) -> TableSketch:
+        """Count what `levels` of this very sketch has found."""
+        if found.of is not self._spec:
+            raise PrivacyError("These are the levels of another sketch. Hint: `update` this one with the records.")
+        with self.secret.changing("update") as counts:
+            counting.add(self._spec, found.lines, counts, self._threads)
+            self.secret.counted(found.lines.shape[1])
+            self.dropped += int(np.count_nonzero(found.dropped))
+        return self
+
+    def count_aside(self, found: Levels, counts: np.ndarray) -> None:
+        """Count the same into a thread's own counters (`Secret.aside`)."""
+        counting.add(self._spec, found.lines, counts, 1)
+
+    # ---- releasing ----
+
+    def release(
+        self,
+        epsilon: Number | None = None,
+        delta: Number = 0.0,
+        neighbors: str = "add-remove",
+        records_per_person: int = 1,
+        *,
+        rho: Number | None = None,
+        mu: Number | None = None,
+        count_share: Number | None = None,
+        n: int | None = None,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        dataset: str | None = None,
+        part: str | None = None,
+        keep: bool = False,
+    ) -> TableRelease:
+        """Add exact noise to every counter, once, and give up the exact counters.
+
+        Parameters
+        ----------
+        epsilon, delta : Number
+            The privacy budget. δ = 0 draws discrete Laplace noise; δ > 0 the quieter of that and discrete Gaussian
+            noise.
+        rho, mu : Number, optional
+            The budget in another currency, instead of ε: zero-concentrated or Gaussian differential privacy.
+        neighbors : {"add-remove", "replace"}
+            "add-remove" hides whether a record is there; "replace" hides its content, and N is public.
+        records_per_person : int
+            The most records that one person may own.
+        count_share : Number, optional
+            The part of the budget that pays for the noisy count.
+        n : int, optional
+            Roughly how many records there are, if that is public. Otherwise the noisy count says so, which comes first,
+            and the budget is divided by that.
+        ledger, dataset, part : Ledger, path-like, str or None
+            Charge the release to this dataset of a `scumble.Ledger` before noise is drawn; refused if too little is
+            left. `part` names one of the dataset's disjoint parts.
+        keep : bool
+            Keep the exact counters for a further release. Each needs its own budget, so this needs a ledger.
+
+        Returns
+        -------
+        TableRelease
+            The release.
+        """
+        share = COUNT_SHARE if count_share is None else count_share
+        budget = Budget.of(epsilon, delta, neighbors, records_per_person, share, rho=rho, mu=mu)
+        return publish(self.secret, self._spec, budget, Account.of(ledger, dataset, part), n=n, keep=keep)
+
+    # ---- files ----
+
+    @staticmethod
+    def from_container(container: files.Container, **options: Any) -> TableSketch:
+        """A sketch out of a secret file's content."""
+        require_unreleased(container)
+        try:
+            spec = TableSpec.from_dict(container.metadata["spec"])
+        except KeyError as problem:
+            raise CorruptFileError(f"The file lacks a part of a sketch: {problem}.") from problem
+        sketch = TableSketch.from_spec(spec, **options)
+        sketch.secret.fill(container)
+        return sketch
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("start_with_noise", "release_share"):
+            raise AttributeError(
+                f"A TableSketch has no `{name}`: which cells of a table are added up, and with how much noise, is "
+                "decided by the first noisy numbers, so its noise can be drawn neither beforehand nor in shares. "
+                "Hint: merge the custodians' sketches and release the sum, or let each release its own."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        state = "closed" if self.secret.closed else "secret"
+        return f"<TableSketch ({state}): {many(self._spec.rows, 'view')} of {many(len(self._spec.schema), 'column')}>"

@@ -1,0 +1,271 @@
+"""The server and its API: whom it answers, what it refuses, and how it bears many at once."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble.density.bundle import Bundle
+from scumble.errors import DataError, ParameterError
+from scumble.learn import PrivateKDE, PrivateLinearClassifier, PrivateLinearRegression
+from scumble.show.exhibit import Exhibit
+from scumble.show.pages import page
+from scumble.show.server import Server
+
+
+@pytest.fixture(scope="module")
+def ages() -> Bundle:
+    """Two classes over a number and a category."""
+    rng = np.random.default_rng(1)
+    kernel = scumble.EuclideanKernel(5.0, columns=["age"]) * scumble.HammingKernel(columns=["town"])
+    parts = {}
+    for name, centre in (("young", 20.0), ("old", 70.0)):
+        sketch = scumble.Sketch(kernel, columns=["age", "town"], rows=50, buckets=128, design="iid")
+        table = {"age": rng.normal(centre, 5.0, 3000), "town": rng.choice(["Ulm", "5"], 3000)}
+        parts[name] = sketch.update(table).release(epsilon=1.0)
+    return Bundle(parts)
+
+
+@pytest.fixture(scope="module")
+def plane() -> Bundle:
+    """Two classes over two numbers."""
+    rng = np.random.default_rng(2)
+    parts = {}
+    for k in (1, 0):
+        sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 2, rows=50, buckets=128, design="sobol")
+        parts[k] = sketch.update(rng.normal(4.0 * k, 1.0, (3000, 2))).release(epsilon=1.0)
+    return Bundle(parts)
+
+
+@pytest.fixture
+def served(ages: Bundle) -> Iterator[Server]:
+    with Server(Exhibit(ages, "ages", ranges={"age": (0.0, 100.0)})) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def ask(
+    server: Server, method: str, path: str, body: Any = None, **headers: str
+) -> tuple[int, Any, http.client.HTTPMessage]:
+    """One request; a body that is no bytes goes as JSON."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+    given = {"Content-Type": "application/json"} if data is not None else {}
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, data, {**given, **names})
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    kind = answer.headers["Content-Type"]
+    return answer.status, json.loads(content) if "json" in kind and content else content, answer.headers
+
+
+# ---- answers ----
+
+
+def test_densities_are_those_of_python(served: Server, ages: Bundle) -> None:
+    points = [[20, "Ulm"], {"town": 5, "age": 71.5}]
+    status, found, _ = ask(served, "POST", "/api/density", {"points": points, "class": "old", "confidence": 0.8})
+    table = {"age": [20, 71.5], "town": ["Ulm", "5"]}
+    lower, upper = ages["old"].interval(table, 0.8)
+    assert status == 200
+    assert found == {
+        "kernel_sum": ages["old"].kernel_sum(table).tolist(),
+        "density": ages["old"].density(table).tolist(),
+        "lower": lower.tolist(),
+        "upper": upper.tolist(),
+    }
+
+
+def test_info_is_the_privacy_card(served: Server) -> None:
+    status, found, headers = ask(served, "GET", "/api/info")
+    assert status == 200 and headers["X-Content-Type-Options"] == "nosniff"
+    assert found["epsilon"] == 1.0 and found["classes"] == ["young", "old"] and found["columns"] == ["age", "town"]
+
+
+def test_the_description_is_of_this_release(served: Server) -> None:
+    status, found, _ = ask(served, "GET", "/openapi.json")
+    assert status == 200 and found["openapi"].startswith("3.")
+    assert set(found["paths"]) == {"/api/info", "/api/density"}  # categories: nothing to predict from
+    schema = found["paths"]["/api/density"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert schema["properties"]["class"]["enum"] == ["young", "old"] and "class" in schema["required"]
+    assert schema["properties"]["points"]["items"]["oneOf"][1]["required"] == ["age", "town"]
+
+
+def test_predictions_are_those_of_python(plane: Bundle) -> None:
+    exhibit = Exhibit(plane, "plane")
+    assert exhibit.predicts
+    found = exhibit.predict([[0.0, 0.0], {"x0": 4.0, "x1": 4.0}])
+    assert found["prediction"] == [0, 1] and found["classes"] == [0, 1]
+    assert np.allclose(np.sum(found["probability"], axis=1), 1.0)
+    X = np.random.default_rng(3).uniform(-1, 1, (2000, 2))
+    model = PrivateLinearRegression(epsilon=10.0, delta=1e-6, rows=300, bounds=(-1, 1), target_bounds=(-2, 2)).fit(
+        X, X.sum(axis=1)
+    )
+    fitted = Exhibit(model, "line")
+    assert fitted.predict([[0.5, 0.5]])["prediction"] == model.predict([[0.5, 0.5]]).tolist()
+    assert not fitted.drawable  # its release holds no density of the columns
+    line = PrivateLinearClassifier(epsilon=10.0, delta=1e-6, rows=300, bounds=(-1, 1), classes=[0, 1])
+    line.fit(X, (X.sum(axis=1) > 0).astype(int))
+    assert Exhibit(line, "line").predict([[0.9, 0.9], [-0.9, -0.9]])["prediction"] == [1, 0]
+    assert page(Exhibit(line, "line")).startswith("<!doctype html>")
+    assert Exhibit(PrivateKDE(bounds=(-1, 1), rows=30, buckets=64).fit(X), "density").drawable
+    with pytest.raises(DataError, match="densities alone"):
+        Exhibit(plane[0], "alone").predict([[0.0, 0.0]])
+
+
+def test_columns_without_names_are_asked_by_position() -> None:
+    colours = [["red", "car"], ["blue", "bus"]] * 500
+    sketch = scumble.Sketch(scumble.HammingKernel(), 2, rows=30, buckets=64).update(np.array(colours))
+    release = sketch.release(epsilon=1.0)
+    exhibit = Exhibit(release, "colours")
+    assert [(column.name, column.role) for column in exhibit.columns] == [("x0", "category"), ("x1", "category")]
+    assert exhibit.density([["red", "bus"]])["density"] == release.density([["red", "bus"]]).tolist()
+
+
+def test_records_are_found_where_they_are() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal([45.0, 50_000.0], [12.0, 9_000.0], (20_000, 2))
+    kernel = scumble.EuclideanKernel(1.0, 2, scale=[10.0, 20_000.0])
+    release = scumble.Sketch(kernel, 2, rows=100, buckets=256, design="sobol").update(X).release(epsilon=1.0)
+    for column, (low, high) in zip(Exhibit(release).columns, ((30.0, 60.0), (35_000.0, 65_000.0)), strict=True):
+        assert column.range is not None
+        found_low, found_high = column.range
+        assert found_low < low and high < found_high and found_high - found_low < 8 * (high - low)
+
+
+# ---- refusals ----
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        ({"points": [[20, "Ulm"]]}, 400, "one of young, old"),
+        ({"points": [[20, "Ulm"]], "class": "middle"}, 400, "one of young, old"),
+        ({"points": [], "class": "old"}, 400, "list of points"),
+        ({"points": [[20]], "class": "old"}, 400, "must have 2 values"),
+        ({"points": [["x", "Ulm"]], "class": "old"}, 400, "must be a finite number"),
+        ({"points": [[True, "Ulm"]], "class": "old"}, 400, "must be a finite number"),
+        ({"points": [[20, None]], "class": "old"}, 400, "must be text or a number"),
+        ({"points": [{"age": 1}], "class": "old"}, 400, "lacks 'town'"),
+        ({"points": [{"age": 1, "town": "Ulm", "x": 1}], "class": "old"}, 400, "names 'x'"),
+        ({"points": [[20, "Ulm"]] * 100_001, "class": "old"}, 400, "ask in parts"),
+        ({"points": [[20, "Ulm"]], "class": "old", "confidence": 1}, 400, "between 0 and 1"),
+        ({"points": [[20, "Ulm"]], "class": "old", "colour": 1}, 400, "'colour' is not known"),
+        (b'{"points": [[NaN, "Ulm"]]}', 400, "no JSON"),
+        (b"[" * 100_000, 400, "no JSON"),
+        (b"\xff\xfe", 400, "no JSON"),
+        (b"[1]", 400, "JSON object"),
+        (b"", 400, "no JSON"),
+    ],
+)
+def test_wrong_questions_get_helpful_answers(served: Server, body: Any, status: int, words: str) -> None:
+    found, answer, _ = ask(served, "POST", "/api/density", body)
+    assert found == status and words in answer["error"]
+
+
+def test_wrong_requests_get_helpful_answers(served: Server) -> None:
+    assert ask(served, "GET", "/api/nothing")[0] == 404
+    assert ask(served, "GET", "/api/density")[0] == 405
+    assert ask(served, "POST", "/", {})[0] == 405
+    status, answer, _ = ask(served, "PUT", "/api/density", {})
+    assert status == 501 and answer["error"]
+    status, answer, _ = ask(served, "POST", "/api/density", b"points=1", Content_Type="text/plain")
+    assert status == 415 and "application/json" in answer["error"]
+    status, answer, _ = ask(served, "POST", "/api/density", b"{}", Content_Length="99999999999")
+    assert status == 413 and "ask in parts" in answer["error"]
+    assert ask(served, "POST", "/api/density", b"{}", Content_Length="some")[0] == 411
+    status, answer, _ = ask(served, "POST", "/api/predict", {"points": [[1, "Ulm"]]})
+    assert status == 400 and "Nothing to predict" in answer["error"]
+    with socket.create_connection(("127.0.0.1", served.server_port), timeout=60) as plain:
+        plain.sendall(b"nonsense\r\n\r\n")
+        assert b'"error"' in plain.makefile("rb").read()
+
+
+def test_only_its_own_names_and_pages_are_answered(served: Server) -> None:
+    port = served.server_port
+    for host in (f"127.0.0.1:{port}", f"localhost:{port}"):
+        assert ask(served, "GET", "/api/info", Host=host, Origin=f"http://{host}")[0] == 200
+    for host in ("evil.example", f"evil.example:{port}", f"127.0.0.1:{port + 1}", "127.0.0.1", ""):
+        status, answer, _ = ask(served, "GET", "/api/info", Host=host)
+        assert status == 403 and "not served" in answer["error"], host
+    for origin in ("http://evil.example", "null", f"https://127.0.0.1:{port}", f"http://localhost:{port + 1}"):
+        assert ask(served, "POST", "/api/density", {"points": []}, Origin=origin)[0] == 403, origin
+
+
+def test_it_listens_on_loopback_unless_told(ages: Bundle) -> None:
+    with Server(Exhibit(ages, "ages")) as server:
+        assert server.server_address[0] == "127.0.0.1"
+    with Server(Exhibit(ages, "ages"), "127.0.0.2", names=["explorer.example"]) as server:
+        assert {f"127.0.0.2:{server.server_port}", f"explorer.example:{server.server_port}"} <= server.hosts
+        with pytest.raises(ParameterError, match="free one"):
+            Server(Exhibit(ages, "ages"), "127.0.0.2", server.server_port)
+
+
+# ---- many at once ----
+
+
+# ---- the verb ----
+
+
+def test_the_verb_opens_a_browser(ages: Bundle, tmp_path: Path) -> None:
+    ages.save(tmp_path / "ages.scumble")
+    (tmp_path / "browser").write_text(f'#!/bin/sh\nprintf %s "$1" > {tmp_path / "opened"}\n')
+    (tmp_path / "browser").chmod(0o755)
+    command = [sys.executable, "-m", "scumble", "explore", str(tmp_path / "ages.scumble"), "--range", "age=0:100"]
+    environment = {**os.environ, "BROWSER": str(tmp_path / "browser")}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        connection = http.client.HTTPConnection(url.removeprefix("http://").rstrip("/"), timeout=120)
+        connection.request("GET", "/")
+        assert connection.getresponse().read().startswith(b"<!doctype html>")
+        connection.close()
+        while not (tmp_path / "opened").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    assert (tmp_path / "opened").read_text() == url
+
+
+def test_numbers_and_letters_that_nobody_can_hold_are_refused(served: Server) -> None:
+    """Whole numbers beyond 64 bits are numbers; beyond all floats they are none; half a character is no text."""
+
+    def density(point: str, **more: Any) -> tuple[int, Any]:
+        extra = "".join(f', "{name}": {value}' for name, value in more.items())
+        status, found, _ = ask(
+            served, "POST", "/api/density", f'{{"points": [{point}], "class": "old"{extra}}}'.encode()
+        )
+        return status, found
+
+    assert density('[45, "Ulm"]')[0] == 200
+    for digits in ("9" * 19, "-" + "9" * 30, "9" * 299):
+        assert density(f'[{digits}, "Ulm"]')[0] == 200 and density(f"[45, {digits}]")[0] == 200
+    for digits, more in (("9" * 309, {}), ("9" * 5000, {}), ("45", {"confidence": "9" * 400})):
+        status, found = density(f'[{digits}, "Ulm"]', **more)
+        assert status == 400 and "digits is too large" in found["error"]
+    for half in (r"\ud83d", r"\udc00", r"x\ud83dy"):
+        for body in (f'[45, "{half}"]', f'{{"age": 45, "{half}": 1}}'):
+            status, found = density(body)
+            assert status == 400 and "half a character" in found["error"]
+        status, found = density('[45, "Ulm"]', confidence=f'"{half}"')
+        assert status == 400
+    assert density(r'[45, "\ud83d\ude00"]')[0] == 200  # both halves

@@ -1,0 +1,560 @@
+"""A table's page in a real browser: it answers as Python does, to filters made by mouse, keyboard and boxes."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+import scumble
+from scumble.cli import main
+from scumble.errors import ParameterError
+from scumble.show.opening import exhibit_of, read
+from scumble.show.pages import export, page, part
+from scumble.show.server import Server
+from scumble.show.tableexhibit import TableExhibit
+from scumble.table.spec import TableSpec
+
+SCHEMA = scumble.Schema(
+    age=scumble.Number(17, 90, whole=True),
+    pay=scumble.Number(0, 10_000, scale="log", cells=16, missing=True),
+    seen=scumble.Date("2024-01-01", "2024-12-31", cells=12),
+    town=scumble.Category(["Ulm", "Bonn", "L'Aquila"], other=False),
+    smoker=scumble.Boolean(),
+)
+UNITS = {"age": "years"}
+READY = "#app[data-state=done]"
+
+
+def people(n: int = 10_000) -> pd.DataFrame:
+    """Records whose columns are correlated."""
+    rng = np.random.default_rng(11)
+    age = rng.integers(17, 91, n)
+    pay = np.where(rng.random(n) < 0.1, 0.0, np.exp(rng.normal(5 + age / 50, 1, n)).clip(0, 10_000))
+    pay[rng.random(n) < 0.04] = np.nan
+    seen = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 366, n), unit="D")
+    town = rng.choice(["Ulm", "Bonn", "L'Aquila", None], n, p=[0.5, 0.3, 0.15, 0.05])
+    return pd.DataFrame({"age": age, "pay": pay, "seen": seen, "town": town, "smoker": rng.random(n) < 0.1 + age / 200})
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A release, out of a file with its draws, and its page."""
+
+    release: scumble.TableRelease
+    path: Path
+
+    def open(self, visit: Callable[..., Any], **options: Any) -> Page:
+        page: Page = visit(**options).open(self.path.as_uri())
+        return page
+
+
+@pytest.fixture(scope="session", params=[None, "smoker"], ids=["whole", "by class"])
+def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """A table, once as a whole and once by class."""
+    return exported(request.param, tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    return exported(None, tmp_path_factory.mktemp("table"))
+
+
+def exported(
+    target: str | None,
+    folder: Path,
+    known: dict[Any, Shown] = {},  # noqa: B006  made once for all
+) -> Shown:
+    if target not in known:
+        live = scumble.TableSketch(SCHEMA, target=target).update(people()).release(epsilon=2.0)
+        release = scumble.TableRelease.from_bytes(live.to_bytes(draws=True))
+        export(TableExhibit(release, "people.scumble", units=UNITS), folder / "people.html")
+        known[target] = Shown(release, folder / "people.html")
+    return known[target]
+
+
+def questions(size: int, seed: int = 3) -> list[str]:
+    """Conditions on one to four columns, which cut cells and which do not."""
+    rng = np.random.default_rng(seed)
+
+    def atom(name: str) -> str:
+        low, high = np.sort(rng.random(2))
+        months = [f"'2024-{1 + int(12 * end):02}-{rng.integers(1, 29):02}'" for end in (low, high)]
+        pay = f"pay >= {10_000 * low**4:.2f} and pay < {10_000 * high:.2f}"
+        return {
+            "age": f"age >= {17 + int(73 * low)} and age <= {17 + int(73 * high)}",
+            "pay": pay if rng.random() < 0.7 else f"({pay} or pay is missing)",
+            "seen": f"seen >= {months[0]}" if rng.random() < 0.5 else f"seen <= {months[1]}",
+            "town": "town in ['Bonn', 'Ulm']" if rng.random() < 0.5 else "town == 'L''Aquila'",
+            "smoker": f"smoker == {['true', 'false'][rng.integers(2)]}",
+        }[name]
+
+    names = [rng.choice([*SCHEMA], 1 + number % 4, replace=False) for number in range(size)]
+    return [" and ".join(map(atom, some)) for some in names]
+
+
+ASK = """(asked) => asked.map((products) => {
+    const maps = products.map((one) => new Map(one.map(([j, weights]) => [j, Float64Array.from(weights)])));
+    const [even, sure = even, maybe = even] = maps;
+    const question = { even, sure, maybe };
+    const { answers, columns } = scumble.table;
+    const of = ({ values, extremes, drawn }) => [values, extremes, drawn];
+    const means = [0, 1, 4].map((j) => answers.mean(question, j, ...of(columns[j])));
+    return [answers.told(answers.counts(question)), answers.share(question), ...means].map(Object.values);
+})"""
+
+
+def as_json(release: scumble.TableRelease, where: str) -> list[Any]:
+    """The products of a condition that has one of each: by evenness, surely, perhaps."""
+    asked, nobody = release._question(where), {0: np.zeros(release.schema.sizes[0])}
+    sides = [asked.even, asked.sure, asked.maybe] if asked.cuts else [asked.even]
+    products = [side[0][1] if side else nobody for side in sides]
+    return [[[j, np.asarray(weights).tolist()] for j, weights in one.items()] for one in products]
+
+
+# ---- numbers ----
+
+
+def test_the_page_answers_as_python_does(visit: Callable[..., Any], shown: Shown) -> None:
+    """Counts, shares and means, with their intervals, of whole cells and of parts: out of the same draws."""
+    release, asked = shown.release, questions(60)
+    found = shown.open(visit).evaluate(ASK, [as_json(release, where) for where in asked])
+    assert sum(release._question(where).cuts for where in asked) > 20
+    for where, numbers in zip(asked, found, strict=True):
+        means = (release.mean(name, where) for name in ("age", "pay", "smoker"))
+        for told, by_python in zip(numbers, (release.count(where), release.share(where), *means), strict=True):
+            wanted = [by_python.value, by_python.low, by_python.high]
+            assert told == pytest.approx(wanted, rel=2e-6, abs=1e-4, nan_ok=True), where
+
+
+def test_of_a_rare_word_no_more_records_are_possible_than_it_has(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """Not even together with a column that it was not counted with."""
+    schema = scumble.Schema(word=scumble.Category(["often", "rare"], other=False, missing=False), ill=scumble.Boolean())
+    rows = {"word": ["often"] * 3960 + ["rare"] * 40, "ill": [True, False] * 2000}
+    release = scumble.TableSketch.from_spec(TableSpec.of(schema, pairs=())).update(rows).release(epsilon=20.0)
+    scumble.explore(release, tmp_path / "rare.html")
+    page = visit().open((tmp_path / "rare.html").as_uri())
+    panel(page, "word").get_by_label("rare").check()
+    panel(page, "ill").get_by_label("yes").check()
+    page.wait_for_selector(READY)
+    high = page.evaluate("scumble.table.count(scumble.state.filters).high")
+    assert high == pytest.approx(release.count("word == 'rare' and ill").high, abs=0.01) and high < 60
+
+
+def ruled(target: str | None) -> scumble.TableRelease:
+    """A table with a column within another, and rules."""
+    schema = scumble.Schema(
+        state=scumble.Category(["BW", "NRW"]),
+        due=scumble.Number(0, 99, whole=True),
+        paid=scumble.Number(0, 99, whole=True, missing=True),
+        town=scumble.Category(["Ulm", "Bonn", "Aachen"], within="state", parents=PARENTS),
+        smoker=scumble.Boolean(),
+        rules=["paid <= due", "due >= 10", "state == 'BW' or smoker"],
+    )
+    rng = np.random.default_rng(2)
+    due, town = rng.integers(10, 100, 4_000), rng.choice([*PARENTS], 4_000)
+    columns = {"due": due, "paid": rng.integers(0, due + 1), "town": town, "state": [PARENTS[one] for one in town]}
+    rows = pd.DataFrame(columns | {"smoker": (town != "Ulm") | (rng.random(4_000) < 0.5)})
+    return scumble.TableSketch(schema, target=target).update(rows).release(epsilon=1.0, delta=1e-6)
+
+
+PARENTS = {"Ulm": "BW", "Bonn": "NRW", "Aachen": "NRW"}
+COUNT = """(asked) => asked.map((products) => {
+    const maps = products.map((one) => new Map(one.map(([j, weights]) => [j, Float64Array.from(weights)])));
+    const [even, sure = even, maybe = even] = maps;
+    return Object.values(scumble.table.answers.told(scumble.table.answers.counts({ even, sure, maybe })));
+})"""
+
+
+@pytest.mark.parametrize("target", [None, "smoker"])
+def test_rules_and_columns_within_others_hold(visit: Callable[..., Any], tmp_path: Path, target: str | None) -> None:
+    release = scumble.TableRelease.from_bytes(ruled(target).to_bytes(draws=True))
+    scumble.explore(release, tmp_path / "ruled.html")
+    page = visit().open((tmp_path / "ruled.html").as_uri())
+    page.wait_for_selector(READY)
+    asked = [
+        "state == 'NRW'",
+        "paid > 60 and due < 50",
+        "town != 'Ulm' and not smoker",
+        "paid >= 20 and state == 'BW'",
+        "due < 33",
+    ]
+    found = page.evaluate(COUNT, [as_json(release, where) for where in asked])
+    for where, numbers in zip(asked, found, strict=True):
+        wanted = release.count(where)
+        assert numbers == pytest.approx([wanted.value, wanted.low, wanted.high], rel=1e-5, abs=1e-3), where
+    for place in (0, 2):
+        cells = page.evaluate(f"Array.from(scumble.table.answers.posterior.cells({place}, new Map()))")
+        by_python = release._answers.posterior.cells([place]).ravel()
+        np.testing.assert_allclose(cells, by_python, rtol=1e-4, atol=1e-3)
+    rows = page.evaluate("scumble.table.rows(500, new Map())")
+    assert len(rows) == 500
+    for state, due, paid, town, smoker in rows:
+        assert PARENTS.get(town, town) == state and int(due) >= 10 and (not paid or int(paid) <= int(due))
+        assert state != "NRW" or smoker == "true"
+
+
+# ---- what people do with it ----
+
+
+def answered(page: Page) -> float:
+    page.wait_for_selector(READY)
+    return float(page.locator(".count strong").inner_text().replace(",", ""))
+
+
+def condition(page: Page) -> str:
+    """The question as the page puts it in Python's words."""
+    code = page.locator(".elsewhere code").text_content() or ""
+    asked: str = json.loads(code.split("release.count(")[1].removesuffix(")") or '""')
+    return asked
+
+
+def drag(page: Page, chart: Locator, start: float, end: float) -> None:
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box is not None
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + start * box["width"], y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + end * box["width"], y, steps=5)
+    page.mouse.up()
+
+
+def bars(page: Page) -> list[list[str]]:
+    """The bars of each column's picture."""
+    found: list[list[str]] = page.evaluate(
+        """() => [...document.querySelectorAll("article")].map((one) =>
+            [...one.querySelectorAll("rect.column")].map((bar) =>
+                `${bar.getAttribute("width")} ${bar.getAttribute("height")}`))"""
+    )
+    return found
+
+
+def panel(page: Page, name: str) -> Locator:
+    return page.get_by_role("article", name=name, exact=True)
+
+
+def test_brushing_and_ticking_update_every_picture_at_once(visit: Callable[..., Any], whole: Shown) -> None:
+    page = whole.open(visit)
+    total = answered(page)
+    assert total == round(whole.release.count().value)
+    before = bars(page)
+    drag(page, panel(page, "age years").locator("svg"), 0.55, 0.95)
+    brushed = answered(page)
+    assert brushed == round(whole.release.count(condition(page)).value) and 0.2 * total < brushed < 0.7 * total
+    panel(page, "town").get_by_label("Bonn").check()
+    panel(page, "town").get_by_label("L'Aquila").check()
+    panel(page, "pay").get_by_role("checkbox").uncheck()
+    page.get_by_label("seen to").fill("2024-07-01")
+    page.get_by_label("seen to").press("Enter")
+    answered(page)
+    assert all(one != other for one, other in zip(before, bars(page), strict=True))
+    asked = condition(page)
+    assert "town in ['Bonn', 'L''Aquila']" in asked and "pay is not missing" in asked
+    assert answered(page) == round(whole.release.count(asked).value)  # Python reads what the page wrote
+    shares = page.locator(".part").inner_text()
+    assert float(shares.split(" ")[0]) == pytest.approx(100 * whole.release.share(asked).value, abs=0.06)
+    expect(page.locator(".chip")).to_have_count(4)
+    page.get_by_role("button", name="Clear all").click()
+    assert answered(page) == total
+    assert bars(page) == before
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [((1 - 2e-16, 1 - 1e-15, 1.0), "100 %"), ((0.0, 0.0, 0.0), "0 %"), ((0.25, 0.24, 0.26), "25.0 %")],
+)
+def test_a_share_has_the_digits_that_its_interval_deserves(
+    visit: Callable[..., Any], whole: Shown, share: tuple[float, float, float], shown: str
+) -> None:
+    source = (Path(__file__).parents[2] / "web/src/table/figures.js").read_text().replace("export ", "")
+    asked = f"(([value, low, high]) => {{ {source} return share({{ value, low, high }}).value; }})"
+    assert whole.open(visit).evaluate(asked, list(share)) == shown
+
+
+def test_numbers_are_typed_and_means_follow(visit: Callable[..., Any], whole: Shown) -> None:
+    page = whole.open(visit)
+    page.get_by_label("age from").fill("65")
+    page.get_by_label("age from").press("Enter")
+    assert answered(page) == round(whole.release.count("age >= 65").value) and condition(page) == "age >= 65"
+    page.get_by_label("age from").press("ArrowUp")
+    page.wait_for_selector(READY)
+    assert condition(page) == "age >= 66"
+    page.get_by_label("Column to take the mean of").select_option(label="smoker")
+    mean = float(page.locator(".average strong").inner_text())
+    assert mean == pytest.approx(whole.release.mean("smoker", "age >= 66").value, abs=0.03)
+    page.get_by_label("age to").fill("")
+    page.get_by_label("age to").press("Enter")
+    expect(page.get_by_label("age to")).to_have_value("90")
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "asked"),
+    [
+        ("pay from", "100", "pay >= 100"),
+        ("pay to", "250.5", "pay < 250.5"),
+        ("pay to", "0", "pay <= 0"),
+        ("seen from", "2024-03-15", "seen >= '2024-03-15'"),
+        ("seen to", "2024-03-15", "seen <= '2024-03-15'"),
+    ],
+)
+def test_the_page_answers_what_was_typed(
+    visit: Callable[..., Any], whole: Shown, field: str, typed: str, asked: str
+) -> None:
+    """Limits within a cell too: as Python does, values lie evenly in it, and all or none of them may be meant."""
+    page = whole.open(visit)
+    page.get_by_label(field).fill(typed)
+    page.get_by_label(field).press("Enter")
+    answered(page)
+    assert condition(page) == asked
+    expect(page.get_by_label(field)).to_have_value(typed)
+    count, mean = whole.release.count(asked), whole.release.mean("pay", asked)
+    told = f"{count.value:,.0f}\n{round(count.low):,} to {round(count.high):,} (95 % interval)"
+    assert page.locator(".count").inner_text() == told
+    found = page.evaluate("() => scumble.table.mean(1, scumble.state.filters)")
+    assert [*found.values()] == pytest.approx([mean.value, mean.low, mean.high], rel=2e-6)
+    drawn = page.evaluate("() => scumble.table.rows(200, scumble.state.filters)")
+    rows = pd.DataFrame(drawn, columns=[*SCHEMA]).replace("", None)
+    rows = rows.assign(pay=rows["pay"].astype(float), seen=pd.to_datetime(rows["seen"]))
+    assert len(rows.query(asked)) == 200
+
+
+def test_a_heap_at_a_bound_is_meant_as_in_python(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """What lay beyond a bound counts there, and does not lie evenly in its cell."""
+    values = np.append(np.random.default_rng(3).uniform(0, 100, 4000), np.full(1000, 100.0))
+    sketch = scumble.TableSketch(scumble.Schema(x=scumble.Number(0, 100, cells=10))).update({"x": values})
+    release = scumble.TableRelease.from_bytes(sketch.release(epsilon=5.0).to_bytes(draws=True))
+    export(TableExhibit(release, "heap"), tmp_path / "heap.html")
+    page = visit().open((tmp_path / "heap.html").as_uri())
+    for field, typed in [("x from", "95"), ("x to", "99")]:
+        page.get_by_label(field).fill(typed)
+        page.get_by_label(field).press("Enter")
+        page.wait_for_selector(READY)
+        with pytest.warns(UserWarning, match="Far more records") if field == "x from" else contextlib.nullcontext():
+            wanted = release.count(condition(page))
+        found = page.evaluate("() => scumble.table.count(scumble.state.filters)")
+        assert [*found.values()] == pytest.approx([wanted.value, wanted.low, wanted.high], rel=2e-6, abs=1e-4)
+        assert (found["value"] > 700) == (field == "x from")
+
+
+def test_of_a_group_that_has_no_record_no_mean_and_no_share_is_known(visit: Callable[..., Any], whole: Shown) -> None:
+    """As in Python; here the draws are made to have half a record, or a little less."""
+    found = whole.open(visit).evaluate(
+        """() => [0.49, 0.51].map((records) => {
+          const { table } = scumble;
+          const { posterior } = table.answers;
+          const scale = records / posterior.totals.reduce((sum, total) => sum + total) * posterior.totals.length;
+          for (const numbers of [posterior.totals, posterior.classes[0].scale])
+            numbers.forEach((number, draw) => (numbers[draw] = scale * number));
+          const everybody = new Map();
+          const nobody = table.answers.ratio(posterior.totals.map(() => 0.2), posterior.totals);
+          return [...[0, 4].map((j) => table.mean(j, everybody)), nobody].map(({ value }) => Number.isNaN(value));
+        })"""
+    )
+    assert found == [[True] * 3, [False] * 3]
+
+
+def test_two_columns_together(visit: Callable[..., Any], whole: Shown) -> None:
+    page = whole.open(visit)
+    page.get_by_role("combobox", name="Rows").select_option(label="town")
+    page.get_by_role("combobox", name="Columns").select_option(label="smoker")
+    cells = page.locator(".crosstab td .value")
+    found = [float(text.replace(",", "")) for text in cells.all_inner_texts()]
+    assert found == [round(value) for value in whole.release.crosstab("town", "smoker")["value"]]
+    assert page.locator(".crosstab td.doubt-0").count() >= 2
+    page.get_by_label("Share of row").check()
+    shares = [float(text.rstrip(" %")) for text in cells.all_inner_texts()]
+    assert np.reshape(shares, (4, 2))[:3].sum(axis=1) == pytest.approx(100, abs=1.5)
+    panel(page, "town").get_by_label("Ulm").check()  # only what the filter keeps
+    page.wait_for_selector(READY)
+    expect(page.locator(".crosstab tbody tr")).to_have_count(1)
+    page.get_by_role("combobox", name="Columns").select_option(label="town")
+    assert "two different columns" in page.locator(".cross").inner_text()
+
+
+def test_what_the_release_cannot_know_is_said(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """Columns that were counted alone: nothing is known of two together."""
+    release = scumble.TableSketch.from_spec(TableSpec.of(SCHEMA, pairs=())).update(people(400)).release(epsilon=0.05)
+    scumble.explore(release, tmp_path / "alone.html", title="alone")
+    page = visit().open((tmp_path / "alone.html").as_uri())
+    panel(page, "town").get_by_label("Ulm").check()
+    panel(page, "smoker").get_by_label("yes").check()
+    page.wait_for_selector(READY)
+    assert "Not counted together: town and smoker." in page.locator(".answer .doubt").inner_text()
+    asked = "town == 'Ulm' and smoker"
+    for name in ("pay", "age"):
+        page.get_by_role("combobox", name="Column to take the mean of").select_option(label=name)
+        told = page.locator(".answer .doubt-of-mean").inner_text()
+        assert all(f"{one} and " in told or f" and {one}" in told for one in (name, "town", "smoker")), told
+        assert "town and smoker" not in told and (told != "") == bool(release.mean(name, asked).remarks)
+    page.get_by_role("combobox", name="Column to take the mean of").select_option(label="smoker")
+    expect(page.locator(".answer .doubt-of-mean")).to_be_hidden()  # the line above has said it
+    panel(page, "age").locator(".histogram").focus()
+    for key in ("Home", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_selector(READY)
+    assert "tell from zero" in page.locator(".answer .doubt").inner_text()
+    page.get_by_role("button", name="Clear all").click()
+    page.wait_for_selector(READY)
+    expect(page.locator(".answer .doubt-of-mean")).to_be_hidden()
+    together = page.locator(".cross .doubt")
+    for name, other in [("town", "smoker"), ("age", "pay")]:
+        page.get_by_role("combobox", name="Rows").select_option(label=name)
+        page.get_by_role("combobox", name="Columns").select_option(label=other)
+        (remark,) = release.crosstab(name, other, bins=2).attrs["remarks"]
+        expect(together).to_have_text(remark.replace("'", ""))
+    page.get_by_role("combobox", name="Columns").select_option(label="age")
+    expect(together).to_be_hidden()
+    page.locator("summary", has_text="The columns").click()
+    headings = page.locator("details", has_text="The columns").locator("thead th").all_inner_texts()
+    assert headings == ["Column", "Kind", "What it can hold", "Levels"], "no pairs were counted"
+
+
+def test_of_a_long_vocabulary_the_most_frequent_words_are_shown(visit: Callable[..., Any], tmp_path: Path) -> None:
+    words = [f"word {number:03}" for number in range(300)]
+    schema = scumble.Schema(word=scumble.Category(words), smoker=scumble.Boolean())
+    table = {"word": [words[number % 30 + 100] for number in range(3000)], "smoker": [True] * 3000}
+    sketch = scumble.TableSketch.from_spec(TableSpec.of(schema, pairs=())).update(table)
+    scumble.explore(sketch.release(epsilon=10.0), tmp_path / "words.html")
+    page = visit().open((tmp_path / "words.html").as_uri())
+    assert "The 40 most frequent of 302." in panel(page, "word").inner_text()
+    panel(page, "word").get_by_role("button", name="Show all 40").click()
+    shown = panel(page, "word").locator(".word").all_inner_texts()
+    assert len(shown) == 40 and {*words[100:130]} <= {*shown}
+
+
+def test_synthetic_rows_are_downloaded(visit: Callable[..., Any], whole: Shown) -> None:
+    seen = visit(accept_downloads=True)
+    # Rows are drawn with Math.random, which has a seed here.
+    seen.page.add_init_script("let s = 1; Math.random = () => ((s = (s * 16807) % 2147483647) - 1) / 2147483646;")
+    page = seen.open(whole.path.as_uri())
+    page.get_by_label("age from").fill("40")
+    page.get_by_label("age from").press("Enter")
+    panel(page, "town").get_by_label("Ulm").check()
+    page.wait_for_selector(READY)
+    page.get_by_role("spinbutton", name="Rows").fill("4000")
+    with page.expect_download() as loading:
+        page.get_by_role("button", name="Download CSV").click()
+    assert loading.value.suggested_filename == "people-synthetic.csv"
+    rows = pd.read_csv(io.BytesIO(Path(loading.value.path()).read_bytes()))
+    assert list(rows) == list(SCHEMA) and len(rows) == 4000
+    assert rows["age"].min() >= 40 and set(rows["town"]) == {"Ulm"}
+    codes = SCHEMA.encode(rows).codes  # every cell has a level
+    model = whole.release._answers.model
+    asked = [(1.0, {0: np.arange(74) >= 23.0, 3: np.eye(4)[0]})]
+    for j in range(len(SCHEMA)):
+        shares = model.table([j], asked) / model.share(asked)
+        shares = np.clip(shares, 0.0, 1.0)  # rounding
+        off = np.bincount(codes[:, j], minlength=len(shares)) / 4000 - shares
+        # Six deviations of a binomial share and one row: below 1e-8 for each of 130 levels.
+        assert (np.abs(off) <= 6 * np.sqrt(shares * (1 - shares) / 4000) + 1 / 4000).all()
+
+
+# ---- for everybody ----
+
+
+def test_the_keyboard_alone_does_everything(visit: Callable[..., Any], whole: Shown) -> None:
+    page = whole.open(visit)
+    panel(page, "age years").locator(".histogram").focus()
+    for key in ("End", "ArrowLeft", "ArrowLeft", "Enter", "End", "Enter", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.wait_for_selector(READY)
+    assert condition(page).startswith("age >= 8")
+    assert " to " in panel(page, "age years").locator(".read").inner_text()
+    page.keyboard.press("Escape")
+    page.wait_for_selector(READY)
+    assert condition(page) == ""
+    panel(page, "smoker").get_by_label("yes").focus()
+    page.keyboard.press("Space")
+    page.wait_for_selector(READY)
+    assert condition(page) == "smoker == true"
+
+
+def test_the_file_works_by_itself_and_is_small(visit: Callable[..., Any], whole: Shown) -> None:
+    seen = visit()
+    page = seen.open(whole.path.as_uri())
+    assert page.locator("h1").inner_text() == "people.scumble" and page.locator("article").count() == len(SCHEMA)
+    assert seen.said == []
+    assert sum(len(part(name)) for name in TableExhibit.parts) < 80_000
+    assert "</script" not in part("table.js") + part("tableengine.js")
+
+
+# ---- served, and from the command line ----
+
+
+def test_the_served_page_and_its_api(visit: Callable[..., Any], whole: Shown) -> None:
+    exhibit = TableExhibit(whole.release, "people")
+    with Server(exhibit) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        page = visit().page
+        page.goto(server.url + "api/info")
+        ask = """([path, body]) => fetch(path, {method: "POST", headers: {"Content-Type": "application/json"},
+            body: JSON.stringify(body)}).then(async (answer) => [answer.status, await answer.json()])"""
+        asked = {"where": "age >= 65 and town == 'Ulm'", "confidence": 0.9}
+        found = page.evaluate(ask, ["/api/count", asked])
+        assert found == [200, whole.release.count(asked["where"], confidence=0.9).numbers() | {"remarks": []}]
+        found = page.evaluate(ask, ["/api/mean", {"column": "pay"}])
+        assert found == [200, whole.release.mean("pay").numbers() | {"remarks": []}]
+        wrong: list[tuple[str, Any, str]] = [
+            ("/api/count", {"where": "age >"}, "cannot be read"),
+            ("/api/count", {"where": {"age": 3}}, "must be text"),
+            ("/api/count", {"confidence": True}, "between 0 and 1"),
+            ("/api/mean", {}, "must name a column"),
+            ("/api/mean", {"column": "town"}, "no mean"),
+            ("/api/count", {"points": []}, "not known here"),
+            ("/api/density", {"points": [[1]]}, "There is no"),
+        ]
+        for path, body, told in wrong:
+            status, answer = page.evaluate(ask, [path, body])
+            assert 400 <= status < 500 and told in answer["error"], (path, body)
+        described = page.evaluate("fetch('/openapi.json').then((answer) => answer.json())")
+        assert {*described["paths"]} == {"/api/info", "/api/count", "/api/mean"}
+        server.shutdown()
+
+
+def test_from_the_command_line(whole: Shown, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = scumble.Schema(smoker=scumble.Boolean(), sex=scumble.Category(["f", "m"]))
+    table = {"smoker": [True, False] * 100, "sex": ["f", "m"] * 100}
+    live = scumble.TableSketch(small).update(table).release(epsilon=1.0)
+    live.save(tmp_path / "small.scumble")
+    where = str(tmp_path / "small.html")
+    assert main(["explore", str(tmp_path / "small.scumble"), "--export", where, "--units", "sex=kind"]) == 0
+    assert "Wrote" in capsys.readouterr().err
+    # What has met the records shows no more than its file does.
+    assert Path(where).read_text(encoding="utf-8") == page(TableExhibit(live, "small.scumble", units={"sex": "kind"}))
+    assert (
+        main(["explore", str(tmp_path / "small.scumble"), "--export", where, "--replace", "--range", "smoker=0:1"]) == 2
+    )
+    assert "schema says them" in capsys.readouterr().err
+    assert isinstance(exhibit_of(read(tmp_path / "small.scumble")), TableExhibit)
+    with pytest.raises(ParameterError, match="units"):
+        TableExhibit(whole.release, units={"nobody": "km"})
+
+
+def test_screenshots_for_the_docs(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """The page of the tutorials' table. With SCUMBLE_PICTURES=docs/pictures it is that of the docs."""
+    folder = Path(os.environ.get("SCUMBLE_PICTURES", tmp_path))
+    clinic = scumble.load(Path(__file__).parents[2] / "docs" / "tutorials" / "clinic.scumble")
+    export(TableExhibit(clinic, "clinic.scumble", units={"age": "years", "cost": "dollars"}), tmp_path / "clinic.html")
+    page = visit(viewport={"width": 1180, "height": 860}).open((tmp_path / "clinic.html").as_uri())
+    page.get_by_label("age from").fill("65")
+    page.get_by_label("age from").press("Enter")
+    panel(page, "ward").get_by_label("surgery").check()
+    page.wait_for_selector(READY)
+    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    page.screenshot(path=folder / "explore-table.png")
+    assert (folder / "explore-table.png").stat().st_size > 30_000
+
+
+# ---- what stands at the axes ----

@@ -1,0 +1,367 @@
+"""`scumble.sql`: intervals, names, order, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+from tests.sql.exactly import SCHEMA, exactly, table
+
+import scumble
+from scumble.sql.formulas import Constant, Operation, worked_out
+from scumble.sql.where import is_like
+from scumble.table.estimate import Estimate
+
+PEOPLE = table(150)
+
+
+@pytest.fixture(scope="module")
+def people() -> scumble.TableRelease:
+    return exactly(PEOPLE, error=0.05)
+
+
+@pytest.fixture(scope="module")
+def duck() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.register("people", PEOPLE)
+    return connection
+
+
+# ---- the release answers ----
+
+
+@pytest.mark.parametrize("where", ["score is not null", "not (score is null)", "score is null"])
+def test_a_column_without_missing_cells_has_none(people: scumble.TableRelease, where: str) -> None:
+    assert not SCHEMA["score"].missing
+    found = scumble.sql(f"select count(*) as n from people where {where}", people=people).iloc[0]
+    wanted = people.count() if "not" in where else people.count("score is missing")
+    assert (found.n, found.n_low, found.n_high) == (wanted.value, wanted.low, wanted.high)
+    assert "not" in where or wanted.high == 0
+    assert people.count({"score": None}).value == 0 and people.count("score is not missing") == people.count()
+
+
+def test_each_number_is_the_answer_of_the_release(people: scumble.TableRelease) -> None:
+    found = scumble.sql(
+        "select count(*) as n, sum(age) as s, avg(score) as m, quantile_cont(age, 0.9) as q from people "
+        "where town <> 'Ulm' and age > 20",
+        confidence=0.8,
+        people=people,
+    ).iloc[0]
+    where = "town != 'Ulm' and age > 20"
+    for name, wanted in {
+        "n": people.count(where, confidence=0.8),
+        "s": people.sum("age", where, confidence=0.8),
+        "m": people.mean("score", where, confidence=0.8),
+        "q": people.quantile("age", 0.9, where, confidence=0.8),
+    }.items():
+        assert (found[name], found[f"{name}_low"], found[f"{name}_high"]) == (wanted.value, wanted.low, wanted.high)
+
+
+def test_a_formula_is_worked_out_on_every_draw(people: scumble.TableRelease) -> None:
+    """Both counts err by the same share, so their quotient is known exactly, and their difference is not."""
+    query = "select count(*) filter (where smoker) / count(*) as share, count(*) - count(smoker) as gone from people"
+    found = scumble.sql(query, people=people).iloc[0]
+    assert found.share_low == pytest.approx(found.share) == found.share_high == PEOPLE.smoker.sum() / len(PEOPLE)
+    wanted = people.count() - people.count("smoker is not missing")
+    assert [found.gone, found.gone_low, found.gone_high] == pytest.approx([wanted.value, wanted.low, wanted.high])
+    assert found.gone_low < found.gone < found.gone_high
+
+
+def test_a_share_stays_one() -> None:
+    few = exactly(PEOPLE[:3], error=0.05)
+    found = scumble.sql("select avg(case when smoker then 1 else 0 end) as x from p", p=few)
+    assert 0 <= found.x_low[0] <= found.x[0] <= found.x_high[0] <= 1
+
+
+def test_shares_on_the_page_about_sql_are_shares() -> None:
+    """Also those of groups that may be empty, of which a quotient of counts may be anything."""
+    page = (Path(__file__).parents[2] / "docs/howto/sql.md").read_text()
+    selected = re.search(r"select town.*?(?=from people)", page, re.DOTALL)
+    assert selected is not None
+    schema = scumble.Schema({**SCHEMA, "hours": scumble.Number(0, 80, cells=4)})
+    few = scumble.TableSketch(schema).update(PEOPLE.assign(hours=1.0)[:3]).release(epsilon=1.0)
+    found = scumble.sql(f"{selected[0]} from p group by town", p=few)
+    assert len(found) > 2 and found.percent_low.min() >= 0 and found.percent_high.max() <= 100
+
+
+def test_what_does_not_exist_is_null() -> None:
+    ratio = Operation("/", (Constant(1.0), Constant(0.0)))
+    for formula in (ratio, Operation("*", (Constant(0.0), ratio)), Operation("round", (ratio,))):
+        assert math.isnan(worked_out(formula, lambda _: Estimate(0.0, 0.0, 0.0, 0.0), 0.95).value)
+
+
+# ---- names, order, groups ----
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select town, count(*) as n from people where town is not null group by 1 having n > 0 order by n desc, town",
+        "select town as t, count(*) from people group by t having count(*) > 0 order by t",
+        "select town, count(*) from people group by 1 having count(*) > 0 order by 1 desc",
+        "select town, count(*) as n from people group by town having n > 0 order by town desc nulls first limit 2",
+        "select TOWN, count(*) as n from PEOPLE p where p.Age >= 10 group by P.town having n > 0 order by 1 offset 1",
+        'select "Town", avg(score) as m from people group by "TOWN" having count(*) > 0 order by m desc',
+        "select plan, smoker, count(*) as n from people group by all order by plan, smoker nulls first",
+        "select plan, count(*) as n from people group by plan order by count(*) filter (where smoker) / n, plan",
+        "select plan from people group by plan order by avg(score) limit 1",
+        "from people select plan, count(*) group by plan order by plan",
+        "select age >= 25 as old, count(*) as n from people group by old order by old",
+        "select count(*) as n, count(*) * 2 as m from people where false",
+        "select avg(age), sum(age) from people where age > 10 and age < 5",
+        "select town, count(*) as n from people where town = 'Ulm' group by town",
+    ],
+)
+def test_rows_come_in_duckdbs_order(query: str, people: scumble.TableRelease, duck: duckdb.DuckDBPyConnection) -> None:
+    wanted = duck.execute(query).df()
+    found = scumble.sql(query, people=people)
+    found = found[[name for name in found if not name.endswith(("_low", "_high"))]]
+    assert len(found) == len(wanted) and found.shape[1] == wanted.shape[1]
+    for mine, other in zip(found, wanted, strict=True):
+        assert mine == other or mine.replace("count(*)", "count_star()") == other
+        pairs = zip(found[mine].tolist(), wanted[other].tolist(), strict=True)
+        assert all((pd.isna(a) and pd.isna(b)) or a == pytest.approx(b) for a, b in pairs), (found, wanted)
+
+
+def test_keys_keep_their_types(people: scumble.TableRelease) -> None:
+    found = scumble.sql("select age, count(*) from people group by age", people=people)
+    assert found.age.dtype == "Int64" and found.age.isna().sum() == 1
+    found = scumble.sql("select smoker, count(*) from people where smoker is not null group by smoker", people=people)
+    assert found.smoker.dtype == "bool" and len(found) == 2
+
+
+def test_all_groups_that_can_be_are_there(people: scumble.TableRelease) -> None:
+    found = scumble.sql("select town, count(*) as n from people group by town", people=people)
+    assert found.town.tolist() == ["Ulm", "Bonn", "Jena", "(other)", None]
+    assert found.n[3] == 0
+    nothing = scumble.sql("select town, count(*) as n from people where false group by town", people=people)
+    assert nothing.empty and list(nothing) == ["town", "n", "n_low", "n_high"]
+
+
+def test_a_condition_leaves_fewer_groups(people: scumble.TableRelease) -> None:
+    query = "select age, seen, count(*) from people where age < 3 group by all"  # of 51 × 92, too many
+    assert len(scumble.sql(query, people=people)) == 3 * 92
+
+
+def test_several_releases_by_name(people: scumble.TableRelease) -> None:
+    other = exactly(PEOPLE[:50])
+    assert scumble.sql("select count(*) as n from b", a=people, b=other).n[0] == 50
+    assert scumble.sql('select count(*) as n from "my-file"', {"my-file": other}).n[0] == 50
+
+
+def test_days_beside_times_are_midnights() -> None:
+    schema = scumble.Schema(
+        moment=scumble.Date(
+            "2024-01-01T00:00:00",
+            "2024-01-02T23:59:59",
+            edges=[
+                "2024-01-01T00:00:00",
+                "2024-01-01T00:00:01",
+                "2024-01-02T00:00:00",
+                "2024-01-02T00:00:01",
+                "2024-01-02T23:59:59",
+            ],
+        )
+    )
+    times = pd.to_datetime(
+        ["2024-01-01 00:00", "2024-01-01 10:00", "2024-01-02 00:00", "2024-01-02 10:00", "2024-01-02 11:00"]
+    )
+    frame = pd.DataFrame({"moment": times})
+    release = exactly(frame, schema)
+    connection = duckdb.connect()
+    connection.register("visits", frame)
+    for sign in ("<", "<=", "=", "<>", ">=", ">"):
+        query = f"select count(*) as n from visits where moment {sign} '2024-01-02'"
+        assert scumble.sql(query, visits=release).n[0] == connection.execute(query).fetchall()[0][0], sign
+
+
+# ---- refusals ----
+
+REFUSED = [
+    "",
+    "drop table people",
+    "select count(*) from people; drop table people",
+    "with a as (select 1 as x) select count(*) from a",
+    "with recursive a as (select * from people) select count(*) from a",
+    "with a as (select town, avg(age) as m from people group by 1) select avg(m) from a",
+    "with a as (select * from people limit 3) select count(*) from a",
+    "with a as (select age as years from people) select avg(score) from a",
+    "select count(*) over (partition by town) from people",
+    "select distinct town, count(*) from people",
+    "select count(distinct score) from people",
+    "select stddev(town) from people",
+    "select sum(age * age * age) from people",
+    "select variance(age * score) from people",
+    "select sum(ln(age)) from people",
+    "select mode(town) from people",
+    "select count(*) from people where year(age) = 2024",
+    "select count(*) from people where century(seen) = 20",
+    "select strftime(seen, '%s'), count(*) from people group by 1",
+    "select count(*) from people union select 1",
+    "select count(*)",
+    "select count(*) from main.people",
+    "select count(*) from 'people.csv'",
+    "select count(*) from read_csv('x')",
+    "select count(*) from people, people",
+    "select count(*) from people where age > (select avg(age) from people)",
+    "select * from people",
+    "select age from people",
+    "select town, count(*) from people",
+    "select town, plan, count(*) from people group by town",
+    "select agee, count(*) from people group by agee",
+    "select string_agg(town) from people",
+    "select avg(town) from people",
+    "select quantile_cont(age, [0.1, 0.9]) from people",
+    "select quantile_cont(age, 1.5) from people",
+    "select count(*) % 2 from people",
+    "select median(seen) + 1 from people",
+    "select count(*) from people where age > score",
+    "select count(*) from people where age + 1 > 3",
+    "select count(*) from people where seen > '31/12/2010'",
+    "select count(*) from people where age = null",
+    "select count(*) from people where town in ('Ulm', null)",
+    "select count(*) from people where town = 'Berlin'",
+    "select count(*) from people where town > 'A'",
+    'select count(*) from people where town = "Ulm"',
+    "select count(*) from people where town = Ulm",
+    "select count(*) from people where town like 'U%'",
+    "select count(*) from people where age like '1%'",
+    "select count(*) from people where age between symmetric 9 and 3",
+    "select count(*) from people where age",
+    "select count(*) from people where age = '25'",
+    "select count(*) from people where score = 3",
+    "select count(*) from people where age = 2.00000000000000000001",
+    "select count(*) from people where seen > '2024-02-30'",
+    "select count(*) from people where seen > current_date",
+    "select count(*) from people where count(*) > 3",
+    "select count(*) from people where age > $1",
+    "select count(*) from people where town = e'Ulm'",
+    "select count(*) from people where town = $$Ulm",
+    "select score, count(*) from people group by score",
+    "select floor(score / 1.5), count(*) from people group by 1",
+    "select score // 2, count(*) from people group by 1",
+    "select round(age), count(*) from people group by 1",
+    "select hour(seen), count(*) from people group by hour(seen)",
+    "select date_trunc('decade', seen), count(*) from people group by 1",
+    "select year(age), count(*) from people group by 1",
+    "select age, seen, count(*) from people group by all",
+    "select count(*) from people group by rollup (town)",
+    "select count(*) as n from people group by n",
+    "select floor(age / 10) as age, count(*) from people group by age",
+    "select count(*), count(*) from people",
+    "select count(*) from",
+    "select count(*) from people where age > 1\x00",
+]
+"""What a release cannot answer, or nobody can."""
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_what_cannot_be_answered_is_refused_in_a_line(query: str, people: scumble.TableRelease) -> None:
+    with pytest.raises(scumble.ParameterError) as refusal:
+        scumble.sql(query, people=people)
+    words = str(refusal.value)
+    assert words.endswith(".") and "\x1b" not in words and "\n" not in words
+
+
+def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered() -> None:
+    schema = scumble.Schema(
+        {
+            "Card Number": scumble.Number(0, 1e16),
+            "case": scumble.Number(-1, 1),
+            'in "cm"': scumble.Number(50, 250, whole=True, cells=20),
+            "gain": scumble.Number(1, 10**6, scale="log"),
+            "day": scumble.Date("2009-01-01", "2021-12-31"),
+            "seen": scumble.Date(edges=["2024-01-15", "2024-02-01", "2024-03-01", "2024-03-31"]),
+            "one": scumble.Number(0, 1, cells=1, zeros=True, missing=True),
+            "vast": scumble.Number(edges=[-1e300, 1e16, 1e300]),
+        }
+    )
+    row = [5.0, 0.5, 99, 3.0, "2015-05-05", "2024-02-29", None, 2.0]
+    release = exactly(pd.DataFrame([dict(zip(schema, row, strict=True))] * 3), schema)
+    for name in schema:
+        quoted = '"' + name.replace('"', '""') + '"'
+        with pytest.raises(scumble.ParameterError, match="hold several values each") as refusal:
+            scumble.sql(f"select count(*) from t group by {quoted}", t=release)
+        hint = str(refusal.value).split("GROUP BY ")[1].removesuffix(", or other ranges of whole cells.")
+        found = scumble.sql(f"select count(*) as n from t group by {hint}", t=release)
+        assert len(found) > 1 and sorted(found["n"])[-1] == 3 and found["n"].sum() == 3
+    single = exactly(pd.DataFrame({"x": [0.5]}), scumble.Schema(x=scumble.Number(1, 2, cells=1)))
+    with pytest.raises(scumble.ParameterError):
+        scumble.sql("select count(*) from t group by x", t=single)
+
+
+HOSTILE = {
+    "brackets": "select count(*) from people where " + "(" * 5000 + "age > 1" + ")" * 5000,
+    "nots": "select count(*) from people where " + "not " * 3000 + "smoker",
+    "signs": "select count(*) from people where age > " + "- " * 3000 + "1",
+    "calls": "select " + "abs(" * 3000 + "count(*)" + ")" * 3000 + " from people",
+    "cases": "select " + "case when smoker then " * 1500 + "1" + " end" * 1500 + " from people",
+    "sums": "select " + "count(*) + " * 900 + "1 from people",
+    "list": "select count(*) from people where age in (" + ", ".join(map(str, range(100_000))) + ")",
+    "words": "select count(*) from people where age in (" + ", ".join(map(str, range(9_000))) + ")",
+    "digits": "select count(*) from people where age > " + "9" * 40_000,
+    "exponent": "select count(*) from people where age > 1e999999999",
+    "small": "select count(*) from people where age > 1e-999999999",
+    "keys": "select " + ", ".join(f"age > {k} as k{k}" for k in range(200)) + ", count(*) from people group by all",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_statements_are_refused_soon(name: str, people: scumble.TableRelease) -> None:
+    with pytest.raises(scumble.ParameterError):  # without limits some of these take for ever
+        scumble.sql(HOSTILE[name], people=people)
+
+
+def test_a_pattern_takes_no_time() -> None:
+    assert not is_like("a" * 10_000, "%a" * 200 + "b")
+    assert is_like("a" * 300, "%a" * 200 + "%")
+
+
+@pytest.mark.filterwarnings("ignore:The question reaches beyond the bounds")
+def test_long_statements_within_the_limits_are_answered(people: scumble.TableRelease) -> None:
+    listed = ", ".join(map(str, range(1_000)))
+    assert (
+        scumble.sql(f"select count(*) as n from people where age in ({listed})", people=people).n[0]
+        == PEOPLE.age.count()
+    )
+    chained = " or ".join(f"age = {k}" for k in range(500))
+    assert scumble.sql(f"select count(*) as n from people where {chained}", people=people).n[0] == PEOPLE.age.count()
+
+
+def test_what_is_no_release_is_refused(people: scumble.TableRelease) -> None:
+    with pytest.raises(scumble.ParameterError, match="no release"):
+        scumble.sql("select count(*) from people")
+    with pytest.raises(scumble.ParameterError, match="got DataFrame"):
+        scumble.sql("select count(*) from people", people=PEOPLE)  # type: ignore[arg-type]
+    with pytest.raises(scumble.ParameterError, match="write people=release"):
+        scumble.sql("select count(*) from people", people)  # type: ignore[arg-type]
+    with pytest.raises(scumble.ParameterError, match="confidence"):
+        scumble.sql("select count(*) from people", people=people, confidence=2.0)
+    with pytest.raises(scumble.ParameterError, match="as text"):
+        scumble.sql(5, people=people)  # type: ignore[arg-type]
+
+
+def test_capitals_that_tell_columns_apart_must_be_written() -> None:
+    schema = scumble.Schema({"Age": SCHEMA["age"], "age": SCHEMA["age"], "b": scumble.Boolean(missing=True)})
+    frame = pd.DataFrame({"Age": PEOPLE.age, "age": 3, "b": PEOPLE.smoker})
+    release = exactly(frame, schema)
+    assert scumble.sql("select count(*) as n from p where age = 3", p=release).n[0] == len(frame)
+    with pytest.raises(scumble.ParameterError, match="may be 'Age' or 'age'"):
+        scumble.sql("select count(*) from p where AGE = 3", p=release)
+
+
+def test_cells_that_where_leaves_out_may_be_cut() -> None:
+    """Before 1900 cells are longer than decades; what is cut there is not asked for."""
+    schema = scumble.Schema(year=scumble.Number(edges=[1800, 1845, 1900, 1910, 1920, 1929], whole=True))
+    release = exactly(pd.DataFrame({"year": [1830, 1905, 1906, 1925]}), schema)
+    asked = "select floor(year / 10) * 10 as d, count(*) as n from t where {} group by d order by d"
+    rows = scumble.sql(asked.format("year >= 1900"), t=release)
+    assert rows[["d", "n"]].round(3).to_numpy().tolist() == [[1900, 2], [1910, 0], [1920, 1]]
+    assert len(scumble.sql(asked.format("year >= 1905"), t=release)) == 3, "what WHERE cuts itself is guessed, as ever"
+    for where in ("year >= 1845", "year >= 0"):
+        with pytest.raises(scumble.ParameterError, match="cuts through cells of column 'year'"):
+            scumble.sql(asked.format(where), t=release)

@@ -1,0 +1,42 @@
+"""Make a golden file of a table: ``python -m tests.table.golden NAME``. Once made, it is never changed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from tests.table.people import SCHEMA, people
+
+import scumble
+from scumble import files
+
+FOLDER = Path(__file__).parents[1] / "golden" / "tables"
+CONDITIONS = ("age >= 65", "sex == 'Female' and smoker", "hours is missing", "seen >= '2024-07-01' and age < 40")
+
+
+def about(release: scumble.TableRelease) -> dict:
+    """What must stay so."""
+    return {
+        "records": release.count().value,
+        "epsilon": release.privacy.epsilon,
+        "delta": release.privacy.delta,
+        "views": [list(view) for view in release.views],
+        "counters": len(release.counts),
+        "sum": int(release.counts.sum()),
+        "variances": sum(release.variances),
+        "counts": {where: release.count(where).value for where in CONDITIONS},
+    }
+
+
+if __name__ == "__main__":
+    name, *target = sys.argv[1:]
+    sketch = scumble.TableSketch(SCHEMA, target=target[0] if target else None).update(people(2000))
+    made = sketch.release(epsilon=2.0, delta=1e-6 if target else 0.0)
+    if name.startswith("draws"):  # a few draws of a few components: the file stays small
+        box = files.from_bytes(made.to_bytes(draws=True), expect="table")
+        cut = {key: array[:, :4, :8] for key, array in box.arrays.items() if key in ("draws.weights", "draws.tables")}
+        cut |= {key: box.arrays[key][:, :4] for key in ("draws.totals", "draws.within")}
+        made = scumble.TableRelease.from_bytes(files.to_bytes("table", box.metadata, box.arrays | cut))
+    made.save(FOLDER / f"{name}.scumble")
+    (FOLDER / f"{name}.json").write_text(json.dumps(about(made), indent=2) + "\n")

@@ -1,0 +1,92 @@
+"""Shares are the best of all, and the plan steps down as the budget shrinks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scumble.errors import ParameterError
+from scumble.table.budgeting import ALL_PAIRS_FROM, Noise, plan
+
+laws = st.sampled_from(["laplace", "gaussian"])
+sizes = st.lists(st.integers(1, 500), min_size=2, max_size=8)
+
+
+@given(laws, sizes, st.integers(0, 10**6))
+def test_no_other_shares_err_less(law: str, cells: list[int], seed: int) -> None:
+    budget = Noise(law, 3.0)  # type: ignore[arg-type]
+    best = budget.shares(cells, 0.8)
+    assert best.sum() == pytest.approx(0.8)
+    other = 0.8 * np.random.default_rng(seed).dirichlet(np.ones(len(cells)))
+
+    def summed(shares: np.ndarray) -> float:
+        return sum(c * budget.deviation_at(t) ** 2 for c, t in zip(cells, shares, strict=True))
+
+    assert summed(best) <= summed(np.maximum(other, 1e-12)) * (1 + 1e-9)
+
+
+@given(laws, st.floats(0.01, 100), st.lists(st.floats(0.01, 1), min_size=1, max_size=9))
+def test_shares_spend_the_budget(law: str, scale: float, parts: list[float]) -> None:
+    """Σ 1/b_r = ε, or Σ 1/σ_r² = 1/σ²."""
+    budget = Noise(law, scale)  # type: ignore[arg-type]
+    shares = np.array(parts) / sum(parts)
+    power = 1 if law == "laplace" else 2
+    assert sum(budget.scale_at(t) ** -power for t in shares) == pytest.approx(scale**-power)
+
+
+@given(laws, st.floats(0.01, 1000), st.floats(-100, 1e9), st.integers(1, 100), st.floats(0, 1))
+def test_a_plan_spends_all_that_there_is_and_no_more(
+    law: str, scale: float, count: float, columns: int, part: float
+) -> None:
+    most = 1 + int(part * (columns - 1))
+    chosen = plan(count, columns, Noise(law, scale), most)  # type: ignore[arg-type]
+    assert chosen.singles + chosen.pairs == pytest.approx(1)
+    assert (chosen.choice == "singles") == (chosen.pairs == 0) == (chosen.rounds == 0)
+    assert chosen.rounds <= columns * (columns - 1) // 2
+    if chosen.choice == "adaptive":  # a pair can have its part
+        assert chosen.pairs / chosen.rounds <= (1 + 1e-12) / most
+    if chosen.rounds:
+        assert chosen.levels >= ALL_PAIRS_FROM
+        s = Noise(law, scale).deviation_at(chosen.pairs / chosen.rounds)  # type: ignore[arg-type]
+        assert chosen.bearable == pytest.approx((count / s) ** 0.5)
+
+
+def test_smaller_budgets_choose_and_then_give_up() -> None:
+    choices = [plan(40_000, 15, Noise("laplace", 1 / epsilon)).choice for epsilon in (10, 0.1, 0.001)]
+    assert choices == ["all pairs", "adaptive", "singles"]
+    assert plan(40_000, 15, Noise("gaussian", 36.0)).choice == "all pairs"
+    assert plan(40_000, 15, Noise("laplace", 0.1)).singles < plan(40_000, 15, Noise("laplace", 4.0)).singles
+    rounds = [plan(40_000, 15, Noise("laplace", 1 / epsilon)).rounds for epsilon in (10, 0.5, 0.2, 0.1)]
+    assert rounds == sorted(rounds, reverse=True) and len(set(rounds)) == 4
+
+
+def test_senseless_budgets_are_refused() -> None:
+    with pytest.raises(ParameterError, match="law"):
+        Noise("uniform", 1.0)  # type: ignore[arg-type]
+    for scale in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ParameterError, match="scale"):
+            Noise("laplace", scale)
+
+
+def test_columns_of_few_levels_need_not_stand_alone() -> None:
+    """2,500 records, ε = 1: pairs of 18 levels an axis are next to none, of 5 levels they all are to be had.
+
+    Of 600 records pairs are next to none even half way between 5 levels and 18; but 5 levels they bear.
+    """
+    noise = Noise("laplace", 1.0)
+    assert plan(2500, 4, noise).choice == "singles"
+    few, fewer = plan(2500, 4, noise, cells=25.0), plan(600, 4, noise, cells=25.0)
+    assert (few.choice, few.rounds) == ("adaptive", 6) and few.levels >= 5
+    assert (fewer.choice, fewer.rounds) == ("adaptive", 6) and fewer.levels >= 5
+    assert plan(600, 4, noise, cells=100.0).choice == "singles"
+
+
+def test_columns_of_few_levels_are_told_with_more_pairs() -> None:
+    """The more, the fewer levels they have."""
+    noises = [Noise("laplace", 1 / epsilon) for epsilon in (0.3, 1.0, 3.0, 10.0)]
+    measured = [
+        [plan(10_000, 15, noise, cells=cells).rounds for noise in noises] for cells in (324.0, 100.0, 25.0, 4.0)
+    ]
+    assert all(list(one) == sorted(one) for one in zip(*measured, strict=True)) and measured[0] != measured[-1]

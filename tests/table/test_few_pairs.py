@@ -1,0 +1,297 @@
+"""A table with more columns than its budget bears pairs of: what is predicted of it, and what its card says."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import scumble
+from scumble.cli import main
+from scumble.columns.column import Column
+from scumble.columns.date import Date
+from scumble.privacy.budget import Budget
+from scumble.show import tablecards
+from scumble.show.cards import card, facts
+from scumble.show.usefulness import group, noises
+from scumble.sources.rehearsal import Rehearsal, between_years
+from scumble.table.budgeting import CHOOSING
+from scumble.table.evidence import Evidence, View
+from scumble.table.mixture import Mixture
+from scumble.table.planner import Planner
+from scumble.table.publishing import COUNT_SHARE
+from scumble.table.release_evidence import Grouped
+from scumble.table.release_evidence import _column as column_of
+
+N, COLUMNS = 700, 12
+SCHEMA = scumble.Schema({f"c{k}": scumble.Boolean() for k in range(COLUMNS)})
+
+
+@pytest.fixture(scope="module")
+def rows() -> pa.Table:
+    rng = np.random.default_rng(0)
+    return pa.table({name: rng.random(N) < 0.5 for name in SCHEMA})
+
+
+@pytest.fixture(scope="module")
+def rehearsed(rows: pa.Table) -> Rehearsal:
+    found = scumble.build(rows, schema=SCHEMA, n=N, epsilon=1.0, rehearse=True)
+    assert isinstance(found, Rehearsal)
+    return found
+
+
+@pytest.fixture(scope="module")
+def release(rows: pa.Table) -> scumble.TableRelease:
+    return scumble.TableSketch(SCHEMA).update(rows).release(epsilon=1.0, n=N)
+
+
+def test_the_noise_that_is_predicted_is_the_noise_that_comes(
+    rehearsed: Rehearsal, release: scumble.TableRelease
+) -> None:
+    """No view gets more than a twelfth of the budget here: it takes six pairs to spend half of it."""
+    alone, pair = rehearsed.places
+    noise = facts(release)["noise"]
+    assert pair.error > 1.15 * math.sqrt(2) / (0.1 * 0.9)
+    assert noise["pair"] == pytest.approx(pair.error, rel=0.02)  # the count has 1 %
+    assert noise["level"] == pytest.approx(alone.error, rel=0.3)  # it hangs on which pairs are chosen
+
+
+@pytest.mark.parametrize("target", [None, "c"])
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_what_a_level_is_told_to_within_is_what_comes(epsilon: float, target: str | None) -> None:
+    """Its own counter has four times that: pairs tell of it, too, and the rehearsal knows as well as the card."""
+    rng = np.random.default_rng(3)
+    table = pa.table(
+        {"a": rng.uniform(0, 100, 8_000), "c": rng.choice(["x", "y"], 8_000), "d": rng.random(8_000) < 0.3}
+    )
+    schema = scumble.Schema(a=scumble.Number(0, 100), c=scumble.Category(["x", "y"]), d=scumble.Boolean())
+    options = {"schema": schema, "epsilon": epsilon, "n": 8_000, "target": target}
+    told = scumble.build(table, rehearse=True, **options).places[0].error
+    noise = facts(scumble.build(table, **options))["noise"]
+    assert noise["single"] > 2 * told
+    assert 0.7 < told / noise["level"] < 1.4
+
+
+def test_all_of_the_budget_is_spent(release: scumble.TableRelease) -> None:
+    """Σ 1/b of all views, pairs with a ninth more for their choice, is what the count leaves of ε = 1."""
+    alone, pairs = (sum(1 / s for s in part) for part in (release.scales[:COLUMNS], release.scales[COLUMNS:]))
+    assert 0.9999 < float(alone + pairs / (1 - CHOOSING)) / (1 - float(COUNT_SHARE)) <= 1
+    schema = scumble.Schema(fine=scumble.Number(0, 100, cells=100), **{f"c{k}": scumble.Boolean() for k in range(30)})
+    planner = Planner(scumble.TableSketch(schema).spec, Budget(0.01))
+    told = planner.predicted(1_000)
+    assert told.plan.choice == "singles" and max(told.singles) > 1.2 * min(told.singles)  # shares that are rounded
+    assert sum(math.sqrt(2) * planner.noise.scale / one for one in told.singles) == pytest.approx(1, rel=1e-6)
+
+
+def test_where_most_pairs_stay_unmeasured_there_is_advice(rows: pa.Table, rehearsed: Rehearsal) -> None:
+    assert rehearsed.kind == "Counts of 12 columns and 6 of 66 pairs of them"
+    told = re.search(r"6 of 66 pairs.*all pairs of (\d) would be", rehearsed.advice[0])
+    assert told is not None and "δ" in rehearsed.advice[0] and rehearsed.advice[0] in str(rehearsed)
+    schema = scumble.Schema({name: SCHEMA[name] for name in list(SCHEMA)[: int(told[1])]})
+    fewer = scumble.build(rows, schema=schema, n=N, epsilon=1.0, rehearse=True)
+    assert re.fullmatch(r"Counts of \d columns and (\d+) of \1 pairs of them", fewer.kind) and not fewer.advice
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["a"], "of the column a. No record"),
+        (["a", "b"], "of the columns a, b, each alone and 1 pair of them. No record"),
+        (["a", "b", "c"], "of the columns a, b, c, each alone and 3 pairs of them. No record"),
+    ],
+)
+def test_the_card_counts_columns_and_pairs_in_good_english(names: list[str], words: str) -> None:
+    schema = scumble.Schema({name: scumble.Boolean() for name in names})
+    table = {name: [True, False] * 500 for name in names}
+    release = scumble.TableSketch(schema).update(table).release(epsilon=20.0)
+    assert words in dict(tablecards.lines(release))["Released"]
+
+
+def test_a_deviation_that_all_counters_share_is_told_once() -> None:
+    schema, few = scumble.Schema(a=scumble.Boolean()), {"a": [True, False] * 500}
+    told = dict(tablecards.lines(scumble.TableSketch(schema).update(few).release(epsilon=1.0)))["Mechanism"]
+    assert re.search(r"standard deviation [0-9.]+ on a counter", told)
+    schema, few = scumble.Schema(a=scumble.Boolean(), b=scumble.Number(0, 9)), few | {"b": [1.0, 2.0] * 500}
+    told = dict(tablecards.lines(scumble.TableSketch(schema).update(few).release(epsilon=20.0)))["Mechanism"]
+    ends = re.search(r"standard deviation ([0-9.]+) to ([0-9.]+) on a counter", told)
+    assert ends is not None and float(ends[1]) < float(ends[2])
+
+
+def test_the_card_names_the_pairs_and_says_what_stands_out_in_them(release: scumble.TableRelease) -> None:
+    data = json.loads(json.dumps(facts(release)))
+    measured = [list(view) for view in release.views if len(view) == 2]
+    assert [pair["columns"] for pair in data["pairs"]] == measured and 3 < len(measured) < 8
+    assert data["pairs_not_measured"] == math.comb(COLUMNS, 2) - len(measured)
+    told = " ".join(card(release, "t").split())
+    assert all(f"{a} × {b}" in told for a, b in measured) and f"; {data['pairs_not_measured']} others are not." in told
+    deviation = math.sqrt(release.variances[-1])
+    assert "in a cell of a measured pair" in told and f" of about {group(deviation)}" in told
+    assert noises(data)["in a cell of a measured pair"] == deviation
+
+
+def test_the_card_says_what_stands_out_of_the_answers_about_a_column(release: scumble.TableRelease) -> None:
+    """Pairs and the number of records tell of a column, too: its answers are surer than its own counters."""
+    level = math.sqrt(np.median([release._answers.of_levels(place)[0] for place in range(COLUMNS)]))
+    noise = facts(release)["noise"]
+    assert noise["level"] == pytest.approx(level) and noise["level"] < 0.95 * noise["single"]
+    assert f" of about {group(level)} " in dict(tablecards.lines(release))["Worth"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "cells"),
+    [
+        ("2009-01-01", "2021-12-31", 156),
+        ("1980", "2020", 164),
+        ("1900-01-01", "2014-12-31", 115),
+        ("2009-03-01T06:00", "2011-02-01T05:00", 24),
+    ],
+)
+def test_years_that_cells_do_not_end_with_are_told_with_cells_that_do(low: str, high: str, cells: int) -> None:
+    column = Date(low, high, cells="equal")
+    (told,) = between_years(scumble.Schema(seen=column))
+    assert f"'seen' is counted in {column.size} cells" in told and "years" in told
+    better = Date(low, high, cells=re.search(r'cells = "(\w+)"', told)[1])  # type: ignore[index]
+    assert better.size == cells
+    years = [datetime.date(year, 1, 1) for year in range(int(low[:4]) + 1, int(high[:4]) + 1)]
+    held = {better.moment(edge) for edge in better.cuts.edges[:-1]}
+    assert {*years} <= {one.date() if isinstance(one, datetime.datetime) else one for one in held}
+    assert not between_years(scumble.Schema(seen=better))
+    assert Column.from_dict(better.to_dict(), "seen") == better
+
+
+@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day"])
+def test_cells_of_the_calendar_begin_where_the_calendar_says(unit: str) -> None:
+    """Day by day, by Python's own calendar."""
+    first, last = datetime.date(1968, 11, 13), datetime.date(1972, 3, 2)
+    column = Date(first, last, cells=unit)  # type: ignore[arg-type]
+    days = [first + datetime.timedelta(days=k) for k in range((last - first).days + 1)]
+    keys = {
+        "year": lambda day: day.year,
+        "quarter": lambda day: (day.year, (day.month - 1) // 3),
+        "month": lambda day: (day.year, day.month),
+        "week": lambda day: day.isocalendar()[:2],
+        "day": lambda day: day,
+    }
+    cells = list(dict.fromkeys(map(keys[unit], days)))
+    assert column.encode(days).codes.tolist() == [cells.index(keys[unit](day)) for day in days]
+    by_edges = Date(edges=[column.moment(edge) for edge in column.cuts.edges[:-1]] + [last])  # type: ignore[arg-type]
+    assert by_edges.cuts == column.cuts
+
+
+def test_years_are_edges_as_they_are_bounds() -> None:
+    assert Date(edges=["1980", "2000", "2020"]).levels == ("1980-01-01 to 1999-12-31", "2000-01-01 to 2020-12-31")
+    with pytest.raises(scumble.ParameterError, match="'quarter'"):
+        Date("1980", "2020", cells="quarters")
+
+
+def test_months_of_a_single_year_and_days_that_have_a_cell_each() -> None:
+    (told,) = between_years(scumble.Schema(seen=Date("2024-01-15", "2024-12-31")))
+    assert 'cells = "month"' in told
+    assert not between_years(scumble.Schema(seen=Date("2023-12-01", "2024-02-29"), age=scumble.Number(0, 9)))
+
+
+def test_more_cells_than_groups_are_noted_with_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = scumble.Schema(seen=scumble.Date("1950-01-01", "2020-12-31", cells="month"), sex=scumble.Boolean())
+    table = {"seen": ["1999-05-31"] * 100, "sex": [True] * 100}
+    release = scumble.TableSketch(schema).update(table).release(epsilon=1.0)
+    remark = (
+        "'seen' has 852 cells, too many for a group each: 3 stand together in one. In SQL, GROUP BY date_trunc('month'"
+    )
+    for found in (release.count(by="seen"), release.histogram("seen")):
+        assert any(one.startswith(remark) for one in found.attrs["remarks"])
+    for found in (release.histogram("seen", bins=20), release.count(by="sex")):
+        assert not any("stand together" in one for one in found.attrs.get("remarks", ()))
+    release.save(tmp_path / "r.scumble")
+    assert main(["count", str(tmp_path / "r.scumble"), "--by", "seen"]) == 0
+    assert remark in capsys.readouterr().err
+    assert len(scumble.sql("select count(*) from r group by date_trunc('month', seen)", r=release)) == 852
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_whoever_asks_about_a_pair_that_was_not_measured_is_told(
+    joined: bool, release: scumble.TableRelease, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the command line; in Python no question warns (warnings are errors here), and the release tells."""
+    path, measured = str(tmp_path / "t.scumble"), set(release.views[COLUMNS:])
+    one, two = next(pair for pair in itertools.combinations(SCHEMA, 2) if (pair in measured) == joined)
+    release.save(path)
+    loaded = scumble.load(path)
+    loaded.count(f"{one} or c0"), loaded.mean(one), loaded.count(by=two)
+    assert all("c0" in pair for pair in loaded.inferred)
+    for _ in range(2):
+        loaded.count(f"{two} and {one}")
+    assert ((one, two) in loaded.inferred) != joined and len(set(loaded.inferred)) == len(loaded.inferred)
+    query = f"select {one}, count(*) as n from t where {two} group by {one}"
+    for words in (["count", path, "--where", f"{one} and {two}"], ["count", path, "--by", f"{one},{two}"]):
+        assert main([*words, "--json"]) == 0
+        _remarked(capsys, None if joined else (one, two))
+    assert main(["sql", path, query, "--json"]) == 0
+    _remarked(capsys, None if joined else (one, two))
+    assert main(["count", path, "--where", one]) == 0
+    assert not capsys.readouterr().err
+
+
+def _remarked(capsys: pytest.CaptureFixture[str], pair: tuple[str, str] | None) -> None:
+    """One remark that names a pair, beside every number and on standard error; or none."""
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    for row in found if isinstance(found, list) else [found]:
+        assert captured.err == "".join(f"scumble: warning: {remark}\n" for remark in row["remarks"])
+        assert len(row["remarks"]) == (pair is not None)
+        assert pair is None or "Not counted together: '{}' and '{}'. ".format(*pair) in row["remarks"][0]
+
+
+def test_one_remark_names_a_few_pairs_and_counts_the_others(
+    release: scumble.TableRelease, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release.save(tmp_path / "t.scumble")
+    assert main(["count", str(tmp_path / "t.scumble"), "--where", " and ".join(SCHEMA)]) == 0
+    left = math.comb(COLUMNS, 2) - (len(release.views) - COLUMNS)
+    assert f" and {left - 3} more pairs. Their" in capsys.readouterr().err
+
+
+def test_the_card_does_not_vouch_for_pairs_that_were_not_measured(release: scumble.TableRelease) -> None:
+    told = dict(tablecards.lines(release))["Worth"]
+    assert "are inferred; intervals are too narrow" in told
+
+
+@pytest.mark.parametrize("target", [None, "kind"])
+def test_what_is_expected_of_a_pair_is_the_models_count_of_its_cells(target: str | None) -> None:
+    """Pair by pair, cell by cell, by the definition of a mixture."""
+    schema = scumble.Schema(
+        a=scumble.Number(0, 20, cells=20), b=scumble.Category(list("xyz")), kind=scumble.Boolean(), d=scumble.Boolean()
+    )
+    spec = scumble.TableSketch(schema, target=target).spec
+    planner = Planner(spec, Budget(1.0))
+    groups = tuple(np.arange(int(axis.max()) + 1) // 2 for axis in spec.axes)
+    planner.grouped = Grouped(spec, groups, ())
+    generator, counts = np.random.default_rng(0), [700.0, 301.5][: spec.classes]
+    evidence, models = [], []
+    for count in counts:
+        columns = tuple(column_of(spec, j) for j in spec.counted)
+        of = tuple(groups[j][spec.axes[j]] for j in spec.counted)
+        views = tuple(View((k,), np.full(c.levels, count / c.levels), 1.0) for k, c in enumerate(columns))
+        evidence.append(Evidence(columns, of, views))
+        tables = tuple(generator.dirichlet(np.ones(c.levels), 3) for c in columns)
+        models.append(Mixture(generator.dirichlet(np.ones(3)), tables))
+    rows = list(range(spec.singles, spec.singles + len(spec.pairs)))[::-1]
+    found = planner._expected(rows, models, evidence)
+    assert set(found) == set(rows)
+    for row in rows:
+        one, two = (spec.counted.index(j) for j in planner._set(row))
+        slow = []
+        for count, model, of in zip(counts, models, (each.groups for each in evidence), strict=True):
+            cells = np.zeros((int(of[one].max()) + 1, int(of[two].max()) + 1))
+            for (i, j), share in np.ndenumerate(model.table([one, two])):
+                cells[of[one][i], of[two][j]] += count * share
+            slow += np.rint(cells).ravel().tolist()
+        assert found[row].tolist() == slow and found[row].dtype == np.int64
+        assert planner._cells_of(row) is planner._cells_of(row)
+        assert len(found[row]) == int(planner._cells_of(row).max()) + 1

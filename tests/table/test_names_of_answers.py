@@ -1,0 +1,148 @@
+"""A column that is called like an answer keeps its name and its labels, and the answer gets another name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scumble
+from scumble import Boolean, Category, Number, Schema
+from scumble.cli import main
+from scumble.show.tableplots import marginals
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of heaps, which noise may feign
+ANSWERS = ("value", "low", "high", "standard_error")
+WORDS = ["x", "y"]
+LEVELS: dict[str, list[Any]] = {
+    "value": WORDS,
+    "low": ["0", "1", "2"],
+    "high": [False, True],
+    "standard_error": WORDS,
+    "from": ["0", "1", "2", "(missing)"],
+    "to": ["0", "1", "2"],
+    "q": WORDS,
+    "remarks": WORDS,
+    "self": WORDS,
+}
+NUMBERS = {"low", "from", "to"}
+
+
+@pytest.fixture(scope="module")
+def release() -> Any:
+    rng, n = np.random.default_rng(0), 900
+    columns: dict[str, Any] = {}
+    table: dict[str, Any] = {}
+    for name in LEVELS:
+        if name in NUMBERS:
+            columns[name], table[name] = Number(0, 2, whole=True, missing=name == "from"), rng.integers(0, 3, n)
+        elif name == "high":
+            columns[name], table[name] = Boolean(), rng.random(n) < 0.3
+        else:
+            columns[name], table[name] = Category(WORDS, other=False, missing=False), rng.choice(WORDS, n)
+    return scumble.TableSketch(Schema(columns)).update(table).release(epsilon=50.0)
+
+
+def _named(labels: list[str], answers: tuple[str, ...] = ANSWERS) -> list[str]:
+    """What the columns must be called."""
+    return [*labels, *(f"scumble_{name}" if name in labels else name for name in answers)]
+
+
+def _condition(name: str, label: Any) -> dict[str, Any]:
+    return {name: int(label) if name in NUMBERS else label}
+
+
+OF_LEVELS: dict[str, Callable[..., Any]] = {
+    "count": lambda release, where=None, **by: release.count(where, **by),
+    "share": lambda release, where=None, **by: release.share(where, **by),
+    "sum": lambda release, where=None, **by: release.sum("low", where, **by),
+    "mean": lambda release, where=None, **by: release.mean("low", where, **by),
+    "quantile": lambda release, where=None, **by: release.quantile("to", 0.5, where, **by),
+}
+
+
+@pytest.mark.parametrize("what", OF_LEVELS)
+@pytest.mark.parametrize("name", LEVELS)
+def test_answers_by_a_column(release: Any, name: str, what: str) -> None:
+    found = OF_LEVELS[what](release, by=name)
+    assert [*found.columns] == _named([name])
+    assert found[name].tolist() == LEVELS[name]
+    for row, level in zip(found.itertuples(index=False), LEVELS[name][:2], strict=False):
+        alone = OF_LEVELS[what](release, _condition(name, level))
+        assert [*row][1:] == pytest.approx([*alone.numbers().values()], rel=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_several_quantiles_by_a_column(release: Any, name: str) -> None:
+    found = release.quantile("to", [0.1, 0.9], by=name)
+    share = "scumble_q" if name == "q" else "q"
+    assert [*found.columns] == [share, *_named([name])]
+    assert found[share].tolist() == [0.1] * len(LEVELS[name]) + [0.9] * len(LEVELS[name])
+    assert found[name].tolist() == LEVELS[name] * 2
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_a_histogram(release: Any, name: str) -> None:
+    found = release.histogram(name)
+    assert [*found.columns] == _named([name], (*(("from", "to") if name in NUMBERS else ()), *ANSWERS))
+    assert found[name].tolist() == LEVELS[name]
+    counted = release.count(by=name)
+    assert found.iloc[:, -4:].to_numpy().tolist() == counted.iloc[:, -4:].to_numpy().tolist()
+    if name in NUMBERS:
+        assert found.iloc[:3, 1].tolist() == [0, 1, 2] and found.iloc[:3, 2].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("names", [("low", "value"), ("standard_error", "high"), ("from", "to"), ("to", "low")])
+def test_a_cross_table(release: Any, names: tuple[str, str]) -> None:
+    found = release.crosstab(*names)
+    assert [*found.columns] == _named([*names])
+    combinations = [(one, two) for one in LEVELS[names[0]] for two in LEVELS[names[1]]]
+    assert [*zip(found[names[0]], found[names[1]], strict=True)] == combinations
+    alone = release.count(_condition(names[0], combinations[0][0]) | _condition(names[1], combinations[0][1]))
+    assert found.iloc[0, 2:].tolist() == pytest.approx([*alone.numbers().values()], rel=1e-9)
+
+
+def test_pictures_of_such_columns(release: Any) -> None:
+    drawn = [
+        {
+            *(
+                round(value)
+                for bars in axes.patches[:1]
+                if hasattr(bars, "get_data")
+                for value in bars.get_data().values
+            ),
+            *(round(bar.get_width()) for bar in axes.patches if hasattr(bar, "get_width")),
+        }
+        for axes in marginals(release, ["value", "low", "to"]).axes
+    ]
+    for name, heights in zip(("value", "low", "to"), drawn, strict=True):
+        assert {round(value) for value in release.count(by=name).iloc[:, 1]} <= heights
+
+
+@pytest.mark.parametrize("names", [["value", "low"], ["high"], ["standard_error"], ["from", "to"], ["remarks", "self"]])
+def test_the_command_line(release: Any, names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "table.scumble")
+    release.save(path)
+    counted: pd.DataFrame = release.count(by=names)
+    assert main(["count", path, "--by", ",".join(names), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    remarks = "scumble_remarks" if "remarks" in names else "remarks"
+    for row, (_, expected) in zip(rows, counted.iterrows(), strict=True):
+        assert [*row] == [*_named(names), remarks]
+        assert [row[name] for name in names] == expected[names].tolist()
+        assert [*row.values()][len(names) : -1] == pytest.approx(expected.iloc[len(names) :].tolist())
+        assert isinstance(row[remarks], list)
+
+    assert main(["count", path, "--by", ",".join(names)]) == 0
+    header, *lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert header == _named(names)
+    assert [line[: len(names)] for line in lines] == counted[names].astype(str).to_numpy().tolist()
+    first = len(names)
+    assert [line[first : first + 3] for line in lines] == [
+        [f"{one:,.0f}" for one in row] for row in counted.iloc[:, first : first + 3].to_numpy()
+    ]

@@ -1,0 +1,136 @@
+"""By which levels tables are asked: each cell of a column, or equally many together."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from scumble import Category, Date, Number, Schema, TableSketch
+from scumble.show.tableplots import marginals
+from scumble.table.questions import LEVELS, parts
+
+YEARS = Date(edges=[*(f"{year}-01-01" for year in range(1965, 2000)), "1999-12-31"])
+
+
+def sizes(column: Number | Date | Category, bins: int | None = None) -> list[int]:
+    """How many cells each part has: all together they are the column, in order."""
+    weights = np.array([part.weights for part in parts(column, "x", bins)])
+    np.testing.assert_array_equal(weights.sum(axis=0), 1.0)
+    assert [*np.argmax(weights, axis=1)] == sorted(np.argmax(weights, axis=1))
+    return [int(found) for found in weights.sum(axis=1)]
+
+
+@pytest.mark.parametrize(
+    "column", [YEARS, Number(-90.0, 0.0, cells=90), Number(0.0, 1.0), Number(0.0, 1.0, missing=True), Number(17, 90)]
+)
+def test_each_cell_is_a_level(column: Number | Date) -> None:
+    assert sizes(column) == [1] * column.size
+
+
+def test_years_are_told_by_their_own_names() -> None:
+    assert [part.name for part in parts(YEARS, "date")] == [f"{y}-01-01 to {y}-12-31" for y in range(1965, 2000)]
+
+
+@pytest.mark.parametrize("cells", [2, 64, 74, 90, 127, LEVELS, LEVELS + 1, 150, 997])
+@pytest.mark.parametrize("most", [LEVELS, 20])
+def test_groups_have_equally_many_cells(cells: int, most: int) -> None:
+    *found, last = (int(part.weights.sum()) for part in parts(Number(1.0, 2.0, cells=cells), "x", most=most))
+    assert len(found) < most and len({*found}) <= 1
+    assert last <= (found or [last])[0]
+
+
+@pytest.mark.parametrize("cells", [2, 50, 90, 101, 997])
+def test_so_many_bins_as_were_asked_for(cells: int) -> None:
+    """As equal as can be, the longer ones first; never fewer than can be had."""
+    for bins in (1, 2, 3, 4, 9, 20, 24):
+        found = sizes(Number(1.0, 2.0, cells=cells), bins)
+        assert len(found) == min(bins, cells) and found == sorted(found, reverse=True)
+        assert max(found) - min(found) <= 1
+
+
+def test_the_last_bin_ends_at_the_bound_and_holds_it() -> None:
+    lon = parts(Number(-73.99, -73.94, cells=50), "lon", 2)
+    assert [part.name for part in lon] == ["[-73.99, -73.965)", "[-73.965, -73.94]"]
+    assert lon[-1].ends == (pytest.approx(-73.965), -73.94)
+    money = parts(Number(0, 12_345_678, scale="log", cells=5), "money", 2)
+    assert [part.name for part in money] == ["[0, 1234.5678)", "[1234.5678, 12345678]"]
+    heights = parts(Number(0, 100, whole=True, missing=True), "height", 2)
+    assert [part.name for part in heights] == ["0 to 50", "51 to 100", "(missing)"]
+
+
+class Sevens:
+    """What a picture needs of a release, with seven records in each cell."""
+
+    def __init__(self, column: Number) -> None:
+        import pandas as pd
+
+        self.schema, self.columns, self.privacy = {"x": column}, ("x",), SimpleNamespace(epsilon=1.0, delta=0.0)
+        self._answers = type("Answers", (), {"total": type("Total", (), {"value": 10_651.0, "variance": 1244.0**2})})
+        rows = []
+        for part in parts(column, "x"):
+            many = 7.0 * part.weights.sum()
+            rows.append({"x": part.name, "value": many, "low": many - 1, "high": many + 1})
+        self._frame = pd.DataFrame(rows)
+
+    def histogram(self, name: str) -> object:
+        return self._frame
+
+
+@pytest.mark.parametrize("cells", [90, 131])
+@pytest.mark.parametrize("missing", [False, True])
+def test_bars_of_a_level_density_are_of_one_height(cells: int, missing: bool) -> None:
+    """The last of 66 groups has one cell of 131, the others two: half as wide a bar, as high as theirs."""
+    figure = marginals(Sevens(Number(1.0, 2.0, cells=cells, missing=missing)))  # type: ignore[arg-type]
+    heights, edges, _ = figure.axes[0].patches[0].get_data()
+    assert figure._suptitle.get_text() == "about 11,000 records; ε = 1", "no digits that the noise does not leave"
+    assert figure.axes[0].yaxis.get_major_formatter()(7500.0) == "7,500", "a short axis of records is not of years"
+    assert figure.axes[0].get_xlabel() == ("7 missing" if missing else "")
+    assert np.ptp(heights) < 1e-9 * heights[0]
+    assert edges.tolist() == pytest.approx([1.0, *edges[1:-1], 2.0]) and np.all(np.diff(edges) > 0)
+
+
+def test_cells_of_two_and_three_numbers_are_no_comb() -> None:
+    """Records that lie evenly make a level picture, whatever the cells: each bar is what its usual width would hold."""
+    rows = pa.table(
+        {
+            "age": [*range(101)] * 60,
+            "far": [*range(101)] * 60,
+            "own": [*range(101)] * 60,
+            "seen": [datetime.date(2024, 1, 1) + datetime.timedelta(days=k) for k in range(101)] * 60,
+        }
+    )
+    schema = Schema(
+        age=Number(0, 100, whole=True, cells=45),
+        far=Number(0, 100, whole=True, cells=45, zeros=True),
+        own=Number(0, 100, whole=True, edges=[0, 2, 5, 100]),
+        seen=Date("2024-01-01", "2024-04-10", cells=45),
+    )
+    axes = TableSketch(schema).update(rows).release(1e6).plot().axes
+    told = ["records per 2 units", "records per 2 units; 60 at 0", "", "records per 2 days"]
+    found = [re.sub(r"[\d,]+ at 0", "60 at 0", one.get_xlabel()) for one in axes[:4]]
+    assert found == told
+    heights = [one.patches[0].get_data().values.round().tolist() for one in axes[:4]]
+    even = [*heights[0], *heights[1][1:], *heights[3]]
+    assert even == pytest.approx([120] * len(even), abs=2)  # two records per cell: fits end that near
+    assert heights[2] == pytest.approx([120, 180, 5760], abs=2)
+
+
+def test_a_condition_that_leaves_few_cells_has_a_group_for_each() -> None:
+    """Cells are joined if there are too many of those that are asked for, not of the whole column."""
+    schema = Schema(pay=Number(0, 999, whole=True, cells=1000), town=Category(["Ulm"]))
+    release = TableSketch(schema).update({"pay": [*range(1000)] * 5, "town": ["Ulm"] * 5000}).release(1e4)
+    found = release.count("pay < 5 and town == 'Ulm'", by="pay")
+    assert found["pay"].tolist() == ["0", "1", "2", "3", "4"] and not any(
+        "stand together" in one for one in found.attrs["remarks"]
+    )
+    found = release.count("pay between 990 and 999", by=["pay", "town"])
+    assert found["pay"].unique().tolist() == [str(pay) for pay in range(990, 1000)]
+    found = release.count("pay >= 100", by="pay")
+    assert found["pay"].tolist()[:2] == ["100 to 102", "103 to 105"] and found["value"].round().tolist()[0] == 15
+    told = "'pay' has 900 cells that are asked for, too many for a group each: 3 stand together in one."
+    assert found.attrs["remarks"] == [told]

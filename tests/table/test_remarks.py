@@ -1,0 +1,321 @@
+"""What must be known of an answer reaches whoever asks, in whatever way: Python, SQL, HTTP."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import scumble
+from scumble import Boolean, Category, Date, Number, Schema
+from scumble.cli import main
+from scumble.errors import CuratorWarning
+from scumble.show.cards import lines
+from scumble.show.tableexhibit import TableExhibit
+from scumble.table.spec import TableSpec
+
+SCHEMA = Schema(age=Number(0, 99, cells=10), town=Category(["Ulm", "Bonn"]), smoker=Boolean())
+REMARK = "Not counted together: 'age' and 'town'. Their relationship is inferred;"
+
+
+@pytest.fixture(scope="module")
+def release() -> Any:
+    """One whose ages and towns were not counted together."""
+    rng = np.random.default_rng(0)
+    n = 4000
+    table = {"age": rng.integers(0, 90, n), "town": rng.choice(["Ulm", "Bonn"], n), "smoker": rng.random(n) < 0.3}
+    names = list(SCHEMA)
+    pairs = [(names.index("age"), names.index("smoker")), (names.index("town"), names.index("smoker"))]
+    sketch = scumble.TableSketch.from_spec(TableSpec.of(SCHEMA, pairs=pairs)).update(table)
+    return sketch.release(epsilon=5.0)
+
+
+WHERE = "age >= 50 and town == 'Ulm'"
+
+
+def test_an_answer_says_what_was_not_counted_together(release: Any) -> None:
+    answers = [
+        release.count(WHERE),
+        release.share(WHERE),
+        release.mean("age", "town == 'Ulm'"),
+        release.sum("age", "town == 'Ulm'"),
+        release.quantile("age", 0.5, "town == 'Ulm'"),
+    ]
+    for found in answers:
+        assert len(found.remarks) == 1 and found.remarks[0].startswith(REMARK)
+        assert REMARK in repr(found) and REMARK in str(found)
+        assert [*found.numbers()] == ["value", "low", "high", "standard_error"]
+    frames = [
+        release.count("town == 'Ulm'", by="age"),
+        release.mean("age", by="town"),
+        release.quantile("age", [0.1, 0.9], by="town"),
+        release.quantile("age", [0.1, 0.9], "town == 'Ulm'"),
+        release.histogram("age", where="town == 'Ulm'"),
+        release.crosstab("town", "age", bins=3),
+    ]
+    for frame in frames:
+        assert [one[: len(REMARK)] for one in frame.attrs["remarks"]] == [REMARK] and "remarks" not in frame
+
+
+def test_what_was_counted_together_needs_no_remark(release: Any) -> None:
+    for found in (release.count("age >= 50 and smoker"), release.mean("age", "smoker"), release.count()):
+        assert found.remarks == () and "remarks" not in repr(found)
+    for frame in (release.count(by=["age", "smoker"]), release.histogram("age"), release.mean("age", by="smoker")):
+        assert not frame.attrs
+
+
+def test_sql_says_it(release: Any) -> None:
+    found = scumble.sql("select town, avg(age) as a from people group by town", people=release)
+    assert [one[: len(REMARK)] for one in found.attrs["remarks"]] == [REMARK]
+    assert not scumble.sql("select smoker, avg(age) as a from people group by smoker", people=release).attrs
+
+
+def test_the_api_says_it(release: Any) -> None:
+    exhibit = TableExhibit(release)
+    assert [one[: len(REMARK)] for one in exhibit.count(WHERE)["remarks"]] == [REMARK]
+    assert [one[: len(REMARK)] for one in exhibit.mean("age", "town == 'Ulm'")["remarks"]] == [REMARK]
+    assert exhibit.count("smoker")["remarks"] == []
+    with warnings.catch_warnings(action="ignore"):
+        (beyond,) = exhibit.count("age > 150")["remarks"]
+    assert "outside" in beyond or "beyond" in beyond
+
+
+WEEKS = "The question cuts cells of 'seen', which was counted by the week: the answer as"
+
+
+@pytest.fixture(scope="module")
+def by_the_week() -> Any:
+    schema = Schema(seen=Date("2024-01-01", "2024-03-31", cells="week"), smoker=Boolean())
+    days = np.datetime64("2024-01-01") + np.arange(2000) % 91
+    return scumble.TableSketch(schema).update({"seen": days, "smoker": np.arange(2000) % 3 == 0}).release(epsilon=9.0)
+
+
+def test_a_question_about_single_days_of_a_week_is_remarked_on(
+    by_the_week: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    day, whole = "seen == '2024-02-29'", "seen between '2024-02-26' and '2024-03-03'"
+    found = by_the_week.count(day)
+    assert [one[: len(WEEKS)] for one in found.remarks] == [WEEKS]
+    assert found.high - found.low > 100, "all of the week's records, or none"
+    assert by_the_week.mean("smoker", day).remarks == found.remarks
+    assert by_the_week.count(day, by="smoker").attrs["remarks"] == [*found.remarks]
+    assert by_the_week.count(whole).remarks == () and not by_the_week.count(whole, by="smoker").attrs
+    assert TableExhibit(by_the_week).count(day)["remarks"] == [*found.remarks]
+    asked = "select smoker, count(*) as n from people where seen = '2024-02-29' group by smoker"
+    assert scumble.sql(asked, people=by_the_week).attrs["remarks"] == [*found.remarks]
+    by_the_week.save(tmp_path / "people.scumble")
+    for arguments in (["count", "--where", day], ["sql", asked]):
+        verb, *rest = arguments
+        assert main([verb, str(tmp_path / "people.scumble"), *rest, "--json"]) == 0
+        told = capsys.readouterr()
+        rows = json.loads(told.out)
+        assert (rows if isinstance(rows, dict) else rows[0])["remarks"] == [*found.remarks]
+        assert f"warning: {WEEKS}" in told.err
+
+
+CELL = "The question cuts cells of 'minutes', such as {}: the answer assumes that records lie evenly"
+
+
+@pytest.fixture(scope="module")
+def minutes() -> Any:
+    whole = {"minutes": Number(0, 320, whole=True, cells=32), "seasons": Number(1, 10, whole=True)}
+    schema = Schema(whole | {"price": Number(0, 100, cells=10, zeros=False)})
+    table = {"minutes": np.arange(2000) % 200, "price": np.arange(2000) % 90, "seasons": np.arange(2000) % 9 + 1}
+    return scumble.TableSketch(schema).update(table).release(epsilon=9.0)
+
+
+@pytest.mark.parametrize(
+    ("where", "cell"),
+    [
+        ("minutes == 90", "90 to 99"),
+        ("minutes != 90", "90 to 99"),
+        ("minutes in (95, 13)", "10 to 19"),
+        ("minutes >= 90 and minutes <= 90", "90 to 99"),
+        ("minutes == 90 or seasons == 3", "90 to 99"),
+        ("minutes between 90 and 99", None),
+        ("minutes < 95", None),
+        ("seasons == 3", None),
+        ("price > 15", None),
+        ("price >= 20", None),
+        ("price < 100", None),
+    ],
+)
+def test_a_question_for_a_single_number_of_a_cell_is_remarked_on(minutes: Any, where: str, cell: str | None) -> None:
+    told = [one[: len(CELL.format(cell))] for one in minutes.count(where).remarks]
+    assert told == ([] if cell is None else [CELL.format(cell)])
+
+
+@pytest.mark.parametrize(
+    ("where", "cell"),
+    [("== 0", "[0, 10)"), ("> 0", "[0, 10)"), ("!= 0", "[0, 10)"), ("<= 20", "[20, 30)"), ("> 80", "[80, 90)")],
+)
+def test_a_range_that_cuts_a_single_price_off_a_cell_is_remarked_on(minutes: Any, where: str, cell: str) -> None:
+    """All of the cell is meant, or nothing, by evenness; and in truth many may have the very price."""
+    found = minutes.count(f"price {where}")
+    (told,) = found.remarks
+    assert told.startswith(f"The question cuts cells of 'price', such as {cell}: ")
+    assert found.high - found.low > 100
+
+
+def test_a_range_to_a_fraction_and_whole_floats_need_no_remark(minutes: Any) -> None:
+    with warnings.catch_warnings(action="error"):
+        minutes.count("seasons < 2.5")
+        assert minutes.count("seasons == 2.0").value == minutes.count("seasons == 2").value
+
+
+def test_the_card_says_what_the_cells_of_dates_are(by_the_week: Any) -> None:
+    assert "seen: date, 2024-01-01 to 2024-03-31, by the week;" in dict(lines(by_the_week))["Columns"]
+    first, last = "2020-01-01", "2025-12-31"
+    cells = {"month": "by the month", "quarter": "by the quarter", 6: "in 6 cells of 365 to 366 days", 1: "in one cell"}
+    for given, told in cells.items():
+        assert Date(first, last, cells=given).words().startswith(f"{first} to {last}, {told}")
+    assert Date(first, "2020-03-31").words() == f"{first} to 2020-03-31, by the day"
+    assert Date(first, "2020-01-02", resolution="hour").words().endswith("by the hour")
+    assert Date("2020-01-01T00:00", "2020-01-02T23:59", cells=3).words().endswith("in 3 cells of 16 hours")
+
+
+@pytest.mark.parametrize("target", [None, "smoker"])
+def test_a_card_speaks_of_other_pairs_only_if_there_are_some(release: Any, target: str | None) -> None:
+    told = dict(lines(release))
+    assert "Relationships in other pairs are inferred;" in told["Worth"]
+    assert told["Pairs"].endswith("; 1 other is not.")
+    spec = TableSpec.of(SCHEMA, pairs=(), target=target)
+    table = {"age": [1, 2] * 9, "town": ["Ulm", "Bonn"] * 9, "smoker": [True, False] * 9}
+    worth = dict(lines(scumble.TableSketch.from_spec(spec).update(table).release(epsilon=1.0)))["Worth"]
+    assert "are inferred, as no pairs were counted;" in worth and ("within a class" in worth) == bool(target)
+
+
+def test_a_budget_that_nobody_gave_is_told() -> None:
+    table = pa.table({"age": [1.0, 2.0] * 50, "town": ["Ulm", "Bonn"] * 50})
+    kernel, size = scumble.EuclideanKernel(bandwidth=5.0), {"rows": 2, "buckets": 4}
+    told = r"^No budget is given, so ε is 1 \(epsilon=, rho= or mu= gives one\)\.$"
+    with pytest.warns(CuratorWarning, match=told):
+        assert scumble.build(table, kernel, ["age"], **size).privacy.epsilon == 1
+    with pytest.warns(CuratorWarning, match=told):
+        scumble.build_by(table, kernel, ["age"], label="town", classes=["Ulm", "Bonn"], **size)
+    with pytest.warns(CuratorWarning, match=told):
+        scumble.build(table, schema=Schema(age=SCHEMA["age"]))
+    scumble.build(table, kernel, ["age"], epsilon=1.0, **size)
+    scumble.build(table, kernel, ["age"], rho=0.1, **size)
+
+
+def test_booleans_come_back_as_booleans(release: Any) -> None:
+    assert release.histogram("smoker")["smoker"].tolist() == [False, True]
+    assert release.crosstab("smoker", "town")["smoker"].dtype == bool
+    assert release.mean("age", by="smoker")["smoker"].tolist() == [False, True]
+    assert release.count(by="smoker").set_index("smoker").loc[True, "value"] < 2000
+
+
+def test_too_many_groups_are_told_with_how_to_ask_for_fewer() -> None:
+    words = Category([f"word {k}" for k in range(30)], other=False, missing=False)
+    wide = Schema(a=words, b=words, c=Number(1, 10, whole=True), d=Number(0, 1, cells=300))
+    table = {"a": ["word 1"], "b": ["word 2"], "c": [3], "d": [0.5]}
+    release = scumble.TableSketch(wide).update(table).release(epsilon=1.0)
+    with pytest.raises(scumble.ParameterError, match=r"2,000 groups, 30 × 30 × 10\. Hint: fewer .*--by \(by=\), or a"):
+        release.count(by=["a", "b", "c"])
+    with pytest.raises(
+        scumble.ParameterError, match=r"2,000 groups, 30 × 30 × 8\. .* a --where \(where=\) that leaves"
+    ):
+        release.count("c >= 3", by=["a", "b", "c"])
+    assert len(release.count("c >= 3 and a == 'word 1'", by=["a", "b", "c"])) == 30 * 8
+    with pytest.raises(scumble.ParameterError, match=r"2,000 groups, 300 × 10\. Hint: a smaller `bins`\.$"):
+        release.crosstab("d", "c", bins=300)
+
+
+@pytest.mark.parametrize("bins", [None, 5])
+def test_a_cross_table_of_too_many_words_is_told_to_ask_for_some_of_them(bins: int | None) -> None:
+    some, more = (Category([f"word {k}" for k in range(many)], other=False, missing=False) for many in (12, 195))
+    release = scumble.TableSketch(Schema(a=more, b=some)).update({"a": ["word 1"], "b": ["word 2"]}).release(1.0)
+    hint = r"195 × 12\. Hint: `count` by=\['a', 'b'\], with a where= that leaves fewer of their levels\.$"
+    with pytest.raises(scumble.ParameterError, match=hint):
+        release.crosstab("a", "b", bins=bins)
+    assert len(release.count("a in ('word 1', 'word 2')", by=["a", "b"])) == 2 * 12
+
+
+def test_a_mean_lies_where_its_condition_has_the_column() -> None:
+    table = pa.table({"height": np.repeat([3.0, 7.0, 40.0], [500, 60, 5]), "tall": np.tile(["no", "yes"], 283)[:565]})
+    schema = scumble.Schema(height=scumble.Number(0, 200, cells=40), tall=scumble.Category(["no", "yes"]))
+    release = scumble.build(table, schema=schema, epsilon=0.3)
+    for where, low, high in [("height > 10", 10, 200), ("height >= 5 and height < 10", 5, 10), ("height < 50", 0, 50)]:
+        found = release.mean("height", where)
+        assert low <= found.low <= found.value <= found.high <= high
+
+
+RUN = "Counted as one with 'share': neighboring values of 'rank', such as 1 to "
+
+
+@pytest.fixture(scope="module")
+def ranks() -> Any:
+    """One whose ranks were measured in runs, beside the others, and whose rare words are pooled."""
+    rng = np.random.default_rng(0)
+    n = 5000
+    words = [f"w{k}" for k in range(40)]
+    schema = Schema(rank=Number(1, 60, whole=True), share=Number(0, 1), word=Category(words))
+    rank = rng.integers(1, 61, n)
+    table = {"rank": rank, "share": rank / 100 + 0.3 * rng.random(n), "word": rng.choice(words[:20], n)}
+    return scumble.TableSketch(schema).update(table).release(epsilon=1.0)
+
+
+def test_values_that_a_pair_counted_as_one_are_remarked_on_in_every_way(
+    ranks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    by = ranks.mean("share", by="rank")
+    (told,) = by.attrs["remarks"]
+    assert told.startswith(RUN)
+    last = int(np.flatnonzero(np.diff(ranks.groups["rank"]))[0]) + 1
+    assert told.startswith(f"{RUN}{last}. ") and "fewer cells of 'rank', or fewer columns" in told
+    assert ranks.mean("share", "rank == 2").remarks == (told,) == ranks.count("rank == 2 and share < 0.5").remarks
+    assert ranks.quantile("share", [0.1, 0.5], by="rank").attrs["remarks"] == [told]
+    assert ranks.quantile("share", [0.1, 0.5], "rank == 2").attrs["remarks"] == [told]
+    assert ranks.crosstab("share", "rank", bins=30).attrs["remarks"][-1] == told
+    assert ranks.histogram("rank", where="share < 0.5").attrs["remarks"] == [told]
+    assert TableExhibit(ranks).mean("share", "rank == 2")["remarks"] == [told]
+    asked = "select rank, avg(share) as s from people group by rank"
+    assert scumble.sql(asked, people=ranks).attrs["remarks"] == [told], "once for all groups"
+    ranks.save(tmp_path / "people.scumble")
+    assert main(["sql", str(tmp_path / "people.scumble"), asked]) == 0
+    assert f"warning: {told}" in capsys.readouterr().err
+
+
+def test_whole_runs_and_a_column_alone_need_no_such_remark(ranks: Any) -> None:
+    last = int(np.flatnonzero(np.diff(ranks.groups["rank"]))[0]) + 1
+    whole = ranks.mean("share", f"rank between 1 and {last}")
+    assert whole.remarks == ()
+    assert ranks.mean("share", "rank > 13").remarks == ranks.count("rank == 2").remarks == ()
+    assert not ranks.count(by="rank").attrs and not ranks.histogram("share").attrs
+
+
+def test_words_that_were_pooled_are_named(ranks: Any) -> None:
+    (told,) = ranks.mean("share", by="word").attrs["remarks"]
+    assert told.startswith("Counted as one with 'share': words of 'word', 'w") and told.count("'w") == 4
+    assert "release with fewer columns." in told
+
+
+def test_classes_tell_all_levels_of_a_column_apart() -> None:
+    schema = Schema(rank=Number(1, 60, whole=True), smoker=Boolean(), share=Number(0, 1))
+    table = {"rank": np.arange(3000) % 60 + 1, "smoker": np.arange(3000) % 7 < 3, "share": np.arange(3000) % 9 / 9}
+    found = scumble.TableSketch(schema, target="smoker").update(table).release(epsilon=1.0)
+    assert not found.mean("smoker", by="rank").attrs
+    assert found.mean("share", by="rank").attrs["remarks"][0].startswith(RUN)
+
+
+@pytest.fixture(scope="module")
+def sparse() -> Any:
+    """One of few records in many cells."""
+    schema = Schema(pay=Number(0, 399, whole=True, cells=400), town=Category(["Ulm", "Bonn"]), smoker=Boolean())
+    table = {"pay": np.arange(600) % 3, "town": ["Ulm", "Bonn"] * 300, "smoker": np.arange(600) % 5 == 0}
+    return scumble.TableSketch(schema).update(table).release(epsilon=0.3)
+
+
+def test_who_asks_beyond_bounds_is_warned_at_their_own_line(sparse: Any, recwarn: pytest.WarningsRecorder) -> None:
+    sparse.count("pay > 500")
+    sparse.histogram("pay", bins=[0, 100, 900])
+    scumble.build(pa.table({"x": [1.0, 2.0]}), scumble.EuclideanKernel(1.0), ["x"], bounds=(0, 9), epsilon=1.0).density(
+        [[99.0]]
+    )
+    assert [one.filename for one in recwarn] == [__file__] * len(recwarn) and len(recwarn) >= 3

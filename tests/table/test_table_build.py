@@ -1,0 +1,238 @@
+"""Tables out of every source, by Python and by the command line."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from tests.table.people import SCHEMA, by_pandas, people
+
+import scumble
+from scumble import TableRelease, TableSketch
+from scumble.cli import main
+from scumble.errors import CuratorWarning
+from scumble.sources import Build, parquet
+
+FRAME = people(1500)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_parquet("people.parquet")
+    FRAME.to_csv("people.csv", index=False)
+    FRAME.to_json("people.jsonl", orient="records", lines=True, date_format="iso")
+    with sqlite3.connect("people.db") as database:
+        FRAME.astype({"seen": str, "smoker": int}).to_sql("people", database, index=False)
+    database.close()
+    SCHEMA.save("people.toml")
+    return tmp_path
+
+
+def run(line: str) -> int:
+    return main(shlex.split(line))
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        ("people.parquet", {}),
+        ("people.csv", {}),
+        ("people.jsonl", {}),
+        ("sqlite:///people.db", {"table": "people"}),
+        (FRAME, {}),
+    ],
+    ids=["parquet", "csv", "json", "sqlite", "memory"],
+)
+def test_every_source_fills_the_same_counters(source, options: dict) -> None:
+    job = Build(source, schema=SCHEMA, target="sex", **options)
+    (sketch,) = job.count().sketches
+    np.testing.assert_array_equal(sketch.secret.counts, by_pandas(sketch.spec, FRAME))
+
+
+def test_levels_of_another_sketch_are_refused() -> None:
+    """What they stand for there, they do not here: a record would count twice in one view and not at all in others."""
+    one, other = scumble.TableSketch(SCHEMA), scumble.TableSketch(SCHEMA)
+    with pytest.raises(scumble.PrivacyError, match="another sketch"):
+        one.add(other.levels(people(5)))
+    assert not one.secret.counts.any()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_any_number_of_threads_fills_the_same_counters(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many batches, whose levels are found in any order, are counted each once, and told in their own order."""
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 100)
+    monkeypatch.setattr(parquet, "AT_ONCE", 1)
+    told: list[int] = []
+    counted = Build("people.parquet", schema=SCHEMA, threads=threads).count(lambda found: told.append(found.rows))
+    np.testing.assert_array_equal(counted.sketches[0].secret.counts, by_pandas(counted.sketches[0].spec, FRAME))
+    assert told == list(range(100, 1501, 100))
+
+
+def test_the_first_bad_batch_is_named_whichever_is_found_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 100)
+    monkeypatch.setattr(parquet, "AT_ONCE", 1)
+    bad = FRAME.astype({"age": float})
+    bad.loc[[250, 1400], "age"] = np.nan
+    bad.to_parquet("bad.parquet")
+    counted: list[int] = []
+    with pytest.raises(scumble.DataError, match="'age'"):
+        Build("bad.parquet", schema=SCHEMA, threads=5, invalid="error").count(lambda found: counted.append(found.rows))
+    assert counted == [100, 200]
+
+
+def test_a_build_gives_a_release_and_is_charged(tmp_path: Path) -> None:
+    ledger = scumble.Ledger.create(tmp_path / "town.ledger")
+    ledger.open_dataset("people", epsilon=1.5)
+    options = {"schema": SCHEMA, "epsilon": 1.0, "ledger": ledger, "dataset": "people"}
+    with pytest.warns(CuratorWarning, match=r"^69 cells of 'sex' held none of its words") as told:
+        release = scumble.build("people.csv", n=1500, **options)
+    assert len(told) == 1 and told[0].filename == __file__
+    assert isinstance(release, TableRelease) and release.privacy.epsilon <= 1.0
+    with pytest.raises(scumble.BudgetError):
+        scumble.build("people.csv", **options)
+
+
+def test_a_killed_build_goes_on_from_its_checkpoint() -> None:
+    class Killed(Exception):
+        pass
+
+    def die(progress) -> None:
+        raise Killed
+
+    options = {"schema": SCHEMA, "target": "smoker", "checkpoint": "c.secret", "checkpoint_seconds": 0.0}
+    with pytest.raises(Killed):
+        Build(["people.parquet"], **options).count(die)
+    assert Path("c.secret").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(scumble.ParameterError, match="target"):
+        Build(["people.parquet"], **{**options, "target": "sex"}).count()
+    (sketch,) = Build(["people.parquet"], **options).count().sketches
+    np.testing.assert_array_equal(sketch.secret.counts, by_pandas(sketch.spec, FRAME))
+
+
+def test_only_so_many_records_of_a_person() -> None:
+    frame = FRAME.assign(who=np.arange(len(FRAME)) // 3)
+    (sketch,) = Build(frame, schema=SCHEMA, person_column="who", records_per_person=2).count().sketches
+    assert sketch.count == 1000
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": scumble.EuclideanKernel(1.0)},
+        {"columns": ["age"]},
+        {"rows": 5},
+        {"design": "grid"},
+        {"label": "sex", "classes": ["Male"]},
+        {"noise_first": True},
+        {"target": "height"},
+        {"schema": None, "target": "sex"},
+        {"schema": 7},
+        {"engine": "gpu"},
+    ],
+)
+def test_what_does_not_go_with_a_schema_is_refused(options: dict) -> None:
+    with pytest.raises((scumble.ParameterError, scumble.PrivacyError)):
+        Build("people.csv", **{"schema": SCHEMA, **options})
+
+
+def test_a_bad_cell_is_told_by_column_and_never_by_value() -> None:
+    Path("people.csv").write_text(Path("people.csv").read_text().replace("True", "maybe", 1))
+    with pytest.raises(scumble.DataError, match=r"people\.csv.*smoker") as told:
+        scumble.build("people.csv", schema=SCHEMA, epsilon=1.0, invalid="error")
+    assert "maybe" not in str(told.value)
+    (sketch,) = Build("people.csv", schema=SCHEMA, invalid="drop").count().sketches
+    assert sketch.count == len(FRAME) - 1 and sketch.dropped == 1
+
+
+# ---- the command line ----
+
+
+def test_a_draft_has_blanks_that_build_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("schema people.parquet --out draft.toml") == 0
+    text = Path("draft.toml").read_text()
+    assert '[columns.age]\nkind = "number"\nwhole = true' in text and 'kind = "boolean"' in text
+    assert str(FRAME.age.max()) not in text and "Female" not in text
+    assert run("build people.parquet --schema draft.toml --epsilon 1 --out p.scumble") == 2
+    assert "blank" in capsys.readouterr().err
+    assert run("schema people.csv") == 0
+    assert '[columns."seen"]' in (out := capsys.readouterr().out) or "[columns.seen]" in out
+    assert run("schema people.jsonl") == 3  # keys of records are private
+    assert run("schema people.jsonl --columns age,sex") == 0
+
+
+def test_from_a_file_to_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("build people.parquet --schema people.toml --epsilon 3 --delta 1e-6 --out p.scumble") == 0
+    assert run("info p.scumble") == 0
+    assert (
+        f"{len(scumble.load('p.scumble').views)} views" in capsys.readouterr().out
+    )  # 5 columns, 10 pairs, perhaps triples
+    assert run("count p.scumble --where \"age >= 65 and sex == 'Female'\" --json") == 0
+    found = json.loads(capsys.readouterr().out)
+    truth = int(((FRAME.age >= 65) & (FRAME.sex == "Female")).sum())
+    assert abs(found["value"] - truth) < 6 * found["standard_error"] + 1
+    assert run("count p.scumble") == 0
+    assert "95%" in capsys.readouterr().out
+    assert run("count p.scumble --by sex") == 0
+    assert "(missing)" in capsys.readouterr().out
+    assert run("sample p.scumble --n 50 --seed 1 --where \"sex == 'Male'\" --out rows.parquet") == 0
+    rows = pq.read_table("rows.parquet")
+    assert rows.column_names == list(SCHEMA) and set(rows["sex"].to_pylist()) == {"Male"} and len(rows) == 50
+    assert run("sample p.scumble --n 2 --seed 1") == 0
+    assert capsys.readouterr().out.startswith("age,sex,hours,seen,smoker\n")
+    assert run("plot p.scumble --out p.png") == 0
+    assert Path("p.png").stat().st_size > 10_000
+    capsys.readouterr()
+    for heedless in ("--range age=0:50", "--at age=5", "--units age=years", "--title T", "--class x", "--log"):
+        assert run(f"plot p.scumble --out q.png {heedless}") == 2, "nothing is left out silently"
+        assert f"{heedless.split()[0]} goes with densities" in capsys.readouterr().err
+    assert run("count p.scumble --where 'height > 3'") == 2
+    assert run("query p.scumble people.csv") == 2
+    assert run("modes p.scumble --out -") == 2
+
+
+def test_a_build_stores_draws(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "build people.parquet --schema people.toml --epsilon 1 --draws"
+    assert run(f"{words} --out people.scumble") == 0
+    assert scumble.load("people.scumble").to_bytes(draws=True) == Path("people.scumble").read_bytes()
+    assert not Path("people.1.scumble").exists(), "the file without draws is not another release"
+    capsys.readouterr()
+    for wrong in (f"{words} --out -", "build people.csv --columns age --epsilon 1 --draws --out ages.scumble"):
+        assert run(wrong) == 2
+        assert "--draws is for tables in files" in capsys.readouterr().err
+
+
+def test_parts_by_the_command_line() -> None:
+    for part, rows in (("a", FRAME[:700]), ("b", FRAME[700:])):
+        rows.to_csv(f"{part}.csv", index=False)
+        assert run(f"sketch {part}.csv --schema people.toml --target smoker --out {part}.secret") == 0
+    assert run("merge a.secret b.secret --out all.secret") == 0
+    whole = scumble.load_secret("all.secret")
+    assert isinstance(whole, TableSketch)
+    np.testing.assert_array_equal(whole.secret.counts, by_pandas(whole.spec, FRAME))
+    assert run("release all.secret --epsilon 1 --out all.scumble") == 0
+    assert isinstance(scumble.load("all.scumble"), TableRelease)
+    assert run("release all.secret --epsilon 1 --out again.scumble") == 3
+
+
+@pytest.mark.parametrize("more", ["--columns age", "--bandwidth 1", "--rows 5", "--noise-first", "--design grid"])
+def test_options_of_kernels_are_refused(more: str) -> None:
+    assert run(f"build people.csv --schema people.toml --epsilon 1 --out p.scumble {more}") in (2, 3)
+    assert not Path("p.scumble").exists()
+
+
+def test_blanks_around_words_of_a_file_do_not_count(tmp_path: Path) -> None:
+    """As spreadsheets and fixed-width exports write them; exactly the same counters as without."""
+    words = ["Ulm", "Bonn", "", "Kiel"] * 3
+    for name, blank in (("plain.csv", ""), ("blank.csv", "  ")):
+        (tmp_path / name).write_text("town,age\n" + "".join(f"{word}{blank},41\n" for word in words))
+    schema = scumble.Schema(town=scumble.Category(["Ulm", "Bonn"]), age=scumble.Number(0, 99, whole=True))
+    counts = [
+        Build(tmp_path / name, schema=schema).count().sketches[0].secret.counts for name in ("plain.csv", "blank.csv")
+    ]
+    assert (counts[0] == counts[1]).all()

@@ -1,0 +1,603 @@
+"""The release of a table: answers against the truth, intervals, synthetic rows."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.table.people import SCHEMA, by_pandas, people
+
+import scumble
+from scumble import Estimate, TableRelease, TableSketch
+from scumble.cli import main
+from scumble.columns.conditions import bounds, condition
+from scumble.table.spec import TableSpec
+
+FRAME = people(4000)
+COLUMNS = scumble.Schema({name: SCHEMA[name] for name in ("age", "sex", "hours", "smoker")})
+CONDITIONS = {
+    "age >= 65": FRAME.age >= 65,
+    "sex == 'Female'": FRAME.sex == "Female",
+    "sex == '(other)'": FRAME.sex == "other",
+    "hours is missing": FRAME.hours.isna(),
+    "smoker and sex == 'Male'": FRAME.smoker & (FRAME.sex == "Male"),
+    "age < 30 or not smoker": (FRAME.age < 30) | ~FRAME.smoker,
+    "hours < 35 and sex == 'Female'": (FRAME.hours < 35) & (FRAME.sex == "Female"),
+}
+"""What pairs of columns tell wholly."""
+
+
+@pytest.fixture(scope="module", params=[(None, 20.0), ("smoker", 6.0)], ids=["table", "classes"])
+def exact(request: pytest.FixtureRequest) -> TableRelease:
+    """Little noise: scales are below 12, and a counter is off by 600 with a chance below e^-50."""
+    target, epsilon = request.param
+    sketch = TableSketch(COLUMNS, target=target).update(FRAME)
+    spec, wanted = sketch.spec, by_pandas(sketch.spec, FRAME)
+    release = sketch.release(epsilon=epsilon, n=len(FRAME), count_share=0.1)
+    rows = [np.split(found, np.cumsum(spec.lengths)[:-1]) for found in (release.counts, wanted)]
+    crosstabs = [row for row in release._grouped.crosstabs if row < spec.singles]  # positions in cells have more noise
+    assert max(np.abs(rows[0][row] - rows[1][row]).max() for row in crosstabs) < 600
+    assert max(release.variances[row] for row in release._grouped.crosstabs) < 20**2
+    return release
+
+
+@pytest.fixture(scope="module")
+def noisy() -> TableRelease:
+    return TableSketch(COLUMNS).update(FRAME).release(epsilon=1.0)
+
+
+def test_totals_are_what_was_counted(exact: TableRelease) -> None:
+    assert float(exact.count()) == pytest.approx(len(FRAME), abs=20)
+    assert float(exact.share(None)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("where", CONDITIONS)
+def test_with_little_noise_counts_are_the_truth(exact: TableRelease, where: str) -> None:
+    found, truth = exact.count(where), int(CONDITIONS[where].sum())
+    assert isinstance(found, Estimate)
+    assert found.low <= found.value <= found.high
+    assert found.value == pytest.approx(truth, abs=0.02 * len(FRAME))
+    assert float(exact.share(where)) == pytest.approx(found.value / float(exact.count()), rel=1e-3)
+
+
+@pytest.mark.parametrize("where", CONDITIONS)
+def test_with_noise_intervals_are_honest(noisy: TableRelease, where: str) -> None:
+    found, truth = noisy.count(where), int(CONDITIONS[where].sum())
+    assert abs(found.value - truth) < 6 * max(found.standard_error, 1.0)  # beyond any 95 % interval
+    assert 0 < found.standard_error < 0.1 * len(FRAME)
+    wide, narrow = noisy.count(where, confidence=0.99), noisy.count(where, confidence=0.5)
+    assert wide.low <= found.low <= narrow.low <= narrow.high <= found.high <= wide.high
+
+
+@pytest.mark.parametrize(
+    ("where", "reaches"),
+    [
+        ("x > 50", True),
+        ("x >= 51 and y > 1", True),
+        ("not (x > 60)", True),
+        ("x == 70", True),
+        ({"x": (None, 70)}, True),
+        ({"x": [3, 51]}, True),
+        ("x < 60", True),
+        ("x < 51", False),
+        ("y < 0 or x > 3", True),
+        ("day >= '2018-01-01'", True),
+        ("day < '2018-01-01' and x < 51 and x >= 0 and y <= 9.5", False),
+        ({"x": 3, "y": (0, 9.5), "day": None}, False),
+    ],
+)
+def test_questions_beyond_the_bounds_are_remarked(where: Any, reaches: bool) -> None:
+    """What lay above 50 was counted at 50: that nobody lies above 60 is nothing that the release knows."""
+    schema = scumble.Schema(
+        x=scumble.Number(0, 50, whole=True),
+        y=scumble.Number(0, 9.5, outside="drop"),
+        day=scumble.Date("2017-01-01", "2017-12-31", missing=True),
+    )
+    remarks = condition(schema, where).remarks
+    assert bool(remarks) == reaches
+    for name, became in (("'x', 0 to 50", "nearest bound"), ("'y', 0 to 9.5", "left out")):
+        assert all(became in remark.text for remark in remarks if name in remark.text)
+    assert all(remark.left_out == (remark.column == "y") for remark in remarks)
+
+
+def test_a_zero_beyond_the_bounds_comes_with_its_remark(noisy: TableRelease) -> None:
+    said = "beyond the bounds of 'age'.* nearest bound"
+    with pytest.warns(UserWarning, match=said):
+        found = noisy.count("age > 150")
+    assert found.value == found.low == 0 < found.high
+    for query in ("select count(*) from t where age > 150", "select sex, count(*) from t where age > 150 group by sex"):
+        with pytest.warns(UserWarning, match=said):
+            scumble.sql(query, t=noisy)
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["x > 60", "x < 55", "not (x > 60)", "x in [3, 70]", "x <= -1 or y > 5", "x > -4 and y > 5", "x == 70 or x < -3"],
+)
+def test_intervals_allow_for_all_that_was_counted_at_a_bound(where: str) -> None:
+    """Brute force: whatever the records are, those that surely meet a condition do, and those that do may."""
+    schema = scumble.Schema(x=scumble.Number(0, 50, whole=True, cells=5), y=scumble.Number(0, 9, whole=True))
+    values = [(x, y) for x in (-9, -4, -1, 0, 3, 25, 40, 50, 52, 61, 70) for y in (0, 6)]
+    codes = schema.encode({"x": [x for x, _ in values], "y": [y for _, y in values]}).codes
+    truth = np.array([eval(where, {"x": x, "y": y}) for x, y in values], float)
+    sure, maybe = (side.weights(codes) for side in bounds(condition(schema, where)))
+    assert (sure <= truth).all() and (truth <= maybe).all()
+    assert (sure < maybe).any() and not (sure < maybe).all()
+
+
+def test_nothing_is_sure_beyond_the_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = scumble.Schema(x=scumble.Number(0, 9, whole=True), y=scumble.Number(0, 9, outside="drop"))
+    release = TableSketch(schema).update({"x": [30] * 500, "y": [1.0] * 500}).release(epsilon=1.0)
+    with pytest.warns(UserWarning, match="nearest bound"):
+        found = release.count("x > 20")
+    assert found.value == found.low == 0 and found.high > 400
+    with pytest.warns(UserWarning, match="nearest bound"):
+        assert (
+            scumble.sql("select y >= 5 as z, count(*) as n from t where x > 20 group by z", t=release).n_high.max()
+            > 400
+        )
+    release.save(tmp_path / "t.scumble")
+    assert main(["count", str(tmp_path / "t.scumble"), "--where", "x > 20", "--json"]) == 0
+    captured = capsys.readouterr()
+    told = json.loads(captured.out)["remarks"]
+    assert len(told) == 1 and captured.err == f"scumble: warning: {told[0]}\n"
+    query = "select y >= 5 as z, count(*) as n from t where x > 20 group by z"
+    assert main(["sql", str(tmp_path / "t.scumble"), query, "--json"]) == 0
+    assert all(told[0] in row["remarks"] for row in json.loads(capsys.readouterr().out))
+    for ask in (
+        release.count,
+        lambda where: scumble.sql(f"select count(*) from t where {where} group by x", t=release),
+    ):
+        with pytest.raises(scumble.ParameterError, match=r"left out.*ask within the bounds"):
+            ask("y > 20")
+
+
+def test_missing_cells_are_called_so_in_every_frame() -> None:
+    schema = scumble.Schema(
+        x=scumble.Number(0, 9, whole=True, missing=True),
+        day=scumble.Date("2024-01-01", "2024-01-02", missing=True),
+        word=scumble.Category(["a"]),
+    )
+    release = TableSketch(schema).update({"x": [1], "day": ["2024-01-01"], "word": ["a"]}).release(epsilon=1.0)
+    for name in schema:
+        assert release.count(by=name)[name].tolist()[-1] == release.histogram(name)[name].tolist()[-1] == "(missing)"
+
+
+def test_python_names_the_class_that_people_know(noisy: TableRelease) -> None:
+    with pytest.raises(TypeError, match=r"TableRelease\.faithfulness\(\) takes 1"):
+        noisy.faithfulness(3)  # type: ignore[call-arg]
+    assert noisy.relation.__qualname__ == "TableRelease.relation"
+
+
+def test_strings_and_mappings_ask_the_same(noisy: TableRelease) -> None:
+    assert noisy.count("age >= 65 and sex == 'Female'") == noisy.count({"age": (65, None), "sex": "Female"})
+
+
+def test_answers_are_printed_as_what_they_are() -> None:
+    days = [datetime.date(2024, 2, day) for day in (29, 1, 3)]
+    assert f"{Estimate(days[0], days[1], days[2], math.nan)}" == "2024-02-29 (2024-02-01 to 2024-02-03)"  # type: ignore[arg-type]
+    hours = [datetime.datetime(2024, 2, 29, hour) for hour in (12, 11, 18)]
+    told = str(Estimate(*hours, math.nan))  # type: ignore[arg-type]
+    assert told == "2024-02-29 12:00:00 (2024-02-29 11:00:00 to 2024-02-29 18:00:00)"
+    assert str(Estimate(1234567.8, np.float64(41.0), 2e6, 2.0)) == "1,234,570 (41 to 2,000,000)"
+    assert str(Estimate(3e-12, 0.0, 250.0, 70.0)) == "0 (0 to 250)"
+    assert str(Estimate(3e-12, 0.0, 5e-12, 1e-12)) == "3e-12 (0 to 5e-12)"
+    assert str(Estimate(math.nan, *days[1:], math.inf)) == "nan (2024-02-01 to 2024-02-03)"  # type: ignore[arg-type]
+
+
+def test_means_sums_and_quantiles(exact: TableRelease) -> None:
+    assert float(exact.mean("age")) == pytest.approx(FRAME.age.mean(), abs=0.5)
+    assert float(exact.mean("smoker", where="age > 60")) == pytest.approx(FRAME.smoker[FRAME.age > 60].mean(), abs=0.03)
+    by_sex = exact.mean("hours", by="sex").set_index("sex").value
+    truth = FRAME.groupby("sex").hours.mean()
+    assert by_sex["Female"] == pytest.approx(truth["Female"], abs=1.0)  # cells are five hours wide
+    assert by_sex["Male"] == pytest.approx(truth["Male"], abs=1.0)
+    assert float(exact.sum("age", "sex == 'Male'")) == pytest.approx(FRAME.age[FRAME.sex == "Male"].sum(), rel=0.02)
+    assert float(exact.quantile("age")) == pytest.approx(FRAME.age.median(), abs=1)
+    several = exact.quantile("age", [0.1, 0.9], by="smoker")
+    assert list(several.columns[:2]) == ["q", "smoker"] and len(several) == 4
+    for row in several.itertuples():
+        mine = FRAME.age[FRAME.smoker == row.smoker]
+        assert row.value == pytest.approx(mine.quantile(row.q), abs=2)
+        assert row.low <= row.value <= row.high
+
+
+def test_what_is_not_there_is_named() -> None:
+    seen = TableSketch(scumble.Schema(seen=scumble.Date("2024-01-01", "2024-12-31"))).release(epsilon=1.0)
+    for ask, what, hint in ((seen.sum, "sum", "ask for counts"), (seen.mean, "mean", r"`quantile\('seen', 0.5\)`")):
+        with pytest.raises(scumble.ParameterError, match=f"is a date, of which there is no {what}. Hint: {hint}"):
+            ask("seen")
+
+
+def test_all_records_are_surely_all_of_them(noisy: TableRelease) -> None:
+    assert [*noisy.share(None).numbers().values()] == pytest.approx([1.0, 1.0, 1.0, 0.0], abs=1e-12)
+    assert noisy.share("sex == 'Male' and sex == 'Female'").value == 0.0
+    assert noisy.share("age >= 30").standard_error > 0
+
+
+def test_a_library_that_is_not_there_is_named_before_rows_are_drawn(
+    noisy: TableRelease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    monkeypatch.setattr(type(noisy._answers), "model", None)
+    with pytest.raises(scumble.ParameterError, match=r"polars is not installed\. Hint: pip install polars"):
+        noisy.sample(3, format="polars")
+
+
+def test_a_mean_of_nobody_is_not_known(exact: TableRelease) -> None:
+    found = exact.mean("age", where="age < 18 and age > 80")
+    assert math.isnan(found.value) and (found.low, found.high) == (17, 90)
+
+
+def test_intervals_allow_for_where_in_their_cells_values_lie() -> None:
+    """Lumps near the lower ends of wide cells: evenness is off by 4 in 10, far beyond the noise."""
+    lumpy = np.repeat([41.0, 71.0], [3000, 2000])
+    release, fine = (
+        TableSketch.from_spec(TableSpec.of({"lumpy": column}, positions=False))
+        .update({"lumpy": lumpy})
+        .release(epsilon=2.0, n=5000)
+        for column in (scumble.Number(0, 100, cells=10), scumble.Number(0, 99, whole=True))
+    )
+    mean, total, median = release.mean("lumpy"), release.sum("lumpy"), release.quantile("lumpy")
+    assert mean.value == pytest.approx(57.0, abs=0.5) and mean.low <= lumpy.mean() <= mean.high < 65
+    assert total.low <= lumpy.sum() <= total.high and total.value == pytest.approx(57 * 5000, rel=0.02)
+    assert (median.low, median.high) == (40.0, pytest.approx(50.0)) and median.low <= 41 <= median.high
+    high = release.mean("lumpy", where="lumpy > 60")
+    assert high.low <= 71 <= high.high < 83
+    # A cell for each number leaves nothing to allow for.
+    exact = fine.mean("lumpy")
+    assert exact.high - exact.low < (mean.high - mean.low) / 4
+    assert fine.quantile("lumpy").low == fine.quantile("lumpy").high == 41
+
+
+@pytest.fixture(scope="module")
+def tied() -> TableRelease:
+    """Weights that are all 51, in a cell from 50 to 75; half of the records have a point.
+
+    The eight cells of the pair have Laplace noise of scale 0.53, so all of it together exceeds 30 with a probability of
+    (1/(1 − 0.81))⁸ · e^(−0.9 · 30/0.53) < 1e-15 on either side, by Chernoff.
+    """
+    schema = scumble.Schema(
+        weight=scumble.Number(0, 100, cells=4, zeros=False),
+        points=scumble.Number(0, 1, whole=True, missing=False),
+    )
+    points = np.tile([0, 1], 2000)
+    return scumble.TableSketch(schema).update({"weight": np.full(4000, 51.0), "points": points}).release(epsilon=2.0)
+
+
+@pytest.mark.parametrize(("where", "truth"), [("weight <= 51", 4000), ("weight > 51", 0), ("weight > 51.5", 0)])
+def test_counts_allow_for_where_in_a_cut_cell_values_lie(tied: TableRelease, where: str, truth: int) -> None:
+    """Values evenly in the cell would make it 160, 3,840 or 3,760, whose noise is a few records."""
+    for found, scale in ((tied.count(where), 1), (tied.share(where), 4000)):
+        assert found.low * scale <= truth + 400 and found.high * scale >= truth - 400
+    assert tied.count(where).standard_error > 500
+    total = tied.sum("points", where)
+    assert total.low - 200 <= truth / 2 <= total.high + 200
+    assert tied.histogram("weight", [0, 51.5, 100])["high"].min() > 3500
+
+
+def test_a_range_of_one_value_may_hold_its_whole_cell(tied: TableRelease) -> None:
+    """Nobody knows where in a cell its records lie. Evenly, a single value has no share of it, and its interval is no
+    wider than that of the whole cell, which is nearly empty."""
+    for where, most in (("weight <= 0", "weight < 25"), ("weight >= 100", "weight >= 75")):
+        one, whole = tied.count(where), tied.count(most)
+        assert one.value == pytest.approx(0, abs=1e-6) and one.low == 0 and one.high <= whole.high < 40
+        assert tied.share(where).high <= whole.high / float(tied.count())
+        both = tied.count(f"{where} and points == 1")
+        assert both.low == 0 and both.high <= tied.count(f"{most} and points == 1").high
+        rest, sure = tied.count(f"not ({where})"), tied.count(f"not ({most})")
+        assert rest.low <= min(sure.low, 4000) + 30  # all of the noise
+        total = tied.sum("points", where)
+        assert total.low == 0 and total.high <= tied.sum("points", most).high + 1e-6
+        with (
+            pytest.warns(UserWarning, match="Perhaps nobody meets the condition: about 0 records do"),
+            pytest.raises(scumble.ParameterError, match=r"drawn evenly within the cells of 'weight'|nobody meets"),
+        ):
+            tied.sample(3, 0, where=where)
+
+
+def test_without_pandas_the_hint_is_to_install_it(
+    noisy: TableRelease, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Counts do without; groups, histograms and reports are frames."""
+    noisy.save(tmp_path / "people.scumble")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for ask in (
+        lambda: noisy.count(by="sex"),
+        lambda: noisy.histogram("age"),
+        noisy.faithfulness,
+        lambda: noisy.sample(3),
+    ):
+        with pytest.raises(scumble.ParameterError, match=r"Hint: pip install pandas\.$"):
+            ask()
+    assert noisy.count("age >= 65").value > 0 and noisy.sample(3, format="arrow").num_rows == 3
+    assert main(["count", str(tmp_path / "people.scumble"), "--by", "sex"]) == 2
+    assert "Hint: pip install pandas." in capsys.readouterr().err
+
+
+def test_nobody_meets_a_condition_twice(tied: TableRelease) -> None:
+    """The cell that is cut is in both parts of an `or`; nobody knows more than that all may meet it."""
+    found, points = (ask("weight <= 51 or points == 1") for ask in (tied.count, lambda w: tied.sum("points", w)))
+    assert max(found.draws) < 4000 + 30 and found.high > 4000 - 400
+    assert max(points.draws) < 2000 + 30 and points.high > 2000 - 30
+
+
+def test_whoever_meets_the_other_part_of_an_or_surely_meets_it(tied: TableRelease) -> None:
+    """All weights are in the cell that is cut, and half of the records have a point. The middle is 2,080."""
+    found, points = (ask("weight < 51 or points == 1") for ask in (tied.count, lambda w: tied.sum("points", w)))
+    assert min(found.draws) > 2000 - 30 and found.value == pytest.approx(2080, abs=30) and found.high > 3500
+    assert min(points.draws) > 2000 - 30 and points.high >= 1970
+
+
+def test_a_condition_that_cuts_no_cell_is_as_sure_as_before(tied: TableRelease) -> None:
+    assert tied.count("weight >= 50").standard_error < 50
+    assert tied.count("points == 1").standard_error < 50
+
+
+def test_bins_at_the_cells_edges_cut_no_cell_and_beyond_the_bounds_nothing_is_sure() -> None:
+    x = np.concatenate([np.arange(8000) % 100, np.full(3000, 150.0)])
+    release = scumble.TableSketch(scumble.Schema(x=scumble.Number(0, 100, cells=10))).update({"x": x}).release(5.0)
+    with pytest.warns(UserWarning, match="Far more records are at the bound 100 of 'x'"):
+        found = release.histogram("x", bins=[0, 10, 20, 30])
+    assert found.x.tolist() == ["[0, 10)", "[10, 20)", "[20, 30)"], "the last is closed at the bound alone"
+    assert (found.high - found.low).max() < 20 and found.value.tolist() == pytest.approx([800] * 3, abs=20)
+    with pytest.warns(UserWarning, match="beyond the bounds of 'x'"):
+        beyond = release.histogram("x", bins=[120, 150, 200])
+    assert (beyond.low == 0).all() and (beyond.high > 3000).all()
+    with pytest.warns(UserWarning, match="beyond"):
+        assert release.count("x > 105 and x < 20").value == 0
+    with pytest.raises(scumble.ParameterError, match="bins"):
+        TableSketch(SCHEMA).release(1.0).histogram("sex", bins=np.int64(2))
+
+
+def test_bins_between_edges_tell_of_missing_cells_as_others_do() -> None:
+    schema = scumble.Schema(x=scumble.Number(0, 100, cells=10, missing=True))
+    release = scumble.TableSketch(schema).update({"x": [5.0] * 600 + [None] * 400}).release(5.0)
+    for bins, names in (([0, 50, 100], ["[0, 50)", "[50, 100]", "(missing)"]), ([0, 10], ["[0, 10)", "(missing)"])):
+        found = release.histogram("x", bins=bins)
+        assert found.x.tolist() == names
+        assert found.value.iloc[-1] == pytest.approx(400, abs=30) and np.isnan(found["to"].iloc[-1])
+
+
+def test_groups_are_those_that_the_condition_allows(exact: TableRelease) -> None:
+    assert exact.count("sex == 'Male'", by="sex").sex.tolist() == ["Male"]
+    assert exact.count("sex != 'Male'", by=["sex", "smoker"]).sex.unique().tolist() == ["Female", "(other)"]
+    assert "(missing)" not in exact.mean("age", "sex in ['Male', 'Female']", by="sex").sex.tolist()
+    either = exact.count("sex == 'Male' or smoker", by=["sex", "smoker"])
+    assert ("Female", "false") not in {*zip(either.sex, either.smoker, strict=True)}
+    assert len(exact.count("smoker", by="sex")) == 4, "a condition on another column leaves all levels"
+    assert len(exact.count("sex == 'Male' and sex == 'Female'", by="sex")) == 4, "that nobody meets leaves all, too"
+    assert len(exact.crosstab("sex", "smoker", "sex == 'Male'").sex.unique()) == 4, "a table has all of its lines"
+
+
+def test_histograms_and_crosstabs(exact: TableRelease) -> None:
+    found = exact.histogram("age", bins=[17, 30, 60, 90])
+    truth = pd.cut(FRAME.age, [17, 30, 60, 91], right=False).value_counts(sort=False)
+    np.testing.assert_allclose(found.value, truth, atol=40)
+    assert found["from"].tolist() == [17, 30, 60] and found["to"].tolist() == [30, 60, 90]
+    assert exact.histogram("age", bins=7).value.sum() == pytest.approx(len(FRAME), rel=0.01)
+    assert exact.histogram("sex").sex.tolist() == ["Female", "Male", "(other)", "(missing)"]
+    table = exact.crosstab("sex", "smoker").pivot(index="sex", columns="smoker", values="value")
+    truth = pd.crosstab(FRAME.sex, FRAME.smoker)
+    np.testing.assert_allclose(table.loc[["Female", "Male"]], truth.loc[["Female", "Male"]], atol=40)
+    assert {"value", "low", "high", "standard_error"} <= set(exact.crosstab("age", "hours", bins=3).columns)
+    assert len(exact.count(by=["sex", "smoker"])) == 8
+
+
+def test_dates_are_asked_in_their_own_terms() -> None:
+    schema = scumble.Schema(seen=SCHEMA["seen"], smoker=SCHEMA["smoker"])
+    release = TableSketch(schema).update(FRAME).release(epsilon=20.0, n=len(FRAME))
+    median = release.quantile("seen")
+    truth = sorted(FRAME.seen)[len(FRAME) // 2]
+    assert isinstance(median.value, datetime.date) and abs((median.value - truth).days) <= 3
+    assert str(median) == f"{median}" == f"{median.value} ({median.low} to {median.high})"
+    nobody = "smoker and not smoker"
+    none = release.quantile("seen", 0.5, nobody)
+    assert np.isnat(none.value) and str(none) == f"NaT ({none.low} to {none.high})"
+    assert release.quantile("seen", [0.1, 0.9], nobody).value.isna().all()
+    medians = scumble.sql(
+        "select smoker, median(seen) filter (where smoker) as m from t group by smoker order by m", t=release
+    )
+    assert medians.smoker.tolist() == [True, False] and pd.isna(medians.m.iloc[1]), "NULL is the last"
+    found = release.count("seen >= '2024-07-01'")
+    assert found.value == pytest.approx((FRAME.seen >= datetime.date(2024, 7, 1)).sum(), abs=40)
+    assert str(release.sample(5, 0).seen.dtype) == "datetime64[s]"
+
+
+def test_synthetic_rows_have_the_tables_own_types(exact: TableRelease) -> None:
+    rows = exact.sample(2000, 7)
+    assert list(rows.columns) == list(COLUMNS) and len(rows) == 2000
+    assert str(rows.age.dtype) == "int64" and rows.age.between(17, 90).all()
+    assert rows.hours.isna().any() and str(rows.smoker.dtype) == "bool"
+    assert set(rows.sex.dropna().unique()) <= {"Female", "Male", "(other)"}
+    pd.testing.assert_frame_equal(rows, exact.sample(2000, 7))
+    # Means of 2000 draws: six standard deviations.
+    assert rows.age.astype(float).mean() == pytest.approx(FRAME.age.mean(), abs=6 * 21 / 2000**0.5 + 0.5)
+    some = exact.sample(300, 1, where="age >= 65 and sex == 'Female'")
+    assert (some.age >= 65).all() and (some.sex == "Female").all() and len(some) == 300
+    cut = exact.sample(500, 2, where="hours < 38 or age > 80 and hours between 41.5 and 43")
+    late = (cut.age > 80) & cut.hours.between(41.5, 43)
+    assert ((cut.hours < 38) | late).all() and late.any() and (cut.hours > 35).any()
+    assert len(exact.sample(0)) == 0
+    with pytest.raises(scumble.ParameterError, match="nobody"):
+        exact.sample(1, where="age < 18 and age > 80")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda r: r.count("height > 3"),
+        lambda r: r.count(7),
+        lambda r: r.mean("sex"),
+        lambda r: r.mean("nothing"),
+        lambda r: r.quantile("sex"),
+        lambda r: r.quantile("age", 1.5),
+        lambda r: r.histogram("sex", bins=[1, 2]),
+        lambda r: r.histogram("age", bins=[2, 1]),
+        lambda r: r.histogram("age", bins=0),
+        lambda r: r.histogram("age", bins="auto"),
+        lambda r: r.histogram("age", bins=["a", "b"]),
+        lambda r: r.quantile("age", [0.1, "x"]),
+        lambda r: r.quantile("age", None),
+        lambda r: r.count({"age": (20, 10)}),
+        lambda r: r.count("age between 20 and 10"),
+        lambda r: r.histogram("sex", bins=3),
+        lambda r: r.crosstab("sex", "sex"),
+        lambda r: r.plot("nothing"),
+        lambda r: r.plot(["age", "nothing"]),
+        lambda r: r.count(confidence=1.0),
+        lambda r: r.count(by=[]),
+        lambda r: r.count(by=3),
+        lambda r: r.count(by=[3]),
+        lambda r: r.sample(-1),
+        lambda r: r.sample(1, -1),
+        lambda r: r.count(by=["age", "hours", "sex", "smoker"]),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_in_words(noisy: TableRelease, ask) -> None:
+    with pytest.raises(scumble.ParameterError):
+        ask(noisy)
+
+
+def test_the_edges_of_bins_may_be_dates() -> None:
+    """Each bin has what a condition between its edges has, and the last one the whole of its last day."""
+    days = np.datetime64("2020-01-01") + np.arange(366).repeat(5)
+    sketch = TableSketch(scumble.Schema(seen=scumble.Date("2020-01-01", "2020-12-31", cells="month"))).update(
+        {"seen": days}
+    )
+    release = sketch.release(epsilon=50.0)
+    found = release.histogram("seen", bins=["2020-02", "2020-04-01", datetime.date(2020, 12, 31)])
+    assert found.seen.tolist() == ["2020-02-01 to 2020-03-31", "2020-04-01 to 2020-12-31"]
+    asked = ["seen >= '2020-02' and seen < '2020-04'", "seen >= '2020-04'"]
+    assert found.value.tolist() == [release.count(where).value for where in asked]
+    with pytest.raises(scumble.ParameterError, match=r"`bins` must be .* or dates\. Of 'seen', it holds dates, and"):
+        release.histogram("seen", bins=["2020-01-01", "soon"])
+    with pytest.raises(scumble.ParameterError, match=r"`bins` must be .* or dates, got 'year'"):
+        release.histogram("seen", bins="year")
+
+
+def test_ends_of_a_range_that_are_the_wrong_way_round_and_columns_named_twice_are_told(noisy: TableRelease) -> None:
+    with pytest.raises(scumble.ParameterError, match="lower end, 20, above its upper end, 10"):
+        noisy.count({"age": (20, 10)})
+    with pytest.raises(scumble.ParameterError, match=r"--by \(by=\) names 'sex' twice"):
+        noisy.count(by=["sex", "age", "sex"])
+    assert noisy.count({"age": (20, 20)}).value >= 0
+
+
+@pytest.mark.parametrize("budget", [{"delta": 1e-6}, {"neighbors": "replace"}, {"records_per_person": 3}])
+@pytest.mark.parametrize("target", [None, "sex"])
+def test_every_kind_of_promise(budget: dict, target: str | None) -> None:
+    release = TableSketch(COLUMNS, target=target).update(FRAME).release(epsilon=2.0, **budget)
+    claim = release.privacy
+    assert claim.epsilon <= 2.0 and claim.records_per_person == budget.get("records_per_person", 1)
+    assert (release.noisy_count == len(FRAME)) == (budget.get("neighbors") == "replace") or release.count_variance > 0
+    total = release.count()
+    assert abs(total.value - len(FRAME)) < 8 * total.standard_error + 1
+    assert release.views[0] == (("sex",) if target else ("age",))
+
+
+@pytest.mark.filterwarnings("ignore:With about")  # records that bear no pair
+def test_a_small_budget_leaves_pairs_out() -> None:
+    release = TableSketch(COLUMNS).update(FRAME).release(epsilon=0.001, n=100)
+    assert release.views == (("age",), ("sex",), ("hours",), ("smoker",))
+    assert release.privacy.rows == release.spec.rows  # the claim was made before anybody knew
+
+
+@pytest.mark.filterwarnings("ignore:With about")  # records that bear no pair
+def test_where_pairs_are_left_out_single_columns_have_the_whole_budget() -> None:
+    """So a release is never noisier than independent columns would be."""
+    release = TableSketch(COLUMNS).update(FRAME).release(epsilon=0.1, n=100)
+    assert len(release.views) == 4 and len(release.scales) == 6  # and two digits of hours
+    assert sum(1 / scale for scale in release.scales) == pytest.approx(0.1 * 0.99, rel=1e-4)
+
+
+def test_with_epsilon_alone_few_pairs_are_chosen_and_paid_for() -> None:
+    """Eight dice, of which two fall alike: the chosen pairs have them among them, but for a chance below 1e-9.
+
+    Their distance from what single columns say is about 3,800 and that of others below 700; noise on each has a scale
+    of about 50.
+    """
+    faces = [str(k) for k in range(18)]
+    dice = np.random.default_rng(0).choice(faces, (2000, 8))
+    dice[:, 5] = dice[:, 2]
+    schema = scumble.Schema({f"c{j}": scumble.Category(faces, other=False, missing=False) for j in range(8)})
+    sketch = TableSketch(schema).update({f"c{j}": dice[:, j] for j in range(8)})
+    release = sketch.release(epsilon=5.0)
+    chosen = release.views[8:]
+    assert 4 <= len(chosen) == len(set(chosen)) <= 16 and ("c2", "c5") in chosen
+    spent = sum(1 / scale for scale in release.scales)
+    assert 0.9 * 5 * 0.99 < spent < 0.97 * 5 * 0.99  # choosing them has its price, too
+    assert TableRelease.from_bytes(release.to_bytes()).scales == release.scales
+
+
+def test_a_sketch_is_released_once() -> None:
+    sketch = TableSketch(COLUMNS).update(FRAME)
+    sketch.release(epsilon=1.0)
+    with pytest.raises(scumble.BudgetError):
+        sketch.release(epsilon=1.0)
+    with pytest.raises(scumble.ParameterError, match="epsilon"):
+        TableSketch(COLUMNS).release()
+
+
+def test_releases_of_tables_do_not_merge(noisy: TableRelease, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Their cells differ. What can be done instead is said: in Python, and from a terminal."""
+    with pytest.raises(scumble.MergeError, match="merge the secret sketches") as told:
+        scumble.merge([noisy, noisy], disjoint=True)  # type: ignore[list-item]
+    noisy.save(tmp_path / "a.scumble")
+    assert main(["merge", *[str(tmp_path / "a.scumble")] * 2, "--out", str(tmp_path / "b.scumble")]) != 0
+    assert str(told.value) in capsys.readouterr().err and not (tmp_path / "b.scumble").exists()
+
+
+@pytest.fixture(scope="module")
+def far() -> TableRelease:
+    """30 of 10,000 records have a value near 400 and all others one near 0; noise of −70, one deviation, hides them."""
+    price = scumble.Number(0, 400, edges=[0, 1, 2, 5, 10, 100, 399, 400])
+    spec = TableSpec.of({"price": price}, positions=False)
+    released = TableSketch.from_spec(spec).release(epsilon=0.02, n=10_000)
+    assert 70 < math.sqrt(released.variances[0]) < 72
+    released._counts = np.array([9970, 0, 0, 0, 0, 0, -40])
+    return released
+
+
+def test_what_noise_has_hidden_is_within_the_interval(far: TableRelease) -> None:
+    truth = 30 * 400
+    mean, total = far.mean("price"), far.sum("price")
+    assert mean.low <= truth / 10_000 <= mean.high < 10
+    assert total.low <= truth <= total.high < 100_000
+    tail = far.count("price >= 399")
+    assert tail.low == 0 <= tail.value < 30 and tail.high < 200
+
+
+def test_sums_keep_the_sign_that_a_columns_values_have(far: TableRelease) -> None:
+    total = far.sum("price")
+    assert total.low == 0 <= total.value
+
+
+def test_a_mean_far_below_all_is_the_models_and_so_is_the_sum() -> None:
+    """Noise of −400 on the highest cell takes 20,000 from each of 10,000 records: the reading is far below all."""
+    price = scumble.Number(1, 1e6, edges=[1, 10, 100, 1000, 1e6])
+    spec = TableSpec.of({"price": price}, positions=False)
+    released = TableSketch.from_spec(spec).release(epsilon=0.02, n=10_000)
+    released._counts = np.array([2000, 2000, 6000, -400])
+    mean, total, median = released.mean("price"), released.sum("price"), released.quantile("price")
+    assert median.low == 100
+    assert mean.low < 20 and mean.value == pytest.approx(0.2 * 5.5 + 0.2 * 55 + 0.6 * 550, abs=20)
+    assert total.value == pytest.approx(10_000 * mean.value, rel=0.05)
+    assert mean.low <= mean.value <= mean.high
+
+
+@pytest.mark.parametrize("percent", [95, 99.9, 100])
+def test_a_confidence_in_percent_is_refused_with_the_share(noisy: TableRelease, percent: float) -> None:
+    asked = [noisy.count, lambda **of: noisy.mean("age", **of), lambda **of: noisy.quantile("age", **of)]
+    for ask in asked:
+        with pytest.raises(scumble.ParameterError, match=r"between 0 and 1, got .*Hint: 0\.95 is 95 %\."):
+            ask(confidence=percent)
+        with pytest.raises(scumble.ParameterError, match=r"Hint: 0\.95 is usual\."):
+            ask(confidence=101)
