@@ -66,11 +66,13 @@ test: postgresql spark chromium
 	@$(MAKE) --no-print-directory -j 2 check paper-quick
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Whatever reads a file, against hostile ones, guided by coverage. What it has learnt stays in .fuzz, for the next time.
+# Readers of files against hostile ones, guided by coverage (what it has learned stays in .fuzz), and property tests on
+# new examples; `make test` takes the same ones each time.
 FUZZ_SECONDS ?= 600
 fuzz: setup
 	@sh tests/fuzz/atheris.sh $(BIN)/python
 	$(BIN)/python tests/fuzz/guided.py $(FUZZ_SECONDS) .fuzz
+	$(BIN)/python -m pytest -n 2 -m hypothesis --hypothesis-profile=search
 
 # Would the tests notice? One small change of the source at a time, each against the tests of its module: an hour or two.
 # MUTANTS="--sample 120 --seed 1" runs so many at random, MUTANTS="--module privacy/exact.py" those of one module.
