@@ -8,6 +8,7 @@ Each class also derives from the built-in error that a caller would expect, so
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import re
 import sys
@@ -157,6 +158,35 @@ def many(number: float, what: str, form: str = ",", *, digits: int | None = None
     """
     shown = format(number, form) if digits is None else plain_number(number, digits)
     return f"{shown} {what}{'s' * (shown != '1')}"
+
+
+_MOST = 15
+"""Digits after the point; a float64 has no more."""
+
+
+def places(width: float, digits: int) -> int:
+    """How many digits after the point show `digits` of a width.
+
+    >>> [places(width, 2) for width in (250.0, 2.5, 0.025, 0.0)]
+    [0, 1, 3, 15]
+    """
+    if not 0.0 < width < math.inf:
+        return _MOST if width == 0.0 else 0
+    return min(max(0, digits - 1 - math.floor(math.log10(width))), _MOST)
+
+
+def with_interval(value: float, low: float, high: float) -> list[str]:
+    """A number and its interval as text, to the digits that tell the three apart.
+
+    >>> with_interval(1234.5, 1200.0, 1269.0), with_interval(0.14, -0.03, 0.31)
+    (['1,234', '1,200', '1,269'], ['0.14', '-0.03', '0.31'])
+    >>> with_interval(12.0, -0.001, 25.0), with_interval(1.5e-10, 1.4e-10, 1.6e-10)
+    (['12', '0', '25'], ['1.5e-10', '1.4e-10', '1.6e-10'])
+    """
+    after = places((high - low) or abs(value), 2)
+    if after > 9:
+        return [f"{number:.4g}" for number in (value, low, high)]
+    return [f"{round(number, after) + 0.0:,.{after}f}" for number in (value, low, high)]  # + 0.0: no -0
 
 
 def number_with_error(count: float, error: float) -> str:

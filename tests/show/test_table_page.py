@@ -503,9 +503,9 @@ def test_the_served_page_and_its_api(visit: Callable[..., Any], whole: Shown) ->
             body: JSON.stringify(body)}).then(async (answer) => [answer.status, await answer.json()])"""
         asked = {"where": "age >= 65 and town == 'Ulm'", "confidence": 0.9}
         found = page.evaluate(ask, ["/api/count", asked])
-        assert found == [200, whole.release.count(asked["where"], confidence=0.9).numbers() | {"remarks": []}]
+        assert found == [200, whole.release.count(asked["where"], confidence=0.9).to_dict() | {"remarks": []}]
         found = page.evaluate(ask, ["/api/mean", {"column": "pay"}])
-        assert found == [200, whole.release.mean("pay").numbers() | {"remarks": []}]
+        assert found == [200, whole.release.mean("pay").to_dict() | {"remarks": []}]
         wrong: list[tuple[str, Any, str]] = [
             ("/api/count", {"where": "age >"}, "cannot be read"),
             ("/api/count", {"where": {"age": 3}}, "must be text"),

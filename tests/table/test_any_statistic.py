@@ -65,10 +65,10 @@ def other() -> TableRelease:
 
 def test_the_same_number_twice_differs_by_nothing(release: TableRelease) -> None:
     one, two = release.count("smoker"), release.count("age >= 20")
-    assert (one - one).numbers() == {"value": 0.0, "low": 0.0, "high": 0.0, "standard_error": 0.0}
-    assert [*(one / one).numbers().values()] == [1.0, 1.0, 1.0, 0.0]
-    assert [*((one + two) - two).numbers().values()] == pytest.approx([*one.numbers().values()])
-    assert [*(2 * one - one).numbers().values()] == pytest.approx([*one.numbers().values()])
+    assert (one - one).to_dict() == {"value": 0.0, "low": 0.0, "high": 0.0, "standard_error": 0.0}
+    assert [*(one / one).to_dict().values()] == [1.0, 1.0, 1.0, 0.0]
+    assert [*((one + two) - two).to_dict().values()] == pytest.approx([*one.to_dict().values()])
+    assert [*(2 * one - one).to_dict().values()] == pytest.approx([*one.to_dict().values()])
     assert [*(-one)] == pytest.approx([-one.value, -one.high, -one.low])
 
 
@@ -80,7 +80,7 @@ def test_what_is_computed_of_one_release_is_computed_draw_by_draw(release: Table
     assert [ratio.low, ratio.high] == pytest.approx([each.mean() - half, each.mean() + half])
     assert [*ratio] == pytest.approx([*release.share("smoker")], rel=1e-3)
     rest = two - one
-    assert rest.numbers() == pytest.approx(release.count("not smoker").numbers(), rel=1e-3)
+    assert rest.to_dict() == pytest.approx(release.count("not smoker").to_dict(), rel=1e-3)
 
 
 def test_different_releases_err_independently(release: TableRelease, other: TableRelease) -> None:

@@ -74,7 +74,7 @@ def test_answers_by_a_column(release: Any, name: str, what: str) -> None:
     assert found[name].tolist() == LEVELS[name]
     for row, level in zip(found.itertuples(index=False), LEVELS[name][:2], strict=False):
         alone = OF_LEVELS[what](release, _condition(name, level))
-        assert [*row][1:] == pytest.approx([*alone.numbers().values()], rel=1e-9, nan_ok=True)
+        assert [*row][1:] == pytest.approx([*alone.to_dict().values()], rel=1e-9, nan_ok=True)
 
 
 @pytest.mark.parametrize("name", LEVELS)
@@ -104,7 +104,7 @@ def test_a_cross_table(release: Any, names: tuple[str, str]) -> None:
     combinations = [(one, two) for one in LEVELS[names[0]] for two in LEVELS[names[1]]]
     assert [*zip(found[names[0]], found[names[1]], strict=True)] == combinations
     alone = release.count(_condition(names[0], combinations[0][0]) | _condition(names[1], combinations[0][1]))
-    assert found.iloc[0, 2:].tolist() == pytest.approx([*alone.numbers().values()], rel=1e-9)
+    assert found.iloc[0, 2:].tolist() == pytest.approx([*alone.to_dict().values()], rel=1e-9)
 
 
 def test_pictures_of_such_columns(release: Any) -> None:

@@ -49,7 +49,7 @@ def test_an_answer_says_what_was_not_counted_together(release: Any) -> None:
     for found in answers:
         assert len(found.remarks) == 1 and found.remarks[0].startswith(REMARK)
         assert REMARK in repr(found) and REMARK in str(found)
-        assert [*found.numbers()] == ["value", "low", "high", "standard_error"]
+        assert [*found.to_dict()] == ["value", "low", "high", "standard_error"]
     frames = [
         release.count("town == 'Ulm'", by="age"),
         release.mean("age", by="town"),

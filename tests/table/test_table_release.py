@@ -186,9 +186,12 @@ def test_answers_are_printed_as_what_they_are() -> None:
     hours = [datetime.datetime(2024, 2, 29, hour) for hour in (12, 11, 18)]
     told = str(Estimate(*hours, math.nan))  # type: ignore[arg-type]
     assert told == "2024-02-29 12:00:00 (2024-02-29 11:00:00 to 2024-02-29 18:00:00)"
-    assert str(Estimate(1234567.8, np.float64(41.0), 2e6, 2.0)) == "1,234,570 (41 to 2,000,000)"
+    assert str(Estimate(1234567.8, np.float64(41.0), 2e6, 2.0)) == "1,234,568 (41 to 2,000,000)"
     assert str(Estimate(3e-12, 0.0, 250.0, 70.0)) == "0 (0 to 250)"
     assert str(Estimate(3e-12, 0.0, 5e-12, 1e-12)) == "3e-12 (0 to 5e-12)"
+    assert repr(Estimate(143.2, 40.8, 245.6, 50.0, confidence=0.9)) == "143 (41 to 246, 90 %)"
+    assert f"{Estimate(0.25, 0.25, 0.25, 0.0)}" == "0.25 (0.25 to 0.25)"
+    assert Estimate(2.0, 1.0, 3.0, 0.5) < 3 <= Estimate(3.0, 1.0, 4.0, 0.5) < Estimate(4.0, 1.0, 5.0, 0.5) > np.int64(3)
     assert str(Estimate(math.nan, *days[1:], math.inf)) == "nan (2024-02-01 to 2024-02-03)"  # type: ignore[arg-type]
 
 
@@ -217,7 +220,7 @@ def test_what_is_not_there_is_named() -> None:
 
 
 def test_all_records_are_surely_all_of_them(noisy: TableRelease) -> None:
-    assert [*noisy.share(None).numbers().values()] == pytest.approx([1.0, 1.0, 1.0, 0.0], abs=1e-12)
+    assert [*noisy.share(None).to_dict().values()] == pytest.approx([1.0, 1.0, 1.0, 0.0], abs=1e-12)
     assert noisy.share("sex == 'Male' and sex == 'Female'").value == 0.0
     assert noisy.share("age >= 30").standard_error > 0
 

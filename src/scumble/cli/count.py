@@ -42,6 +42,6 @@ def run(args: argparse.Namespace) -> None:
             shown = found.rename(columns=readable)
             print(shown.to_string(formatters=whole, float_format="{:,.1f}".format, index=False))
     elif args.json:
-        print_json(found.numbers() | {"remarks": remarks})
+        print_json(found.to_dict() | {"remarks": remarks})
     else:
         print(f"{found.value:,.0f} ({found.low:,.0f} to {found.high:,.0f}, {args.confidence:.0%})")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from scumble import files
 from scumble.cli.options import require
 from scumble.cli.terminal import tell
-from scumble.errors import DataError, FileError, MissingFileError, ParameterError, PrivacyError, readable
+from scumble.errors import DataError, FileError, MissingFileError, ParameterError, PrivacyError, places, readable
 from scumble.files.interrupts import Unbroken
 from scumble.files.places import Place, write_error, write_whole
 
@@ -290,34 +290,6 @@ def _without_point(cell: object) -> object:
 
 
 # ---- digits: those beyond what an interval allows are noise ----
-
-MOST = 15
-"""Digits after the point; a float64 has no more."""
-
-
-def places(width: float, digits: int) -> int:
-    """How many digits after the point show `digits` of a width.
-
-    >>> [places(width, 2) for width in (250.0, 2.5, 0.025, 0.0)]
-    [0, 1, 3, 15]
-    """
-    if not 0.0 < width < math.inf:
-        return MOST if width == 0.0 else 0
-    return min(max(0, digits - 1 - math.floor(math.log10(width))), MOST)
-
-
-def with_interval(value: float, low: float, high: float) -> list[str]:
-    """A number and its interval as text, to the digits that tell the three apart.
-
-    >>> with_interval(1234.5, 1200.0, 1269.0), with_interval(0.14, -0.03, 0.31)
-    (['1,234', '1,200', '1,269'], ['0.14', '-0.03', '0.31'])
-    >>> with_interval(12.0, -0.001, 25.0), with_interval(1.5e-10, 1.4e-10, 1.6e-10)
-    (['12', '0', '25'], ['1.5e-10', '1.4e-10', '1.6e-10'])
-    """
-    after = places((high - low) or abs(value), 2)
-    if after > 9:
-        return [f"{number:.4g}" for number in (value, low, high)]
-    return [f"{round(number, after) + 0.0:,.{after}f}" for number in (value, low, high)]  # + 0.0: no -0
 
 
 def rounded(columns: Sequence[Iterable[float]], widths: Iterable[float], digits: int = 6) -> list[list[float]]:

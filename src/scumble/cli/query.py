@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from scumble.cli.inputs import load_release, opened, whole_rows, with_columns
 from scumble.cli.options import READING, TABLE_OUT, Settings, take
-from scumble.cli.output import TABLES, TableWriter, check_out, remarked, rounded, say, with_interval
-from scumble.errors import DataError, ParameterError, did_you_mean, many, number_with_error, readable
+from scumble.cli.output import TABLES, TableWriter, check_out, remarked, rounded, say
+from scumble.errors import DataError, ParameterError, did_you_mean, many, number_with_error, readable, with_interval
 from scumble.files.lazy_modules import pa
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import Any
 
 from scumble.cli.inputs import table_release
 from scumble.cli.options import Settings, take
-from scumble.cli.output import plain, print_json, remark_on, remarked, with_interval
+from scumble.cli.output import plain, print_json, remark_on, remarked
 from scumble.cli.terminal import waiting
-from scumble.errors import MissingFileError, ParameterError, plain_number, readable
+from scumble.errors import MissingFileError, ParameterError, plain_number, readable, with_interval
 
 EXAMPLE = """
 scumble sql town.scumble "select mode, count(*) as n, avg(income) as income from town where age < 65 group by mode"

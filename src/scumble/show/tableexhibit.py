@@ -107,7 +107,7 @@ class TableExhibit:
 
     def _told(self, found: Estimate, where: object) -> Facts:
         beyond = condition(self.release.schema, _condition(where)).remarks
-        told: Facts = finite(found.numbers())
+        told: Facts = finite(found.to_dict())
         return told | {"remarks": [*(one.text for one in beyond), *found.remarks]}
 
 

@@ -104,7 +104,7 @@ class Asking(Framing):
         def share(asked: Question) -> Estimate:
             each, even = (self._shares(asked, among, even=side) for side in (False, True))
             if not np.isfinite(even).any():
-                return Estimate(math.nan, 0.0, 1.0, math.inf)
+                return Estimate(math.nan, 0.0, 1.0, math.inf, confidence=confidence)
             return self._answers.told(each, confidence, 0.0, 1.0, even)
 
         return self._each(all_of(self.schema, condition, where), by, share)
@@ -141,7 +141,7 @@ class Asking(Framing):
             least, most = asked.ends(place, *extremes)
             (records, sums), (even_records, even_sums) = self._summed(asked, place, values, extremes)
             if even_records.mean() < NONE:
-                return Estimate(math.nan, least, most, math.inf)
+                return Estimate(math.nan, least, most, math.inf, confidence=confidence)
             with np.errstate(divide="ignore", invalid="ignore"):
                 return self._answers.told(sums / records, confidence, least, most, even_sums / even_records)
 
@@ -186,7 +186,7 @@ class Asking(Framing):
         rows, remarks = [], dict[str, None]()
         for share in map(_share, q):
             found = self._each(where, names or None, at(share), place)
-            listed = [found.numbers()] if by is None else found.to_dict("records")
+            listed = [found.to_dict()] if by is None else found.to_dict("records")
             remarks |= dict.fromkeys(found.remarks if by is None else found.attrs.get("remarks", ()))
             rows += [{which: share, **row} for row in listed]
         return frame(rows, tuple(remarks))
@@ -329,15 +329,16 @@ class Asking(Framing):
         table, even = (self._answers.levels(asked, place, even=side)[:, : cuts.size] for side in (False, True))
         if even.sum(axis=1).mean() < NONE:
             low, high = _at(column, [0, cuts.size - 1], [0.0, 1.0])
-            return Estimate(NO_DATE if column.kind == "date" else math.nan, low, high, math.inf)
+            nothing = NO_DATE if column.kind == "date" else math.nan
+            return Estimate(nothing, low, high, math.inf, confidence=confidence)
         cell, part = _reached(table, q)
         found = self._answers.told(cell + part, confidence, 0.0, float(cuts.size), np.sum(_reached(even, q), axis=0))
         cells = [min(int(end), cuts.size - 1) for end in (found.value, found.low, found.high)]
         value, low, high = _at(column, cells, [found.value - cells[0], 0.0, 1.0])
         if column.kind != "number":
-            return Estimate(value, low, high, math.nan)
+            return Estimate(value, low, high, math.nan, confidence=confidence)
         each = np.asarray(cuts.at(cell, part), float)
-        return Estimate(value, low, high, float(each.std(ddof=1)), (), each, self._answers.identity)
+        return Estimate(value, low, high, float(each.std(ddof=1)), (), each, self._answers.identity, confidence)
 
     def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int) -> Any:
         """The answer, or one for each level; `of` is the place of the column whose values are asked for."""

@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.density.student import reach
-from scumble.errors import plain_number
+from scumble.errors import plain_number, with_interval
 
-NOTHING = 1e-9
-"""What is negligible relative to the width of an interval."""
 USUAL = 0.95
 """The confidence of an interval that is computed from others."""
 
@@ -42,6 +40,8 @@ class Estimate:
         The number on every draw from the release's posterior.
     identity : str
         Which release that is.
+    confidence : float
+        That of the interval.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Estimate:
     (41.0, 41, '41.0')
     >>> value, low, high = estimate
     >>> print(estimate - 1)
-    40 (36.1 to 43.9)
+    40.0 (36.1 to 43.9)
     """
 
     value: float
@@ -60,14 +60,15 @@ class Estimate:
     remarks: tuple[str, ...] = ()
     draws: npt.NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
     identity: str = field(default="", repr=False, compare=False)
+    confidence: float = field(default=USUAL, repr=False, compare=False)
 
-    def numbers(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, float]:
         """The answer, its interval and its standard error, by their names."""
         return {name: getattr(self, name) for name in ("value", "low", "high", "standard_error")}
 
     def __repr__(self) -> str:
-        said = {**self.numbers(), **({"remarks": self.remarks} if self.remarks else {})}
-        return f"Estimate({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+        value, low, high = self._shown()
+        return f"{value} ({low} to {high}, {100 * self.confidence:g} %)"
 
     def __float__(self) -> float:
         return self.value
@@ -82,10 +83,29 @@ class Estimate:
         return format(self.value, spec) if spec else str(self)
 
     def __str__(self) -> str:
-        three = self.value, self.low, self.high
-        least = NOTHING * max((abs(one) for one in three if isinstance(one, Real) and math.isfinite(one)), default=0.0)
-        value, low, high = (_shown(one, least) for one in three)
+        value, low, high = self._shown()
         return " ".join([f"{value} ({low} to {high})", *self.remarks])
+
+    def _shown(self) -> list[str]:
+        """The three to the digits that tell them apart; dates and times, which quantiles may be, as they are."""
+        three = [self.value, self.low, self.high]
+        if not all(isinstance(one, Real) for one in three):
+            return [plain_number(one) if isinstance(one, Real) else str(one) for one in three]
+        return [*map(plain_number, three)] if self.low == self.high else with_interval(*map(float, three))
+
+    # ---- comparison with numbers: of the value ----
+
+    def __lt__(self, other: object) -> bool:
+        return self.value < float(other) if isinstance(other, Real | np.number | Estimate) else NotImplemented
+
+    def __le__(self, other: object) -> bool:
+        return self.value <= float(other) if isinstance(other, Real | np.number | Estimate) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        return self.value > float(other) if isinstance(other, Real | np.number | Estimate) else NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        return self.value >= float(other) if isinstance(other, Real | np.number | Estimate) else NotImplemented
 
     # ---- arithmetic ----
 
@@ -169,21 +189,14 @@ def around(
     freedom. Draws on which the number does not exist are left out; without two others nothing is known.
 
     >>> print(around(3.0, np.array([2.0, 4.0, 3.0, 3.0]), 0.95))
-    3 (0.0948373 to 5.90516)
+    3.0 (0.1 to 5.9)
     """
     known = each[np.isfinite(each)]
     if len(known) < 2 or not math.isfinite(value):
-        return Estimate(math.nan, least, most, math.inf, remarks)
+        return Estimate(math.nan, least, most, math.inf, remarks, confidence=confidence)
     error = float(known.std(ddof=1)) * math.sqrt(1 + 1 / len(known))
     half = float(reach(np.array([len(known) - 1.0]), confidence)[0]) * error
     mean = float(known.mean())
     ends = value, min(value, mean - half), max(value, mean + half)
     value, low, high = (min(max(end, least), most) for end in ends)
-    return Estimate(value, low, high, error, remarks, each, identity)
-
-
-def _shown(answer: object, least: float) -> str:
-    """A number to six digits, 0 below the least that counts; a date or a time, which a quantile may be, as it is."""
-    if not isinstance(answer, Real):
-        return str(answer)
-    return plain_number(0.0 if abs(float(answer)) < least else float(answer))
+    return Estimate(value, low, high, error, remarks, each, identity, confidence)

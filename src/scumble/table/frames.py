@@ -79,7 +79,7 @@ class Framing:
         for part in levels:
             ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
             found = self._count(asked.narrowed(place, part), confidence)
-            rows.append(_row({column: part.name}, ends | found.numbers()))
+            rows.append(_row({column: part.name}, ends | found.to_dict()))
         joined = _joined(self.schema, {column: levels}) if bins is None else ()
         told = self._remarks(asked, place, parts=((place, part) for part in levels))
         return frame(rows, (*told, *joined))
@@ -148,7 +148,7 @@ class Framing:
             if asked.possible and not (all_levels or mine.possible):
                 continue
             found = answer(mine)
-            rows.append(_row(dict(_named(names, combination)), found.numbers()))
+            rows.append(_row(dict(_named(names, combination)), found.to_dict()))
         each = ((place, part) for place, those in zip(places, levels, strict=True) for part in those)
         return frame(rows, (*self._remarks(asked, *places, *of, parts=each), *joined))
 

@@ -68,7 +68,7 @@ def estimated(answers: Answers, schema: Schema, statistic: Statistic, most: int,
     if names == [None]:
         return found[0]
     pd = rows.library("pandas")
-    return pd.DataFrame([estimate.numbers() for estimate in found], index=pd.Index(names))
+    return pd.DataFrame([estimate.to_dict() for estimate in found], index=pd.Index(names))
 
 
 def _told(answers: Answers, one: Floats, two: Floats, confidence: float) -> Estimate:
