@@ -45,9 +45,8 @@ from scumble.audit.greybox.sources import FREE, OPTIONS, PERSON, READING, TYPED,
 from scumble.cli import main
 from scumble.density.planned_release import publish_planned
 from scumble.density.release_plan import Menu
-from scumble.gate.adaptive import Contest, Plan, Wanted, publish_as_planned
+from scumble.gate.rows import Contest, Plan, PublishedRows, Wanted, publish_as_planned, publish_rows
 from scumble.gate.selection import noisy_best
-from scumble.gate.steps import Groups, PublishedRows, publish_in_steps
 from scumble.learn.estimators import TASKS
 from scumble.privacy.budget import Budget, calibrate
 
@@ -149,14 +148,7 @@ def _combined_twice(table: Table, folder: Path) -> list[Release]:
     return [scumble.combine(came[:20]), scumble.combine(came)]
 
 
-# ---- rows with noise of their own, in steps, or as planned ----
-
-
-def _by_rank(found: PublishedRows) -> Groups:
-    """Two rows in three groups of cells each, by the ranks of a noisy row; a third as it is; the others not at all."""
-    ranks = np.argsort(np.argsort(found.rows[0].counts, kind="stable"))
-    groups = np.minimum(3 * ranks // len(ranks), 2)
-    return {2: groups, 4: groups[::-1].copy(), 5: None} if (found.noisy_count or 0) % 2 else {2: groups, 5: None}
+# ---- rows with noise of their own, or as planned ----
 
 
 def _planned(found: PublishedRows, winners: tuple[int, ...]) -> Mapping[int, Wanted] | Contest:
@@ -184,28 +176,24 @@ def _beyond(found: PublishedRows, winners: tuple[int, ...]) -> Mapping[int, Want
     return {} if winners else _contest(len(found.rows[0].counts))
 
 
-def _rows_published(published: list[PublishedRows]) -> list[Any]:
-    """Everything in them, as bytes, and the one claim."""
-    rows = [row for found in published for row in found.rows]
-    shown = [row.counts.tobytes() + repr((row.row, row.variance)).encode() for row in rows]
-    shown += [b"" if row.groups is None else row.groups.tobytes() for row in rows]
-    shown += [repr((one.noisy_count, one.count_variance, one.identity)).encode() for one in published]
-    return [*shown, published[0].privacy]
+def _published(found: PublishedRows) -> list[Any]:
+    """Everything in it, as bytes, and the claim."""
+    shown = [row.counts.tobytes() + repr((row.row, row.variance)).encode() for row in found.rows]
+    shown += [b"" if row.groups is None else row.groups.tobytes() for row in found.rows]
+    return [*shown, repr((found.noisy_count, found.count_variance, found.identity)).encode(), found.privacy]
 
 
-def _in_steps(table: Table, folder: Path, steps: Mapping[str, Any], **budget: Any) -> list[Any]:
-    secret = points(table, **reading(budget)).secret
+@path("rows with noise of their own, {}", "floats", each=BUDGETS)
+def _own_noise(table: Table, folder: Path, **budget: Any) -> list[Any]:
     shares = (3, 1, 2, 0, 5, 1)  # of six rows; the fourth is not published
-    return _rows_published(publish_in_steps([secret], Budget.of(**budget), shares=shares, **steps))
+    return _published(publish_rows(points(table, **reading(budget)).secret, Budget.of(**budget), shares=shares))
 
 
 def _as_planned(table: Table, folder: Path, plan: Plan, **budget: Any) -> list[Any]:
     secret = points(table, **reading(budget)).secret
-    return _rows_published([publish_as_planned(secret, Budget.of(**budget), most=2, plan=plan)])
+    return _published(publish_as_planned(secret, Budget.of(**budget), most=2, plan=plan))
 
 
-path("rows with noise of their own, {}", "floats", each=BUDGETS)(partial(_in_steps, steps={}))
-path("rows in steps, {}", "floats", each=BUDGETS)(partial(_in_steps, steps={"first": [0, 1], "choose": _by_rank}))
 path("rows as planned, {}", "floats", each=BUDGETS)(partial(_as_planned, plan=_planned))
 path("rows as planned, more than all, {}", each=BUDGETS, forbidden=True)(partial(_as_planned, plan=_beyond))
 

@@ -24,7 +24,7 @@ from scumble.audit.greybox.neighbors import Pair, base, halves, numbers
 from scumble.audit.greybox.sketches import points
 from scumble.audit.replay import BEST, Call, Session, compare, used
 from scumble.cli import REFUSED, USAGE, main
-from scumble.gate import adaptive
+from scumble.gate import rows
 from scumble.gate.periods import Nodes
 from scumble.gate.selection import noisy_best
 from scumble.learn import PrivateKDEClassifier
@@ -233,25 +233,25 @@ CONTESTS = [f"rows as planned, {name}" for name in ("pure", "replace", "persons"
 
 @planted("times the claim", *(name.replace("planned", "planned, more than all") for name in CONTESTS))
 def a_contest_that_is_not_paid_for(patch):
-    choose = adaptive._Way.choose
+    choose = rows._Way.choose
 
-    def free(way, contest):
-        left, way.budget._left = way.budget._left, Fraction(9)
-        winner = choose(way, contest)
-        way.budget._left = left
+    def free(way, contest, funds):
+        left, funds._left = funds._left, Fraction(9)
+        winner = choose(way, contest, funds)
+        funds._left = left
         return winner
 
-    patch.setattr(adaptive._Way, "choose", free)
+    patch.setattr(rows._Way, "choose", free)
 
 
 @planted("farther apart", *CONTESTS)
 def a_contest_that_claims_to_be_monotone(patch):
-    patch.setattr(adaptive, "noisy_best", partial(noisy_best, monotone=True))
+    patch.setattr(rows, "noisy_best", partial(noisy_best, monotone=True))
 
 
 @planted("farther apart", CONTESTS[1])
 def a_contest_with_one_side_of_two(patch):
-    patch.setattr(adaptive, "sides_of", lambda _: 1)
+    patch.setattr(rows, "sides_of", lambda _: 1)
 
 
 TOEPLITZ, BRIDGE, DAILY = "Stream, gaussian, toeplitz", "Stream, pure, bridge", "Stream, pure, daily"

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.gate.adaptive import NONE, Contest
-from scumble.gate.steps import PublishedRow, PublishedRows
+from scumble.gate.rows import NONE, Contest, PublishedRow, PublishedRows
 from scumble.privacy.budget import Budget
 from scumble.table import budgeting
 from scumble.table.budgeting import CHOOSING, plan

@@ -25,7 +25,7 @@ from scumble.density.share import Share
 from scumble.density.spec import Spec
 from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError, parameter
 from scumble.gate import gate
-from scumble.gate.holder import Holder
+from scumble.gate.gate import Holder
 from scumble.gate.secret import Secret, require_unreleased
 from scumble.gate.spending import Prepaid
 from scumble.kernels import Kernel, Records

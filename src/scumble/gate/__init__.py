@@ -2,13 +2,11 @@
 
 The files::
 
-    gate.py        check everything, charge, draw, add: the gate (gate.proof.md)
+    gate.py        check everything, charge, draw, add: the gate, and what a sketch does with its secret (gate.proof.md)
     secret.py      exact counters under lock, and what decides whether they may be released
-    holder.py      what every secret sketch does with its counters: merge, save, protect them
     spending.py    who may release, and when: once, or as often as an account allows
     selection.py   the best of a public list, chosen privately
-    steps.py       rows published in two steps, each with noise of its own
+    rows.py        rows with noise of their own, with fixed shares or as a plan asks for them
     periods.py     a stream at the gate: noise for each node, once
-    adaptive.py    rows whose choice, grouping and share of the budget depend on what is public by then
     pledges.py     what a secret file says about the release being made of it (pledges.proof.md)
 """

@@ -55,7 +55,7 @@ def noisy_best(
     """The position of the best score, chosen ε-privately; the proof is in the module's documentation.
 
     `handicaps`, public whole numbers, are subtracted from the scores first. `pure`: whether the release is charged for
-    it in ε, or as for a Gaussian shift (:mod:`scumble.gate.adaptive`).
+    it in ε, or as for a Gaussian shift (:mod:`scumble.gate.rows`).
 
     >>> noisy_best([10, 5000, 20], epsilon=1.0)         # any other with probability below exp(−1000)
     1

@@ -9,10 +9,10 @@ import numpy as np
 
 from scumble import files
 from scumble.errors import DataError, many, parameter
-from scumble.gate.holder import Holder
+from scumble.gate.gate import Holder
+from scumble.gate.rows import publish_rows
 from scumble.gate.secret import Secret, require_unreleased
 from scumble.gate.spending import Prepaid
-from scumble.gate.steps import publish_in_steps
 from scumble.learn.moment_release import MomentRelease, spec_from_dict
 from scumble.learn.moment_spec import MomentSpec, engine, finite, require_engine
 from scumble.privacy.account import Account
@@ -109,7 +109,7 @@ class MomentSketch(Holder):
 def publish(sketch: MomentSketch, budget: Budget, payer: Account | Prepaid | None = None) -> MomentRelease:
     """Publish the sums, each row with noise of its own, and give up the exact ones."""
     spec = sketch.spec
-    (made,) = publish_in_steps([sketch.secret], budget, payer, shares=spec.shares)
+    made = publish_rows(sketch.secret, budget, payer, shares=spec.shares)
     return MomentRelease(
         spec,
         np.concatenate([row.counts for row in made.rows]),

@@ -25,8 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble import checks
-from scumble.gate.adaptive import NONE, Contest, Wanted
-from scumble.gate.steps import PublishedRow, PublishedRows
+from scumble.gate.rows import NONE, Contest, PublishedRow, PublishedRows, Wanted
 from scumble.privacy.budget import Budget
 from scumble.table import budgeting
 from scumble.table.budgeting import CHOOSING, CHOOSING_TRIPLES, Choice, Noise, Plan

@@ -7,10 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from scumble.errors import warn
-from scumble.gate.adaptive import planned_claim, publish_as_planned
+from scumble.gate.rows import planned_claim, publish_as_planned, publish_rows
 from scumble.gate.secret import Secret
 from scumble.gate.spending import Prepaid
-from scumble.gate.steps import publish_in_steps
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -38,7 +37,7 @@ def publish(
     if spec.pairs:
         published = publish_as_planned(secret, budget, payer, most=planner.most, plan=planner, keep=keep)
     else:  # nothing to plan
-        (published,) = publish_in_steps([secret], budget, payer, shares=_shares(spec), keep=keep)
+        published = publish_rows(secret, budget, payer, shares=_shares(spec), keep=keep)
     return TableRelease(
         planner.grouped,
         np.concatenate([row.counts for row in published.rows]),

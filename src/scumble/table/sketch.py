@@ -12,7 +12,7 @@ from scumble import checks, files
 from scumble.columns.column import Strays
 from scumble.columns.schema import Described
 from scumble.errors import CorruptFileError, PrivacyError, many, parameter
-from scumble.gate.holder import Holder
+from scumble.gate.gate import Holder
 from scumble.gate.secret import Secret, require_unreleased
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget

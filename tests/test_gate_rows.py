@@ -1,11 +1,12 @@
-"""Rows of which what is public decides: a claim fixed beforehand covers every plan, and no plan sees the records."""
+"""Rows with noise of their own: fixed shares, or a plan that a claim made beforehand covers and that sees no record."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from statistics import NormalDist
 from typing import Any
 
@@ -13,21 +14,75 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.test_steps import BUDGETS, RECORDS, secret
 
 import greybox_paths  # noqa: F401 - registers the paths
 import scumble
 from scumble.audit.greybox import PATHS, audit_path
 from scumble.audit.replay import Session, compare, used
-from scumble.gate import gate
-from scumble.gate.adaptive import NONE, Contest, Wanted, planned_claim, publish_as_planned
-from scumble.gate.steps import PublishedRows
-from scumble.privacy import audit_hooks
+from scumble.gate import gate, spending
+from scumble.gate.rows import NONE, Contest, PublishedRows, Wanted, planned_claim, publish_as_planned, publish_rows
+from scumble.gate.secret import Secret
+from scumble.privacy import audit_hooks, noise
 from scumble.privacy.adaptive_budget import AdaptiveBudget, read_back, worst_case, written
 from scumble.privacy.budget import Budget
 from scumble.privacy.gaussian import certified_delta
 from scumble.privacy.laws.discrete_gaussian import shifts
-from scumble.privacy.sensitivity import Scales
+from scumble.privacy.sensitivity import ONE, Scales
+
+LENGTHS = (3, 5, 15)
+SHARES = (2, 1, 6)
+BUDGETS = [
+    Budget.of(neighbors=neighbors, records_per_person=people, count_share=share, **money)  # type: ignore[arg-type]
+    for money, neighbors, people, share in product(
+        [{"epsilon": 0.5}, {"rho": 0.05}], ["add-remove", "replace"], [1, 3], [0, Fraction(1, 25)]
+    )
+]
+
+
+class Views:
+    """Two columns, of 3 and 5 levels: each alone, and their cross-table. Rows of different length."""
+
+    rows, lengths, counters = 3, LENGTHS, (sum(LENGTHS),)
+    reach = ONE
+
+    def require_equal(self, other: Any) -> None:
+        assert type(other) is Views
+
+    def to_dict(self) -> dict[str, Any]:
+        return {}
+
+
+def secret(records: Iterable[tuple[int, int]]) -> Secret:
+    made = Secret(Views(), drops=False)
+    with made.changing("update") as counts:
+        for a, b in records:
+            for place in (a, 3 + b, 8 + 5 * a + b):
+                counts[place] += 1
+    return made
+
+
+RECORDS = [(0, 1), (0, 1), (2, 4), (1, 0), (0, 4), (2, 2), (0, 3)]
+WANTED = [np.bincount([a for a, _ in RECORDS], minlength=3), np.bincount([b for _, b in RECORDS], minlength=5)]
+PAIRS = np.bincount([5 * a + b for a, b in RECORDS], minlength=15)
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Fraction, tuple[int, ...]]]:
+    """Every draw: law, scale, shape. The n-th one answers with 1000 n everywhere."""
+    asked: list[tuple[str, Fraction, tuple[int, ...]]] = []
+
+    def spy(law: str) -> Callable[..., np.ndarray]:
+        def draw(scale: Fraction, size: int | tuple[int, ...], *, backend: str = "exact") -> np.ndarray:
+            shape = size if isinstance(size, tuple) else (size,)
+            asked.append((law, Fraction(scale), shape))
+            return np.full(shape, 1000 * len(asked), np.int64)
+
+        return draw
+
+    for law in ("discrete_laplace", "discrete_gaussian"):
+        monkeypatch.setattr(noise, law, spy(law))
+    return asked
+
 
 HALF, THIRD, LITTLE = Fraction(1, 2), Fraction(1, 3), Fraction(1, 50)
 Step = Mapping[int, Wanted] | Contest
@@ -54,6 +109,70 @@ def with_contest(found: PublishedRows, winners: tuple[int, ...]) -> Step:
         zero = {0: np.zeros(3, int), 1: np.zeros(5, int)}
         return Contest(LITTLE, {0: np.arange(3), 1: np.arange(5)}, zero, {1: 3})
     return {2: Wanted(LITTLE)} if winners == (0,) and len(found.rows) == 2 else {}
+
+
+# ---- fixed shares ----
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_every_row_is_drawn_with_its_own_scale(drawn: list, budget: Budget) -> None:
+    found = publish_rows(secret(RECORDS), budget, shares=SHARES)
+    calibration = budget.calibrate(3, SHARES)
+    scales, shapes = list(calibration.row_scales), [(3,), (5,), (15,)]
+    if calibration.count_scale:  # it comes first, with a row of no counters
+        scales, shapes = [scales[0], calibration.count_scale, *scales], [(0,), (1,), *shapes]
+    law = "discrete_gaussian" if budget.rho else "discrete_laplace"
+    assert drawn == [(law, scale, shape) for scale, shape in zip(scales, shapes, strict=True)]
+    assert found.privacy == calibration.claim
+    variance = noise.gaussian_variance if budget.rho else noise.laplace_variance
+    for k, (row, exact) in enumerate(zip(found.rows, [*WANTED, PAIRS], strict=True)):
+        np.testing.assert_array_equal(row.counts, exact + 1000 * (k + 1 + len(scales) - 3))
+        assert (row.row, row.variance, row.groups) == (k, variance(calibration.row_scales[k]), None)
+    noisy = 7 if budget.neighbors == "replace" else 7 + 2000 if calibration.count_scale else None
+    assert found.noisy_count == noisy
+    assert found.count_variance == (variance(scales[1]) if len(scales) == 5 else 0.0)
+
+
+def test_rows_without_a_share_are_not_published(drawn: list) -> None:
+    found = publish_rows(secret(RECORDS), Budget(1.0), shares=[1, 0, 3])
+    assert [row.row for row in found.rows] == [0, 2]
+    assert found.privacy == Budget(1.0).claim(2, [1, 3]) and found.privacy.rows == 2
+    assert [shape for _, _, shape in drawn] == [(0,), (1,), (3,), (15,)]
+
+
+def test_counters_in_a_square_have_rows_too() -> None:
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=4, buckets=8, design="iid")
+    sketch.update(np.zeros((9, 1)))
+    assert [int(sketch.secret.row(r).sum()) for r in range(4)] == [9] * 4 and sketch.secret.total == 9
+    exact = sketch._counts.copy()
+    found = publish_rows(sketch.secret, Budget(2.0**30), shares=[1, 2, 3, 4])
+    np.testing.assert_array_equal([row.counts for row in found.rows], exact)  # of noise next to nothing is left
+
+
+def test_what_can_be_refused_costs_nothing(drawn: list) -> None:
+    mine = secret(RECORDS)
+    for wrong in ((1, 2), (1, -2, 3), (0, 0, 0)):
+        with pytest.raises(scumble.ParameterError):
+            publish_rows(mine, Budget(1.0), shares=wrong)
+    for publish in (partial(publish_rows, shares=SHARES), partial(publish_as_planned, most=2, plan=plan)):
+        with pytest.raises(scumble.BudgetError):
+            publish(mine, Budget(1.0), keep=True)  # without a ledger
+    assert drawn == [] and mine.closed == "" and mine.total == 7
+
+
+def test_one_charge_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    draw = noise.discrete_laplace
+    monkeypatch.setattr(noise, "discrete_laplace", lambda *a, **k: events.append("draw") or draw(*a, **k))
+
+    class Payer(spending.Prepaid):
+        def charge(self, claim: Any, *_: Any) -> str:
+            events.append("charge")
+            return super().charge(claim)
+
+    payer = Payer([Budget(1.0).claim(3, SHARES)], None)
+    found = publish_rows(secret(RECORDS), Budget(1.0), payer, shares=SHARES)
+    assert events == ["charge"] + ["draw"] * 5 and found.identity == payer.identity
 
 
 # ---- the budget ----
@@ -201,12 +320,29 @@ def test_groups_that_are_named_again_are_those_that_were_looked_at() -> None:
         {0: Wanted(Fraction(2, 3))},
         {0: Wanted(HALF), 1: Wanted(HALF), 2: Wanted(LITTLE)},
         {2: Wanted(HALF, np.zeros(14, int))},
+        {2: Wanted(HALF, np.zeros((15, 1), int))},
+        {2: Wanted(HALF, np.zeros(15))},
+        {2: Wanted(HALF, np.arange(-1, 14))},
+        {2: Wanted(HALF, np.arange(1, 16))},
         {},
         Contest(LITTLE, {0: np.arange(3)}, {0: np.zeros(3)}, {}),
         Contest(LITTLE, {0: np.arange(3)}, {0: np.zeros(2, int)}, {}),
         Contest(HALF + LITTLE, {0: np.arange(3)}, {0: np.zeros(3, int)}, {}),
     ],
-    ids=["no row", "too much", "too much in all", "wrong groups", "nothing", "no integers", "other groups", "dear"],
+    ids=[
+        "no row",
+        "too much",
+        "too much in all",
+        "too few groups",
+        "a square",
+        "no whole groups",
+        "negative",
+        "many",
+        "nothing",
+        "no integers",
+        "other groups",
+        "dear",
+    ],
 )
 def test_a_plan_that_cannot_be_met_spends_the_budget_and_tells_nothing(step: Step) -> None:
     mine = secret(RECORDS)
@@ -217,6 +353,21 @@ def test_a_plan_that_cannot_be_met_spends_the_budget_and_tells_nothing(step: Ste
     assert not any(str(number) in str(told.value) for number in (RECORDS, 7919))
     with pytest.raises(scumble.BudgetError):
         publish_as_planned(mine, Budget(1.0), most=2, plan=plan)
+
+
+@pytest.mark.parametrize("problem", [ValueError, KeyboardInterrupt])
+def test_where_a_plan_fails_the_secret_is_wiped_and_the_budget_gone(problem: type[BaseException]) -> None:
+    mine = secret(RECORDS)
+    counts = mine.counts
+
+    def fails(found: PublishedRows, winners: tuple[int, ...]) -> Step:
+        raise problem
+
+    with pytest.raises(problem):
+        publish_as_planned(mine, Budget(1.0), most=2, plan=fails)
+    assert not counts.any() and mine.counts.size == 0
+    with pytest.raises(scumble.BudgetError):
+        publish_rows(mine, Budget(1.0), shares=SHARES)
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
@@ -293,17 +444,21 @@ def test_nobody_wins_where_every_row_is_as_expected() -> None:
 
 
 def run(records: list, budget: Budget, ask: Any, before: Session | None = None) -> tuple[Session, Any]:
+    """What the grey box saw, and what is published: by a plan, or without one with fixed shares."""
     session = Session(before)
     with audit_hooks.watching(session):
-        found = publish_as_planned(secret(records), budget, most=2, plan=ask)
+        if ask is None:
+            found = publish_rows(secret(records), budget, shares=SHARES)
+        else:
+            found = publish_as_planned(secret(records), budget, most=2, plan=ask)
     told = [(row.counts.tolist(), str(row.scale)) for row in found.rows]
     return session, (told, found.noisy_count)
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-@pytest.mark.parametrize("ask", [plan, with_contest])
+@pytest.mark.parametrize("ask", [None, plan, with_contest])
 def test_the_grey_box_finds_every_plan_within_its_claim(budget: Budget, ask: Any) -> None:
-    claim = planned_claim(budget, 3, 2)
+    claim = budget.claim(3, SHARES) if ask is None else planned_claim(budget, 3, 2)
     people = budget.records_per_person
     more = [*RECORDS, *[(1, 4)] * people]
     pairs = [(RECORDS, more)] if budget.neighbors == "add-remove" else [([*RECORDS, *[(2, 0)] * people], more)]
@@ -312,7 +467,8 @@ def test_the_grey_box_finds_every_plan_within_its_claim(budget: Budget, ask: Any
         played, second = run(there, budget, ask, recorded)
         found = compare(recorded, played)
         assert not found.problems and first == second
-        assert 0.2 < used(claim, found.epsilon, found.rho) <= 1
+        # With fixed shares these neighbours take all of it.
+        assert (0.99 if ask is None else 0.2) < used(claim, found.epsilon, found.rho) <= (1 + 1e-6 * (ask is None))
 
 
 @pytest.mark.parametrize("name", ["pure", "replace", "persons", "more than all, pure", "more than all, persons"])
@@ -327,3 +483,32 @@ def test_a_plan_that_sees_the_secret_is_caught() -> None:
     recorded, _ = run(RECORDS, Budget(1.0), peeks(RECORDS))
     played, _ = run([*RECORDS, (1, 4)], Budget(1.0), peeks([*RECORDS, (1, 4)]), recorded)
     assert any("a call differs" in problem for problem in compare(recorded, played).problems)
+
+
+@pytest.mark.parametrize("flaw", ["one scale for all", "another row's scale", "no noise"])
+def test_noise_that_the_claim_does_not_name_is_caught(monkeypatch: pytest.MonkeyPatch, flaw: str) -> None:
+    budget = Budget(1.0)
+    scales = budget.calibrate(3, SHARES).row_scales
+    draw = noise.discrete_laplace
+
+    def wrong(scale: Fraction, size: Any, **options: Any) -> np.ndarray:
+        if flaw == "no noise":
+            return np.zeros(size, np.int64)
+        other = (
+            min(scales) if flaw == "one scale for all" else scales[scales.index(scale) - 1 if scale in scales else 0]
+        )
+        return draw(other, size, **options)
+
+    monkeypatch.setattr(noise, "discrete_laplace", wrong)
+    session, _ = run(RECORDS, budget, None)
+    assert any("no such noise was drawn" in problem for problem in session.problems)
+
+
+def test_a_row_that_the_claim_does_not_have_is_caught() -> None:
+    calibration = Budget(1.0).calibrate(3, SHARES)
+    session = Session()
+    with audit_hooks.watching(session):
+        for row in (None, 3, -1):
+            drawn = calibration.law.draw(calibration.row_scales[0], 3)
+            audit_hooks.hold(f"row {row}", calibration.claim, drawn, None, row=row)
+    assert len(session.problems) == 3

@@ -1,19 +1,22 @@
-"""Rows that are planned as they are published: each step may depend on everything that is public by then.
+"""Rows with noise of their own, for one claim: with shares of the budget fixed beforehand, or planned on the way.
 
-A `plan` is called again and again with what has been published, and answers with
+`publish_rows` publishes rows whose shares are given. `publish_as_planned` calls a `plan` again and again with what has
+been published, and the plan answers with
 
 - rows: which, how their cells are grouped, and what share of the budget each gets;
 - or a contest: the row farthest from an expectation is chosen privately (`selection`), for a share of the budget;
   nobody wins if no row is farther off than its handicap and `or_none` allows for that;
 - or nothing: the release is complete.
 
-It is one release: one lock, one charge before any noise, one claim, made for the most expensive plan allowed
-(`privacy.adaptive_budget`). While the plan runs, the secret holds no counters (``gate.proof.md``, *Plans*).
+Either is one release: one lock, one charge before any noise, one claim; that of a plan is made for the most expensive
+one allowed (`privacy.adaptive_budget`). While the plan runs, the secret holds no counters (``gate.proof.md``, *Grouped
+rows* and *Plans*).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -25,13 +28,34 @@ from scumble.gate.gate import close, or_give_up, require_disjoint, require_ledge
 from scumble.gate.secret import Secret, held
 from scumble.gate.selection import noisy_best
 from scumble.gate.spending import Prepaid, spend
-from scumble.gate.steps import PublishedRow, PublishedRows, checked
 from scumble.privacy import audit_hooks
 from scumble.privacy.account import Account
 from scumble.privacy.adaptive_budget import AdaptiveBudget, worst_case
 from scumble.privacy.budget import Budget, Calibration
 from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.exact import Number, as_fraction
 from scumble.privacy.sensitivity import sides_of
+
+
+class PublishedRow(NamedTuple):
+    """One published row: noisy numbers, the noise's variance and exact scale, and the group of each cell."""
+
+    row: int
+    counts: np.ndarray
+    variance: float
+    groups: np.ndarray | None
+    """None: every cell is a group of its own."""
+    scale: Fraction
+
+
+class PublishedRows(NamedTuple):
+    """Rows that have left the gate. Public."""
+
+    rows: tuple[PublishedRow, ...]
+    privacy: PrivacyClaim
+    noisy_count: int | None
+    count_variance: float
+    identity: str
 
 
 class Wanted(NamedTuple):
@@ -65,6 +89,27 @@ PURE_OF_GAUSSIAN = Fraction(3989, 5000)
 """Below √(2/π): an ε of so much times μ is a post-processing of a Gaussian shift by μ (`gate.proof.md`, *Contests*)."""
 ROOT_OF_TWO = Fraction(14142, 10000)
 """Below √2."""
+Groups = Mapping[int, np.ndarray | None]
+"""For each row to publish, the group (0, 1, …) of each cell; None: every cell by itself."""
+
+
+def publish_rows(
+    secret: Secret,
+    budget: Budget,
+    payer: Account | Prepaid | None = None,
+    *,
+    shares: Sequence[Number],
+    keep: bool = False,
+) -> PublishedRows:
+    """Publish the count, and the rows with a share above 0; `shares` divide the budget among them, in any unit."""
+    rows = secret.spec.rows
+    if len(shares) != rows:
+        raise parameter("shares", f"{rows:,} numbers, one for each row", len(shares))
+    paid = [row for row, share in enumerate(shares) if as_fraction("shares", share)]
+    calibration = budget.calibrate(len(paid), [shares[row] for row in paid], secret.spec.reach)
+    with _releasing(secret, budget, calibration, payer, keep) as way:
+        scales = dict(zip(paid, calibration.row_scales, strict=True))
+        return way.begin()._replace(rows=way.publish(scales, dict.fromkeys(paid), calibration.claim))
 
 
 def planned_claim(budget: Budget, rows: int, most: int) -> PrivacyClaim:
@@ -80,31 +125,43 @@ def publish_as_planned(
     No row gets more than 1/`most` of the budget without the count's share. `keep` keeps the exact counters for a
     further release, which needs a ledger.
     """
+    require_ones(secret)
+    rows, lengths = secret.spec.rows, secret.spec.lengths
+    calibration = budget.calibrate(rows, worst_case(rows, most))
+    funds = AdaptiveBudget(calibration, most)
+    with _releasing(secret, budget, calibration, payer, keep) as way:
+        found, winners, left = way.begin(), tuple[int, ...](), set(range(rows))
+        while True:
+            with secret.out_of_sight():
+                step = plan(found, winners)
+            if isinstance(step, Contest):
+                winners = (*winners, way.choose(step, funds))
+            elif step:
+                wanted = dict(step)
+                groups = checked({row: one.groups for row, one in wanted.items()}, left, lengths)
+                scales = {row: funds.pay(wanted[row].share) for row in groups}
+                further = found.rows + way.publish(scales, groups)
+                found = found._replace(rows=tuple(sorted(further, key=lambda one: one.row)))
+                left -= set(groups)
+            else:
+                break
+        if not found.rows:
+            raise ParameterError("`plan` must publish at least one row.")
+        return found
+
+
+@contextmanager
+def _releasing(
+    secret: Secret, budget: Budget, calibration: Calibration, payer: Account | Prepaid | None, keep: bool
+) -> Iterator[_Way]:
+    """The secret, locked and charged for; wiped if its release fails, and when it is done."""
     require_ledger(keep, payer)
     with held([secret]):
         require_disjoint([secret], budget, "exact")
-        require_ones(secret)
-        rows = secret.spec.rows
-        calibration = budget.calibrate(rows, worst_case(rows, most))
         identity = spend([secret], calibration.claim, payer, "release")
         with or_give_up([secret], "Its release failed after the budget was spent."):
-            way = _Way(secret, calibration, AdaptiveBudget(calibration, most), identity)
-            found, winners = way.begin(), tuple[int, ...]()
-            while True:
-                with secret.out_of_sight():
-                    step = plan(found, winners)
-                if isinstance(step, Contest):
-                    winners = (*winners, way.choose(step))
-                elif step:
-                    left = set(range(rows)) - {row.row for row in found.rows}
-                    further = way.go_on(dict(step), left)
-                    found = found._replace(rows=tuple(sorted(found.rows + further, key=lambda one: one.row)))
-                else:
-                    break
-            if not found.rows:
-                raise ParameterError("`plan` must publish at least one row.")
+            yield _Way(secret, calibration, identity)
         close([secret], keep)
-        return found
 
 
 class _Candidate(NamedTuple):
@@ -118,8 +175,8 @@ class _Candidate(NamedTuple):
 class _Way:
     """One secret being published."""
 
-    def __init__(self, secret: Secret, calibration: Calibration, budget: AdaptiveBudget, name: str) -> None:
-        self.secret, self.calibration, self.budget, self.name = secret, calibration, budget, name
+    def __init__(self, secret: Secret, calibration: Calibration, name: str) -> None:
+        self.secret, self.calibration, self.name = secret, calibration, name
         self._candidates: dict[int, _Candidate] = {}
 
     def begin(self) -> PublishedRows:
@@ -136,27 +193,33 @@ class _Way:
             noisy = self.secret.total
         return PublishedRows((), claim, noisy, calibration.count_variance or 0.0, self.name)
 
-    def go_on(self, step: dict[int, Wanted], left: set[int]) -> tuple[PublishedRow, ...]:
-        """Publish further rows: all scales are paid for and all noise is drawn before an exact counter is touched."""
+    def publish(
+        self, scales: Mapping[int, Fraction], groups: Groups, claim: PrivacyClaim | None = None
+    ) -> tuple[PublishedRow, ...]:
+        """Publish rows, group by group: all noise is drawn before an exact counter is touched.
+
+        `claim` names the scales, in this order; without one, each row has them for its own.
+        """
         lengths, law = self.secret.spec.lengths, self.calibration.law
-        groups = checked({row: wanted.groups for row, wanted in step.items()}, left, lengths)
-        scales = {row: self.budget.pay(step[row].share) for row in groups}
         sizes = {row: lengths[row] if of is None else int(of.max()) + 1 for row, of in groups.items()}
         drawn = {row: law.draw(scales[row], size) for row, size in sizes.items()}
-        return tuple(self._add(row, drawn[row], groups[row], scales[row]) for row in groups)
+        for place, (row, noise) in enumerate(drawn.items()):
+            of, scale, name = groups[row], scales[row], f"{self.name} row {row}"
+            if claim is None:
+                audit_hooks.hold(name, _with_scale(self.calibration.claim, scale), noise, None)
+            else:
+                audit_hooks.hold(name, claim, noise, None, row=place)
+            if of is None:
+                noise += self.secret.row(row)
+            else:
+                np.add.at(noise, of, self.secret.row(row))
+            drawn[row], _ = audit_hooks.publish(noise, None, name)
+            drawn[row].flags.writeable = False
+        return tuple(
+            PublishedRow(row, drawn[row], law.variance(scales[row]), groups[row], scales[row]) for row in drawn
+        )
 
-    def _add(self, row: int, noise: np.ndarray, of: np.ndarray | None, scale: Fraction) -> PublishedRow:
-        name = f"{self.name} row {row}"
-        audit_hooks.hold(name, _with_scale(self.calibration.claim, scale), noise, None)
-        if of is None:
-            noise += self.secret.row(row)
-        else:
-            np.add.at(noise, of, self.secret.row(row))
-        counts, _ = audit_hooks.publish(noise, None, name)
-        counts.flags.writeable = False
-        return PublishedRow(row, counts, self.calibration.law.variance(scale), of, scale)
-
-    def choose(self, contest: Contest) -> int:
+    def choose(self, contest: Contest, funds: AdaptiveBudget) -> int:
         """The row farthest from its expectation: a record moves each distance by at most one.
 
         It is paid for as a row of some scale s is. With Laplace noise that row would cost ε = sides · m/s, and so does
@@ -174,10 +237,10 @@ class _Way:
         sides = sides_of(claim.neighbors)
         moved = sides * claim.records_per_person
         if pure:
-            epsilon = moved / self.budget.pay(contest.share, least=sides)
+            epsilon = moved / funds.pay(contest.share, least=sides)
         else:
             shift = claim.records_per_person * (ROOT_OF_TWO if sides == 2 else 1)
-            epsilon = PURE_OF_GAUSSIAN * shift / self.budget.pay(contest.share)
+            epsilon = PURE_OF_GAUSSIAN * shift / funds.pay(contest.share)
         distances = []
         for row in rows:
             off = np.negative(expected[row], dtype=np.int64)
@@ -202,3 +265,20 @@ class _Way:
 def _with_scale(claim: PrivacyClaim, scale: Fraction) -> PrivacyClaim:
     """The claim of one row with its own scale, for the auditor."""
     return replace(claim, rows=1, scale=float(scale), exact_scale=str(scale), exact_scales=None)
+
+
+def checked(chosen: Groups, rows: set[int], lengths: Sequence[int]) -> dict[int, np.ndarray | None]:
+    """Groups that can be added up, as read-only copies."""
+    found: dict[int, np.ndarray | None] = {}
+    for row, groups in dict(chosen).items():
+        if row not in rows:
+            raise parameter("plan", "a function that names rows that are not yet published", row)
+        if groups is None:
+            found[row] = None
+            continue
+        mine = np.array(groups)
+        if mine.shape != (lengths[row],) or mine.dtype.kind not in "iu" or mine.min() < 0 or mine.max() >= len(mine):
+            raise parameter(f"the groups of row {row}", f"{lengths[row]:,} whole numbers from 0 on", mine.shape)
+        found[row] = mine.astype(np.int64)
+        found[row].flags.writeable = False  # type: ignore[union-attr]
+    return found
