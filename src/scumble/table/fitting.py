@@ -20,6 +20,7 @@ levels, where steps are cheap and go far, then among all of them (`Fits`).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from functools import cached_property
@@ -257,7 +258,8 @@ class Problem:
     def steps(self) -> int:
         """How many steps a fit from a random start takes: the clearer the structure, the nearer it must come."""
         fewest, each, most = prior.STEPS
-        return min(fewest + int(each * self.structure.max(initial=0.0)), most)
+        clearest = max([self.structure.max(initial=0.0), *map(interaction, self.larger)])
+        return min(fewest + int(each * clearest), most)
 
     def begun(self, generator: np.random.Generator) -> Numbers:
         """Logarithms of A and, last, of w to start from."""
@@ -321,6 +323,24 @@ class Problem:
             slope *= np.float32(rate * falling * mean)
             logs = np.clip(logs - slope, -FARTHEST, FARTHEST)
         return logs
+
+
+def interaction(view: View) -> float:
+    """How far three columns of a larger set stand out of the noise beyond what pairs show, as a multiple of it.
+
+    >>> parity = np.array([[[9.0, 1.0], [1.0, 9.0]], [[1.0, 9.0], [9.0, 1.0]]])
+    >>> round(interaction(View((0, 1, 2), parity, 1.0)), 1)
+    11.3
+    """
+    most, axes = 0.0, set(range(view.counts.ndim))
+    for three in itertools.combinations(axes, 3):
+        table = view.counts.sum(axis=tuple(axes - {*three}))
+        variance = max(view.variance, 1e-12) * view.counts.size / table.size
+        for axis in range(3):
+            table = table - table.mean(axis=axis, keepdims=True)
+        free = math.prod(max(size - 1, 1) for size in table.shape)
+        most = max(most, math.sqrt(float((table**2).sum()) / (variance * free)))
+    return most
 
 
 class Fits:

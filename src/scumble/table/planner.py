@@ -498,11 +498,12 @@ def grouped_by(
     found = [np.zeros(int(axis.max()) + 1, np.int64) for axis in spec.axes]
     for j in spec.counted:
         axis, others = spec.axes[j], apart.get(j, ())
-        fewer = max(most[j] - sum(int(of.max()) for of in others), most[j] // 2)
-        group = groups_of(spec, public, j, axis, most[j] if len(found[j]) <= most[j] else fewer)
-        first = np.unique(axis, return_index=True)[1]
-        for of in others:
-            group = in_order(group * (int(of.max()) + 1) + of[first])
+        group = groups_of(spec, public, j, axis, most[j])
+        if others and len(group) > (size := int(group.max()) + 1):  # cuts of others take the place of own ones
+            group = groups_of(spec, public, j, axis, max(size - sum(int(of.max()) for of in others), size // 2))
+            first = np.unique(axis, return_index=True)[1]
+            for of in others:
+                group = in_order(group * (int(of.max()) + 1) + of[first])
         found[j] = group
     return Grouped(spec, tuple(found), ())
 
