@@ -31,7 +31,7 @@ from scumble.sources.checkpoint import EVERY, Checkpoint
 from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
 from scumble.sources.paths import require_apart
-from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
+from scumble.sources.people import PersonLimit
 from scumble.sources.rehearsal import NO_BUDGET, Rehearsal
 from scumble.sources.rehearsal import rehearse as rehearsed
 from scumble.sources.source import Source
@@ -113,8 +113,8 @@ def build(
         How often it is written.
     person_column : str or None
         The column of persons: of each, only `records_per_person` records are counted (1 by default).
-    person_memory : int
-        Bytes for the table of persons; see :class:`scumble.PersonLimit`.
+    person_memory : int or None
+        Refuse more persons than this many bytes can tell apart; see :class:`scumble.PersonLimit`.
     noise_first : bool
         Draw the noise before the first record is read; see :meth:`scumble.Sketch.start_with_noise`.
     ledger, dataset, part : Ledger, str, path-like or None
@@ -522,7 +522,7 @@ class Groups:
     label: str | None = None
     classes: Sequence[Label] | None = None
     person_column: str | None = None
-    person_memory: int = DEFAULT_MEMORY
+    person_memory: int | None = None
 
     def __post_init__(self) -> None:
         if self.label is None and self.classes is None:

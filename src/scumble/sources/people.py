@@ -7,8 +7,9 @@ name and a count; the key is random, secret, and new for every limit.
 little. Bloom and count-min filters violate this. Here each decision depends on the person's own records alone (two
 persons collide with probability below 10⁻²⁰ for a billion persons).
 
-**Memory** is bounded: 20 bytes per slot (30 while the table grows), at most three quarters full. With more persons the
-limit refuses to continue; it never forgets a person.
+**Memory.** The table grows with the number of persons, 27 to 80 bytes for each, and never forgets one. No limit of fixed
+memory keeps the promise for any number of persons (people.proof.md), so only a curator who sets `memory` has a build
+refused for having too many.
 
 **Several parts.** Each limit starts anew: after merging k parts with limits of their own, a person may have k·m
 records, and that is the `records_per_person` to release with, unless each person is in one part only.
@@ -31,14 +32,12 @@ from scumble.files.compiling import njit
 from scumble.files.rules import Json
 from scumble.gate.spending import filtered_by_hand
 
-DEFAULT_MEMORY = 256 * 2**20
-"""256 MiB: six million persons."""
-
 _PLACE = 30  # bytes: 16 of the hash, 4 of the count, and 10 of the old table while it grows
+_ANY = 2**60  # bytes: no machine has as many
 
 
 class PersonLimit:
-    """Lets at most `records_per_person` records of each person pass, in fixed memory.
+    """Lets at most `records_per_person` records of each person pass.
 
     >>> limit = PersonLimit(2)
     >>> limit.keep(["ann", "bob", "ann", "ann"]).tolist()
@@ -50,13 +49,14 @@ class PersonLimit:
     ----------
     records_per_person : int
         m, the most records of one person that are counted.
-    memory : int
-        Bytes that the table may take.
+    memory : int or None
+        Bytes that the table may take; with more persons than fit, the limit refuses to go on. None: as many as needed.
     """
 
-    def __init__(self, records_per_person: int, *, memory: int = DEFAULT_MEMORY) -> None:
+    def __init__(self, records_per_person: int, *, memory: int | None = None) -> None:
         self.records_per_person = whole("records_per_person", records_per_person, 1, 2**31 - 1)
-        self._most_places = 1 << (whole("memory", memory, 1024, must="at least 1024 bytes") // _PLACE).bit_length() - 1
+        most = _ANY if memory is None else whole("memory", memory, 1024, must="at least 1024 bytes")
+        self._most_places = 1 << (most // _PLACE).bit_length() - 1
         self._key = os.urandom(32)
         self._make(min(1024, self._most_places))
 
@@ -97,7 +97,7 @@ class PersonLimit:
                 break
             raise DataError(
                 f"There are more persons than the limit has room for ({3 * len(self._counts) // 4:,}). "
-                "Hint: give it more `memory`, or split the table by person."
+                "Hint: leave out `memory` (person_memory=), or split the table by person."
             )
         places, fresh = _find(self._hashes, self._counts, hashes, True)
         self._persons += int(fresh)

@@ -174,7 +174,7 @@ def restore(
     data: Json,
     arrays: dict[str, np.ndarray],
     folder: str | os.PathLike[str] | None,
-    memory: int,
+    memory: int | None,
     **options: Any,
 ) -> None:
     """Make a stream of what `contents` gave."""

@@ -40,7 +40,7 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
-from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
+from scumble.sources.people import PersonLimit
 from scumble.sources.tally import Tally
 from scumble.streams.choosing import Expected, chosen, expected_of
 from scumble.streams.method import Method
@@ -117,8 +117,8 @@ class Stream:
     person_column : str or None
         The column that says whose record it is: of each person only `records_per_person` (1 unless you
         say) are counted, over all periods.
-    person_memory : int
-        Bytes for the table of persons; see :class:`scumble.PersonLimit`.
+    person_memory : int or None
+        Refuse more persons than this many bytes can tell apart; see :class:`scumble.PersonLimit`.
     size : object
         `columns`, `rows`, `buckets`, `seed`, `design`, `bounds`, `whole`, `dates`, `times`, `booleans`, `invalid`,
         `engine`, `threads` of :class:`scumble.Sketch`.
@@ -153,7 +153,7 @@ class Stream:
         folder: str | os.PathLike[str] | None = None,
         file: str | os.PathLike[str] | None = None,
         person_column: str | None = None,
-        person_memory: int = DEFAULT_MEMORY,
+        person_memory: int | None = None,
         **size: Any,
     ) -> None:
         budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
@@ -480,7 +480,7 @@ class Stream:
         folder: str | os.PathLike[str] | None = None,
         engine: str = "auto",
         threads: int | None = None,
-        person_memory: int = DEFAULT_MEMORY,
+        person_memory: int | None = None,
     ) -> Stream:
         """Go on from a stream's file; see :func:`load_stream`."""
         state = State(path)
