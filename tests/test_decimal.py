@@ -71,27 +71,6 @@ def test_percent_has_the_sign_of_other_numbers(tmp_path: Path) -> None:
     assert np.isnan(last)  # type: ignore[call-overload]  # a point stands before thousands
 
 
-def test_hints_are_in_the_sign_that_was_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, schema, out = (tmp_path / f"anteile.{end}" for end in ("csv", "toml", "scumble"))
-    path.write_text("ort;anteil\n" + "Ulm;32.7%\n" * 300)
-    build = ["build", str(path), "--epsilon", "1", "--delimiter", ";", "--decimal", ",", "--out", str(out)]
-    by_kernel = ["--columns", "anteil", "--bandwidth", "1"]
-    by_schema = ["--schema", str(schema)]
-    read = "1234,5, €1.234,50 and 12,5 %"
-    Schema(anteil=Number(0, 100, missing=True)).save(schema)
-    assert main([*build, *by_schema]) == 0
-    told = capsys.readouterr().err
-    assert f"not a number ({read} are read" in told
-    assert "without --decimal , 1,234.50 is read" in told and "1234.5" not in told
-    Schema(anteil=Number(0, 100)).save(schema)
-    for chosen in (by_schema, by_kernel, [*by_kernel, "--whole", "anteil"]):
-        assert main([*build, *chosen, "--invalid", "error"]) == 4
-        told = capsys.readouterr().err
-        assert read in told and "1234.5" not in told
-    assert main([*build, *by_kernel]) == 0
-    assert f"numbers are read as {read}" in capsys.readouterr().err
-
-
 def test_a_comma_cannot_do_both(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build = ["build", str(table), "--columns", "alter", "--bandwidth", "1", "--epsilon", "1", "--out", "x.scumble"]
     assert main([*build, "--decimal", ","]) == 2

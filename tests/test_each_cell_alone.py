@@ -320,7 +320,7 @@ def test_one_more_record_moves_one_counter_of_each_row(make: str, kernel: Any) -
     """The promise itself, on the counters: one odd record before the others adds itself and changes nothing else."""
     others = [dt.datetime(2020, 1, 1, hour) for hour in range(5)] + ["a b", 1.5, 2, True, {"a"}]
     without = counted(MAKES[make](others), kernel)
-    for odd in CELLS:
+    for odd in CELLS[:: 3 if make == "a frame for each" else 1]:  # each in a table of its own: slow
         moved = counted(MAKES[make]([odd, *others]), kernel) - without
         assert moved.min() >= 0 and set(moved.sum(axis=1)) <= {0, 1}, type(odd)
     assert without.sum() > 0

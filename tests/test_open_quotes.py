@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 import scumble
 from scumble.cli import BAD_DATA, main
-from scumble.columns.curator import MANY
 from scumble.sources import formats
 from scumble.sources.building import Build
 
@@ -51,20 +49,6 @@ def test_a_line_that_swallows_the_rest_is_told_when_it_is_left_out(capsys: pytes
     assert f"{ROWS - 11:,} lines are no rows of their own" in err
 
 
-def test_a_row_that_goes_on_is_said_to() -> None:
-    """Also where it is longer than the cells that Python's own reader takes."""
-    before = csv.field_size_limit()
-    people(quotes=(10,))
-    with pytest.raises(
-        scumble.DataError, match=r"people.csv, line 12, has 1 cell where the header has 3. Hint: "
-    ) as found:
-        scumble.build("people.csv", scumble.EuclideanKernel(5.0), columns=["age"], epsilon=1.0, invalid="error")
-    assert f"is a quote left open there? The row goes on to line {ROWS + 1:,}. Else correct the line" in str(
-        found.value
-    )
-    assert csv.field_size_limit() == before
-
-
 def test_an_unreadable_cell_that_goes_on_says_to_which_line(capsys: pytest.CaptureFixture[str]) -> None:
     people()
     text = (
@@ -76,12 +60,6 @@ def test_an_unreadable_cell_that_goes_on_says_to_which_line(capsys: pytest.Captu
     Path("people.csv").write_text(text)
     assert main(["build", "people.csv", "--out", "people.scumble", *COUNTED, "--invalid", "error"]) == BAD_DATA
     assert "people.csv, lines 12 to 62: 1 cell" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("blank", [0, 1, MANY - 1, MANY])
-def test_a_few_blank_lines_are_not_worth_a_word(capsys: pytest.CaptureFixture[str], blank: int) -> None:
-    people(blank=blank)
-    assert ("no rows of their own" in told(capsys)) == (blank == MANY)
 
 
 def test_letters_that_hold_the_byte_of_a_line_end_are_no_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,20 +52,20 @@ def build(*words: str) -> int:
 @pytest.mark.parametrize(
     ("column", "held", "want"),
     [
-        (SEEN, ["2009-05-01", "01/02/2009", None, "NA", " ", "2008-12-31", "2010", "01.02.2009"], (3, 2, 1, 2)),
-        (AGE, ["41", None, "two", "n.a.", "N/A", "999", "99.5", "-1", "inf"], (4, 3, 2, 2)),
-        (AGE, [41.0, None, 120.0, -0.5], (3, 0, -1, 2)),
-        (scumble.Number(0, 99, outside="drop", missing=True), ["41", "999", "two"], (2, 1, 2, 0)),
-        (scumble.Number(0, 99), ["41", "999", "two"], (2, 0, -1, 1)),
-        (scumble.Boolean(missing=True), ["yes", "perhaps", None, "", "0"], (2, 1, 1, 0)),
-        (scumble.Category(["a"]), ["a", "b", None, "A"], (3, 0, -1, 0, 2, 0, 1)),
-        (scumble.Category(["a"], other=False), ["a", "b", None], (2, 0, -1, 0, 0)),
-        (scumble.Category(["a"], other=False), ["A ", "b", "A"], (3, 0, -1, 0, 0, 0, 2)),
-        (scumble.Category(["a"], missing_words=["-"]), ["a", "NA", " -", None], (1, 0, -1)),
+        (SEEN, ["2009-05-01", "01/02/2009", None, "NA", " ", "2008-12-31", "2010", "01.02.2009"], (3, 2, 2, 0, 0, 1)),
+        (AGE, ["41", None, "two", "n.a.", "N/A", "999", "99.5", "-1", "inf"], (4, 3, 2, 0, 0, 2)),
+        (AGE, [41.0, None, 120.0, -0.5], (3, 0, 2)),
+        (scumble.Number(0, 99, outside="drop", missing=True), ["41", "999", "two"], (2, 1, 0, 0, 0, 2)),
+        (scumble.Number(0, 99), ["41", "999", "two"], (2, 0, 1)),
+        (scumble.Boolean(missing=True), ["yes", "perhaps", None, "", "0"], (2, 1, 0, 0, 0, 1)),
+        (scumble.Category(["a"]), ["a", "b", None, "A"], (3, 0, 0, 2, 1)),
+        (scumble.Category(["a"], other=False), ["a", "b", None], (2,)),
+        (scumble.Category(["a"], other=False), ["A ", "b", "A"], (3, 0, 0, 0, 2)),
+        (scumble.Category(["a"], missing_words=["-"]), ["a", "NA", " -", None], (1,)),
     ],
 )
 def test_what_is_counted_elsewhere(column: Column, held: list[Any], want: tuple[int, ...]) -> None:
-    """Read, unreadable, the first of these, outside, others: alike in every container."""
+    """Read, unreadable, outside, others, near misses, the first unreadable: alike in every container."""
     for cells in (held, pa.array(held), pa.chunked_array([held[:2], held[2:]]), np.array(held, object)):
         found = column.find(cells)
         assert found.strays() == OfBatch(*want)
@@ -80,7 +80,7 @@ def test_records_that_are_left_out_have_no_strays() -> None:
         "town": ["Bonn", "Ulm", "Bonn", "Köln", "Ulm"],
     }
     _, strays = schema.find(rows, invalid="drop")
-    assert strays == {"seen": OfBatch(2, 1, 1, 1), "age": OfBatch(3), "town": OfBatch(3, other=1)}
+    assert strays == {"seen": OfBatch(2, 1, 1, first=1), "age": OfBatch(3), "town": OfBatch(3, other=1)}
     job = Build(pa.table(rows), schema=schema, invalid="drop")
     job.count()
     assert [line.split(" of ")[0] for line in job.strays()] == ["1 cell"] * 3
@@ -107,7 +107,7 @@ RECORDS = {
         "p.csv",
         "price\n" + '"1.234,50"\n' * MANY,
         "--schema price.toml",
-        "--decimal , reads",
+        "with --decimal ,",
         False,
     ),
     "no rows": ("p.csv", "price\n", "--schema price.toml", "no row was counted", True),
@@ -257,9 +257,9 @@ def test_a_list_in_a_column_of_words_is_no_word_for_a_kernel_and_no_bad_number(t
     kernel = scumble.EuclideanKernel(1.0, columns=["n"]) * scumble.HammingKernel(columns=["a"])
     for source in (tmp_path / "a.jsonl", pd.DataFrame({"a": ["x", ["secret"]], "n": [1, 2]})):
         job = Build(source, kernel, ["n", "a"], rows=8, buckets=8, invalid="error")
-        with pytest.raises(DataError, match=r"1 cell is missing or no word: 1 in column 'a'") as told:
+        with pytest.raises(DataError, match=r"1 cell is missing, unreadable, .*: 1 in column 'a'") as told:
             job.count()
-        assert "secret" not in str(told.value) and "number" not in str(told.value).split("Hint: text, numbers")[0]
+        assert "secret" not in str(told.value)
     for lists in (pa.array([["secret"]]), pa.array([{"k": "secret"}])):
         for how in ({"schema": scumble.Schema(a=scumble.Category(["x"]))}, {"kernel": scumble.HammingKernel()}):
             with pytest.raises(DataError, match=r"must hold categories, got values of type"):

@@ -5,9 +5,8 @@ from scumble.columns.category import Category
 from scumble.columns.column import Column
 from scumble.columns.conditions import Condition, condition
 from scumble.columns.date import Date
-from scumble.columns.draft import draft
 from scumble.columns.number import Number
-from scumble.columns.schema import Described, Encoded, Schema
+from scumble.columns.schema import Described, Encoded, Schema, draft
 
 __all__ = [
     "Boolean",

@@ -334,15 +334,6 @@ def test_what_types_are_refused() -> None:
             column.encode(np.zeros(1, complex))
 
 
-@settings(max_examples=300, deadline=None)
-@given(text=st.one_of(st.text(max_size=12), st.from_regex(r"\s*[+-]?[0-9]*\.?[0-9]*([eE][+-]?[0-9]{1,3})?\s*")))
-def test_text_says_a_number_as_it_does_in_a_csv_file(text: str) -> None:
-    from scumble.columns.roles import numbers_from_text
-
-    want = numbers_from_text(pa.array([text]))[0].as_py()
-    assert repr(number_in(text.encode())) == repr(math.nan if want is None else want)
-
-
 @given(x=st.floats(allow_nan=False), y=st.floats(allow_nan=False))
 def test_the_line_keeps_the_order_of_floats(x: float, y: float) -> None:
     a, b = line.place(np.array([x, y]))

@@ -21,8 +21,8 @@ from scumble.columns import line
 from scumble.columns.boolean import Boolean
 from scumble.columns.category import Category
 from scumble.columns.column import Column, Part
+from scumble.columns.cuts import real_edges, whole_edges
 from scumble.columns.date import Date
-from scumble.columns.edges import real_edges, whole_edges
 from scumble.columns.number import Number
 from scumble.columns.schema import Schema
 

@@ -39,13 +39,6 @@ def test_and_in_python_and_of_one(town: Path) -> None:
         assert len(list(source.pieces({"town": "category"}, invalid="drop"))) == 1 and not source.oddities.undecoded
 
 
-def test_a_second_reading_counts_anew(town: Path) -> None:
-    source = open_source(town / "town.csv")
-    for _ in range(2):
-        list(source.pieces({"town": "category"}, invalid="drop"))
-    assert source.oddities.undecoded == {"town": 30}
-
-
 @pytest.mark.parametrize("wrong", ["utf-16", "utf-16-le", "utf-32"])
 def test_narrow_text_is_not_read_as_wide(wrong: str, tmp_path: Path) -> None:
     path = tmp_path / "town.csv"

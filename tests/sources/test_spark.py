@@ -129,9 +129,8 @@ def equal(here: scumble.Sketch, there: scumble.Sketch) -> None:
 # ---- equal to one machine ----
 
 
-@pytest.mark.parametrize("partitions", [16])
 def test_any_number_of_partitions_gives_the_sketch_of_one_machine(
-    df, table: pa.Table, partitions: int, monkeypatch: pytest.MonkeyPatch
+    df, table: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     received: list[int] = []
     add = counting.Sums.add
@@ -139,30 +138,28 @@ def test_any_number_of_partitions_gives_the_sketch_of_one_machine(
         counting.Sums, "add", lambda self, batch: (received.append(batch.num_rows), add(self, batch))[1]
     )
     told: list[spark.Partitions] = []
-    made = spark.sketch(df.repartition(partitions), KERNEL, COLUMNS, invalid="drop", progress=told.append, **SIZE)
+    made = spark.sketch(df.repartition(6), KERNEL, COLUMNS, invalid="drop", progress=told.append, **SIZE)
     expected = alone(table)
     equal(made, expected)
     assert made.dropped == expected.dropped > 0
     pieces = -(-SIZE["rows"] * SIZE["buckets"] // counting.PIECE)
     assert sum(received) == pieces + 1, "the driver gets one sketch and the curator's numbers, however many partitions"
     assert all(0 <= state.done <= state.of for state in told)
-    if partitions == 16:
-        assert told and told[-1].of >= 16, "progress is told by partitions"
+    assert told and told[-1].of >= 6, "progress is told by partitions"
 
 
-@pytest.mark.parametrize("target", ["town"])
-def test_a_whole_table_too(df, table: pa.Table, target: str | None) -> None:
+def test_a_whole_table_too(df, table: pa.Table) -> None:
     schema = scumble.Schema(
         a=scumble.Number(-5, 5, cells=30),
         b=scumble.Number(0, 8, whole=True),
         town=scumble.Category(["Ulm", "Bonn"]),
     )
-    job = ClusterBuild(df, schema=schema, target=target, epsilon=1.0, invalid="drop")
+    job = ClusterBuild(df, schema=schema, target="town", epsilon=1.0, invalid="drop")
     (found,) = job.count().sketches
-    wanted = scumble.TableSketch(schema, target=target, invalid="drop").update(table)
+    wanted = scumble.TableSketch(schema, target="town", invalid="drop").update(table)
     np.testing.assert_array_equal(found.secret.counts, wanted.secret.counts)
     assert found.dropped == wanted.dropped == 12
-    here = Build(table, schema=schema, target=target, epsilon=1.0, invalid="drop")
+    here = Build(table, schema=schema, target="town", epsilon=1.0, invalid="drop")
     here.count()
     assert job.strays() == here.strays() and len(here.strays()) == 2, "some numbers are outside, some words not known"
     assert isinstance(job.release(), scumble.TableRelease)
@@ -197,7 +194,7 @@ def troubled(folder: Path) -> Callable:
             yield batch.slice(0, batch.num_rows // 2)
             if here == 1 and once("failed"):
                 raise RuntimeError("a task fails on its first try")
-            if here == 5 and once("killed"):
+            if here == 2 and once("killed"):
                 daemon = os.getppid()
                 jvm = int(Path(f"/proc/{daemon}/stat").read_text().rsplit(")", 1)[1].split()[1])
                 os.kill(jvm, signal.SIGKILL)
@@ -208,7 +205,7 @@ def troubled(folder: Path) -> Callable:
 
 
 def test_failing_and_killed_tasks_count_every_record_once(df, table: pa.Table, folder: Path, tmp_path: Path) -> None:
-    upset = df.repartition(7).mapInArrow(troubled(tmp_path), df.schema)
+    upset = df.repartition(3).mapInArrow(troubled(tmp_path), df.schema)
     equal(spark.sketch(upset, KERNEL, COLUMNS, invalid="drop", **SIZE), alone(table))
     assert sorted(os.listdir(tmp_path)) == ["failed", "killed"], "all of it happened"
     assert "Lost executor" in (folder / "log-driver.txt").read_text()
@@ -337,8 +334,8 @@ class Interrupted(Exception):
 def test_a_stream_that_is_stopped_anywhere_counts_every_record_once(session, table: pa.Table, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     stream_table = table.select(["a", "b", "town"])
-    for k in range(6):
-        pq.write_table(stream_table.slice(1000 * k, 1000), tmp_path / "in" / f"{k}.parquet")
+    for k in range(4):
+        pq.write_table(stream_table.slice(1500 * k, 1500), tmp_path / "in" / f"{k}.parquet")
         os.utime(tmp_path / "in" / f"{k}.parquet", (k, k))
     schema = "a double, b bigint, town string"
     seen: list[tuple[str, int]] = []
@@ -368,7 +365,7 @@ def test_a_stream_that_is_stopped_anywhere_counts_every_record_once(session, tab
     run(after=2)  # within a batch: counted here, not yet known to Spark
     stream = run()  # and on to the end
     arrived = [number for what, number in seen if what == "arrived"]
-    assert arrived == [0, 1, 1, 2, 2, 3, 4, 5], "Spark gave two batches twice"
+    assert arrived == [0, 1, 1, 2, 2, 3], "Spark gave two batches twice"
     release = stream.release(epsilon=1.0)
     expected = alone(table)
     assert abs(release.count - expected.count) < FAR

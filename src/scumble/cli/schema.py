@@ -63,7 +63,7 @@ def _declared(args: argparse.Namespace, names: Sequence[str], source: Source) ->
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.columns.draft import draft
+    from scumble.columns.schema import draft
     from scumble.files.places import write_whole
     from scumble.sources.source import numbers_rows
 

@@ -11,12 +11,11 @@
 
 Tables::
 
-    table.py        a table of any container behind one interface
+    table.py        a table of any container behind one interface: numbers, categories, sets of tokens
     containers.py   columns and names from pandas, polars, Arrow and others
     cells.py        one column, read as numbers or as categories
     sidebyside.py   columns of numbers as one matrix, and their smallest and largest values
     names.py        names of columns that may be a record, and names of answers
-    tokens.py       sets of tokens, one per record
     hashing.py      a stable number for every category
     roles.py        what each column of a source is read as
     kinds.py        whole numbers, dates, times and booleans as numbers for a kernel
@@ -24,19 +23,16 @@ Tables::
 
 The schema::
 
-    schema.py         the columns of a table by name
+    schema.py         the columns of a table by name; its file, and drafts of one
     column.py         the base of all columns
     number.py         a column of numbers
     date.py           a column of dates or times
     category.py       a column of words from a public vocabulary
     boolean.py        a column of booleans
     line.py           a line of integers under every ordered column
-    edges.py          the edges of cells
-    cuts.py           a line cut into cells
+    cuts.py           a line cut into cells, and their edges
     clock.py          dates and times as ticks
     grammar.py        conditions as people write them
     conditions.py     conditions as weights on levels
     rules.py          what every record obeys
-    toml.py           a schema's file
-    draft.py          a file to be filled in
 """

@@ -203,13 +203,6 @@ class Category(Column):
     def _near(self, column: cells.Column, label: str) -> np.ndarray:
         """Which cells match one of the words except for blanks or case."""
         words = {_loosely(text) for text in self.known}
-        if cells.is_arrow(column) and cells.is_text(column.type):
-            with contextlib.suppress(pa.ArrowInvalid):
-                wanted = pa.array([word.decode() for word in words], pa.large_string())
-                text = (pc.cast(piece, pa.large_string()) for piece in cells.chunks(column))
-                found = (pc.is_in(pc.utf8_lower(pc.utf8_trim(one, cells.BLANKS)), wanted) for one in text)
-                masks = [cells.buffer_of(pc.cast(one, pa.uint8()), np.uint8) for one in found]
-                return np.asarray(np.concatenate([np.empty(0, np.uint8), *masks]) == 1)
         return np.asarray(by_text(column, label, lambda text: int(_loosely(text) in words), "categories") == 1)
 
     def _text_codes(self, piece: pa.Array, unforeseen: int) -> np.ndarray:

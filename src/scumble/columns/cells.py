@@ -111,6 +111,11 @@ def arrow_is_numeric(kind: object) -> bool:
     return any(test(kind) for test in tests)
 
 
+def is_numeric(column: Column) -> bool:
+    """Whether a column's type is numeric."""
+    return arrow_is_numeric(plain_type(column)) if is_arrow(column) else column.dtype.kind in "biuf"
+
+
 def describe(column: Column) -> str:
     """The type of a column, in words."""
     if is_arrow(column):

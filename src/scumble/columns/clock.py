@@ -15,7 +15,7 @@ import numpy as np
 
 from scumble.columns import cells
 from scumble.columns.column import is_textual, wrong_type
-from scumble.columns.edges import nearest_to_fine
+from scumble.columns.cuts import nearest_to_fine
 from scumble.columns.hashing import UnsupportedValue, text_of
 from scumble.columns.line import Span
 from scumble.errors import parameter
@@ -199,7 +199,7 @@ def seconds_of(literal: object) -> Span | None:
 
 def ticks_of(column: cells.Column, label: str, step: int, pattern: re.Pattern[str] | None = None) -> np.ndarray:
     """The ticks of all cells as int64, `step` seconds each; `NO_TIME` where there is none."""
-    if is_textual(column) or _numeric(column):  # pandas makes numbers of a column without dates
+    if is_textual(column) or cells.is_numeric(column):  # pandas makes numbers of a column without dates
         return _by_text(column, label, step, pattern)
     if not cells.is_arrow(column):
         if column.dtype.kind != "M":
@@ -211,10 +211,6 @@ def ticks_of(column: cells.Column, label: str, step: int, pattern: re.Pattern[st
     if not (pt.is_date(kind) or pt.is_timestamp(kind)):
         raise wrong_type(column, label, "dates or times")
     return np.concatenate([np.empty(0, np.int64), *(_piece(piece, step) for piece in cells.chunks(column))])
-
-
-def _numeric(column: cells.Column) -> bool:
-    return cells.arrow_is_numeric(cells.plain_type(column)) if cells.is_arrow(column) else column.dtype.kind in "biuf"
 
 
 def _piece(piece: pa.Array, step: int) -> np.ndarray:
@@ -237,24 +233,6 @@ def _ticks(times: np.ndarray, step: int) -> np.ndarray:
         bad = raw == NO_TIME if unit == "ns" else (raw < _FIRST * per) | (raw >= _END * per)
         found = raw // (per * step)
     return np.where(bad, NO_TIME, found)
-
-
-def wide(column: cells.Column, pattern: re.Pattern[str] | None = None) -> tuple[np.ndarray, np.ndarray] | None:
-    """The first and the last second of each cell that names more than a day, 0 for others; None if no cell does.
-
-    >>> [seconds.tolist() for seconds in wide(pa.array(["1970-02", "1970-01-31", "soon"]))]
-    [[2678400, 0, 0], [5097599, 0, 0]]
-    """
-    if not (is_textual(column) or _numeric(column)):
-        return None
-    try:
-        found, places = cells.texts(column)
-    except UnsupportedValue:
-        return None
-    spans = (None if text is None else seconds_in(text, pattern) for text in found)
-    long = (None if span is None or span[1] - span[0] <= SECONDS["day"] else span for span in spans)
-    ends = np.array([(0, 0) if span is None else (span[0], span[1] - 1) for span in long], np.int64)
-    return (ends[places, 0], ends[places, 1]) if ends.any() else None
 
 
 def _by_text(column: cells.Column, label: str, step: int, pattern: re.Pattern[str] | None = None) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 
 from scumble.columns import cells, line
 from scumble.columns.containers import one_column
-from scumble.columns.cuts import Positions
+from scumble.columns.cuts import Cuts, Positions
 from scumble.columns.hashing import UnsupportedValue
 from scumble.columns.line import Span, Spans
 from scumble.errors import DataError, ParameterError, did_you_mean, parameter
@@ -57,16 +57,14 @@ class Strays(NamedTuple):
     """Cells that were read."""
     unread: int = 0
     """Cells that hold something unreadable, and were counted as missing."""
-    first: int = -1
-    """The row of the first of these, or −1."""
     beyond: int = 0
     """Cells outside the bounds, counted at the nearest."""
     other: int = 0
     """Words outside the vocabulary, counted together."""
-    coarse: int = 0
-    """Dates of only a year or a month, counted on its first day."""
     near: int = 0
     """Words that are not in the vocabulary, and would be but for blanks or case."""
+    first: int = -1
+    """The row of the first unreadable cell, or −1."""
 
     def __repr__(self) -> str:
         return "Strays(secret)"
@@ -84,8 +82,6 @@ class Found(NamedTuple):
     """Which cells are outside the bounds and were counted at the nearest."""
     other: int | None
     """The code of words outside the vocabulary, if they have one."""
-    coarse: np.ndarray | None = None
-    """Which cells name a year or a month alone, if some do, and have more than one level for its days."""
     near: np.ndarray | None = None
     """Which words are not in the vocabulary, and would be but for blanks or case, if some are."""
     positions: Sequence[np.ndarray] = ()
@@ -99,14 +95,14 @@ class Found(NamedTuple):
         counted = np.ones(len(self.codes), bool) if dropped is None else ~dropped
         unread = self.unread[counted[self.unread]]
         known = counted if self.other is not None else np.ones(len(self.codes), bool)  # else such words drop records
-        outside, coarse, near = (
+        outside, near = (
             0 if mask is None else int(np.count_nonzero(mask & kept))
-            for mask, kept in ((self.outside, counted), (self.coarse, counted), (self.near, known))
+            for mask, kept in ((self.outside, counted), (self.near, known))
         )
         other = 0 if self.other is None else np.count_nonzero((self.codes == self.other) & counted)
         read = np.count_nonzero(counted) - np.count_nonzero(counted[self.gone])
         first = int(unread[0]) if len(unread) else -1
-        return Strays(int(read), len(unread), first, outside, int(other), coarse, near)
+        return Strays(int(read), len(unread), outside, int(other), near, first)
 
 
 class Part(NamedTuple):
@@ -132,7 +128,8 @@ class Column(ABC):
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
-        Column.registry[cls.kind] = cls
+        if "kind" in vars(cls):
+            Column.registry[cls.kind] = cls
 
     # ---- levels ----
 
@@ -313,6 +310,51 @@ class Column(ABC):
             return maker(**settings)
         except ParameterError as problem:
             raise ParameterError(f"Column {name!r}: {problem}") from None
+
+
+class Ordered(Column):
+    """A column between two public bounds, counted in cells of a line."""
+
+    ordered: ClassVar[bool] = True
+    cells: int | str | None
+    edges: tuple[object, ...] | None
+    outside: str
+    cuts: Cuts
+
+    @property
+    def line(self) -> Span:
+        return self.cuts.line
+
+    @property
+    def size(self) -> int:
+        return self.cuts.size + self.missing
+
+    def _coded(self, places: np.ndarray, cuts: Cuts, bad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The codes of places on the line of these cells, and which are outside the bounds."""
+        codes, outside = cuts.find(places), ~cuts.holds(places)
+        if self.outside == "drop":
+            codes[outside] = OUTSIDE
+        codes[bad] = UNREADABLE
+        return codes, outside
+
+    def _require_edges(self, given: object, what: str, example: str) -> None:
+        """Refuse edges that are no list, or beside `cells`."""
+        if self.cells is not None:
+            raise ParameterError("`cells` and `edges` exclude each other. Hint: leave out `cells`.")
+        if not isinstance(given, list | tuple | np.ndarray | range) or not 2 <= len(given) < MOST_LEVELS:
+            raise parameter("edges", f"a list of 2 to {MOST_LEVELS - 1} {what}", given, f"edges={example}.")
+
+    def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
+        return self.cuts.shares(spans)
+
+    def touched(self, part: Part) -> Part:
+        return part._replace(spans=self.cuts.touched(line.common(part.spans, (self.line,))))
+
+    def _given(self) -> dict[str, object]:
+        """The arguments that all these columns have, if they are not the default."""
+        found: dict[str, object] = {"cells": self.cells} if self.cells is not None else {}
+        found |= {"edges": list(self.edges)} if self.edges is not None else {}
+        return found | ({"outside": "drop"} if self.outside == "drop" else {})
 
 
 # ---- helpers of the kinds ----

@@ -1,22 +1,21 @@
 """What the curator learns about a build: cells that were not counted at their own value, and rows that were left out.
 
 A column with ``missing=True`` counts what it cannot read as missing, one with bounds counts what is outside at the
-nearest bound, a category counts unknown words together, and a date counts a year on its first day. A wrong declaration
-does that to most cells of a column. The numbers are as private as the rows: they go to the curator's terminal and into
+nearest bound, and a category counts unknown words together. A wrong declaration does that to most cells of a column.
+The numbers are as private as the rows: they go to the curator's terminal and into
 no file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from scumble.columns.column import OTHER, Column
 from scumble.columns.column import Strays as OfBatch
-from scumble.columns.kinds import other_decimal, shown
+from scumble.columns.kinds import shown
 from scumble.errors import UNPUBLISHED, many
 
 Declared = Mapping[str, "Column | str"]
@@ -38,59 +37,41 @@ _IGNORES = {"strip": "blanks", "ignore_case": "case"}
 """What each setting of a category ignores."""
 
 
-@dataclass(repr=False)
-class _OfColumn:
-    read: int = 0
-    unread: int = 0
-    beyond: int = 0
-    other: int = 0
-    coarse: int = 0
-    near: int = 0
-    first: tuple[tuple[int, int], int, int] | None = None
-    """The first unreadable cell: the position after its batch, the batch's rows, the row."""
+COUNTED = ("read", "unreadable", "outside_bounds", "unmatched", "near_misses")
+"""What is counted of each column's cells, in the order of a batch's numbers."""
 
 
 class Strays:
     """How many cells of each column were not counted at their own value."""
 
     def __init__(self) -> None:
-        self._columns: dict[str, _OfColumn] = {}
+        self._columns: dict[str, OfBatch] = {}
+        self._first: dict[str, tuple[tuple[int, int], int, int]] = {}
+        """The first unreadable cell: the position after its batch, the batch's rows, the row."""
         self.resumed = False
         """Whether earlier rows are not included."""
 
     def add(self, found: Mapping[str, OfBatch], rows: int = 0, position: tuple[int, int] | None = None) -> None:
         """Add a batch of so many `rows` that ended at `position`, if its rows are those of the source."""
         for name, batch in found.items():
-            mine = self._columns.setdefault(name, _OfColumn())
+            mine = self._columns.get(name, OfBatch(0))
             if batch.unread and not mine.unread and position is not None:
-                mine.first = (position, rows, batch.first)
-            for count in ("read", "unread", "beyond", "other", "coarse", "near"):
-                setattr(mine, count, getattr(mine, count) + getattr(batch, count))
+                self._first[name] = (position, rows, batch.first)
+            self._columns[name] = OfBatch(*map(sum, zip(mine[: len(COUNTED)], batch, strict=False)))
 
     def numbers(self, columns: Sequence[str]) -> np.ndarray:
         """The counts of these columns as one array, which can be added to others."""
-        found = [self._columns.get(name, _OfColumn()) for name in columns]
-        counts = [(one.read, one.unread, one.beyond, one.other, one.coarse, one.near) for one in found]
-        return np.array(counts, np.int64).ravel()
+        found = [self._columns.get(name, OfBatch(0))[: len(COUNTED)] for name in columns]
+        return np.array(found, np.int64).ravel()
 
     def add_numbers(self, columns: Sequence[str], numbers: np.ndarray) -> None:
         """Add what `numbers` gave."""
         of_columns = zip(columns, numbers.reshape(len(columns), -1).tolist(), strict=True)
-        self.add({name: OfBatch(of[0], of[1], -1, *of[2:]) for name, of in of_columns if any(of)})
+        self.add({name: OfBatch(*counts) for name, counts in of_columns if any(counts)})
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """The counts of each column by name."""
-        return {
-            name: {
-                "read": mine.read,
-                "unreadable": mine.unread,
-                "outside_bounds": mine.beyond,
-                "unmatched": mine.other,
-                "near_misses": mine.near,
-                "year_or_month_alone": mine.coarse,
-            }
-            for name, mine in self._columns.items()
-        }
+        return {name: dict(zip(COUNTED, counts, strict=False)) for name, counts in self._columns.items()}
 
     def words(self, declared: Declared, place: Place | None = None, decimal: str = ".") -> Iterator[str]:
         """A line for each column with such cells; `decimal` is the decimal point of its file."""
@@ -98,16 +79,10 @@ class Strays:
         for name, mine in self._columns.items():
             column = declared[name]
             if mine.unread and isinstance(column, Column):
-                reads = other_decimal(column.kind, decimal) if not mine.read else ""
-                first = "" if mine.first is None or place is None else f"; the first is in {place(*mine.first)}"
+                first = f"; the first is in {place(*self._first[name])}" if place and name in self._first else ""
                 yield (
                     f"{_cells(mine.unread, mine.read + mine.unread, name)} could not be read and counted as missing"
-                    f"{since}: {column.refused(decimal)}{first}{reads}"
-                )
-            if mine.coarse:
-                yield (
-                    f"{_cells(mine.coarse, mine.read, name)} named only a year or a month, and counted on its first day"
-                    f"{since}"
+                    f"{since}: {column.refused(decimal)}{first}"
                 )
             if mine.beyond:
                 bounds = column if isinstance(column, str) else as_written([column.low, column.high])  # type: ignore[attr-defined]
@@ -161,32 +136,9 @@ def undecoded(cells: Mapping[str, int], since: str = "") -> Iterator[str]:
         )
 
 
-def currencies(cells: Mapping[tuple[str, str], int], since: str = "") -> Iterator[str]:
-    """A line for each column with several currency signs.
-
-    >>> print(*currencies({("price", "$"): 1200, ("price", "£"): 1, ("fee", "$"): 9}))
-    'price' has several currencies, $ and £, which count alike ...
-    """
-    for name in dict.fromkeys(name for name, _ in cells):
-        signs = [sign for one, sign in cells if one == name]
-        if len(signs) > 1:
-            listed = f"{', '.join(signs[:-1])} and {signs[-1]}"
-            yield private(
-                f"{name!r} has several currencies{since}, {listed}, which count alike by their bare numbers. "
-                "Hint: convert them to one currency"
-            )
-
-
 def many_unread(rows: int) -> int:
     """How many of so many rows must be left out for a column before its spelling is explained."""
     return max(MANY, round(SHARE_UNREAD * rows))
-
-
-def repeated(rows: int) -> Iterator[str]:
-    """A line on rows that repeat the column names."""
-    if rows:
-        repeat = "repeats" if rows == 1 else "repeat"
-        yield private(f"{many(rows, 'row')} {repeat} the column names, as in joined files. Hint: remove such lines")
 
 
 def more_lines(lines: int) -> Iterator[str]:

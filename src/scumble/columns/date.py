@@ -6,38 +6,32 @@ import datetime
 import re
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from scumble.columns import cells as reading
-from scumble.columns import clock, line
+from scumble.columns import clock
 from scumble.columns.column import (
     BLANK,
     MISSING,
     MOST_LEVELS,
     ONE_VALUE,
-    OUTSIDE,
-    UNREADABLE,
     Arguments,
-    Column,
-    Found,
-    Part,
+    Ordered,
     choice,
     count_of_cells,
     flag,
 )
-from scumble.columns.containers import one_column
-from scumble.columns.cuts import Cuts
-from scumble.columns.edges import equal_cells, require_rising, whole_edges
+from scumble.columns.cuts import Cuts, equal_cells, require_rising, whole_edges
 from scumble.columns.hashing import text_of
-from scumble.columns.line import Span, Spans
+from scumble.columns.line import Span
 from scumble.errors import ParameterError, parameter
 from scumble.files.lazy_modules import pa
 
 
 @dataclass(frozen=True, repr=False)
-class Date(Column):
+class Date(Ordered):
     """Dates or times between public bounds, counted in cells.
 
     Dates, time stamps of any unit, and ISO 8601 text ("2024-02-29", "2024-02-29T12:30Z", "2024-02") are read, and text
@@ -79,7 +73,6 @@ class Date(Column):
 
     kind: ClassVar[str] = "date"
     role: ClassVar[str] = "word"
-    ordered: ClassVar[bool] = True
 
     low: str | None = None
     high: str | None = None
@@ -127,12 +120,8 @@ class Date(Column):
         """The length of a tick in seconds."""
         return clock.SECONDS[self.resolution or "day"]
 
-    def _checked_edges(self, given: object) -> tuple[str, ...]:
-        if self.cells is not None:
-            raise ParameterError("`cells` and `edges` exclude each other. Hint: leave out `cells`.")
-        if not isinstance(given, list | tuple | np.ndarray) or not 2 <= len(given) < MOST_LEVELS:
-            hint = "edges=['2020-01-01', '2020-07-01', '2020-12-31']."
-            raise parameter("edges", f"a list of 2 to {MOST_LEVELS - 1} dates", given, hint)
+    def _checked_edges(self, given: Any) -> tuple[str, ...]:
+        self._require_edges(given, "dates", "['2020-01-01', '2020-07-01', '2020-12-31']")
         sides = ["low"] * (len(given) - 1) + ["high"]
         return tuple(_checked(side, one, f"edges[{k}]") for k, (side, one) in enumerate(zip(sides, given, strict=True)))
 
@@ -167,14 +156,6 @@ class Date(Column):
         return Cuts(edges, real=False, log=False)
 
     # ---- levels ----
-
-    @property
-    def line(self) -> Span:
-        return self.cuts.line
-
-    @property
-    def size(self) -> int:
-        return self.cuts.size + self.missing
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -235,19 +216,7 @@ class Date(Column):
 
     def _codes(self, column: reading.Column, label: str) -> tuple[np.ndarray, np.ndarray]:
         ticks = clock.ticks_of(column, label, self.step, self.pattern)
-        codes = self.cuts.find(ticks)
-        outside = ~self.cuts.holds(ticks)
-        if self.outside == "drop":
-            codes[outside] = OUTSIDE
-        codes[ticks == clock.NO_TIME] = UNREADABLE
-        return codes, outside
-
-    def find(self, values: object, label: str = "The column") -> Found:
-        found, wide = super().find(values, label), clock.wide(one_column(values, "values"), self.pattern)
-        if wide is None:
-            return found
-        first, last = (self.cuts.find(seconds // self.step) for seconds in wide)
-        return found._replace(coarse=first != last)
+        return self._coded(ticks, self.cuts, ticks == clock.NO_TIME)
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -289,17 +258,9 @@ class Date(Column):
             )
         return first // self.step, max(first // self.step + 1, end // self.step)
 
-    def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
-        return self.cuts.shares(spans)
-
-    def touched(self, part: Part) -> Part:
-        return part._replace(spans=self.cuts.touched(line.common(part.spans, (self.line,))))
-
     def _arguments(self) -> Arguments:
         rest: dict[str, object] = {"resolution": self.resolution}
-        rest |= {"cells": self.cells} if self.cells is not None else {}
-        rest |= {"edges": list(self.edges)} if self.edges is not None else {}
-        rest |= {"outside": "drop"} if self.outside == "drop" else {}
+        rest |= self._given()
         rest |= {"format": self.format} if self.format is not None else {}
         return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
 

@@ -48,7 +48,10 @@ UNREAD = {
     "tokens": "no set of words",
 }
 """What is wrong with a bad cell, by kind or role."""
-NUMBERS_READ = {".": "1234.5, $1,234.50 and 12 %", ",": "1234,5, €1.234,50 and 12,5 %"}
+NUMBERS_READ = {
+    ".": "1234.5, $1,234.50 and 12 %, and 1.234,50 with --decimal ,",
+    ",": "1234,5, €1.234,50 and 12,5 %",
+}
 """Examples of numbers by the decimal point of a CSV file."""
 _READ_AS = {
     "date": "dates are read as ISO 8601, 2009-01-31",
@@ -66,23 +69,16 @@ def read_as(kind: str | None, decimal: str = ".") -> str:
     """How cells of a declared column must be written.
 
     >>> read_as("time"), read_as("whole")
-    ('times are read as ISO 8601, 2009-01-31T14:30', 'numbers are read as 1234.5, $1,234.50 and 12 %')
+    ('times are read as ISO 8601, 2009-01-31T14:30', 'numbers are read as 1234.5, $1,234.50 and 12 %, and ...')
     """
     return _READ_AS.get(str(kind), f"numbers are read as {NUMBERS_READ[decimal]}")
 
 
-def other_decimal(kind: str, decimal: str) -> str:
-    """A clause on --decimal for a column of numbers, otherwise empty."""
-    if kind != "number":
-        return ""
-    return "; --decimal , reads 1.234,50" if decimal == "." else "; without --decimal , 1,234.50 is read"
-
-
 def undeclared(name: str, decimal: str = ".") -> str:
-    """What to do about an undeclared column without a number in it."""
+    """What to do about a column of numbers with cells that hold none."""
     return (
         f"declare {name!r} in --categories, --dates, --times or --booleans, leave it out of --columns, or "
-        f"correct it ({read_as(None, decimal)})."
+        f"correct it ({read_as(None, decimal)})"
     )
 
 
@@ -146,7 +142,7 @@ def points(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.C
     found = {}
     for j, name in enumerate(columns):
         column, kind = table.column(j), kinds.get(name, "whole")
-        found[name] = column if kind == "whole" or _is_number(column) else _either(column, kind, table.label(j))
+        found[name] = column if kind == "whole" or cells.is_numeric(column) else _either(column, kind, table.label(j))
     return found
 
 
@@ -167,12 +163,6 @@ def records(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.
 def roles_by(kinds: Kinds, roles: Mapping[str, str]) -> dict[str, str]:
     """What a source reads each column as, where dates stay text until `records` reads them."""
     return {name: ROLES[kinds[name]] if name in kinds else role for name, role in roles.items()}
-
-
-def _is_number(column: cells.Column) -> bool:
-    if cells.is_arrow(column):
-        return cells.arrow_is_numeric(cells.plain_type(column))
-    return column.dtype.kind in "biuf"
 
 
 def _either(column: cells.Column, kind: str, label: str) -> np.ndarray:

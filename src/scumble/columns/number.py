@@ -18,23 +18,18 @@ from scumble.columns import line
 from scumble.columns.column import (
     BLANK,
     MISSING,
-    MOST_LEVELS,
     ONE_VALUE,
-    OUTSIDE,
-    UNREADABLE,
-    Column,
-    Part,
+    Ordered,
     choice,
     count_of_cells,
     flag,
     is_textual,
     wrong_type,
 )
-from scumble.columns.cuts import Cuts, Positions
-from scumble.columns.edges import equal_cells, real_edges, require_rising, round_edges, whole_edges
+from scumble.columns.cuts import Cuts, Positions, equal_cells, real_edges, require_rising, round_edges, whole_edges
 from scumble.columns.hashing import text_of
 from scumble.columns.kinds import NUMBERS_READ, shown
-from scumble.columns.line import Span, Spans
+from scumble.columns.line import Span
 from scumble.errors import ParameterError, parameter
 from scumble.files.lazy_modules import pa, pt
 
@@ -49,7 +44,7 @@ ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, repr=False)
-class Number(Column):
+class Number(Ordered):
     """Numbers between public bounds, counted in cells.
 
     Use bounds that are known in advance (an age is at most 120), never the smallest and the largest number of the
@@ -96,7 +91,6 @@ class Number(Column):
 
     kind: ClassVar[str] = "number"
     role: ClassVar[str] = "number"
-    ordered: ClassVar[bool] = True
 
     low: float | None = None
     high: float | None = None
@@ -170,11 +164,8 @@ class Number(Column):
             raise parameter("step", f"a positive {kind}number no larger than the range", given, "step=0.01 is usual.")
         return float(found)
 
-    def _checked_edges(self, given: object) -> tuple[float, ...]:
-        if self.cells is not None:
-            raise ParameterError("`cells` and `edges` exclude each other. Hint: leave out `cells`.")
-        if not isinstance(given, list | tuple | np.ndarray | range) or not 2 <= len(given) < MOST_LEVELS:
-            raise parameter("edges", f"a list of 2 to {MOST_LEVELS - 1} numbers", given, "edges=[0, 18, 65, 120].")
+    def _checked_edges(self, given: Any) -> tuple[float, ...]:
+        self._require_edges(given, "numbers", "[0, 18, 65, 120]")
         found = tuple(self._bound(f"edges[{place}]", one) for place, one in enumerate(given))
         require_rising(found)
         return found
@@ -262,14 +253,6 @@ class Number(Column):
     # ---- levels ----
 
     @property
-    def line(self) -> Span:
-        return self.cuts.line
-
-    @property
-    def size(self) -> int:
-        return self.cuts.size + self.missing
-
-    @property
     def levels(self) -> tuple[str, ...]:
         edges = self.cuts.edges
         name = self._real_name if self.cuts.real else _whole_name
@@ -304,11 +287,7 @@ class Number(Column):
     def _found(self, column: reading.Column, label: str) -> tuple[np.ndarray, np.ndarray, Sequence[np.ndarray]]:
         values = values_of(column, label)
         places = line.place(values)
-        codes = self.spread.find(places)
-        outside = ~self.spread.holds(places)
-        if self.outside == "drop":
-            codes[outside] = OUTSIDE
-        codes[~np.isfinite(values)] = UNREADABLE
+        codes, outside = self._coded(places, self.spread, ~np.isfinite(values))
         if self.positions is None:
             return codes, outside, ()
         inside = np.clip(np.nan_to_num(values), self.low, self.high)
@@ -431,18 +410,10 @@ class Number(Column):
             )
         return first, end
 
-    def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
-        return self.cuts.shares(spans)
-
-    def touched(self, part: Part) -> Part:
-        return part._replace(spans=self.cuts.touched(line.common(part.spans, (self.line,))))
-
     def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         rest: dict[str, Any] = {"whole": True} if self.whole else {}
         rest |= {"scale": "log"} if self.scale == "log" else {}
-        rest |= {"cells": self.cells} if self.cells is not None else {}
-        rest |= {"edges": list(self.edges)} if self.edges is not None else {}
-        rest |= {"outside": "drop"} if self.outside == "drop" else {}
+        rest |= self._given()
         rest |= {"zeros": self.zeros} if self._may_part and self.zeros != self._usual_zeros else {}
         rest |= {"missing": True} if self.missing else {}
         return (self.low, self.high), rest | ({} if self.step is None else {"step": self.step})

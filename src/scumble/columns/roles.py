@@ -7,12 +7,11 @@ a list of classes reads, and "any" is merely passed on.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scumble.checks import by_column
-from scumble.columns.cells import DRESS, DRESSED_NUMBER, NO_VALUE, SIGNS, chunks, is_text, plain_type, without_views
+from scumble.columns.cells import DRESS, DRESSED_NUMBER, NO_VALUE, chunks, is_text, plain_type, without_views
 from scumble.errors import ParameterError
 from scumble.files.lazy_modules import pa, pc, pt
 
@@ -67,23 +66,6 @@ def numbers_from_text(column: pa.Array) -> pa.Array:
     text = pc.if_else(pc.equal(text, "true"), "1", pc.if_else(pc.equal(text, "false"), "0", text))
     readable = pc.match_substring_regex(text, _NUMBER)
     return pc.cast(pc.if_else(readable, text, pa.scalar(None, text.type)), pa.float64())
-
-
-def money(batch: pa.RecordBatch, roles: Roles) -> Counter[tuple[str, str]]:
-    """The number of numeric text cells by column and currency sign.
-
-    >>> batch = pa.record_batch({"price": ["$5", "€ 5", "5", "$7", "$ kg"], "name": ["$5", "a", "b", "c", "d"]})
-    >>> money(batch, {"price": "number", "name": "category"})
-    Counter({('price', '$'): 2, ('price', '€'): 1})
-    """
-    found: Counter[tuple[str, str]] = Counter()
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if roles.get(name) == "number" and pt.is_string(column.type):
-            signed = column.filter(pc.match_substring_regex(column, f"[{SIGNS}]"))
-            signed = signed.filter(pc.is_valid(numbers_from_text(signed)))
-            for sign in SIGNS if len(signed) else "":
-                found[name, sign] += pc.sum(pc.match_substring(signed, sign)).as_py()
-    return +found
 
 
 def converted(batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:

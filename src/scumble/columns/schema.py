@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from keyword import iskeyword
 from types import MappingProxyType
@@ -11,13 +13,16 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from scumble.columns import boolean, category, date, number, toml  # noqa: F401  a file may hold any kind of column
-from scumble.columns.column import OUTSIDE, Column, Found, Strays
+from scumble import checks
+from scumble.columns import boolean, category, date, number  # noqa: F401  a file may hold any kind of column
+from scumble.columns.column import BLANK, OUTSIDE, Column, Found, Strays
 from scumble.columns.grammar import known
 from scumble.columns.rules import Rules, compiled
 from scumble.columns.table import Table, invalid_message
-from scumble.errors import DataError, ParameterError, parameter
-from scumble.files.lazy_modules import pa
+from scumble.errors import DataError, FileError, MissingFileError, ParameterError, many, parameter
+from scumble.files.lazy_modules import pa, pt
+from scumble.files.paid import near_file
+from scumble.files.places import write_whole
 
 MOST_COLUMNS = 10_000
 MOST_NAME = 1_000
@@ -275,7 +280,7 @@ class Schema(Mapping[str, Column]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as TOML. The file appears whole or not at all."""
-        toml.write(path, {name: column.to_dict() for name, column in self.items()}, self.rules)
+        write_toml(path, {name: column.to_dict() for name, column in self.items()}, self.rules)
 
     @staticmethod
     def of(given: Described) -> Schema:
@@ -290,7 +295,7 @@ class Schema(Mapping[str, Column]):
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Schema:
         """The schema in a TOML file. `scumble schema` drafts one."""
-        described, rules = toml.read(path)
+        described, rules = read_toml(path)
         try:
             columns = {check_name(name): Column.from_dict(one, name) for name, one in described.items()}
             return Schema(columns, rules=_listed(rules))
@@ -368,3 +373,182 @@ def check_name(name: object) -> str:
     if any("\ud800" <= letter <= "\udfff" for letter in name):
         raise ParameterError("The name of a column must be Unicode text without surrogates. Hint: rename it.")
     return name
+
+
+# ---- files: TOML, which people can read and write ----
+
+MOST_BYTES = 2**22
+"""The largest schema file: vocabularies of tens of thousands of words fit."""
+
+_SPELLING = 'write whole = true, high = 1000, kind = "number" and values = ["Female", "Male"], each once.'
+HEADER = (
+    "# A scumble schema: public knowledge about a table, never read off its records.\n"
+    "# Bounds and vocabularies are what is known in advance. Everybody who gets a release can read them.\n"
+)
+
+
+def as_toml(columns: Mapping[str, Mapping[str, object]], rules: Sequence[str] = ()) -> str:
+    """The columns' settings as TOML.
+
+    >>> print(as_toml({"a b": {"kind": "number", "low": 0.5}}).split("them.")[1].strip())
+    [columns."a b"]
+    kind = "number"
+    low = 0.5
+    """
+    out = [HEADER, *[f"rules = {_in_toml([*rules])}\n"] * bool(rules)]
+    for name, settings in columns.items():
+        lines = [f"{key} = {_in_toml(value)}" for key, value in settings.items()]
+        out.append("\n".join([f"[columns.{key_of(name)}]", *lines, ""]))
+    return "\n".join(out)
+
+
+def key_of(name: str) -> str:
+    """A name as a TOML key."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _in_toml(name)
+
+
+def _in_toml(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_in_toml, value))}]"
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key_of(key)} = {_in_toml(one)}' for key, one in value.items())} }}"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value)  # numbers and booleans: finite, and written alike
+
+
+def write_toml(
+    path: str | os.PathLike[str], columns: Mapping[str, Mapping[str, object]], rules: Sequence[str] = ()
+) -> None:
+    """Write the file, whole or not at all."""
+    write_whole(os.fsdecode(path), as_toml(columns, rules).encode())
+
+
+def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, object], object]:
+    """The settings of each column of a file, in order; and its rules."""
+    name = checks.path(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        guess = near_file(name, lambda one: one.endswith(".toml"))
+        raise MissingFileError(f"There is no schema {name!r}.{guess} Hint: `scumble schema` drafts one.") from None
+    except OSError as error:
+        raise FileError(f"Cannot read {name!r}: {(error.strerror or 'it failed').lower()}.") from None
+    if len(data) > MOST_BYTES:
+        raise ParameterError(f"{name!r} is larger than {MOST_BYTES >> 20} MiB, too large for a schema.")
+    return parse_toml(data, os.path.basename(name))
+
+
+def parse_toml(data: bytes, name: str) -> tuple[dict[str, object], object]:
+    """The settings and rules in the bytes of a file that is called `name` in errors."""
+    import tomllib  # slow to import, and not needed to read a release
+
+    try:
+        found = tomllib.loads(data.decode())
+    except (ValueError, RecursionError) as problem:
+        # tomllib's own message may quote the file, which may be a table by mistake.
+        where = re.search(r"\(at (line \d+, column \d+)\)", str(problem))
+        place = f" at {where[1]}" if where else ""
+        raise ParameterError(f"{name} is not TOML{place}. Hint: {_SPELLING}") from None
+    for key in found:
+        if key not in ("columns", "rules"):
+            hint = f"write [columns.{key_of(key[:60])}]."
+            raise ParameterError(f"{name} has {key[:60]!r} where only rules and columns are allowed. Hint: {hint}")
+    columns = found.get("columns")
+    if not isinstance(columns, dict) or not columns:
+        raise ParameterError(f"{name} has no columns. Hint: a column begins with a line such as [columns.age].")
+    _refuse_blanks(columns, name)
+    return columns, found.get("rules", [])
+
+
+def _refuse_blanks(columns: Mapping[str, object], name: str) -> None:
+    blanks = [
+        (column, key)
+        for column, settings in columns.items()
+        if isinstance(settings, dict)
+        for key, value in settings.items()
+        if value == BLANK or (isinstance(value, list) and BLANK in value)
+    ]
+    if blanks:
+        listed = ", ".join(f"{key} of {column!r}" for column, key in blanks[:2]) + ", …" * (len(blanks) > 2)
+        raise ParameterError(
+            f"{name} has {many(len(blanks), 'blank')} left: {listed}. Hint: replace {BLANK!r} by what is known in "
+            "advance, never by a value looked up in the table."
+        )
+
+
+# ---- drafts: names and types are known, bounds and vocabularies must not be read off the table ----
+
+_HOW = f"""\
+# Replace {BLANK!r} by what is known in advance: never by a value looked up in the table.
+# Delete the columns that nobody will ask about: each of them takes a part of the budget.
+# kind = "number": low = 0, high = 100; optional: whole = true, cells = 50, edges = [0, 18, 100], outside = "drop",
+#   scale = "log" for incomes and other long tails
+# kind = "date": low = "2020-01-01", high = "2025-12-31"; optional: cells = "month" (or year, quarter, week, day).
+#   Dates are read as ISO 8601, 2020-01-31 or 2020-01-31T12:30, and as format = "%m/%d/%Y" says
+# kind = "category": values = ["one", "another"]; other words share a level, "(other)", unless other = false.
+#   Of a district within a region: within = "region", parents = {{ Ulm = "BW", Bonn = "NRW" }}
+# kind = "boolean": no settings
+# All kinds: missing = true if cells may be empty (the default for a category). Unreadable cells then count as missing.
+"""
+_UNTYPED = """\
+# Kinds are blank because the table declares no types, as in a CSV file. Write them here, or set them for many columns
+#   at once with scumble schema --numbers, --whole, --dates, --booleans, --categories.
+"""
+_NUMBER = [f'low = "{BLANK}"  # the smallest value possible', f'high = "{BLANK}"  # the largest value possible']
+
+_DATE = [
+    f'low = "{BLANK}"  # the earliest possible, such as 2020-01-01',
+    f'high = "{BLANK}"  # the latest possible, such as 2030-01-01',
+]
+
+
+def draft(columns: Mapping[str, pa.DataType | None] | pa.Schema) -> str:
+    """A schema file for a table whose names and types are known.
+
+    Parameters
+    ----------
+    columns : mapping or pyarrow.Schema
+        The Arrow type of each column by name, or None where the source has no types, as in CSV.
+
+    Returns
+    -------
+    str
+        TOML with blanks, which `Schema.load` refuses until they are filled in.
+
+    Examples
+    --------
+    >>> print(draft({"smoker": pa.bool_(), "age": pa.int32()}).split("missing.\\n")[1].strip())
+    [columns.smoker]
+    kind = "boolean"
+    <BLANKLINE>
+    [columns.age]
+    kind = "number"
+    whole = true
+    low = "<?>"  # the smallest value possible
+    high = "<?>"  # the largest value possible
+    """
+    if isinstance(columns, pa.Schema):
+        columns = dict(zip(columns.names, columns.types, strict=True))
+    if not isinstance(columns, Mapping) or not columns:
+        raise parameter("columns", "a type, or None, for each column by its name", columns)
+    blocks = ["\n".join([f"[columns.{key_of(check_name(name))}]", *_lines(kind), ""]) for name, kind in columns.items()]
+    untyped = _UNTYPED if any(kind is None for kind in columns.values()) else ""
+    return "\n".join([HEADER + _HOW + untyped, *blocks])
+
+
+def _lines(kind: pa.DataType | None) -> list[str]:
+    if kind is None:
+        return [f'kind = "{BLANK}"  # "number", "date", "category" or "boolean", and its settings as above']
+    while pt.is_dictionary(kind) or pt.is_run_end_encoded(kind):
+        kind = kind.value_type
+    if pt.is_boolean(kind):
+        return ['kind = "boolean"']
+    if pt.is_integer(kind):
+        return ['kind = "number"', "whole = true", *_NUMBER]
+    if pt.is_floating(kind) or pt.is_decimal(kind):
+        return ['kind = "number"', *_NUMBER]
+    if pt.is_date(kind) or pt.is_timestamp(kind):
+        return ['kind = "date"', *_DATE]
+    return ['kind = "category"', f'values = ["{BLANK}"]  # every word possible; others share a level, "(other)"']

@@ -12,7 +12,7 @@ from scumble.columns.containers import is_of, take_apart
 from scumble.columns.hashing import UNTOLD, nothing_in
 from scumble.columns.names import NOT_SHOWN, like_a_record
 from scumble.columns.roles import Roles
-from scumble.columns.tokens import words
+from scumble.columns.table import words
 from scumble.errors import DataError, ParameterError, ScumbleError
 from scumble.files.lazy_modules import ipc, pa
 from scumble.files.rules import Json

@@ -315,11 +315,10 @@ def table_or_query(name: str, tables: dict[str, str], table: str | None, query: 
 
 def _no_connection(uri: str, words: str) -> str:
     where = urlsplit(uri).hostname or "this machine"
-    name = urlsplit(uri).path.strip("/")
-    if "does not exist" in words and "database" in words:
-        return f"There is no database {name!r} on {where}. Hint: check the name after the last slash."
-    if "password" in words or "authentication" in words or 'role "' in words:
-        return f"The database on {where} refuses this user or password. Hint: check both, or set PGPASSWORD."
+    if any(word in words for word in ("does not exist", "password", "authentication", 'role "')):
+        return (
+            f"The database server on {where} refuses this name, user or password. Hint: check them, or set PGPASSWORD."
+        )
     return f"The database on {where} cannot be reached. Hint: is it running, and are host and port right?"
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from scumble.columns.cells import NO_VALUE
-from scumble.columns.roles import Roles, converted, money
+from scumble.columns.roles import Roles, converted
 from scumble.errors import DataError, ParameterError
 from scumble.files.lazy_modules import pa, pacsv, pc
 from scumble.sources.formats import (
@@ -28,7 +28,6 @@ from scumble.sources.formats import (
     empty,
     is_empty,
     is_wide,
-    no_wide_characters,
     not_text,
     spelt,
     standard_input,
@@ -70,7 +69,7 @@ class Delimited(Format):
                 raise self.damaged(file) from None
             finally:
                 opened.close()
-        if no_wide_characters(data, self.options.encoding):
+        if is_wide(self.options.encoding) and b"\0" not in data:
             given = self.options.encoding
             raise DataError(
                 f"{file.name} is not {spelt(given)} text: it has no wide characters. "
@@ -88,7 +87,7 @@ class Delimited(Format):
         if not names:
             raise empty(file)
         if any("\0" in name or "\ufffd" in name for name in names):
-            raise self._not_text(file, head=data)
+            raise self._not_text(file)
         if len(names) == 1 and self.options.delimiter is None:
             for other, word in ((";", "';'"), ("\t", "a tab"), ("|", "'|'")):
                 if other in names[0]:
@@ -98,11 +97,11 @@ class Delimited(Format):
                     )
         return names
 
-    def _not_text(self, file: File, place: str = "", head: bytes = b"") -> DataError:
+    def _not_text(self, file: File, place: str = "") -> DataError:
         way_out = (
             "or leave such rows out with --invalid drop (invalid='drop')" if place else "or its format with --format"
         )
-        return not_text(place or file.name, self.options.encoding, way_out, head)
+        return not_text(place or file.name, self.options.encoding, way_out)
 
     @property
     def _encoding(self) -> str:
@@ -121,7 +120,6 @@ class Delimited(Format):
         if file.path != "-":  # standard input cannot be read twice
             try:
                 for batch, share in self._batches(file, roles, skip, _quick_types(roles)):
-                    self._look_for_names(batch, roles)
                     yield Read(self._unmarked(batch, file, skip, invalid), share)
                     skip += batch.num_rows
                 return
@@ -140,15 +138,9 @@ class Delimited(Format):
     def _carefully(self, file: File, roles: Roles, skip: int, invalid: str, bounded: bool) -> Iterator[Read]:
         words = dict.fromkeys(roles, pa.string())
         for batch, share in self._batches(file, roles, skip, words, careful=invalid, bounded=bounded):
-            self._look_for_names(batch, roles)
             text = self._with_points(self._unmarked(batch, file, skip, invalid), roles)
-            self.oddities.money.update(money(text, roles))
             yield Read(converted(text, roles), share)
             skip += batch.num_rows
-
-    def _look_for_names(self, batch: pa.RecordBatch, roles: Roles) -> None:
-        if len(roles) > 1 or "number" in roles.values():  # one word alone may be a cell's
-            self.oddities.repeated += names_again(batch)
 
     def _with_points(self, batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
         """The batch with numbers as they are read everywhere else: 1.234,50 as 1,234.50."""
@@ -291,23 +283,6 @@ class Delimited(Format):
             csv.field_size_limit(limit)
             stream.close()
         return 0, 0
-
-
-def names_again(batch: pa.RecordBatch) -> int:
-    """How many rows repeat the names of their columns.
-
-    >>> names_again(pa.RecordBatch.from_pydict({"a": ["a", "b", "a"], "b": ["b", "b", None]}))
-    1
-    """
-    if not all(map(pa.types.is_string, batch.schema.types)):  # names are no numbers
-        return 0
-    found = None
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        mine = pc.fill_null(pc.equal(column, name), False)
-        found = mine if found is None else pc.and_(found, mine)
-        if not pc.any(found).as_py():
-            return 0
-    return int(pc.sum(found).as_py() or 0)
 
 
 def point_for_comma(column: pa.Array) -> pa.Array:

@@ -260,23 +260,6 @@ def encoding_named(name: str) -> str:
     return "utf8" if found.name in ("utf-8", "utf-8-sig") else name.lower()
 
 
-def encoding_of(head: bytes) -> str | None:
-    """The wide encoding that a file begins with, by its byte order mark or by zeros between letters.
-
-    >>> [encoding_of(text) for text in ("a,b".encode("utf-16"), "a,b".encode("utf-16-be"), b"a,b", b"a\\0bcd")]
-    ['utf-16', 'utf-16-be', None, None]
-    """
-    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        return "utf-32"
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    start = head[:64]
-    for name, zeros, letters in (("utf-16-le", start[1::2], start[::2]), ("utf-16-be", start[::2], start[1::2])):
-        if zeros and not any(zeros) and all(letters):
-            return name
-    return None
-
-
 def _mark(problem: UnicodeError) -> tuple[str, int]:
     assert isinstance(problem, (UnicodeDecodeError, UnicodeEncodeError))
     return MARK, problem.end
@@ -412,14 +395,12 @@ def with_questions(column: pa.Array) -> pa.Array:
     return pc.replace_substring(column, MARK, "\ufffd") if pt.is_string(column.type) else column
 
 
-def not_text(what: str, given: str, way_out: str, head: bytes = b"") -> DataError:
-    """Bytes are no text in the `given` encoding; `head` is how the file begins."""
-    guess = encoding_of(head)
-    if guess is not None and guess != given:
-        hint = f"it begins as {guess} text does: --encoding {guess} (encoding={guess!r})"
-    else:
-        hint = f"name its encoding, such as --encoding {' or '.join(usual_beside(given))}"
-    return DataError(f"{what} is not {spelt(given)} text. Hint: {hint}, {way_out}.")
+def not_text(what: str, given: str, way_out: str) -> DataError:
+    """Bytes are no text in the `given` encoding."""
+    others = " or ".join(usual_beside(given))
+    return DataError(
+        f"{what} is not {spelt(given)} text. Hint: name its encoding, such as --encoding {others}, {way_out}."
+    )
 
 
 def usual_beside(given: str) -> list[str]:
@@ -434,15 +415,6 @@ def spelt(encoding: str) -> str:
     ('UTF-8', 'LATIN-1')
     """
     return encoding_named(encoding).upper().replace("UTF8", "UTF-8")
-
-
-def no_wide_characters(head: bytes, encoding: str) -> bool:
-    """Whether a file cannot be in this wide encoding, because it has no zero bytes.
-
-    >>> no_wide_characters(b"a,b", "utf-16"), no_wide_characters("a,b".encode("utf-16"), "utf-16")
-    (True, False)
-    """
-    return is_wide(encoding) and b"\0" not in head
 
 
 def is_wide(encoding: str) -> bool:

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from scumble.columns.kinds import unread
 from scumble.columns.roles import Roles
 from scumble.counting.guard import Known
 from scumble.errors import UNPUBLISHED, DataError, ScumbleError
@@ -32,9 +31,7 @@ from scumble.sources.tally import (
     UnknownClass,
     bad_cells,
     declared_otherwise,
-    kinds_of,
-    mistaken,
-    written,
+    how_read,
 )
 from scumble.table.spec import TableSpec
 
@@ -296,33 +293,23 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     spec = tally.sketches[0].spec
     bad: dict[str, np.ndarray] = {}
     causes: list[tuple[str, str]] = []
-    said: dict[str, np.ndarray] = {}  # cells that are not missing
     with contextlib.suppress(ScumbleError):
         for (cause, name), mask in bad_cells(batch, spec).items():
             if cause != BEYOND:
                 causes.append((cause, name))
                 bad[name] = bad.get(name, False) | mask
-                said |= {name: mask} if cause == BAD_CELL else {}
     if not bad:
         return DataError(f"{source.place(position, batch.num_rows, 0).split(', ')[0]}: {problem}")
     total = sum(int(mask.sum()) for mask in bad.values())
     first = min(int(np.argmax(mask)) for mask in bad.values())
     counts = ", ".join(f"{int(mask.sum()):,} in column {name!r}" for name, mask in list(bad.items())[:10])
     cells = "1 cell is" if total == 1 else f"{total:,} cells are"
-    drop = "leave such rows out with --invalid drop (invalid='drop')"
-    hints = ["some lines are the column names once more: take them out"] * bool(source.oddities.repeated)
+    what = "missing, unreadable, not finite or too large"
+    hints = [how_read(spec, name, source.decimal) for cause, name in causes if cause == BAD_CELL][:1]
     if isinstance(spec, TableSpec):
         what = "missing, unreadable, not finite or none of the schema's words"
-        refused = [name for name, mask in said.items() if mask.all() and spec.schema[name].refused()]
-        hints += [mistaken(spec, name, source.decimal).rstrip(".") for name in refused][:1]
-        hints += [f"correct them, {declared_otherwise(causes)} in the schema file, or {drop}"]
-    else:
-        kinds = kinds_of(spec)
-        what = unread(map(kinds.get, bad)).replace(" or not finite", ", not finite or too large")
-        whole = [mistaken(spec, name, source.decimal).rstrip(".") for name, mask in said.items() if mask.all()]
-        hints += (whole or [written(spec, name, source.decimal) for name in said])[:1]
-        hints += [f"correct them, or {drop}"]
-    hint = "; ".join(hints)
+        hints.append(f"{declared_otherwise(causes)} in the schema file")
+    hint = "; ".join(["correct them", *hints, "or leave such rows out with --invalid drop (invalid='drop')"])
     where = source.place(position, batch.num_rows, first)
     return DataError(f"{where}: {cells} {what}: {counts} {UNPUBLISHED}. Hint: {hint}.")
 

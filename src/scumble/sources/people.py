@@ -7,9 +7,9 @@ name and a count; the key is random, secret, and new for every limit.
 little. Bloom and count-min filters violate this. Here each decision depends on the person's own records alone (two
 persons collide with probability below 10⁻²⁰ for a billion persons).
 
-**Memory.** The table grows with the number of persons, 27 to 80 bytes for each, and never forgets one. No limit of fixed
-memory keeps the promise for any number of persons (people.proof.md), so only a curator who sets `memory` has a build
-refused for having too many.
+**Memory.** The table grows with the number of persons, 27 to 80 bytes for each, and never forgets one. No limit of
+fixed memory keeps the promise for any number of persons (people.proof.md), so only a curator who sets `memory` has a
+build refused for having too many.
 
 **Several parts.** Each limit starts anew: after merging k parts with limits of their own, a person may have k·m
 records, and that is the `records_per_person` to release with, unless each person is in one part only.

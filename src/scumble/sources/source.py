@@ -48,10 +48,6 @@ class Oddities:
 
     undecoded: Counter[str] = field(default_factory=Counter)
     """Cells by column that are no text in the encoding, and were read as missing."""
-    money: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Cells by column and currency sign that were read as numbers."""
-    repeated: int = 0
-    """Rows that repeat the column names, as in joined files."""
     more_lines: int = 0
     """Lines of text beyond one per row: within quotes, or blank."""
     late: dict[str, None] = field(default_factory=dict)

@@ -18,17 +18,15 @@ from scumble.columns.curator import (  # fmt: skip
     Declared,
     Strays,
     as_written,
-    currencies,
     left_out,
     many_unread,
     misnamed,
     more_lines,
     private,
-    repeated,
     undecoded,
 )
 from scumble.columns.hashing import stable_hash
-from scumble.columns.kinds import other_decimal, read_as, undeclared
+from scumble.columns.kinds import read_as, undeclared
 from scumble.columns.roles import roles_of
 from scumble.columns.schema import Schema
 from scumble.columns.table import Table
@@ -38,7 +36,7 @@ from scumble.density.bundle import Label, plain
 from scumble.density.loading import sketch_of
 from scumble.density.sketch import Sketch
 from scumble.density.spec import Spec
-from scumble.errors import UNPUBLISHED, DataError, ParameterError, PrivacyError, parameter
+from scumble.errors import UNPUBLISHED, DataError, ParameterError, PrivacyError, many, parameter
 from scumble.files.compiling import available_threads
 from scumble.files.lazy_modules import pa
 from scumble.files.rules import Json
@@ -66,8 +64,7 @@ AS_IT_IS = "--allow-empty (allow_empty=True) releases it as it is: it is only no
 
 def unusual(found: Oddities, since: str = "") -> Iterator[str]:
     """Lines for the curator on what was odd in a text file."""
-    yield from (*undecoded(found.undecoded, since), *currencies(found.money, since))
-    yield from (*repeated(found.repeated), *more_lines(found.more_lines))
+    yield from (*undecoded(found.undecoded, since), *more_lines(found.more_lines))
 
 
 class Labels:
@@ -190,7 +187,9 @@ class Tally:
         since = ", since the build was resumed" if self.strays.resumed else ""
         lines += unusual(source.oddities, since)
         if self.dropped:
-            lines[:0] = [left_out(self.dropped, self.left_out()), *self._unread(source.decimal)]
+            often = self.causes.columns(1 if self.rows == self.dropped_rows else many_unread(self.rows))
+            how = [private(f"Hint: {how_read(self.sketches[0].spec, name, source.decimal)}") for name in often]
+            lines[:0] = [left_out(self.dropped, self.left_out()), *how]
         empty = [
             str(one)
             for one, sketch in zip(self.classes or (), self.sketches, strict=False)
@@ -200,30 +199,20 @@ class Tally:
         if self.rows == self.dropped_rows:
             lines.append(NOTHING_COUNTED)
         if self.over:
-            records = "1 record" if self.over == 1 else f"{self.over:,} records"
             were = "was" if self.over == 1 else "were"
-            lines.append(private(f"{records} over the limit of their person {were} left out"))
+            lines.append(private(f"{many(self.over, 'record')} over the limit of their person {were} left out"))
         return lines
-
-    def _unread(self, decimal: str) -> Iterator[str]:
-        """For each column that leaves out many rows, how its cells must be written."""
-        spec, nothing = self.sketches[0].spec, self.dropped_rows == self.rows
-        for name in self.causes.columns(least=1 if nothing else many_unread(self.rows)):
-            if nothing:
-                yield private(mistaken(spec, name, decimal)[:-1])
-            elif why := written(spec, name, decimal):
-                yield private(f"In {name!r}, {why}")
 
     def require_some(self, source: Source) -> None:
         """Refuse a table without a counted row: its release would be noise only."""
         if not self.rows:
             raise DataError(f"There are columns but no rows in {source}. Hint: was it written to the end? {AS_IT_IS}.")
         if self.rows == self.dropped_rows:
-            why = "correct the cells, or what the options or the schema say of these columns."
+            why = "correct the cells, or what the options or the schema say of these columns"
             if names := self.causes.columns():
-                why = mistaken(self.sketches[0].spec, names[0], source.decimal)
+                why = how_read(self.sketches[0].spec, names[0], source.decimal)
             reasons = ", ".join(self.left_out())
-            raise DataError(f"{source}: every row would be left out: {reasons} {UNPUBLISHED}. Hint: {why} {AS_IT_IS}.")
+            raise DataError(f"{source}: every row would be left out: {reasons} {UNPUBLISHED}. Hint: {why}; {AS_IT_IS}.")
 
     def left_out(self) -> list[str]:
         """Why rows were left out, and how many, the most frequent cause first."""
@@ -380,11 +369,7 @@ class Tally:
         if missing.any():
             count = int(missing.sum())
             if self.options.get("invalid", "error") == "error":
-                cells = "1 cell" if count == 1 else f"{count:,} cells"
-                raise DataError(
-                    f"Whose records these are is unknown: {cells} of column {person!r} missing. "
-                    "Hint: correct them, or leave such rows out with --invalid drop (invalid='drop')."
-                )
+                raise nobody(person, count)
             self.unknown += count
             self.causes.add(NO_PERSON, person, count)
             batch = chosen(batch, ~missing)
@@ -414,20 +399,12 @@ class Tally:
         return rest
 
 
-def mistaken(spec: Spec | TableSpec, name: str, decimal: str) -> str:
-    """For a column with no readable cell: how cells must be written, or which option reads them."""
-    if isinstance(spec, Spec) and name not in kinds_of(spec):
-        return undeclared(name, decimal)
-    reads = other_decimal(spec.schema[name].kind, decimal) if isinstance(spec, TableSpec) else ""
-    return f"in {name!r}, {written(spec, name, decimal)}{reads}."
-
-
-def written(spec: Spec | TableSpec, name: str, decimal: str) -> str:
-    """How cells of a column must be written, if its kind says so."""
+def how_read(spec: Spec | TableSpec, name: str, decimal: str) -> str:
+    """How cells of a column must be written, or which option reads them."""
     if isinstance(spec, TableSpec):
-        refuses = spec.schema[name].refused(decimal)
-        return f"a cell is left out that is {refuses}" if refuses else ""
-    return read_as(kinds_of(spec).get(name), decimal)
+        return f"a cell of {name!r} is left out if it is {spec.schema[name].refused(decimal) or 'missing'}"
+    kind = kinds_of(spec).get(name)
+    return undeclared(name, decimal) if kind is None else f"in {name!r}, {read_as(kind, decimal)}"
 
 
 class UnknownClass(DataError):
@@ -436,6 +413,14 @@ class UnknownClass(DataError):
     def __init__(self, label: str, count: int, row: int) -> None:
         super().__init__(label)
         self.label, self.count, self.row = label, count, row
+
+
+def nobody(person: str, count: int) -> DataError:
+    """So many cells of the column of persons are missing."""
+    return DataError(
+        f"Whose records these are is unknown: {many(count, 'cell')} of column {person!r} missing. "
+        "Hint: correct them, or leave such rows out with --invalid drop (invalid='drop')."
+    )
 
 
 NO_CELL = "with a missing cell in"

@@ -26,7 +26,7 @@ from scumble.files.rules import Json
 from scumble.sources.source import BATCH_ROWS
 from scumble.sources.spark import engine
 from scumble.sources.spark.engine import Frame, map_batches
-from scumble.sources.tally import Labels, Tally, beyond_grid
+from scumble.sources.tally import Labels, Tally, beyond_grid, nobody
 from scumble.table.sketch import TableSketch
 from scumble.table.spec import TableSpec
 
@@ -266,11 +266,7 @@ class _Counting:
         count = missing.to_numpy().sum()
         if count:
             if self._order.invalid == "error":
-                cells = "1 cell" if count == 1 else f"{count:,} cells"
-                raise DataError(
-                    f"Whose records these are is unknown: {cells} of column {person!r} missing. "
-                    "Hint: correct them, or leave such rows out with --invalid drop (invalid='drop')."
-                )
+                raise nobody(person, int(count))
             self._dropped += int(count)
             table = table.filter(pc.invert(missing))
         return table
