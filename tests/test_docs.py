@@ -116,6 +116,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         schema.save("town.toml")
         scumble.build("people.parquet", schema=schema, epsilon=1.0).save("town.scumble")
+        scumble.build("people.csv", schema=schema, epsilon=1.0).save("later.scumble")
         for name in ("north", "south", "monday", "tuesday"):
             scumble.build("people.csv", kernel, ["age", "income"], rows=16, buckets=64).save(f"{name}.scumble")
         stream = scumble.Stream(

@@ -49,6 +49,7 @@ VERBS = {
     "count": "count the records that meet a condition, with an interval",
     "sql": "answer a SELECT from the release of a table, with intervals",
     "query": "estimate densities at points of your choice, with intervals",
+    "compare": "show what differs between two releases, with p-values",
     "modes": "find where records are densest",
     "fit": "fit a model to a table",
     "predict": "answer for the rows of a table with a fitted model",

@@ -12,8 +12,10 @@ from typing import Any, Literal
 import numpy as np
 
 from scumble import files
-from scumble.checks import Json
+from scumble.checks import Json, keywords
+from scumble.checks import confidence as confidence_of
 from scumble.density.answers import Answers
+from scumble.density.comparing import claim, densities
 from scumble.density.layout import Reader
 from scumble.density.spec import Spec
 from scumble.errors import CorruptFileError, MergeError, ParameterError, many, parameter
@@ -210,6 +212,32 @@ class Release(Answers):
     def divisor(self) -> float:
         """The number of records for densities: `count`, at least its standard error."""
         return max(super().divisor, self.count_standard_error)
+
+    @keywords
+    def compare(self, other: Release, at: object, *, of: str = "populations", confidence: float = 0.95) -> Any:
+        """How the density differs between this table and another, at each of the points `at`; a pandas frame.
+
+        Parameters
+        ----------
+        other : Release
+            Of the other table, with the same kernel and columns; rows, seeds and budgets may differ.
+        at : table
+            The points, as `density` takes them.
+        of : {"populations", "tables"}
+            What is claimed: something about the populations that the records are random samples of, so that the error
+            is noise, hashing and sampling; or about the two tables themselves, without sampling.
+        confidence : float
+            Of each interval by itself.
+
+        Returns
+        -------
+        DataFrame
+            A row for each point: `first`, `second`, their `difference` second − first with `low`, `high` and `p_value`,
+            and `p_adjusted`, corrected for all points by Holm's method.
+        """
+        if not isinstance(other, Release):
+            raise parameter("other", "a Release", other, "scumble.load(path) reads one from its file.")
+        return densities(self, other, at, claim(of), confidence_of(confidence))
 
     # ---- merging ----
 

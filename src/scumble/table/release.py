@@ -19,6 +19,7 @@ from scumble.privacy.adaptive_budget import read_back, written
 from scumble.privacy.claim import PrivacyClaim
 from scumble.table.answers import Answers
 from scumble.table.asking import Asking
+from scumble.table.comparing import Comparing
 from scumble.table.frames import Framing
 from scumble.table.questions import names_of, place_of
 from scumble.table.release_evidence import Grouped
@@ -57,7 +58,7 @@ ELSEWHERE = {
 """What is asked of a table by other names, and what to call."""
 
 
-class TableRelease(Asking, Weighing):
+class TableRelease(Asking, Comparing, Weighing):
     """A table, released: counts of its columns and of pairs of them, with noise; and all that follows from these.
 
     It is made by :meth:`TableSketch.release`, :func:`scumble.build` or :func:`scumble.load`. Whatever is computed from
@@ -314,7 +315,7 @@ class TableRelease(Asking, Weighing):
         return f"<TableRelease of about {many(records, 'record', ',.0f')}: {columns}, {self._privacy}>"
 
 
-for _room in (Asking, Framing, Weighing):
+for _room in (Asking, Comparing, Framing, Weighing):
     for _name, _method in vars(_room).items():
         if isinstance(_method, FunctionType):  # Python's own messages name the class that people know
             _method.__qualname__ = f"TableRelease.{_name}"
