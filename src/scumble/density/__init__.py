@@ -22,6 +22,7 @@ From counters to answers::
     student.py           quantiles of Student's t
     answers.py           kernel sums, densities and intervals of sketches and releases
     draws.py             synthetic records
+    comparing.py         differences of two releases, with exact tails and corrected p-values
 
 The plan::
 

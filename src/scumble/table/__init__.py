@@ -14,6 +14,7 @@ Sketches, releases and questions::
     questions.py          conditions by position, and parts of a column
     release_evidence.py   a release's counters as the model takes them
     answers.py            draws from the release's posterior, and answers out of them
+    comparing.py          what differs between two releases
     statistic.py          any statistic, by rows of every draw
     drawing.py            synthetic rows that meet a condition
     weighing.py           their weights, and both for DuckDB
