@@ -9,9 +9,9 @@ from typing import Any
 
 from scumble.cli.inputs import load_release, opened
 from scumble.cli.options import READING, Group, take
-from scumble.cli.output import check_out, plain, remarked, say, with_interval
+from scumble.cli.output import check_out, plain, remarked, say
 from scumble.cli.terminal import tell, waiting
-from scumble.errors import ParameterError, readable
+from scumble.errors import ParameterError, readable, with_interval
 from scumble.files.places import write_whole
 
 EXAMPLE = """

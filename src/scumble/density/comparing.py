@@ -166,17 +166,18 @@ def densities(first: Release, second: Release, at: Any, of: str, confidence: flo
     require_two(first, second)
     if first.kernel != second.kernel or first.columns != second.columns:
         raise ParameterError("The releases have other kernels or columns. Hint: build both with the same kernel.")
-    found, rows = [], []
-    for one in (first, second):
-        sums, errors, n = one.kernel_sum(at), one.standard_error(at), one.divisor
+    found = []
+    for release in (first, second):
+        sums, errors, n = release.kernel_sum(at), release.standard_error(at), release.divisor
         share = sums / n
-        noise = np.hypot(errors, share * one.count_standard_error) / n
+        noise = np.hypot(errors, share * release.count_standard_error) / n
         inner = np.clip(share, 0.0, 1.0)
         found.append((share, noise, inner * (1 - inner) / n * (of == "populations")))
     (one, noise, sampling), (two, its, also) = found
     shared = bool({*first._parts} & {*second._parts})
     variance = ((noise + its) ** 2 if shared else noise**2 + its**2) + sampling + also
-    for place in range(len(one)):
-        error = Error(float(variance[place]))
-        rows.append(row({"point": place}, float(one[place]), float(two[place]), error, confidence))
+    rows = [
+        row({"point": place}, float(one[place]), float(two[place]), Error(float(each)), confidence)
+        for place, each in enumerate(variance)
+    ]
     return compared(rows, of)

@@ -99,14 +99,14 @@ class Counted:
 
     def ratio(self, weights: Floats, among: Floats, sampled: bool) -> tuple[float, Error | None]:
         """Σ weights · records / Σ among · records, and the law of its error; None where there may be no records."""
-        records, *coefficients = self.contrast(among)
-        if records <= max(SEEN * self.error(*coefficients, 0.0).variance ** 0.5, 0.0):
+        records, levels, groups = self.contrast(among)
+        if records <= max(SEEN * self.error(levels, groups, 0.0).variance ** 0.5, 0.0):
             return np.nan, None
         first = float(weights @ self.levels) / (float(among @ self.levels) or 1.0)
         off = weights - first * among
-        value, *coefficients = self.contrast(off)
+        value, levels, groups = self.contrast(off)
         sampling = max(self.contrast(off**2)[0], 0.0) / records**2 if sampled else 0.0
-        return first + value / records, self.error(*(c / records for c in coefficients), sampling)
+        return first + value / records, self.error(levels / records, groups / records, sampling)
 
 
 def counted(answers: Answers, column: int) -> Counted:
@@ -166,7 +166,9 @@ class Comparing:
     """Comparisons with another release, or with a table at hand."""
 
     if TYPE_CHECKING:
-        identity: str
+
+        @property
+        def identity(self) -> str: ...
 
         @property
         def schema(self) -> Schema: ...
@@ -235,7 +237,7 @@ class Comparing:
                 continue
             onto = np.arange(schema[name].size) if follows is None else follows.levels
             one, two = sides(root)
-            mass = np.bincount(onto, one.levels + two.levels)
+            mass = np.bincount(onto, one.levels + two.levels).astype(float)
             for statistic, level, weights, among in statistics(schema[name], mass):
                 (first, error), (second, another) = (
                     side.ratio(weights[onto], among[onto], sampled) for side in (one, two)
