@@ -144,14 +144,33 @@ def test_a_stop_from_the_charge_on_is_no_failure(verb: str, step: str, number: i
     assert not [name for name in os.listdir() if name.startswith(".scumble-")] and not Path("c.secret").exists()
 
 
-def test_a_stop_while_the_program_leaves_is_no_failure() -> None:
+@pytest.mark.parametrize(
+    ("verb", "number", "again"),
+    [("release", signal.SIGTERM, 3), ("build", signal.SIGTERM, 0), ("build", signal.SIGKILL, 0)],
+)
+def test_a_program_that_is_hit_while_it_leaves_has_paid_once(verb: str, number: int, again: int) -> None:
     code = (
-        "import atexit, os, signal, sys\nfrom scumble.cli import main\n"
-        "atexit.register(os.kill, os.getpid(), signal.SIGTERM)\nsys.exit(main())"
+        "import atexit, os, sys\nfrom scumble.cli import main\n"
+        f"atexit.register(os.kill, os.getpid(), {number:d})\nsys.exit(main())"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code, *LINES["release"]], check=False, env=environment)
-    assert done.returncode == 0 and charges() == 1
+    done = subprocess.run([sys.executable, "-c", code, *LINES[verb]], check=False, env=environment)
+    killed = number == signal.SIGKILL
+    assert done.returncode == (-number if killed else 0) and charges() == 1
+    assert Path("c.secret").exists() == killed and (verb == "build" and not killed or main(LINES[verb]) == again)
+    assert charges() == 1 and not Path("c.secret").exists()
+
+
+@pytest.mark.parametrize("what", ["print_json", "tell_doubts"])
+def test_what_cannot_be_said_is_not_paid_for_again(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its exit code is no success, so a script runs it again."""
+    line = [*LINES["build"], "--json"]
+    with monkeypatch.context() as patch:
+        patch.setattr(f"scumble.cli.build.{what}", lambda *_: (_ for _ in ()).throw(OSError))
+        assert main(line)
+    made = scumble.load("o.scumble").identity
+    assert main(line) == 0 and charges() == 1 and not Path("c.secret").exists()
+    assert scumble.load("o.scumble").identity == made
 
 
 @pytest.mark.parametrize("verb", ["build", "release"])

@@ -23,11 +23,13 @@ scumble's or not to be written, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, 141 a broke
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +75,38 @@ def home(verb: str) -> str:
     return _ELSEWHERE.get(verb, f"scumble.cli.{verb}")
 
 
+LAST: list[Callable[[], object]] = []
+"""What a command that ends well does last of all: until then, whoever kills it and runs it again pays once."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; gives the exit code back."""
+    LAST.clear()
+    code = _command(argv)
+    if code:
+        LAST.clear()
+    elif argv is not None:
+        _do_last()
+    return code
+
+
+def _do_last() -> bool:
+    """Whether there was anything to do."""
+    done = bool(LAST)
+    while LAST:
+        LAST.pop()()
+    return done
+
+
+@atexit.register  # before all that the program imports, so it is called after theirs
+def _leave() -> None:
+    """In a program of its own: the last act, and no step after it that could be killed."""
+    if _do_last():
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def _command(argv: Sequence[str] | None) -> int:
     from scumble.cli import terminal
     from scumble.files.interrupts import Unbroken
     from scumble.files.places import unfinished

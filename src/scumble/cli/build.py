@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scumble.cli import REFUSED
+from scumble.cli import LAST, REFUSED
 from scumble.cli.inputs import opened
 from scumble.cli.options import (
     BUDGET,
@@ -93,18 +93,17 @@ def run(args: argparse.Namespace) -> int | None:
                     say(args, line)
             count(args, job)
             release, size = handover.make(job.release)
-    try:
-        if args.draws:  # the release is safe without them
-            release.save(args.out, draws=True)  # type: ignore[call-arg]
-            size = os.path.getsize(args.out)
-        if args.json:
-            print_json({"out": args.out, "bytes": size, **facts(release)})
-        elif args.out != "-":
-            say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}. Next: scumble info {args.out}")
-        tell_doubts(args, release)
-        sys.stdout.flush()
-    finally:  # last: while its note is there, the same command finds what it has written, and is not charged again
-        job.discard_checkpoint()
+    # While its note is there, the same command finds what it has written, and is not charged again.
+    LAST.extend([] if kept is None else [job.discard_checkpoint])
+    if args.draws:  # the release is safe without them
+        release.save(args.out, draws=True)  # type: ignore[call-arg]
+        size = os.path.getsize(args.out)
+    if args.json:
+        print_json({"out": args.out, "bytes": size, **facts(release)})
+    elif args.out != "-":
+        say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}. Next: scumble info {args.out}")
+    tell_doubts(args, release)
+    sys.stdout.flush()
     return None
 
 
