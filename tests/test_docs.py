@@ -24,6 +24,7 @@ import contextlib
 import doctest
 import importlib
 import io
+import json
 import os
 import re
 import shlex
@@ -41,6 +42,7 @@ import pytest
 
 import scumble
 from scumble.cli import VERBS, home, main
+from scumble.show.claims import Desk
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # of the tables that are made up here
 ROOT = Path(__file__).parent.parent
@@ -117,6 +119,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         schema.save("town.toml")
         scumble.build("people.parquet", schema=schema, epsilon=1.0).save("town.scumble")
         scumble.build("people.csv", schema=schema, epsilon=1.0).save("later.scumble")
+        claim = Desk({"town": scumble.load("town.scumble")}).answer("count", {"where": "age >= 65"})
+        Path("claim.json").write_text(json.dumps(claim))
         for name in ("north", "south", "monday", "tuesday"):
             scumble.build("people.csv", kernel, ["age", "income"], rows=16, buckets=64).save(f"{name}.scumble")
         stream = scumble.Stream(

@@ -52,6 +52,8 @@ VERBS = {
     "sql": "answer a SELECT from the release of a table, with intervals",
     "query": "estimate densities at points of your choice, with intervals",
     "compare": "show what differs between two releases, with p-values",
+    "mcp": "serve released tables to an assistant, by the Model Context Protocol",
+    "verify": "recompute a claim about a release",
     "modes": "find where records are densest",
     "fit": "fit a model to a table",
     "predict": "answer for the rows of a table with a fitted model",

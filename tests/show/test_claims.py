@@ -1,0 +1,329 @@
+"""Questions of assistants: right answers can be checked, and wrong questions lead to right ones."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.table.people import SCHEMA, people
+
+import scumble
+from scumble.cli import main
+from scumble.cli.mcp import desk_of
+from scumble.errors import ScumbleError
+from scumble.show.claims import TOOLS, Desk, verify
+
+N = 3000
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("claims")
+    paths = [str(folder / name) for name in ("people.scumble", "later.scumble")]
+    for seed, path in enumerate(paths):
+        scumble.TableSketch(SCHEMA).update(people(N, seed)).release(epsilon=3.0).save(path, draws=True)
+    return paths
+
+
+@pytest.fixture(scope="module")
+def desk(files: list[str]) -> Desk:
+    return desk_of(files[:1])
+
+
+@pytest.fixture(scope="module")
+def two(files: list[str]) -> Desk:
+    return desk_of(files)
+
+
+def where(*conditions: str) -> list[tuple[str, dict[str, Any]]]:
+    return [("count", {"where": condition}) for condition in conditions]
+
+
+def sql(*queries: str) -> list[tuple[str, dict[str, Any]]]:
+    return [("sql", {"query": query}) for query in queries]
+
+
+def estimate(*asked: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [("estimate", one) for one in asked]
+
+
+WRONG: list[tuple[str, Any]] = [
+    # columns, words and values that are not there
+    *where(
+        "agee > 40",
+        "Aeg > 40",
+        "years >= 65",
+        "name == 'Alice'",
+        "person_id == 17",
+        "sex == 'female'",
+        "sex == 'F'",
+        "sex == 'Frau'",
+        "sex > 'Female'",
+        "hours == 'many'",
+        "age == '40'",
+        "smoker == 3",
+        "smoker == 'sometimes'",
+        "seen > 5",
+        "seen == 'yesterday'",
+        "seen > '2024-13-01'",
+    ),
+    # out of bounds, or otherwise impossible
+    *where(
+        "age > 200",
+        "age < 0",
+        "age between 60 and 50",
+        "hours < -1",
+        "seen > '2030-01-01'",
+        "sex == 'Male' and sex == 'Female'",
+        "age > 50 and age < 40",
+        "smoker and not smoker",
+    ),
+    # what cannot be read
+    *where(
+        "",
+        "   ",
+        "age >",
+        "age > 40 and",
+        "age > 40 &",
+        "age > 40 | smoker",
+        "(age > 40",
+        "age + 1 > 40",
+        "age > hours",
+        "40 > 30",
+        "age == null",
+        "age like '4%'",
+        "len(sex) > 3",
+        "sex in []",
+        "sex == 'Male",
+        "age > 40; drop table people",
+        "import os",
+        "__import__('os').system('ls')",
+        "select count(*) from people",
+        "where age > 40",
+        "age > 2024-01-01",
+        "seen > 2024-01-01",
+        "x" * 20_000,
+    ),
+    # questions about individuals
+    *sql(
+        "select * from people",
+        "select age from people",
+        "select age, sex from people limit 1",
+        "select * from people where age = 90",
+        "select seen from people order by seen limit 1",
+        "select min(age) from people",
+        "select max(hours) from people",
+        "select first(sex) from people",
+        "select list(age) from people",
+        "select string_agg(sex, ',') from people",
+        "select arg_max(sex, age) from people",
+        "select row_number() over () from people",
+        "select rowid from people",
+        "select distinct age, name from people",
+        "select any_value(hours) from people",
+    ),
+    ("sample", {"n": 1_000_000}),
+    ("sample", {"n": 0}),
+    ("sample", {"where": "name == 'Alice'"}),
+    ("sample", {"n": 5, "where": "age > 200"}),
+    ("lookup", {"name": "Alice"}),
+    ("row", {"n": 3}),
+    # SQL that is none, or that does more than ask
+    *sql(
+        "",
+        "count the smokers",
+        "select",
+        "select count(*)",
+        "select count(*) from",
+        "select count(*) from persons",
+        "select count(*) from peple",
+        "select count(*) from people where",
+        "select count(*) from people where agee > 40",
+        "select count(*) from people where sex = 'Femal'",
+        "select count(*) from people where age > 200",
+        "select avg(agee) from people",
+        "select avg(sex) from people",
+        "select sum(seen) from people",
+        "select count(*) from people group by town",
+        "select sex, avg(hours) from people",
+        "select count(*) from people; select 1",
+        "drop table people",
+        "delete from people where age > 40",
+        "update people set age = 40",
+        "insert into people values (1)",
+        "attach 'x.db'",
+        "copy people to 'x.csv'",
+        "select count(*) from people join later using (age)",
+        "select count(*) from read_csv('people.csv')",
+        "select count(*) from people union select count(*) from people",
+        "select count(*) from people where age = (select max(age) from people)",
+        "select count(*) over (partition by sex) from people",
+        "select avg(hours) from people where avg(hours) > 3",
+        "select 'unclosed from people",
+    ),
+    # statistics
+    *estimate(
+        {},
+        {"statistic": "average", "column": "age"},
+        {"statistic": "stdev", "column": "age"},
+        {"statistic": "max", "column": "age"},
+        {"statistic": "lambda t: t.age.max()", "column": "age"},
+        {"statistic": "mean"},
+        {"statistic": "mean", "column": "agee"},
+        {"statistic": "mean", "column": "sex"},
+        {"statistic": "mean", "column": ["age", "hours"]},
+        {"statistic": "quantile", "column": "age", "q": 90},
+        {"statistic": "quantile", "column": "sex"},
+        {"statistic": "median", "column": "town"},
+        {"statistic": "share"},
+        {"statistic": "share", "where": "sex == 'female'"},
+        {"statistic": "correlation", "column": "age"},
+        {"statistic": "correlation", "column": "age", "other": "sex"},
+        {"statistic": "std", "column": "age", "where": "smoker"},
+        {"statistic": "mean", "column": "age", "by": ["town"]},
+    ),
+    # arguments
+    ("count", {"filter": "age > 40"}),
+    ("count", {"where": 40}),
+    ("count", {"where": ["age > 40"]}),
+    ("count", {"by": "town"}),
+    ("count", {"by": ["sex", "name"]}),
+    ("count", {"by": ["age", "hours", "seen"]}),
+    ("count", {"by": 3}),
+    ("count", {"confidence": 95}),
+    ("count", {"confidence": 0}),
+    ("count", {"confidence": "high"}),
+    ("count", {"release": "persons"}),
+    ("count", "age > 40"),
+    ("counts", {"where": "age > 40"}),
+    ("histogram", {"column": "age"}),
+    ("compare", {}),
+    ("compare", {"first": "people", "second": "later"}),
+    ("sample", {"n": 2.5}),
+    ("sample", {"seed": "x"}),
+]
+
+
+def test_there_are_a_hundred_wrong_questions() -> None:
+    assert len(WRONG) >= 100
+
+
+@pytest.mark.parametrize(("tool", "asked"), WRONG, ids=lambda part: str(part)[:60])
+def test_a_wrong_question_leads_to_a_right_one(desk: Desk, tool: str, asked: Any) -> None:
+    found = desk.ask(tool, asked)
+    assert 20 < len(found["error"]) < 400 and "bug" not in found["error"]
+    right = desk.ask(found["try"]["tool"], found["try"]["arguments"])
+    assert right.get("answer"), "what is suggested must be answered"
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked", "right"),
+    [
+        ("count", {"where": "AGEE > 40"}, {"where": "age > 40"}),
+        ("count", {"where": "agee > 40 and sex == 'female'"}, {"where": "age > 40 and sex == 'Female'"}),
+        ("count", {"whre": "age > 40"}, {"where": "age > 40"}),
+        ("count", {"confidence": 95}, {"confidence": 0.95}),
+        ("counts", {"by": ["sexx"]}, {"by": ["sex"]}),
+        ("sql", {"query": "select avg(agee) from peple"}, {"query": "select avg(age) from people"}),
+        ("estimate", {"statistic": "quantil", "column": "hour"}, {"statistic": "quantile", "column": "hours"}),
+        ("sample", {"n": 10**6}, {"n": 500}),
+    ],
+)
+def test_a_misspelled_question_is_spelled_right(desk: Desk, tool: str, asked: Any, right: Any) -> None:
+    assert desk.ask(tool, asked)["try"]["arguments"] == right
+
+
+RIGHT = [
+    ("describe", {}),
+    ("count", {}),
+    ("count", {"where": "age>=65 AND (smoker or hours is missing)", "by": "sex", "confidence": 0.9}),
+    ("sql", {"query": "select sex, count(*) as n, avg(hours) from people where age > 40 group by sex"}),
+    ("estimate", {"statistic": "median", "column": "seen"}),
+    ("estimate", {"statistic": "share", "where": "smoker", "by": ["sex"]}),
+    ("estimate", {"statistic": "correlation", "column": "age", "other": "hours"}),
+    ("sample", {"n": 3, "where": "sex == 'Male'"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "asked"), RIGHT, ids=str)
+def test_a_claim_is_recomputed(desk: Desk, tool: str, asked: Any) -> None:
+    claim = json.loads(json.dumps(desk.answer(tool, asked), allow_nan=False))
+    assert claim["releases"] == {"people": desk.releases["people"].identity}
+    assert verify(claim, desk.releases.values()) == []
+    assert {*claim["question"]["arguments"]} >= {*asked}
+
+
+def test_answers_are_those_of_the_release(desk: Desk) -> None:
+    release = desk.releases["people"]
+    (row,) = desk.answer("count", {"where": "age >= 65"})["answer"]
+    value, low, high = release.count("age >= 65")
+    assert row == {"value": value, "low": low, "high": high}
+    assert low < (people(N)["age"] >= 65).sum() < high
+
+
+def test_every_kind_of_question_has_an_example_that_is_answered(two: Desk) -> None:
+    for row in two.answer("describe", {})["answer"]:
+        assert {example["tool"] for example in row["examples"]} == TOOLS.keys() - {"describe"}
+        for example in row["examples"]:
+            assert two.answer(example["tool"], example["arguments"])["answer"]
+
+
+def test_another_number_disagrees(desk: Desk, files: list[str], tmp_path: Path) -> None:
+    claim = desk.answer("sql", {"query": "select sex, count(*) as n from people group by sex"})
+    width = claim["answer"][0]["n_high"] - claim["answer"][0]["n_low"]
+    codes = {}
+    for name, change in (("right", 0.0), ("rounded", width / 500), ("wrong", width / 20)):
+        other = copy.deepcopy(claim)
+        other["answer"][0]["n"] += change
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(other))
+        codes[name] = main(["verify", str(path), files[0], "--quiet"])
+    assert codes == {"right": 0, "rounded": 0, "wrong": 4}
+    assert main(["verify", str(tmp_path / "right.json"), files[1], "--quiet"]) == 4  # another release
+
+
+@pytest.mark.parametrize(
+    "claim", [[], {}, {"format": "scumble-claim-1"}, {"format": "scumble-claim-1", "releases": {"people": []}}]
+)
+def test_what_is_no_claim_is_refused(desk: Desk, claim: Any) -> None:
+    with pytest.raises(ScumbleError):
+        verify(claim, desk.releases.values())
+
+
+def test_two_releases_are_compared(two: Desk) -> None:
+    claim = two.answer("compare", {"of": "tables"})
+    assert {"difference", "low", "high", "p_adjusted"} <= claim["answer"][0].keys()
+    assert verify(claim, reversed([*two.releases.values()])) == []
+    assert "release" in two.ask("count", {})["error"]  # which of the two
+
+
+def test_the_first_answer_takes_half_a_second(files: list[str]) -> None:
+    desk = desk_of(files[:1])
+    started = time.process_time()
+    desk.answer("sql", {"query": "select sex, avg(hours) from people where age > 30 group by sex"})
+    assert time.process_time() - started < 0.5
+
+
+def test_the_sdk_s_own_client_asks_over_stdio(files: list[str]) -> None:
+    import sys
+
+    import anyio
+    from mcp import Client, StdioServerParameters, stdio_client
+
+    async def talk() -> tuple[Any, ...]:
+        command = StdioServerParameters(command=sys.executable, args=["-m", "scumble", "mcp", *files])
+        async with Client(stdio_client(command)) as client:
+            tools = await client.list_tools()
+            right = await client.call_tool("count", {"release": "people", "where": "smoker"})
+            wrong = await client.call_tool("count", {"release": "people", "where": "smokr"})
+            return tools, right, wrong
+
+    tools, right, wrong = anyio.run(talk)
+    assert {tool.name for tool in tools.tools} == TOOLS.keys()
+    claim = json.loads(right.content[0].text)
+    assert not right.is_error and verify(claim, [scumble.load(files[0])]) == []
+    assert wrong.is_error and json.loads(wrong.content[0].text)["try"]["arguments"]["where"] == "smoker"
