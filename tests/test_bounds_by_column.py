@@ -11,7 +11,7 @@ import pytest
 import scumble
 from scumble.checks import by_column
 from scumble.cli.options import bounds
-from scumble.columns.roles import in_order
+from scumble.columns.kinds import in_order
 from scumble.errors import ParameterError
 from scumble.learn import PrivateKDE
 

@@ -25,7 +25,8 @@ import scumble
 from rates import laplace
 from scumble import files
 from scumble.cli import main
-from scumble.sources import Build, formats, parquet, source
+from scumble.sources import Build, formats, source
+from scumble.sources import arrow as parquet
 
 ROWS = 1_800
 COUNT = 36 * laplace()

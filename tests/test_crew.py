@@ -18,7 +18,8 @@ import scumble
 from scumble.counting.guard import Known
 from scumble.density.sketch import Sketch
 from scumble.errors import DataError, PrivacyError
-from scumble.sources import Build, database, parquet, source, tally
+from scumble.sources import Build, database, source, tally
+from scumble.sources import arrow as parquet
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.onepass import Crew
 

@@ -81,7 +81,7 @@ def test_what_has_not_run_is_a_hole():
         ("privacy/laws/discrete_laplace.py", "DiscreteLaplace.draw"),
         ("privacy/splitting.py", "draw_counters_share"),
         ("gate/selection.py", "noisy_best"),
-        ("sources/parquet.py", "Parquet.read"),
+        ("sources/arrow.py", "Parquet.read"),
     } <= coverage.places()
 
 

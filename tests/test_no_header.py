@@ -10,7 +10,7 @@ import pytest
 
 import scumble
 from scumble.cli import main
-from scumble.columns.names import like_a_record
+from scumble.columns.containers import like_a_record
 from scumble.sources import open_source
 
 RECORD = ["Anna Schmidt", "54321", "ulm"]

@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from scumble.columns import sidebyside
-from scumble.columns.sidebyside import ends
-from scumble.columns.table import Table
+from scumble.columns import table as sidebyside
+from scumble.columns.table import Table, ends
 from scumble.files.compiling import Patience
 
 WAYS = pytest.mark.parametrize("way", ["numpy", "compiled"])

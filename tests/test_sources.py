@@ -24,10 +24,11 @@ from tests import postgres
 
 import scumble
 from rates import laplace
-from scumble.columns.roles import roles_of
+from scumble.columns.kinds import roles_of
 from scumble.errors import DataError
 from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel
-from scumble.sources import Build, build, build_by, formats, onepass, open_source, parquet
+from scumble.sources import Build, build, build_by, formats, onepass, open_source
+from scumble.sources import arrow as parquet
 from scumble.sources.formats import Options
 from scumble.sources.opening import FileSource
 from scumble.sources.source import BATCH_ROWS, Piece

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from scumble.columns.cells import number_in
 from scumble.columns.containers import objects
 from scumble.columns.hashing import stable_hash
-from scumble.columns.roles import numbers_from_text
+from scumble.columns.kinds import numbers_from_text
 from scumble.columns.table import Table, invalid_message
 from scumble.errors import DataError, ParameterError
 

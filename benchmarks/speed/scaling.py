@@ -23,7 +23,7 @@ from benchmarks.speed import limit, path
 from benchmarks.speed.apart import ROUNDS, apart
 from benchmarks.speed.clock import seconds
 from benchmarks.speed.shapes import BUCKETS, Shape
-from scumble.columns.roles import roles_of
+from scumble.columns.kinds import roles_of
 from scumble.counting import cpu
 from scumble.kernels import Records
 from scumble.privacy.noise import discrete_laplace

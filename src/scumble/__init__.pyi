@@ -1,7 +1,7 @@
 # The public names, for type checkers and editors. The module itself imports them when first asked for.
 
 from scumble._version import __version__ as __version__
-from scumble.columns.boolean import Boolean as Boolean
+from scumble.columns.category import Boolean as Boolean
 from scumble.columns.category import Category as Category
 from scumble.columns.date import Date as Date
 from scumble.columns.number import Number as Number

@@ -1,7 +1,6 @@
 """Public names of schemas and conditions."""
 
-from scumble.columns.boolean import Boolean
-from scumble.columns.category import Category
+from scumble.columns.category import Boolean, Category
 from scumble.columns.column import Column
 from scumble.columns.conditions import Condition, condition
 from scumble.columns.date import Date

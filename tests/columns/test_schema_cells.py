@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 
 import scumble
 from scumble.columns import clock, cuts, line
-from scumble.columns.boolean import Boolean
-from scumble.columns.category import Category
+from scumble.columns.category import Boolean, Category
 from scumble.columns.cells import number, number_in
 from scumble.columns.column import OUTSIDE, UNFORESEEN, UNREADABLE, Column
 from scumble.columns.containers import objects

@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import scumble
-from scumble.columns.boolean import Boolean
-from scumble.columns.category import Category
+from scumble.columns.category import Boolean, Category
 from scumble.columns.conditions import MOST_TERMS, Condition, _contrary, condition
 from scumble.columns.conditions import bounds as sure_and_maybe
 from scumble.columns.date import Date

@@ -20,8 +20,7 @@ from test_schema_levels import COLUMNS
 import scumble
 import scumble.schema
 from scumble.cli import main
-from scumble.columns.boolean import Boolean
-from scumble.columns.category import Category
+from scumble.columns.category import Boolean, Category
 from scumble.columns.date import Date
 from scumble.columns.number import Number
 from scumble.columns.schema import MOST_BYTES, Schema, as_toml, draft, parse_toml

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 import scumble
 from scumble.columns import line
-from scumble.columns.boolean import Boolean
-from scumble.columns.category import Category
+from scumble.columns.category import Boolean, Category
 from scumble.columns.column import Column, Part
 from scumble.columns.cuts import real_edges, whole_edges
 from scumble.columns.date import Date

@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from scumble.columns.boolean import Boolean
-from scumble.columns.category import Category
+from scumble.columns.category import Boolean, Category
 from scumble.columns.date import Date
 from scumble.columns.number import Number
 from scumble.columns.schema import Schema

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 import scumble
-from scumble.columns.boolean import Boolean
-from scumble.columns.category import Category
+from scumble.columns.category import Boolean, Category
 from scumble.columns.date import Date
 from scumble.columns.number import Number
 from scumble.columns.schema import Schema

@@ -16,7 +16,8 @@ import scumble
 from scumble import TableRelease, TableSketch
 from scumble.cli import main
 from scumble.errors import CuratorWarning
-from scumble.sources import Build, parquet
+from scumble.sources import Build
+from scumble.sources import arrow as parquet
 
 FRAME = people(1500)
 

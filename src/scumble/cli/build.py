@@ -160,8 +160,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
 
 
 def _on_spark(args: argparse.Namespace) -> tuple[Source, Callable[..., Build]]:
-    from scumble.columns.kinds import Declarations, roles_by
-    from scumble.columns.roles import roles_of
+    from scumble.columns.kinds import Declarations, roles_by, roles_of
     from scumble.columns.schema import Schema
     from scumble.sources import open_source
     from scumble.sources.building import Groups

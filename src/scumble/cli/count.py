@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.columns.names import free
+    from scumble.columns.containers import free
 
     release = table_release(args.release)
     with remarked() as remarks, waiting(args.quiet):

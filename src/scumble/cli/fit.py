@@ -18,8 +18,7 @@ import numpy as np
 from scumble.cli.inputs import opened
 from scumble.cli.options import BUDGET, LEDGER, READING, Settings, given, not_empty, promised, require, span, take
 from scumble.cli.output import check_out, say, tell_weak
-from scumble.columns.boolean import Boolean
-from scumble.columns.category import Category
+from scumble.columns.category import Boolean, Category
 from scumble.columns.cells import chosen
 from scumble.columns.column import Column
 from scumble.columns.curator import (
@@ -29,9 +28,8 @@ from scumble.columns.curator import (
     many_unread,
     private,
 )
-from scumble.columns.kinds import read_as
+from scumble.columns.kinds import converted, read_as
 from scumble.columns.number import Number
-from scumble.columns.roles import converted
 from scumble.columns.schema import Schema
 from scumble.errors import UNPUBLISHED, DataError, FileError, ParameterError, PrivacyError, did_you_mean
 from scumble.files.lazy_modules import pa, pc

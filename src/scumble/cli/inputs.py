@@ -115,7 +115,7 @@ def whole_rows(
     lack has missing cells there. Cells whose bytes are no text are missing in a column that is `needed`, or an error
     with `stops`; in another they are written with question marks.
     """
-    from scumble.columns.names import like_a_record
+    from scumble.columns.containers import like_a_record
     from scumble.sources.formats import not_text, spelt, usual_beside, with_questions, without_marks
 
     found = source.keys()

@@ -28,8 +28,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.checks import by_column
+    from scumble.columns.containers import free
     from scumble.columns.kinds import bounds_by, values
-    from scumble.columns.names import free
 
     check_out(args.out, like=tuple(TABLES), replace=args.replace)
     release = one_release(load_release(args.release), args.release, args.label)

@@ -35,8 +35,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says, batch by batch. A row that cannot be read keeps its place, without an answer."""
     from scumble import learn
-    from scumble.columns.names import free
-    from scumble.columns.roles import converted
+    from scumble.columns.containers import free
+    from scumble.columns.kinds import converted
     from scumble.sources.tally import Causes
 
     check_out(args.out, like=tuple(TABLES), replace=args.replace)

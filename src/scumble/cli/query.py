@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _points(args: argparse.Namespace, release: Release) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
     """The points' own columns as they are, and the release's columns among them as numbers or text."""
-    from scumble.columns.roles import converted, roles_of, without_words
+    from scumble.columns.kinds import converted, roles_of, without_words
 
     source = opened(args, args.points if args.at is None else pa.table(_one_point(args.at, release)))
     # Points are public, and so are their keys.
@@ -104,7 +104,7 @@ def _numbers(table: Any, release: Release) -> Any:
 
 def _one_point(at: dict[str, float | str], release: Release) -> dict[str, list[float | str | None]]:
     """The point of --at, as a table of one row; it needs NumPy alone."""
-    from scumble.columns.roles import roles_of
+    from scumble.columns.kinds import roles_of
 
     if release.kinds:
         from scumble.columns.kinds import fixed_by
@@ -131,7 +131,7 @@ def _one_point(at: dict[str, float | str], release: Release) -> dict[str, list[f
 def _cell(value: float | str, role: str) -> float | str | None:
     """A number for a column of numbers, if that is what the text says; nothing for a word that says so, as in files."""
     from scumble.columns.cells import number_in
-    from scumble.columns.roles import says_nothing
+    from scumble.columns.kinds import says_nothing
 
     if says_nothing(value, role):
         return None
@@ -191,7 +191,7 @@ def _answers(points: Any, name: object, release: Release, confidence: float, *, 
 
 def _joined(batch: pa.RecordBatch, extra: Settings) -> pa.RecordBatch:
     """The batch with these columns after its own."""
-    from scumble.columns.names import free
+    from scumble.columns.containers import free
 
     taken = batch.schema.names
     names = [*taken, *free(list(extra), taken)]

@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> None:
 def _records(args: argparse.Namespace, found: Any) -> Any:
     """Records from a release of densities; from a bundle, with their classes."""
     from scumble.checks import by_column
+    from scumble.columns.containers import free
     from scumble.columns.kinds import bounds_by, values
-    from scumble.columns.names import free
     from scumble.density.bundle import Bundle
     from scumble.learn import sample
 

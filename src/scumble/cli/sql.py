@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.columns.names import free
+    from scumble.columns.containers import free
     from scumble.sql.asking import sql
 
     if args.csv and args.json:

@@ -14,11 +14,8 @@ Tables::
     table.py        a table of any container behind one interface: numbers, categories, sets of tokens
     containers.py   columns and names from pandas, polars, Arrow and others
     cells.py        one column, read as numbers or as categories
-    sidebyside.py   columns of numbers as one matrix, and their smallest and largest values
-    names.py        names of columns that may be a record, and names of answers
     hashing.py      a stable number for every category
-    roles.py        what each column of a source is read as
-    kinds.py        whole numbers, dates, times and booleans as numbers for a kernel
+    kinds.py        what each column of a source is read as; whole numbers, dates, times and booleans for a kernel
     curator.py      what the curator learns about cells and rows
 
 The schema::
@@ -27,8 +24,7 @@ The schema::
     column.py         the base of all columns
     number.py         a column of numbers
     date.py           a column of dates or times
-    category.py       a column of words from a public vocabulary
-    boolean.py        a column of booleans
+    category.py       columns of words from a public vocabulary, and of booleans
     line.py           a line of integers under every ordered column
     cuts.py           a line cut into cells, and their edges
     clock.py          dates and times as ticks

@@ -1,18 +1,21 @@
 """Columns and names from any container of tables.
 
 pandas and polars are recognized by the names of their classes, and never imported. How a column is converted depends on
-its declared type alone, never on its cells.
+its declared type alone, never on its cells. Messages list the names of columns, except those that may be the first
+record of a file without a header.
 """
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
-from scumble.columns.cells import Column, is_arrow
+from scumble.columns.cells import NO_VALUE, Column, is_arrow, number_in
 from scumble.errors import DataError, parameter
 from scumble.files.lazy_modules import pa, pc
 
@@ -236,3 +239,80 @@ def _from_protocol(X: object) -> Parts:
         # `from None`: another library's message may quote cells.
         raise DataError(f"`X` of type {type(X).__name__} does not convert to a table. {_ACCEPTED}") from None
     raise DataError(f"`X` must be a table, got {type(X).__name__}. {_ACCEPTED}")
+
+
+_DATED = re.compile(
+    r"""[0-9]{4}[-/.][0-9]{1,2}([-/.][0-9]{1,2}([T\ ].*)?)?   # 2024-01-31, 2024/01, 2024-01-31T12:30
+    | [0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{2}){1,2}([T\ ].*)? # 31.01.2024, 1/31/24
+    | [0-9]{1,2}:[0-9]{2}(:[0-9.]+)?                          # 12:30
+    | [0-9]{1,2}[\ -][^\W\d]{3,}[\ -]([0-9]{2}){1,2}          # 31 Jan 2024
+    | [^\W\d]{3,}\ [0-9]{1,2},?\ [0-9]{4}                     # January 31, 2024
+    """,
+    re.VERBOSE,
+)
+_NUMBERED = re.compile(r"[-+(]?\s*[$€£¥]?\s*[-+]?[0-9][0-9.,'_ \u00a0\u202f]*\s*([$€£¥%]|[A-Z]{3})?\s*\)?")
+"""A number in any country's format."""
+NOT_SHOWN = (
+    "The table's column names look like a record, so they are not shown. Hint: if it comes from a file without a "
+    "header, name the columns, as in pandas.read_csv(..., names=['age', 'town'])."
+)
+_ANSWERS = {"yes", "true", "false"}
+"""`no`, `n` and `y` are names of columns in many tables."""
+
+
+def like_a_record(names: Sequence[str]) -> bool:
+    """Whether the names may be a record.
+
+    >>> like_a_record(["No", "n", "x", "y"]), like_a_record(["", "age"]), like_a_record(["0", "1", "2"])
+    (False, False, False)
+    >>> like_a_record(["Anna Schmidt", "54321", "Ulm"])
+    True
+    """
+    return doubt(names) is not None
+
+
+def doubt(names: Sequence[str]) -> str | None:
+    """Why names may be a record, if there is a reason: a number, a date, an answer, an empty or repeated word.
+
+    The first may be empty, where pandas and R write row numbers. Columns numbered by pandas show nothing.
+
+    >>> doubt(["a", "a", "b"]), doubt(["a", "b", ""])
+    ('has one word twice, in cells 1 and 2', 'has nothing in cell 3')
+    """
+    if len(names) > 2 and list(names) == [str(number) for number in range(len(names))]:
+        return None
+    words = [name.strip() for name in names]
+    if any(map(_is_cell, filter(None, words))):
+        return "looks like a record and not like names"
+    seen: dict[str, int] = {}
+    for place, word in enumerate(words, 1):
+        if place > 1 and not word:
+            return f"has nothing in cell {place}"
+        if (first := seen.setdefault(word, place)) < place:
+            return f"has one word twice, in cells {first} and {place}"
+    return None
+
+
+def _is_cell(word: str) -> bool:
+    return (
+        math.isfinite(number_in(word.encode()))
+        or word.lower() in _ANSWERS
+        or word in NO_VALUE
+        or "@" in word
+        or _DATED.fullmatch(word) is not None
+        or _NUMBERED.fullmatch(word) is not None
+    )
+
+
+def free(names: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """Names of answers, changed where a column has the same.
+
+    >>> free(["value", "low"], ["sex", "low"])
+    ['value', 'scumble_low']
+    """
+    used, found = [*taken], list[str]()
+    for name in names:
+        while name in (*used, *found):
+            name = f"scumble_{name}"
+        found.append(name)
+    return found

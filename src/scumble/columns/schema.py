@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble import checks
-from scumble.columns import boolean, category, date, number  # noqa: F401  a file may hold any kind of column
+from scumble.columns import category, date, number  # noqa: F401  a file may hold any kind of column
 from scumble.columns.column import BLANK, OUTSIDE, Column, Found, Strays
 from scumble.columns.grammar import known
 from scumble.columns.rules import Rules, compiled
@@ -79,7 +79,7 @@ class Schema(Mapping[str, Column]):
 
     Examples
     --------
-    >>> from scumble.columns.boolean import Boolean
+    >>> from scumble.columns.category import Boolean
     >>> from scumble.columns.category import Category
     >>> from scumble.columns.number import Number
     >>> schema = Schema(age=Number(17, 90, whole=True), sex=Category(["Female", "Male"]))

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scumble.columns.sidebyside import ends
+from scumble.columns.table import ends
 from scumble.counting.hasher import Hasher, whole
 from scumble.files.compiling import read_only
 from scumble.kernels import Records

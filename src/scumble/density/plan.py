@@ -22,8 +22,7 @@ import numpy as np
 
 from scumble import checks
 from scumble.checks import Json
-from scumble.columns.kinds import ON_WHOLE_NUMBERS, Declarations
-from scumble.columns.roles import in_order
+from scumble.columns.kinds import ON_WHOLE_NUMBERS, Declarations, in_order
 from scumble.density.expected_error import box_of, default_density, hashes, noise_of_sums, row_spread
 from scumble.density.grid_cells import supports
 from scumble.density.release_plan import (

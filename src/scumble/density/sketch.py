@@ -11,8 +11,7 @@ import numpy as np
 
 from scumble import checks, files
 from scumble.checks import Json
-from scumble.columns.kinds import Declarations
-from scumble.columns.roles import in_order
+from scumble.columns.kinds import Declarations, in_order
 from scumble.counting import ENGINES
 from scumble.counting.guard import Known
 from scumble.density.answers import Answers

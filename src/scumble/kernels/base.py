@@ -27,9 +27,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 
 from scumble.checks import Json, names, whole
-from scumble.columns.names import NOT_SHOWN, like_a_record
-from scumble.columns.sidebyside import Ends
-from scumble.columns.table import Table
+from scumble.columns.containers import NOT_SHOWN, like_a_record
+from scumble.columns.table import Ends, Table
 from scumble.errors import DataError, ForeignFileError, ParameterError, many, parameter
 
 if TYPE_CHECKING:

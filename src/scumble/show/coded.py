@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble.columns.boolean import Boolean
-from scumble.columns.category import Category
+from scumble.columns.category import Boolean, Category
 from scumble.columns.clock import SECONDS
 from scumble.columns.date import Date
 from scumble.columns.number import Number

@@ -139,7 +139,7 @@ class View:
     """A release, or a model of the same look, with names, ranges and fixed values for its columns."""
 
     def __init__(self, release: Any, ranges: Ranges, at: Mapping[str, Any], units: Mapping[str, str]) -> None:
-        from scumble.columns.roles import roles_of
+        from scumble.columns.kinds import roles_of
 
         self.release, self.units = release, units
         self.names = release.columns or tuple(f"column {j}" for j in range(release.dimensions))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble.columns.roles import roles_of
+from scumble.columns.kinds import roles_of
 from scumble.density.release import Release
 from scumble.kernels import ColumnKernel
 from scumble.kernels.projection import ProjectionKernel

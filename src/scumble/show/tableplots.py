@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.columns.column import MISSING
+from scumble.columns.containers import free
 from scumble.columns.date import Date
-from scumble.columns.names import free
 from scumble.columns.number import Number
 from scumble.errors import many
 from scumble.show import shading

@@ -13,7 +13,7 @@ The files, in the order in which a build meets them::
     source.py       what a source is
     paths.py        names, folders and patterns to files; an output is never an input
     formats.py      what a file format is; standard input; text of any encoding
-    delimited.py, jsonlines.py, excel.py, parquet.py, arrow.py (tables in memory, too)
+    delimited.py, jsonlines.py (Excel, too), arrow.py (Parquet and tables in memory, too)
     database.py     SQLite, PostgreSQL and DuckDB
     onepass.py      one pass: read, count in several threads, write checkpoints, report progress
     tally.py        what a pass fills: one sketch, or one per class; and why rows were left out

@@ -10,8 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from scumble import checks
 from scumble.columns.containers import is_of
-from scumble.columns.kinds import KINDS, Declarations, require_numbers, roles_by
-from scumble.columns.roles import in_order, roles_of
+from scumble.columns.kinds import KINDS, Declarations, in_order, require_numbers, roles_by, roles_of
 from scumble.columns.schema import Described, Schema
 from scumble.density.bundle import Bundle, Label
 from scumble.density.loading import released

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from scumble.columns.cells import number_or_none
-from scumble.columns.roles import Roles, without_words
+from scumble.columns.kinds import Roles
 from scumble.errors import DataError, ParameterError
 from scumble.files.lazy_modules import pa, pc
 from scumble.files.rules import Json
@@ -122,7 +122,7 @@ class DatabaseSource(Source):
             return DataError(f"You may not read {name}. Hint: ask for the right to SELECT.")
         return DataError(f"Reading from {name} failed. Hint: try the query in the database's own shell.")
 
-    def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
+    def read(self, roles: Roles, start: Position, invalid: str) -> Iterator[Piece]:
         if not self._sqlite:
             self._check_types(roles)
         twice = len(roles) + sum(role == "number" for role in roles.values()) <= MOST_RESULTS
@@ -247,7 +247,7 @@ class DuckSource(DatabaseSource):
             return DataError(f"The query does not run on {self._name}: {why} Hint: try it in DuckDB's shell.")
         return DataError(f"Reading from {self._name} failed. Hint: try the query in DuckDB's shell.")
 
-    def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
+    def read(self, roles: Roles, start: Position, invalid: str) -> Iterator[Piece]:
         import duckdb
 
         row = start[1]
@@ -261,7 +261,7 @@ class DuckSource(DatabaseSource):
 
 
 def _piece(columns: list[pa.Array], roles: Roles, row: int) -> Piece:
-    return Piece(without_words(pa.RecordBatch.from_arrays(columns, names=list(roles)), roles), (0, row), None)
+    return Piece(pa.RecordBatch.from_arrays(columns, names=list(roles)), (0, row), None)
 
 
 def _by_cell(columns: list[pa.Array], roles: Roles) -> list[pa.Array]:

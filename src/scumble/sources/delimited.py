@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from scumble.columns.cells import NO_VALUE
-from scumble.columns.roles import Roles, converted
+from scumble.columns.kinds import Roles, converted
 from scumble.errors import DataError, ParameterError
 from scumble.files.lazy_modules import pa, pacsv, pc
 from scumble.sources.formats import (

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from scumble.columns.roles import Roles
+from scumble.columns.kinds import Roles
 from scumble.errors import DataError
 from scumble.files.lazy_modules import pa, pc, pt
 from scumble.sources.paths import READS, File, cannot_open, format_of

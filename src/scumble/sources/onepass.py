@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from scumble.columns.roles import Roles
+from scumble.columns.kinds import Roles
 from scumble.counting.guard import Known
 from scumble.errors import UNPUBLISHED, DataError, ScumbleError
 from scumble.files.interrupts import PatientInterrupts

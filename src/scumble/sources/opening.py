@@ -7,17 +7,15 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from scumble.columns.roles import Roles, converted, without_words
+from scumble.columns.kinds import Roles, converted
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.files.lazy_modules import pa
 from scumble.files.rules import Json
-from scumble.sources.arrow import Arrow, MemorySource
+from scumble.sources.arrow import Arrow, MemorySource, Parquet
 from scumble.sources.database import DatabaseSource, DuckSource, is_database
 from scumble.sources.delimited import Delimited
-from scumble.sources.excel import Excel
 from scumble.sources.formats import Format, Options, encoding_named, standard_input
-from scumble.sources.jsonlines import JsonLines
-from scumble.sources.parquet import Parquet
+from scumble.sources.jsonlines import Excel, JsonLines
 from scumble.sources.paths import File, cannot_open, find_files
 from scumble.sources.source import Oddities, Piece, Position, Source, changed, no_column
 
@@ -139,7 +137,7 @@ class FileSource(Source):
                 times[name] = max(times.get(name, 1), inside[name])
         return tuple(name for name, many in times.items() for _ in range(many))
 
-    def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
+    def read(self, roles: Roles, start: Position, invalid: str) -> Iterator[Piece]:
         first, skip = start
         for index in range(first, len(self._files)):
             file, reader = self._files[index], self._readers[index]
@@ -151,7 +149,7 @@ class FileSource(Source):
                 row += batch.num_rows
                 self.skipped[index] = reader.ragged
                 done = (self._before[index] + file.size * share) / self._total if self._total and share else None
-                yield Piece(without_words(self._with_others(batch, file, roles), roles), (index, row), done)
+                yield Piece(self._with_others(batch, file, roles), (index, row), done)
             self.skipped[index] = reader.ragged
             skip = 0
 

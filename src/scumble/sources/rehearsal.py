@@ -18,7 +18,7 @@ from scumble import checks
 from scumble.checks import Ranges
 from scumble.columns import clock
 from scumble.columns.date import Date
-from scumble.columns.roles import in_order
+from scumble.columns.kinds import in_order
 from scumble.columns.schema import Schema
 from scumble.density.grid_cells import supports
 from scumble.density.plan import COUNTER_BYTES, Bounds, file_bytes

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scumble import checks, errors
-from scumble.columns.names import doubt
-from scumble.columns.roles import Roles
+from scumble.columns.containers import doubt
+from scumble.columns.kinds import Roles, without_words
 from scumble.errors import DataError, ParameterError, PrivacyError
 from scumble.files.lazy_modules import pa
 from scumble.files.rules import Json
@@ -69,6 +69,8 @@ class Source(ABC):
     """Whether the names are the first line of a file, which may be a record."""
     decimal = "."
     """The decimal separator of numbers in text."""
+    gaps_in_words = True
+    """Whether NA and the like are missing cells of categories and sets, as in all files."""
     live = False
     """Whether rows may arrive one by one, so that batches are not joined."""
     skipped: dict[int, int]
@@ -79,13 +81,18 @@ class Source(ABC):
         """What was odd in its text."""
         return Oddities()
 
-    @abstractmethod
     def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
         """The batches from a position on, with exactly the columns of `roles`, in that order.
 
         Lines that are no rows, and cells that are no text, are refused ("error") or left out ("drop"). With "mark",
         lines that are no rows are refused, and cells that are no text are marked (:mod:`scumble.sources.formats`).
         """
+        for piece in self.read(roles, start, invalid):
+            yield piece._replace(batch=without_words(piece.batch, roles)) if self.gaps_in_words else piece
+
+    @abstractmethod
+    def read(self, roles: Roles, start: Position, invalid: str) -> Iterator[Piece]:
+        """The batches as they are in the source."""
 
     @abstractmethod
     def place(self, position: Position, rows: int, row: int) -> str:

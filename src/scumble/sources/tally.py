@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scumble.columns.boolean import Boolean
+from scumble.columns.category import Boolean
 from scumble.columns.cells import chosen, says_nothing, there
 from scumble.columns.column import OUTSIDE, UNFORESEEN
 from scumble.columns.column import Strays as OfBatch
@@ -26,8 +26,7 @@ from scumble.columns.curator import (  # fmt: skip
     undecoded,
 )
 from scumble.columns.hashing import stable_hash
-from scumble.columns.kinds import read_as, undeclared
-from scumble.columns.roles import roles_of
+from scumble.columns.kinds import read_as, roles_of, undeclared
 from scumble.columns.schema import Schema
 from scumble.columns.table import Table
 from scumble.counting import engine

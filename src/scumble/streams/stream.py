@@ -14,8 +14,7 @@ import numpy as np
 from scumble import files
 from scumble.checks import Json, whole
 from scumble.columns.curator import left_out, no_record_in
-from scumble.columns.kinds import roles_by
-from scumble.columns.roles import roles_of
+from scumble.columns.kinds import roles_by, roles_of
 from scumble.density.release import Release, Span
 from scumble.density.sketch import Sketch
 from scumble.density.spec import Spec

@@ -13,7 +13,7 @@ import numpy as np
 from scumble import checks
 from scumble.checks import keywords
 from scumble.columns.conditions import all_of, condition
-from scumble.columns.names import free
+from scumble.columns.containers import free
 from scumble.columns.schema import Schema
 from scumble.errors import warn
 from scumble.table import rows

@@ -88,7 +88,7 @@ def add(spec: TableSpec, levels: Lines, counts: Integers, threads: int | None = 
 def reference(spec: TableSpec, codes: Codes) -> Integers:
     """The counters of some records, slowly and obviously.
 
-    >>> from scumble.columns.boolean import Boolean
+    >>> from scumble.columns.category import Boolean
 
     >>> from scumble.columns.schema import Schema
     >>> reference(TableSpec.of(Schema(a=Boolean(), b=Boolean())), np.array([[0, 1], [1, 1]], np.int32))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble.checks import keywords
+from scumble.columns.containers import free
 from scumble.columns.date import Date
-from scumble.columns.names import free
 from scumble.columns.schema import Schema
 from scumble.errors import ParameterError, parameter
 from scumble.table.estimate import Estimate

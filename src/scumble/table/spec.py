@@ -81,7 +81,7 @@ class TableSpec:
 
     Examples
     --------
-    >>> from scumble.columns.boolean import Boolean
+    >>> from scumble.columns.category import Boolean
     >>> from scumble.columns.number import Number
     >>> spec = TableSpec.of(Schema(age=Number(0, 99, whole=True), smoker=Boolean()))
     >>> spec.views, spec.lengths

@@ -26,7 +26,7 @@ from typing import Any
 import pyarrow as pa
 
 from scumble import files
-from scumble.columns.roles import Roles
+from scumble.columns.kinds import Roles
 from scumble.density.bundle import Bundle, Label
 from scumble.density.loading import sketch_of
 from scumble.density.release import Release

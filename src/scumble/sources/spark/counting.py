@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scumble.columns.curator import Strays
-from scumble.columns.roles import converted, without_words
+from scumble.columns.kinds import converted, without_words
 from scumble.density.loading import sketch_of
 from scumble.density.sketch import Sketch
 from scumble.density.spec import Spec
