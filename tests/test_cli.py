@@ -328,7 +328,9 @@ def test_verbs_that_hold_private_tables_leave_no_core_dumps(verb: str, monkeypat
     line = next(line for line in module.EXAMPLE.split("\n") if line.startswith(f"scumble {verb}"))
     assert main(shlex.split(line)[1:]) == 0
     assert done == (
-        ["off", "run"] if verb in ("build", "check", "sketch", "merge", "release", "fit", "stream") else ["run"]
+        ["off", "run"]
+        if verb in ("build", "check", "sketch", "merge", "release", "fit", "stream", "compare")
+        else ["run"]
     )
 
 

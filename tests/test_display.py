@@ -13,7 +13,7 @@ import scumble
 from estimators import EACH, small, target
 from scumble import learn
 from scumble.errors import plain_number
-from scumble.show import pictures, plots, shading
+from scumble.show import pictures, plots
 from scumble.show.cards import card, expected_error, facts, lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
@@ -105,9 +105,9 @@ def test_colours_by_logarithm_show_what_one_corner_hides() -> None:
     """A thousandth of the density: a thousandth of even colours, and most of the way down a logarithmic scale."""
     values, error = np.array([[1.0, 1e-3, 0.0]]), np.full((1, 3), 1e-5)
     for log, low, high in ((False, 0.0, 0.01), (True, 0.15, 0.4)):
-        norm, levels = shading.scale(values, error, log)
-        assert low <= float(norm(1e-3)) <= high and len(levels) == shading.LEVELS
-    drowned, _ = shading.scale(values, np.full((1, 3), 0.01), log=True)
+        norm, levels = plots.scale(values, error, log)
+        assert low <= float(norm(1e-3)) <= high and len(levels) == plots.LEVELS
+    drowned, _ = plots.scale(values, np.full((1, 3), 0.01), log=True)
     assert float(drowned(1e-3)) == 0.0  # below twice its error there is nothing to be seen
 
 

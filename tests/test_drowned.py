@@ -11,7 +11,7 @@ import scumble
 from scumble.density.answers import shrunk
 from scumble.errors import ParameterError
 from scumble.learn import PrivateKDE
-from scumble.show.payload import Content
+from scumble.show.pages import Content
 
 KERNEL = scumble.EuclideanKernel(1.0)
 POINTS = np.linspace(-1.0, 1.0, 60).reshape(-1, 2)

@@ -18,9 +18,9 @@ import scumble
 from scumble.cli import main
 from scumble.density.bundle import Bundle
 from scumble.show.exhibit import Exhibit
-from scumble.show.openapi import description
 from scumble.show.pages import export, page, part
 from scumble.show.pairexhibit import PairExhibit
+from scumble.show.server import description
 
 DONE = ".figures[data-state=done]"
 BOUNDS = ([47.0, 6.0], [55.0, 15.0])

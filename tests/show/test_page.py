@@ -23,8 +23,7 @@ from scumble.density.bundle import Bundle
 from scumble.kernels import Kernel, ProductKernel
 from scumble.learn import PrivateKDEClassifier
 from scumble.show.exhibit import Exhibit
-from scumble.show.pages import export
-from scumble.show.payload import Content
+from scumble.show.pages import Content, export
 
 KERNELS = sorted(
     (kind for kind in Kernel.registry.values() if kind is not ProductKernel and kind.__module__.startswith("scumble.")),

@@ -16,8 +16,8 @@ from scumble.cli import main
 from scumble.density.bundle import Bundle
 from scumble.learn import PrivateKDEClassifier, PrivateLinearRegression, models
 from scumble.show.exhibit import Exhibit
-from scumble.show.openapi import description
 from scumble.show.opening import exhibit_of
+from scumble.show.server import description
 
 RNG = np.random.default_rng(4)
 X, LABELS = RNG.uniform(0.0, 9.0, (613, 2)), RNG.choice(["a", "b"], 613)

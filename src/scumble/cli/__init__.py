@@ -31,7 +31,8 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING
 
 from scumble._version import __version__
 
@@ -68,6 +69,7 @@ _ELSEWHERE = {"audit": "scumble.audit.verb"}
 """Verbs that live above the command line: the auditor runs all the others."""
 
 USAGE, REFUSED, BAD_DATA, DAMAGED, BROKEN_PIPE, BUG = 2, 3, 4, 5, 141, 1
+Handler = Callable[[int, FrameType | None], object] | int
 SIGNALLED = 128
 """And the signal's number: 130 is Ctrl-C."""
 
@@ -200,7 +202,7 @@ def _run(verb: str, words: list[str]) -> int:
         return _explain(problem, parser)
 
 
-def _stops_as_ctrl_c() -> dict[int, Any]:
+def _stops_as_ctrl_c() -> dict[int, Handler]:
     """SIGTERM and SIGHUP end a command as Ctrl-C does; gives what each signal did before."""
     if threading.current_thread() is not threading.main_thread():
         return {}

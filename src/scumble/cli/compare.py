@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scumble.cli.inputs import load_release, opened
 from scumble.cli.options import READING, Group, take
@@ -13,6 +13,9 @@ from scumble.cli.output import check_out, plain, remarked, say
 from scumble.cli.terminal import tell, waiting
 from scumble.errors import ParameterError, readable, with_interval
 from scumble.files.places import write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXAMPLE = """
 scumble compare town.scumble later.scumble
@@ -86,7 +89,7 @@ def run(args: argparse.Namespace) -> None:
     say(args, f"The claim is {found.attrs['claim']}. p_adjusted is corrected for all rows by Holm's method.")
 
 
-def _shown(found: Any) -> str:
+def _shown(found: pd.DataFrame) -> str:
     """The rows for people: numbers to the digits that their intervals allow."""
     shown = found.copy()
     named = [name for name in ("column", "statistic", "level", "point") if name in shown]

@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.show import nist, registry
+    from scumble.show import nist
     from scumble.show.cards import card, estimator_card, estimator_facts, facts
 
     if (args.ledger is None) != (args.dataset is None):
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
         data = facts(found)
         print(nist.text(name, nist.points(data, _others(args, data.get("identity")), args.dataset)))
     elif args.registry:
-        print(registry.yaml(registry.entry(facts(found), name)))
+        print(nist.yaml(nist.entry(facts(found), name)))
     else:
         print(card(found, name))
 

@@ -16,8 +16,11 @@ from scumble.errors import CorruptFileError, ForeignFileError, ParameterError
 from scumble.files.lazy_modules import pa
 
 if TYPE_CHECKING:
+    from scumble.density.release import Release
+    from scumble.show.cards import AnyRelease
     from scumble.sources import Source
     from scumble.sources.source import Piece
+    from scumble.table.release import TableRelease
 
 
 def load_release(path: str, *, tables: bool = False, moments: bool = False, models: bool = False) -> Any:
@@ -66,7 +69,7 @@ def for_another_verb(path: str) -> ForeignFileError | None:
     return None
 
 
-def table_release(path: str) -> Any:
+def table_release(path: str) -> TableRelease:
     """The release of a table."""
     from scumble.table.release import TableRelease
 
@@ -79,13 +82,15 @@ def table_release(path: str) -> Any:
     return found
 
 
-def one_release(found: Any, path: str, label: str | None) -> Any:
+def one_release(found: AnyRelease, path: str, label: str | None) -> Release:
     """A release; of a bundle, the class that was asked for."""
     from scumble.density.bundle import Bundle
+    from scumble.density.release import Release
 
     if not isinstance(found, Bundle):
         if label is not None:
             raise ParameterError(f"{path} has no classes. Hint: leave out --class.")
+        assert isinstance(found, Release)  # as `load_release` gives where tables are not asked for
         return found
     by_text = {str(name): release for name, release in found.items()}
     if label is None or label not in by_text:
@@ -99,7 +104,7 @@ def column_names(release: object) -> list[str]:
     return list(found) if found is not None else [f"x{i}" for i in range(getattr(release, "dimensions", 0))]
 
 
-def opened(args: argparse.Namespace, source: Any = None) -> Source:
+def opened(args: argparse.Namespace, source: object = None) -> Source:
     """The table that a verb's options name, or `source` read by these options."""
     from scumble.sources import open_source
 

@@ -11,6 +11,7 @@ from scumble.errors import MergeError, ParameterError
 
 if TYPE_CHECKING:
     from scumble import files
+    from scumble.show.cards import AnyRelease
 
 EXAMPLE = """
 scumble merge part1.secret part2.secret --out all.secret
@@ -74,7 +75,7 @@ def _merge_parts(args: argparse.Namespace, containers: list[files.Container]) ->
     )
 
 
-def _merged(containers: list[files.Container], disjoint: Any) -> Any:
+def _merged(containers: list[files.Container], disjoint: Any) -> AnyRelease:
     from scumble.density.bundle import Bundle
     from scumble.density.release import Release, merge_releases
 

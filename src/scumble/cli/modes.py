@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scumble.cli.inputs import column_names, load_release, one_release
 from scumble.cli.options import TABLE_OUT, Whole, given, take
 from scumble.cli.output import TABLES, TableWriter, check_out, remarked, rounded, say
 from scumble.cli.terminal import waiting
 from scumble.files.lazy_modules import pa
+
+if TYPE_CHECKING:
+    from scumble.show.usefulness import Model
 
 EXAMPLE = """
 scumble modes people.scumble --bounds age=0:100,income=0:200000 --out -
@@ -60,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
         say(args, f"Wrote {args.out}.")
 
 
-def _short(model: Any, found: list[Any]) -> tuple[Any, list[Any]]:
+def _short(model: Model, found: list[Any]) -> tuple[Any, list[Any]]:
     """Places to a hundred-thousandth of where modes were looked for, and densities without digits that are noise."""
     import numpy as np
 

@@ -15,6 +15,7 @@ from scumble.errors import ParameterError
 if TYPE_CHECKING:
     from scumble.kernels import Kernel
 
+Ends = tuple[float | str, float | str]
 Parser = argparse.ArgumentParser
 Settings = dict[str, Any]
 """Values by the names of the parameters, or of the columns of JSON, that they are for."""
@@ -108,7 +109,7 @@ def span(text: str) -> tuple[float, float]:
     return low, high
 
 
-def ranges(text: str) -> dict[str, tuple[Any, Any]]:
+def ranges(text: str) -> dict[str, Ends]:
     """age=0:100,seen=2024-01-01:2024-12-31"""
     example = "age=0:100,seen=2024-01-01:2024-12-31"
     found = {}
@@ -121,18 +122,18 @@ def ranges(text: str) -> dict[str, tuple[Any, Any]]:
     return found
 
 
-def bounds(text: str) -> dict[str, tuple[Any, Any]] | tuple[float, float]:
+def bounds(text: str) -> dict[str, Ends] | Ends:
     """0:100 for all columns, or age=0:100,seen=2024-01-01:2024-12-31"""
     if "=" in text or ":" not in text:
         return ranges(text)
     from scumble.checks import LARGEST
 
-    low, high = ranges(f"all={text}")["all"]
-    if not low < high:
+    low, high = ends = ranges(f"all={text}")["all"]
+    if not low < high:  # type: ignore[operator]
         raise argparse.ArgumentTypeError(f"must have low below high, got {text}")
     if not all(isinstance(side, str) or abs(side) <= LARGEST for side in (low, high)):
         raise argparse.ArgumentTypeError(f"must lie between -1e300 and 1e300, got {text}")
-    return low, high
+    return ends
 
 
 def _bound(text: str) -> float | str:

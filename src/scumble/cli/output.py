@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from scumble import TableRelease
     from scumble.privacy.budget import Budget
+    from scumble.show.cards import AnyRelease
 
 TABLES = {
     ".csv": "csv",
@@ -55,16 +56,17 @@ def tell_weak(args: argparse.Namespace, budget: Budget) -> None:
         say(args, f"Note: {unenforced(budget.records_per_person)}.")
 
 
-def tell_doubts(args: argparse.Namespace, release: Any) -> None:
+def tell_doubts(args: argparse.Namespace, release: AnyRelease) -> None:
     """After a release is written: what its own noisy counts say went wrong, which costs nothing."""
     if args.quiet:
         return
     from scumble.show.cards import few
     from scumble.show.tablecards import strange
+    from scumble.table.release import TableRelease
 
     if found := few(release):
         say(args, f"Note: {found}. Hint: next time a larger --epsilon, fewer columns, or more records.")
-    if not hasattr(release, "views"):
+    if not isinstance(release, TableRelease):
         return
     if len(release.views) > 1 and release.target is None and all(len(view) == 1 for view in release.views):
         say(args, "Note: No pair of columns was counted together.")
@@ -103,7 +105,7 @@ def print_json(value: object) -> None:
     print(json.dumps(plain(value), indent=2, ensure_ascii=False))
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """NumPy's numbers as Python's, tuples as lists, infinities as None."""
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
@@ -168,7 +170,7 @@ def secret_out(out: str) -> None:
         raise PrivacyError("Exact counters are written to a file of mode 0600 only. Hint: --out part.secret.")
 
 
-def write_release(release: Any, out: str) -> int:
+def write_release(release: AnyRelease, out: str) -> int:
     """Write a release (or bundle) that was made of releases, to a file or to standard output; gives its size."""
     data = release.to_bytes()
     if out == "-":

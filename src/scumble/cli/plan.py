@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING
 
 from scumble.cli import options
 from scumble.cli.options import BUDGET, KERNEL, KINDS, SIZE, Settings, given, take
 from scumble.cli.output import print_json
 from scumble.errors import ParameterError, many
+
+if TYPE_CHECKING:
+    from scumble.density.plan import Plan
 
 EXAMPLE = """
 scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --epsilon 1
@@ -75,7 +78,7 @@ def run(args: argparse.Namespace) -> None:
         _print(chosen, errors, spread)
 
 
-def _print(chosen: Any, errors: dict[float, float], spread: str) -> None:
+def _print(chosen: Plan, errors: dict[float, float], spread: str) -> None:
     """The plan, for people."""
     from scumble.privacy.exact import show
     from scumble.privacy.wording import decided_later, human_bytes, sized

@@ -12,7 +12,9 @@ from scumble.errors import DataError, ParameterError, many
 from scumble.files.lazy_modules import pa
 
 if TYPE_CHECKING:
+    from scumble.cli.query import Points
     from scumble.columns.schema import Schema
+    from scumble.show.usefulness import Model
     from scumble.sources import Source
     from scumble.sources.tally import Causes
 
@@ -78,7 +80,7 @@ def run(args: argparse.Namespace) -> None:
         say(args, f"Wrote {args.out}: the rows of {source} with an answer each, as private as they are.")
 
 
-def _columns(args: argparse.Namespace, model: Any, source: Source) -> list[str]:
+def _columns(args: argparse.Namespace, model: Model, source: Source) -> list[str]:
     """The table's columns that the model reads: by name, wherever they stand, if it knows their names."""
     from scumble.sources.source import did_you_mean
 
@@ -106,7 +108,7 @@ def _columns(args: argparse.Namespace, model: Any, source: Source) -> list[str]:
 
 
 def _answered(
-    model: Any, schema: Schema | None, read: pa.RecordBatch, unread: Causes
+    model: Model, schema: Schema | None, read: pa.RecordBatch, unread: Causes
 ) -> tuple[list[str], list[pa.Array]]:
     """Names of the answers, and their columns, missing where a row cannot be read; `unread` collects why."""
     import numpy as np
@@ -132,7 +134,7 @@ def _answered(
     return names, [column.take(places) for column in answers]
 
 
-def _answers(model: Any, X: Any) -> tuple[list[str], list[pa.Array]]:
+def _answers(model: Model, X: Points) -> tuple[list[str], list[pa.Array]]:
     """Names of the answers, and their columns."""
     answers, names = [model.predict(X)], ["prediction"]
     if hasattr(model, "predict_proba"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scumble.cli.inputs import load_release, opened, whole_rows, with_columns
 from scumble.cli.options import READING, TABLE_OUT, Settings, take
@@ -14,6 +14,8 @@ from scumble.errors import DataError, ParameterError, did_you_mean, many, number
 from scumble.files.lazy_modules import pa
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from scumble.density.release import Release
 
 EXAMPLE = """
@@ -22,6 +24,7 @@ scumble query people.scumble points.csv --out answers.parquet --confidence 0.9
 scumble query people.scumble points.csv --json
 scumble query people.scumble --at age=45,income=50000
 """
+Points: TypeAlias = "Settings | pa.RecordBatch"
 NOTHING_PRIVATE = "reads a released file"
 ANSWERS = ("kernel_sum", "density", "lower", "upper")
 
@@ -77,7 +80,7 @@ def _points(args: argparse.Namespace, release: Release) -> Iterator[tuple[pa.Rec
     from scumble.columns.kinds import converted, roles_of, without_words
 
     source = opened(args, args.points if args.at is None else pa.table(_one_point(args.at, release)))
-    # Points are public, and so are their keys.
+    # Settings | pa.RecordBatch are public, and so are their keys.
     columns = list(release.columns or (source.names if source.declared else source.keys()))
     source.require(columns)
     if len(columns) != release.dimensions:
@@ -143,7 +146,7 @@ def _dated(release: Release) -> dict[str, str]:
     return {name: kind for name, kind in release.kinds.items() if kind != "whole"}
 
 
-def _check(points: Any, release: Release, columns: list[str], place: Callable[[int], str], decimal: str) -> None:
+def _check(points: Points, release: Release, columns: list[str], place: Callable[[int], str], decimal: str) -> None:
     """Bad cells with their place, as `build` tells them."""
     import numpy as np
 
@@ -165,7 +168,7 @@ def _check(points: Any, release: Release, columns: list[str], place: Callable[[i
             raise DataError(f"{where}: column {name!r} is {unread([kind])}. Hint: {hint}.")
 
 
-def _sentence(points: Any, name: object, release: Release, confidence: float) -> str:
+def _sentence(points: Points, name: object, release: Release, confidence: float) -> str:
     """The answer at one point, for people."""
     (low,), (high,) = release.interval(points, confidence)
     (total,), (density,) = release.kernel_sum(points), release.density(points)
@@ -176,15 +179,18 @@ def _sentence(points: Any, name: object, release: Release, confidence: float) ->
     return f"{of}{number} {records} near ({lower} to {upper}, {confidence:.0%}){among}; density {density:.4g}"
 
 
-def _answers(points: Any, name: object, release: Release, confidence: float, *, short: bool) -> Settings:
+def _answers(points: Points, name: object, release: Release, confidence: float, *, short: bool) -> Settings:
     """Columns of answers; `short` ones have no digits that are noise alone."""
     total, density = release.kernel_sum(points), release.density(points, shrink=False)
     lower, upper = release.interval(points, confidence)
-    columns: list[Any] = [total, density, lower, upper]
+    columns: list[list[float] | np.ndarray] = [total, density, lower, upper]
     if short:
         width = upper - lower
-        columns = rounded([total, lower, upper], width)
-        columns[1:1] = rounded([density], width / release.divisor)
+        columns = [
+            *rounded([total], width),
+            *rounded([density], width / release.divisor),
+            *rounded([lower, upper], width),
+        ]
     label = {} if name is None else {"class": [str(name)] * len(total)}
     return label | dict(zip(ANSWERS, columns, strict=True))
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
 from scumble.cli.options import BUDGET, LEDGER, Settings, given, promised, take
 from scumble.cli.output import check_release_out, print_json, say, tell_doubts, tell_weak
 from scumble.errors import BudgetError
+
+if TYPE_CHECKING:
+    from scumble.show.cards import AnyRelease
 
 EXAMPLE = """
 scumble release part1.secret --epsilon 1 --out part1.scumble
@@ -49,9 +52,10 @@ def run(args: argparse.Namespace) -> None:
             else:
                 sketch = sketch_in(part.container)
 
-                def draw(pledge: Settings) -> Any:
+                def draw(pledge: Settings) -> AnyRelease:
                     part.sign(pledge, sketch.secret)
-                    return sketch.release(**asked, **charged)
+                    made: AnyRelease = sketch.release(**asked, **charged)
+                    return made
 
                 handing = Handover(args.out, room(sketch.spec), secret=part.path, note=part.note, asked=asked)
                 with handing as handover, set_apart(args, "release"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from scumble.cli.options import (
     BUDGET,
@@ -27,6 +27,10 @@ from scumble.cli.options import (
 from scumble.cli.output import check_release_out, print_json, say, secret_out, tell_weak, write_release
 from scumble.cli.terminal import ProgressLine, waiting
 from scumble.errors import ParameterError
+
+if TYPE_CHECKING:
+    from scumble.density.spec import Spec
+    from scumble.streams.stream import Stream
 
 EXAMPLE = """
 scumble stream plan --periods 365 --rows 1000 --epsilon 1 --delta 1e-6
@@ -108,14 +112,15 @@ def _plan(args: argparse.Namespace) -> None:
         print(f"{one.method.name:<10}{family:<12}{total:>13.2f}{of_week:>13}{period:>12.2f}")
 
 
-def _planned(args: argparse.Namespace, asked: Settings) -> Any:
+def _planned(args: argparse.Namespace, asked: Settings) -> Spec:
     """The specification of the sketch that `start` makes of the same options."""
     from scumble.density.sketch import Sketch
     from scumble.privacy.budget import Budget
 
     sketch = Sketch(kernel_from(args, args.columns), **given(args, "columns", SIZE, KINDS))
     sketch._decide(Budget.of(**asked))
-    return sketch.spec
+    found: Spec = sketch.spec
+    return found
 
 
 def _start(args: argparse.Namespace) -> None:
@@ -167,8 +172,8 @@ def _append(args: argparse.Namespace) -> None:
             say(args, "This batch was counted before; nothing was done.")
             return
         stream.save()
-        for line in stream.told:
-            say(args, line)
+        for told in stream.told:
+            say(args, told)
         say(args, f"Counted in period {opened}.")
 
 
@@ -215,7 +220,7 @@ def _window(args: argparse.Namespace) -> None:
         say(args, f"Wrote {args.out}: periods {release.stream.first} to {release.stream.last}.")
 
 
-def _open(args: argparse.Namespace) -> Any:
+def _open(args: argparse.Namespace) -> Stream:
     from scumble.streams.stream import load_stream
 
     return load_stream(args.stream, folder=args.folder, threads=args.threads)

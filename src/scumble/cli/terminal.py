@@ -10,9 +10,17 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scumble.errors import ScumbleError, many, readable
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from typing_extensions import Buffer
+
+    from scumble.sources import Progress
+    from scumble.sources.spark.counting import Partitions
 
 
 class PlainText:
@@ -22,7 +30,7 @@ class PlainText:
     The bytes of a `buffer` are exact, as programs want them, unless a person sees them.
     """
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self.stream = stream
 
     def __getattr__(self, name: str) -> Any:
@@ -54,9 +62,9 @@ class _Screen(io.BufferedIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Any) -> int:
+    def write(self, data: Buffer) -> int:
         self._stream.write(bytes(data).decode(errors="replace"))
-        return len(data)
+        return len(bytes(data))
 
     def flush(self) -> None:
         self._stream.flush()
@@ -104,7 +112,7 @@ def is_broken(problem: BaseException) -> bool:
     return isinstance(problem, OSError) and not ours and problem.filename is None and problem.errno in broken
 
 
-def silence(stream: Any) -> None:
+def silence(stream: TextIO) -> None:
     """Discard what a broken stream still holds: Python would fail on it once more at exit."""
     try:
         number = stream.fileno()
@@ -157,7 +165,7 @@ class ProgressLine:
         self._on = not quiet and sys.stderr.isatty()
         self._last = 0.0
 
-    def __call__(self, state: object) -> None:
+    def __call__(self, state: Progress | Partitions) -> None:
         now = time.monotonic()
         if not self._on or now - self._last < 0.2:
             return

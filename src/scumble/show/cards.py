@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html as markup
 import textwrap
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -19,9 +19,11 @@ from scumble.privacy.exact import show
 from scumble.privacy.laws import LAWS
 from scumble.privacy.wording import noise_of_law, promise, promised, protected
 from scumble.show import tablecards
-from scumble.show.usefulness import Facts, records_for, too_few, words
+from scumble.show.usefulness import Facts, Model, records_for, too_few, words
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from scumble.density.release import Release
     from scumble.learn.moment_release import MomentRelease
     from scumble.table.release import TableRelease
@@ -51,7 +53,7 @@ def facts(found: AnyRelease) -> Facts:
             for name, release in found.items()
         ]
         return out
-    release: Any = found
+    release = found
     span = getattr(release, "stream", None)
     stream = {}
     if span is not None:
@@ -97,7 +99,7 @@ def few(found: AnyRelease) -> str | None:
         return too_few(tablecards.facts(found))
     if isinstance(found, Bundle) or _is_moments(found):
         return None
-    release: Any = found
+    release = found
     layout, count = release.spec.layout, release.count
     if release.counts.size > MANY and count >= records_for(layout.most_noise(release.counter_variance)):
         return None
@@ -126,7 +128,7 @@ def card(found: AnyRelease, title: str) -> str:
     return _as_text(f"{title}: a private release", lines(found))
 
 
-def estimator_card(model: Any, title: str) -> str:
+def estimator_card(model: Model, title: str) -> str:
     """The card of a fitted estimator as text."""
     return _as_text(f"{title}: a fitted model; it holds no record", estimator_lines(model))
 
@@ -170,12 +172,12 @@ def release_html(found: AnyRelease) -> str:
     return html("Private releases, one per class" if isinstance(found, Bundle) else "A private release", lines(found))
 
 
-def estimator_html(model: Any) -> str:
+def estimator_html(model: Model) -> str:
     """The card of a fitted estimator."""
     return html(f"{type(model).__name__}: fitted; it holds no record", estimator_lines(model))
 
 
-def estimator_facts(model: Any) -> Facts:
+def estimator_facts(model: Model) -> Facts:
     """The facts of a fitted estimator's card, as JSON values."""
     claim, held = model.privacy_, vars(model)
     return {
@@ -188,7 +190,7 @@ def estimator_facts(model: Any) -> Facts:
     }
 
 
-def estimator_lines(model: Any) -> list[tuple[str, str]]:
+def estimator_lines(model: Model) -> list[tuple[str, str]]:
     """The card of a fitted estimator, line by line."""
     claim = model.privacy_
     releases = vars(model).get("releases_", [vars(model).get("release_")])
@@ -285,11 +287,11 @@ def _where_asked(expected: Facts) -> str:
     return f"; a kernel sum has {error} at a random place within the bounds, {fullest}"
 
 
-def _is_table(found: Any) -> TypeGuard[TableRelease]:
+def _is_table(found: object) -> TypeIs[TableRelease]:
     return hasattr(found, "views")
 
 
-def _is_moments(found: Any) -> TypeGuard[MomentRelease]:
+def _is_moments(found: object) -> TypeIs[MomentRelease]:
     return hasattr(found, "errors")  # its class needs scikit-learn
 
 
@@ -316,7 +318,7 @@ def _bounds(data: Facts) -> str:
     return f"{', '.join(ranges)}; values outside are counted at the edge"
 
 
-def _about(release: Any) -> str:
+def _about(release: AnyRelease) -> str:
     if _is_moments(release):
         return _moment_size(release.spec.kind, len(release.counts))
     if _is_table(release):

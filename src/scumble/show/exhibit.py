@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import Any
@@ -15,20 +15,17 @@ from scumble.columns.kinds import ranges_by
 from scumble.density.bundle import Bundle, Label
 from scumble.density.release import Release
 from scumble.errors import DataError, ParameterError, many, parameter
-from scumble.show import cards, coded
+from scumble.show import cards
 from scumble.show import ranges as ranging
-from scumble.show.coded import Column
-from scumble.show.payload import Content, drawable
-from scumble.show.usefulness import Facts
+from scumble.show.pages import AnyExhibit, Content, Questions, drawable
+from scumble.show.ranges import Column
+from scumble.show.usefulness import Facts, Model
 
 STARTS = 100
 """Of the search for modes: those of ``scumble modes``, so that the page and the verb find the same places."""
 
 
-Questions = Mapping[str, tuple[set[str], Callable[[Facts], Facts]]]
-
-
-class Exhibit:
+class Exhibit(AnyExhibit):
     """What is shown, and what it answers.
 
     Parameters
@@ -47,9 +44,6 @@ class Exhibit:
     ['density', 'kernel_sum', 'lower', 'upper']
     """
 
-    parts = ("page.html", "page.css", "engine.js", "page.js")
-    """The built files that make its page."""
-
     def __init__(
         self,
         found: Any,
@@ -65,7 +59,7 @@ class Exhibit:
         self.names = ranging.column_names(self._one)
         self._given: tuple[Facts, ...] = dict(ranges or {}), dict(values or {}), dict(units or {})
         told: dict[str, Mapping[str, Any]] = dict(zip(("ranges", "values", "units"), self._given, strict=True))
-        self._coded = coded.columns_of(self.model)
+        self._coded = ranging.columns_of(self.model)
         """The columns of the table that a model was fitted on, where its releases have other ones."""
         known = self.names if self._coded is None else [column.name for column in self._coded]
         for what, given in told.items():
@@ -116,7 +110,7 @@ class Exhibit:
         """The columns, as the page lists them."""
         given, values, units = self._given
         if self._coded is not None:
-            return coded.described(self._coded, given, values, units)
+            return ranging.described(self._coded, given, values, units)
         kinds = self.roles
         others: list[object] = [
             None if role == "number" else next(iter(values.get(name, ())), None)
@@ -150,9 +144,7 @@ class Exhibit:
             for side in zip(*parts, strict=True)
         ], there
 
-    @cached_property
-    def info(self) -> Facts:
-        """The facts on the privacy card."""
+    def facts(self) -> Facts:
         out = cards.facts(self.shown)
         if self.model is not None:
             claim = self.model.privacy_
@@ -160,11 +152,9 @@ class Exhibit:
             out |= {
                 name: getattr(claim, name) for name in ("epsilon", "delta", "rho", "neighbors", "unit", "mechanism")
             }
-        told: Facts = finite({"title": self.title, **out})
-        return told
+        return out
 
     def card(self) -> list[tuple[str, str]]:
-        """The privacy card, line by line."""
         lines = cards.lines(self.shown)
         if self.model is None:
             return lines
@@ -195,14 +185,13 @@ class Exhibit:
 
     @property
     def questions(self) -> Questions:
-        """What the API answers: for each path the fields of a question, and the answer."""
         return {
             "/api/density": ({"points", "class", "confidence"}, self._asked_density),
             "/api/predict": ({"points"}, lambda asked: self.predict(asked.get("points"))),
         }
 
     def _asked_density(self, asked: Facts) -> Facts:
-        confidence = confidence_in(asked)
+        confidence = checks.confidence(asked.get("confidence", 0.95))
         return self.density(asked.get("points"), label=asked.get("class"), confidence=confidence)
 
     def density(self, asked: object, *, label: object = None, confidence: float = 0.95) -> dict[str, list[float]]:
@@ -260,7 +249,7 @@ class Exhibit:
         spreads = [column.range for column in self.columns]
         if any(column.role != "number" for column in self.columns) or not self.drawable:
             return []
-        if self._coded is not None and not all(coded.as_numbers(column) for column in self._coded):
+        if self._coded is not None and not all(ranging.as_numbers(column) for column in self._coded):
             return []
         try:
             from scumble.learn import PrivateModes
@@ -283,7 +272,6 @@ class Exhibit:
     # ---- for the page ----
 
     def content(self) -> tuple[Facts, str]:
-        """All that the page needs: JSON, and the arrays as base64."""
         content = Content()
         info = self.info
         description: Facts = {
@@ -313,21 +301,7 @@ class Exhibit:
         return content.classifier(self.classifier, known)
 
 
-def confidence_in(asked: Mapping[str, Any]) -> float:
-    """The confidence that a question asks for."""
-    return checks.confidence(asked.get("confidence", 0.95))
-
-
-def finite(value: object) -> Any:
-    """JSON has no infinities: they become None."""
-    if isinstance(value, dict):
-        return {key: finite(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(inner) for inner in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def _nameless(model: Any) -> Any:
+def _nameless(model: Model) -> Any:
     """The model for plain arrays of the release's own columns: scikit-learn would warn of those without names."""
     if model is None or not hasattr(model, "feature_names_in_"):
         return model

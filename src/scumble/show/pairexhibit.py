@@ -8,15 +8,15 @@ from functools import cached_property
 
 from scumble.density.release import Release
 from scumble.errors import ParameterError
-from scumble.show.coded import Column
-from scumble.show.exhibit import Exhibit, Questions, finite
-from scumble.show.payload import Content
+from scumble.show.exhibit import Exhibit
+from scumble.show.pages import AnyExhibit, Content
+from scumble.show.ranges import Column
 from scumble.show.usefulness import Facts
 
 TOLD = ("epsilon", "delta", "count", "count_standard_error", "meaning", "kind")
 
 
-class PairExhibit:
+class PairExhibit(AnyExhibit):
     """What is shown of two releases of densities over the same columns; their kernels and budgets may differ.
 
     Parameters
@@ -38,9 +38,6 @@ class PairExhibit:
     >>> pair.content()[0]["classes"]
     ['1990', '2020']
     """
-
-    parts = Exhibit.parts
-    """The built files that make its page."""
 
     def __init__(
         self,
@@ -76,27 +73,17 @@ class PairExhibit:
         """The columns, each with a range that shows both releases."""
         return [_joined(*both) for both in zip(*(side.columns for side in self.sides), strict=True)]
 
-    @cached_property
-    def info(self) -> Facts:
-        """The facts on both privacy cards."""
-        told: Facts = finite({"title": self.title, "kind": "pair", "releases": self._facts})
-        return told
+    def facts(self) -> Facts:
+        return {"kind": "pair", "releases": self._facts}
 
     @cached_property
     def _facts(self) -> list[Facts]:
         return [{name: side.info[name] for name in TOLD} for side in self.sides]
 
     def card(self) -> list[tuple[str, str]]:
-        """Both privacy cards, line by line."""
         return [(f"{name} ({side.title})", text) for side in self.sides for name, text in side.card()]
 
-    @property
-    def questions(self) -> Questions:
-        """None: programs ask each release on its own."""
-        return {}
-
     def content(self) -> tuple[Facts, str]:
-        """All that the page needs: JSON, and the arrays, compressed, as base64."""
         content = Content()
         for side in self.sides:
             content.release(side._one)

@@ -6,26 +6,46 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from scumble.errors import ParameterError, many
 from scumble.show import plots
-from scumble.show.plots import FAINT, INK, LINES, SECOND, View, literal, new_figure, plain, thousands
+from scumble.show.plots import (
+    FAINT,
+    INK,
+    LINES,
+    SECOND,
+    View,
+    draw_curve,
+    draw_map,
+    literal,
+    new_figure,
+    plain,
+    thousands,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from scumble.density.release import Release
+    from scumble.show.usefulness import Model
+
+At = Mapping[str, object]
+Units = Mapping[str, str]
 _POINTS_1D, _POINTS_2D = 401, 161
 
 
 def draw(
-    model: Any,
+    model: Model,
     *,
     ranges: plots.Ranges | None = None,
-    at: Mapping[str, Any] | None = None,
+    at: Mapping[str, object] | None = None,
     units: Mapping[str, str] | None = None,
     title: str | None = None,
 ) -> Figure:
@@ -46,18 +66,18 @@ def draw(
     return figure
 
 
-def _names(model: Any) -> list[str]:
+def _names(model: Model) -> list[str]:
     return model._names() or [f"column {j}" for j in range(model.n_features_in_)]
 
 
-def _bounds(model: Any) -> dict[str, tuple[float, float]]:
+def _bounds(model: Model) -> dict[str, tuple[float, float]]:
     if model.bounds_ is None:
         return {}
     low, high = (side.tolist() for side in model.bounds_)
     return {name: (low[j], high[j]) for j, name in enumerate(_names(model))}
 
 
-def _view(model: Any, ranges: plots.Ranges, at: Mapping[str, Any], units: Mapping[str, str]) -> View:
+def _view(model: Model, ranges: plots.Ranges, at: At, units: Units) -> View:
     """The columns of a model whose release is not over its columns, or is one of several."""
     stands_for = SimpleNamespace(
         columns=None, dimensions=model.n_features_in_, kernel=None, bounds=None, privacy=model.privacy_
@@ -105,7 +125,9 @@ def _label(axes: Axes, view: View, *, y: str | None = None) -> None:
 # ---- densities ----
 
 
-def _density(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Figure, View]:
+def _density(
+    model: Model, ranges: plots.Ranges, at: Mapping[str, object], units: Mapping[str, str]
+) -> tuple[Figure, View]:
     view = View(model.release_, {name: ranges[name] for name in ranges if name not in at}, at, units)
     if len(view.free) > 2:
         return plots.density(model.release_, ranges=view.ranges, at=at, units=units), view
@@ -134,7 +156,9 @@ def _density(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Fig
 # ---- classes ----
 
 
-def _classes(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Figure, View]:
+def _classes(
+    model: Model, ranges: plots.Ranges, at: Mapping[str, object], units: Mapping[str, str]
+) -> tuple[Figure, View]:
     view = _view(model, ranges, at, units)
     colours = [LINES[k % len(LINES)] for k in range(len(model.classes_))]
     if len(view.free) == 1:
@@ -164,7 +188,7 @@ def _classes(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Fig
     return figure, view
 
 
-def _shares(model: Any, table: object) -> np.ndarray:
+def _shares(model: Model, table: object) -> np.ndarray:
     """Probabilities, or certainties where a model has none."""
     if hasattr(model, "predict_proba"):
         return _ask(model.predict_proba, table)
@@ -185,7 +209,9 @@ def _mixed(shares: np.ndarray, colours: list[str]) -> np.ndarray:
 # ---- predictions ----
 
 
-def _predictions(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Figure, View]:
+def _predictions(
+    model: Model, ranges: plots.Ranges, at: Mapping[str, object], units: Mapping[str, str]
+) -> tuple[Figure, View]:
     view = _view(model, ranges, at, units)
     figure = new_figure(7.0, 4.2) if len(view.free) == 1 else new_figure(7.6, 5.8)
     axes = figure.subplots()
@@ -210,7 +236,7 @@ def _predictions(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple
 ACROSS = 4
 
 
-def shapes(model: Any, *, title: str | None = None) -> Figure:
+def shapes(model: Model, *, title: str | None = None) -> Figure:
     """Each column's curve, and two standard errors of the noise on either side, all on one scale; then the pair."""
     names = model._names() or [f"column {j}" for j in range(model.n_features_in_)]
     pictures = len(names) + (model.pair_columns_ is not None)
@@ -241,7 +267,7 @@ def shapes(model: Any, *, title: str | None = None) -> Figure:
     return figure
 
 
-def _draw_pair(figure: Figure, axes: Axes, model: Any, names: list[str]) -> None:
+def _draw_pair(figure: Figure, axes: Axes, model: Model, names: list[str]) -> None:
     """What the cells of two columns add: red more, blue less."""
     one, other = (literal(names[j]) for j in model.pair_columns_)
     most = max(float(abs(model.pair_effects_).max()), 1e-300)
@@ -253,3 +279,86 @@ def _draw_pair(figure: Figure, axes: Axes, model: Any, names: list[str]) -> None
     axes.set_xlabel(one, fontsize=8, color=INK)
     axes.set_ylabel(other, fontsize=8, color=INK)
     plain(axes)
+
+
+# ---- streams over time ----
+
+
+ACROSS = 4
+
+
+class ShownStream(Protocol):
+    """What a picture needs to know of what a stream has published."""
+
+    @property
+    def periods(self) -> int:
+        """How many periods."""
+
+    def window(self, width: int | None = None, *, first: int | None = None, last: int | None = None) -> Release:
+        """A release of several periods."""
+
+    def series(self, Q: npt.ArrayLike, *, width: int | None = 1, confidence: float = 0.95) -> np.ndarray:
+        """Kernel sums over time, with their intervals."""
+
+
+def lines(
+    stream: ShownStream,
+    Q: npt.ArrayLike,
+    *,
+    width: int | None = 1,
+    confidence: float = 0.95,
+    labels: Sequence[object] | None = None,
+) -> Figure:
+    """The kernel sum at each point over time, with its interval as a band."""
+    found = stream.series(Q, width=width, confidence=confidence)
+    last = np.arange(stream.periods - len(found) + 1, stream.periods + 1)
+    figure = new_figure(8.0, 4.4)
+    axes = figure.subplots()
+    for k in range(found.shape[1]):
+        colour = LINES[k % len(LINES)]
+        axes.fill_between(last, found[:, k, 1], found[:, k, 2], color=colour, alpha=0.2, linewidth=0)
+        axes.plot(
+            last,
+            found[:, k, 0],
+            color=colour,
+            linewidth=1.6,
+            label=f"point {k + 1}" if labels is None else literal(labels[k]),
+        )
+    axes.set(xlabel="period", ylabel=f"kernel sum, {_words(width)}")
+    axes.set_title(f"{confidence:.0%} intervals", fontsize=10, color=INK)
+    axes.legend(frameon=False, fontsize=9)
+    thousands(axes.yaxis)
+    plain(axes)
+    return figure
+
+
+def multiples(stream: ShownStream, *, width: int | None = None, panels: int = 12, **view: Any) -> Figure:
+    """The density of window after window: `panels` of them, evenly spread over time, each of `width` periods."""
+    most = max(1, min(int(panels), stream.periods))
+    each = max(1, stream.periods // most) if width is None else int(width)
+    if each > stream.periods:
+        raise ParameterError(f"`width` must be at most {stream.periods}, the periods that are published, got {each}.")
+    ends = np.unique(np.linspace(each, stream.periods, most).astype(int))
+    across = min(ACROSS, len(ends))
+    figure = new_figure(3.0 * across, 2.5 * math.ceil(len(ends) / across))
+    all_axes = figure.subplots(math.ceil(len(ends) / across), across, squeeze=False, sharex=True, sharey=True).ravel()
+    for last, axes in zip(ends.tolist(), all_axes, strict=False):
+        seen = View(stream.window(each, last=last), *(view.get(name) or {} for name in ("ranges", "at", "units")))
+        if len(seen.free) > 2:
+            raise ParameterError("Small multiples show one or two columns. Hint: fix the others with at={...}.")
+        if len(seen.free) == 1:
+            draw_curve(axes, seen, seen.free[0])
+            axes.get_legend().remove()
+        else:
+            draw_map(axes, seen, *seen.free, points=61, contours=False)
+        first = last - each + 1
+        axes.set_title(f"period {last}" if each == 1 else f"periods {first} to {last}", fontsize=9, color=INK)
+        axes.label_outer()
+        axes.tick_params(labelsize=7)
+    for axes in all_axes[len(ends) :]:
+        axes.set_axis_off()
+    return figure
+
+
+def _words(width: int | None) -> str:
+    return "running total" if width is None else "of each period" if width == 1 else f"of the last {width} periods"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
 import textwrap
 import warnings
 from collections.abc import Mapping
@@ -17,21 +18,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble import checks
-from scumble.columns.kinds import fixed_by, ranges_by, shown
+from scumble.columns.kinds import MOST_DAYS, fixed_by, ranges_by, shown
 from scumble.errors import ParameterError, many, parameter
 from scumble.files.places import write_whole
 from scumble.privacy.exact import show
-from scumble.show import shading
 from scumble.show.usefulness import Facts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Colormap, Normalize
     from matplotlib.figure import Figure
 
     from scumble.density.release import Release
+    from scumble.privacy.claim import PrivacyClaim
 
-Ranges = Mapping[str, tuple[Any, Any]]
+Ranges = Mapping[str, tuple[object, object]]
 
 FORMATS = (".png", ".svg", ".pdf")
 INK, SECOND, FAINT = "#1b3a4b", "#d1495b", "#8aa1ad"
@@ -72,7 +75,7 @@ def shortened(text: str, most: int = 56) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
-def promise(claim: Any, count: float | None, error: float = 0.0) -> str:
+def promise(claim: PrivacyClaim, count: float | None, error: float = 0.0) -> str:
     """The number of records if it is known, to the first digit of its standard error, and ε and δ: what stands above a
     picture.
 
@@ -101,7 +104,7 @@ def density(
     release: Release,
     *,
     ranges: Ranges | None = None,
-    at: Mapping[str, Any] | None = None,
+    at: Mapping[str, object] | None = None,
     units: Mapping[str, str] | None = None,
     confidence: float = 0.95,
     title: str | None = None,
@@ -122,10 +125,11 @@ def density(
     elif len(view.free) == 2:
         figure = new_figure(7.6, 5.8)
         axes = figure.subplots()
-        across_and_up = sorted(view.free, key=shading.upward)
+        across_and_up = sorted(view.free, key=upward)
         image = draw_map(axes, view, *across_and_up, points=_POINTS_2D, log=log)
         figure.colorbar(image, ax=axes, label="density (mean kernel value)")
-        if shading.has_pale(image.get_array()):
+        strengths = image.get_array()
+        if strengths is not None and np.any(strengths < 1.0):
             figure.supxlabel("pale: could be zero", fontsize=8, color=FAINT)
     else:
         figure = _pairs(view, confidence, log)
@@ -138,7 +142,7 @@ def density(
 class View:
     """A release, or a model of the same look, with names, ranges and fixed values for its columns."""
 
-    def __init__(self, release: Any, ranges: Ranges, at: Mapping[str, Any], units: Mapping[str, str]) -> None:
+    def __init__(self, release: Any, ranges: Ranges, at: Mapping[str, object], units: Mapping[str, str]) -> None:
         from scumble.columns.kinds import roles_of
 
         self.release, self.units = release, units
@@ -224,7 +228,7 @@ def draw_curve(axes: Axes, view: View, name: str, confidence: float = 0.95, *, l
     axes.legend(frameon=False, fontsize=9)
     thousands(axes.xaxis)
     thin(axes.xaxis, letters)
-    shading.as_dates(axes.xaxis, view.kinds.get(name), view.ranges[name])
+    as_dates(axes.xaxis, view.kinds.get(name), view.ranges[name])
     plain(axes)
 
 
@@ -238,7 +242,7 @@ def draw_map(
     contours: bool = True,
     log: bool = False,
     letters: int = LETTERS,
-) -> Any:
+) -> ScalarMappable:
     """Two columns: a heat map, faded where noise drowns it; contours where the density stands clear of its error.
 
     Gives what a colour bar needs; its array is how much of its colour each place has.
@@ -247,27 +251,27 @@ def draw_map(
     from matplotlib.cm import ScalarMappable
 
     x, y, values, error = surface(view, first, second, points)
-    norm, levels = shading.scale(values, error, log)
+    norm, levels = scale(values, error, log)
     cmap = colormaps["YlGnBu"]
     axes.imshow(
-        shading.colours(values, error, norm, cmap),
+        colours(values, error, norm, cmap),
         origin="lower",
         extent=(x[0], x[-1], y[0], y[-1]),
         aspect="auto",
         interpolation="bilinear",
     )
     if contours and len(levels):
-        clear = np.ma.masked_where(values <= shading.DROWNED * error, values)
+        clear = np.ma.masked_where(values <= DROWNED * error, values)
         axes.contour(x, y, clear, levels=levels, colors=INK, linewidths=0.6, alpha=0.7)
     axes.set(xlabel=view.label(first), ylabel=view.label(second))
     thousands(axes.xaxis, axes.yaxis)
     thin(axes.xaxis, letters)
-    shading.as_a_map(axes, [view.ranges[first], view.ranges[second]], [first, second])
+    as_a_map(axes, [view.ranges[first], view.ranges[second]], [first, second])
     for axis, name in ((axes.xaxis, first), (axes.yaxis, second)):
-        shading.as_dates(axis, view.kinds.get(name), view.ranges[name])
+        as_dates(axis, view.kinds.get(name), view.ranges[name])
     plain(axes, grid=False)
     drawn = ScalarMappable(norm, cmap)
-    drawn.set_array(shading.strength(values, error))
+    drawn.set_array(strength(values, error))
     return drawn
 
 
@@ -368,3 +372,78 @@ def surface(view: View, first: str, second: str, points: int) -> tuple[np.ndarra
     values = view.release.density(table, shrink=False)
     error = view.release.standard_error(table) / view.release.divisor
     return x, y, values.reshape(len(y), len(x)), error.reshape(len(y), len(x))
+
+
+# ---- colors of maps (``web/src/page/js``): from two standard errors to four they gain their strength ----
+
+
+DROWNED, CLEAR = 2.0, 4.0
+"""Standard errors at which colors begin and are full."""
+PALE = 0.1
+DEEPEST = 1e-4
+"""The lowest density of a logarithmic scale, as a share of the highest."""
+LEVELS = 6
+_EARTH = (re.compile(r"(.*[_ .-])?(lon|lng|long|longitude)", re.I), re.compile(r"(.*[_ .-])?(lat|latitude)", re.I))
+_LENGTHS = (re.compile(r"(.*[_ .-])?eastings?([_ .-].*)?", re.I), re.compile(r"(.*[_ .-])?northings?([_ .-].*)?", re.I))
+ALIKE = 20.0
+"""Sides of a map whose lengths differ by more than this factor are in different units."""
+
+
+def strength(value: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """How much of its color a value has.
+
+    >>> strength(np.array([1.0, 2.0, 3.0, 9.0]), np.ones(4)).round(2)
+    array([0.1 , 0.1 , 0.55, 1.  ])
+    """
+    clear = np.clip((value / np.maximum(error, 1e-300) - DROWNED) / (CLEAR - DROWNED), 0.0, 1.0)
+    share: np.ndarray = PALE + (1.0 - PALE) * clear
+    return share
+
+
+def scale(values: np.ndarray, error: np.ndarray, log: bool) -> tuple[Normalize, np.ndarray]:
+    """A matplotlib norm for densities, and contour levels above their error."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    most, noise = float(values.max()) or 1.0, float(np.median(error))
+    if log:
+        least = min(max(2.0 * noise, DEEPEST * most), most / 3.0)
+        return LogNorm(least, most, clip=True), np.geomspace(least, most, LEVELS + 2)[1:-1]
+    levels = np.linspace(0.0, most, LEVELS + 2)[1:-1]
+    return Normalize(0.0, most), levels[levels > 3.0 * noise]
+
+
+def colours(values: np.ndarray, error: np.ndarray, norm: Normalize, cmap: Colormap) -> np.ndarray:
+    """(…, 3): red, green and blue on white paper."""
+    shade = strength(values, error)[..., None]
+    mixed: np.ndarray = shade * np.asarray(cmap(norm(values)))[..., :3] + (1.0 - shade)
+    return mixed
+
+
+def upward(name: str) -> bool:
+    """Whether a column goes up a map."""
+    return any(pair[1].fullmatch(name) for pair in (_EARTH, _LENGTHS))
+
+
+def as_dates(axis: Axis, kind: str | None, ends: tuple[float, float]) -> None:
+    """A calendar along the axis of a column declared as dates or times (days since 1970)."""
+    if kind not in ("date", "time") or not max(map(abs, ends)) < MOST_DAYS:
+        return
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+
+
+def as_a_map(axes: Axes, ranges: list[tuple[float, float]], names: list[str]) -> None:
+    """Equal kilometers in both directions for longitude and latitude, or easting and northing."""
+    wide, tall = (high - low for low, high in ranges)
+    north = ranges[1]
+    if _called(names, _EARTH) and wide <= 360 and north[0] >= -90 and north[1] <= 90:
+        axes.set_aspect(1.0 / max(0.05, math.cos(math.radians(sum(north) / 2.0))))
+    elif _called(names, _LENGTHS) and max(wide, tall) <= ALIKE * min(wide, tall):
+        axes.set_aspect(1.0)
+
+
+def _called(names: list[str], patterns: tuple[re.Pattern[str], re.Pattern[str]]) -> bool:
+    return all(pattern.fullmatch(name) for pattern, name in zip(patterns, names, strict=True))

@@ -16,8 +16,8 @@ from scumble.density.release import Release
 from scumble.errors import ParameterError
 from scumble.show import cards
 from scumble.show import ranges as ranging
-from scumble.show.exhibit import Exhibit, Questions, finite
-from scumble.show.payload import Arrays
+from scumble.show.exhibit import Exhibit
+from scumble.show.pages import AnyExhibit, Arrays, finite
 from scumble.show.usefulness import Facts
 from scumble.streams.published import StreamRelease
 
@@ -30,7 +30,7 @@ HALF = 1.96
 """Standard errors in half a 95 % interval."""
 
 
-class StreamExhibit:
+class StreamExhibit(AnyExhibit):
     """What is shown of a stream of one or two columns of numbers.
 
     Parameters
@@ -54,7 +54,7 @@ class StreamExhibit:
     """
 
     parts = ("page.html", "stream.css", None, "stream.js")
-    """The built files that make its page; nothing is computed there, so there is no engine."""
+    # nothing is computed there, so there is no engine
 
     def __init__(
         self,
@@ -105,25 +105,14 @@ class StreamExhibit:
 
     # ---- for the page ----
 
-    @cached_property
-    def info(self) -> Facts:
-        """The facts on the privacy card."""
-        facts = {**cards.facts(self._total), "kind": "stream"}
-        own = {"title": self.title, "periods": self.stream.periods, "horizon": self.stream.horizon}
-        told: Facts = finite({**facts, **own})
-        return told
+    def facts(self) -> Facts:
+        own = {"kind": "stream", "periods": self.stream.periods, "horizon": self.stream.horizon}
+        return {**cards.facts(self._total), **own}
 
     def card(self) -> list[tuple[str, str]]:
-        """The privacy card, line by line."""
         return cards.lines(self._total)
 
-    @property
-    def questions(self) -> Questions:
-        """None: programs ask the stream's releases themselves."""
-        return {}
-
     def content(self) -> tuple[Facts, str]:
-        """All that the page needs: JSON, and the arrays, compressed, as base64."""
         arrays, asked = Arrays(), self.points()
         told = ("epsilon", "delta", "count", "count_standard_error", "meaning", "periods", "horizon")
         return {

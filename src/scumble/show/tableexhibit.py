@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from scumble.columns.schema import Schema
 from scumble.density.student import reach
 from scumble.errors import DataError
 from scumble.show import cards
-from scumble.show.exhibit import Questions, confidence_in, finite
-from scumble.show.payload import Arrays
+from scumble.show.pages import AnyExhibit, Arrays, Questions, finite
 from scumble.show.usefulness import Facts
 from scumble.table.estimate import Estimate
 from scumble.table.heaps import shares_at_bounds
@@ -26,8 +24,10 @@ from scumble.table.obeying import Obeyed
 from scumble.table.questions import extremes_of
 from scumble.table.release import TableRelease
 
+CONFIDENCE = 0.95
 
-class TableExhibit:
+
+class TableExhibit(AnyExhibit):
     """What is shown of a table, and what it answers.
 
     Parameters
@@ -50,7 +50,6 @@ class TableExhibit:
     """
 
     parts = ("page.html", "table.css", "tableengine.js", "table.js")
-    """The built files that make its page."""
 
     def __init__(
         self, release: TableRelease, title: str = "A private table", *, units: Mapping[str, str] | None = None
@@ -58,18 +57,13 @@ class TableExhibit:
         self.title, self.release, self.units = title, release, dict(units or {})
         checks.columns_named("`units`", self.units, release.columns)
 
-    @cached_property
-    def info(self) -> Facts:
-        """The facts on the privacy card."""
-        told: Facts = finite({"title": self.title, **cards.facts(self.release)})
-        return told
+    def facts(self) -> Facts:
+        return cards.facts(self.release)
 
     def card(self) -> list[tuple[str, str]]:
-        """The privacy card, line by line."""
         return cards.lines(self.release)
 
     def content(self) -> tuple[Facts, str]:
-        """All that the page needs: JSON, and the arrays, compressed, as base64."""
         described, arrays = _described(self.release, self.units)
         told = ("epsilon", "delta", "count", "count_standard_error", "meaning", "identity")
         info = {name: self.info[name] for name in told}
@@ -85,21 +79,20 @@ class TableExhibit:
 
     @property
     def questions(self) -> Questions:
-        """What the API answers: for each path the fields of a question, and the answer."""
         shared = {"where", "confidence"}
-        return {
-            "/api/count": (shared, lambda asked: self.count(asked.get("where"), confidence_in(asked))),
-            "/api/mean": (
-                {"column", *shared},
-                lambda asked: self.mean(asked.get("column"), asked.get("where"), confidence_in(asked)),
-            ),
-        }
+        return {"/api/count": (shared, self._counted), "/api/mean": ({"column", *shared}, self._averaged)}
 
-    def count(self, where: object = None, confidence: float = 0.95) -> Facts:
+    def _counted(self, asked: Facts) -> Facts:
+        return self.count(asked.get("where"), asked.get("confidence", CONFIDENCE))
+
+    def _averaged(self, asked: Facts) -> Facts:
+        return self.mean(asked.get("column"), asked.get("where"), asked.get("confidence", CONFIDENCE))
+
+    def count(self, where: object = None, confidence: float = CONFIDENCE) -> Facts:
         """How many records meet a condition, as `scumble count` gives it."""
         return self._told(self.release.count(_condition(where), confidence=confidence), where)
 
-    def mean(self, column: object, where: object = None, confidence: float = 0.95) -> Facts:
+    def mean(self, column: object, where: object = None, confidence: float = CONFIDENCE) -> Facts:
         """The mean of a column among them."""
         if not isinstance(column, str):
             raise DataError("`column` must name a column of numbers.")
@@ -116,9 +109,6 @@ def _condition(where: object) -> str | None:
     if where is None or isinstance(where, str):
         return where
     raise DataError('`where` must be text, such as "age >= 65".')
-
-
-CONFIDENCE = 0.95
 
 
 def _described(release: TableRelease, units: Mapping[str, str]) -> tuple[Facts, Arrays]:

@@ -14,8 +14,19 @@ from scumble.columns.containers import free
 from scumble.columns.date import Date
 from scumble.columns.number import Number
 from scumble.errors import many
-from scumble.show import shading
-from scumble.show.plots import INK, SECOND, amount, literal, new_figure, plain, promise, shortened, thin, thousands
+from scumble.show.plots import (
+    INK,
+    SECOND,
+    amount,
+    as_dates,
+    literal,
+    new_figure,
+    plain,
+    promise,
+    shortened,
+    thin,
+    thousands,
+)
 from scumble.table.questions import parts
 
 if TYPE_CHECKING:
@@ -175,7 +186,7 @@ def _told(column: Number | Date, edge: float, edges: Sequence[float] | npt.NDArr
 def _mark(axes: Axes, column: Number | Date, edges: npt.NDArray[np.float64]) -> None:
     """Round numbers or dates along the line."""
     if isinstance(column, Date):
-        shading.as_dates(axes.xaxis, "date", (float(edges[0]), float(edges[-1])))
+        as_dates(axes.xaxis, "date", (float(edges[0]), float(edges[-1])))
     elif axes.get_xscale() == "log":
         from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 from scumble.errors import many
 
 Facts = dict[str, Any]
 """JSON values by name: what a card says, for programs."""
+Model: TypeAlias = Any
+"""A fitted estimator, read by the attributes that it has."""
 SEEN = 4.0  # an effect of four standard errors passes a test at 95 % in 98 cases of 100: 1.96 + 1.96, rounded up
 SHARE = 0.1  # the answer at which a release is compared with a sample: 10 % of the records
 

@@ -162,7 +162,7 @@ class StreamRelease:
 
         Options are the `width` of each window (None for the running total), `confidence`, and `panels`, how many maps.
         """
-        from scumble.show.overtime import lines, multiples
+        from scumble.show.pictures import lines, multiples
 
         return multiples(self, **options) if Q is None else lines(self, Q, **options)
 
