@@ -22,7 +22,7 @@ from scumble.columns.conditions import condition
 from scumble.columns.grammar import Atom, Junction, Tree, Untrue, known, parse, written
 from scumble.columns.schema import Schema
 from scumble.errors import DataError, ParameterError, ScumbleError, did_you_mean, nearest
-from scumble.show.exhibit import finite
+from scumble.show.pages import finite
 from scumble.show.usefulness import Facts
 from scumble.table.release import TableRelease
 
