@@ -13,7 +13,6 @@ from sklearn.metrics import r2_score
 import scumble
 from estimators import KINDS as ALL
 from estimators import options, parts, releases, small
-from scumble.learn.reading import Curator, labelled
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
 
@@ -47,17 +46,10 @@ def test_one_odd_label_drops_one_record(kind: Any, odd: Any, table: tuple[np.nda
         kind(**options).fit(X, labels)
 
 
-class Model:
-    unknown = "drop"
-    curator = Curator()
-
-    def __init__(self, classes: list[Any]) -> None:
-        self.classes_ = np.unique(np.asarray(classes))
-
-
 def kept(classes: list[Any], y: Any) -> list[Any]:
-    model = Model(classes)
-    X, places = labelled(model, np.arange(len(y))[:, None], y)
+    model = scumble.PrivateKDEClassifier(classes=classes, unknown="drop")
+    model._take_classes(None)
+    X, places = model._labelled(np.arange(len(y))[:, None], y)
     assert len(X) == len(places)
     return model.classes_[places].tolist()
 

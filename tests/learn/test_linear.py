@@ -10,7 +10,7 @@ import pytest
 
 import scumble
 from scumble.learn import PrivateLinearClassifier, load
-from scumble.learn.by_moments import solved
+from scumble.learn.moment_release import solved
 from scumble.learn.signs import first_moment
 
 

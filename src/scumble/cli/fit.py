@@ -294,7 +294,7 @@ def _tell_left_out(
     args: argparse.Namespace, found: _Records, classes: Sequence[object] | None, schema: Schema | None
 ) -> None:
     """How many rows are left out, and why: to the curator, before a budget is spent."""
-    from scumble.learn.reading import of_no_class
+    from scumble.learn.supervised import of_no_class
 
     for_cells = found.causes.total
     if args.unknown == "drop" and classes is not None:

@@ -34,22 +34,14 @@ from scumble.density.draws import masses
 from scumble.errors import parameter
 from scumble.gate.selection import claim_of_choice, noisy_best
 from scumble.gate.spending import Prepaid
-from scumble.learn.base import PrivateEstimator, estimator
-from scumble.learn.by_moments import (
-    LearnsFromMoments,
-    laplace_is_quieter,
-    mean_of_target,
-    names,
-    require_ready,
-    solved,
-    spans,
-)
+from scumble.learn.base import estimator
 from scumble.learn.columns import Bounds
 from scumble.learn.hats import MOST_ENOUGH, MOST_KNOTS, PARTS, TARGET_PARTS, HatMoments, enough_knots, most_knots
-from scumble.learn.moment_release import MomentRelease
+from scumble.learn.moment_release import MomentRelease, mean_of_target, solved
 from scumble.learn.moment_sketch import MomentSketch, publish
 from scumble.learn.moment_spec import Floats, Integers, Span, steps
-from scumble.learn.reading import Regresses, check_is_fitted
+from scumble.learn.reading import check_is_fitted
+from scumble.learn.supervised import LearnsFromMoments, Regressor, laplace_is_quieter
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -83,7 +75,7 @@ class _Learnt:
 
 
 @estimator
-class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, _Learnt, PrivateEstimator):
+class PrivateAdditiveRegressor(_Learnt, LearnsFromMoments, Regressor):
     """Regression by a sum of curves, one per column, that can be looked at.
 
     Each column has a few knots; curves are straight between them. A sixteenth of the budget pays for histograms of the
@@ -94,14 +86,12 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, _Learnt, PrivateEst
     columns and pays for a table of what the curves leave over there.
 
     With few records, many columns or a small ε take :class:`~scumble.learn.PrivateLinearRegression`. For the other
-    parameters, see :class:`~scumble.learn.base.PrivateEstimator`. `bounds` are always needed; `kernel`, `rows`,
-    `buckets` and `random_state` are not used.
+    parameters, see :class:`~scumble.learn.base.PrivateEstimator` and
+    :class:`~scumble.learn.supervised.Regressor`. `bounds` are always needed; `kernel`, `rows`, `buckets` and
+    `random_state` are not used.
 
     Parameters
     ----------
-    target_bounds : tuple of float or None
-        (low, high) of the target, public; targets outside are clipped. `public=("target_bounds",)` declares that the
-        data's own are public.
     knots : int or None
         How many a column has at most. None: as many as the noise bears.
     pair : bool or None
@@ -133,7 +123,6 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, _Learnt, PrivateEst
     (True, 5.0)
     """
 
-    target_bounds: tuple[float, float] | None = None
     knots: int | None = None
     pair: bool | None = None
 
@@ -180,7 +169,7 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, _Learnt, PrivateEst
         else:
             budgets = self.price().divide(shares, claims)
         largest = replace(spec, knots=most or min(MOST_ENOUGH, most_knots(spec.dimensions)))
-        require_ready(self, largest)
+        self._require_ready(largest)
         counters = cells.spec.counters[0] + largest.counters[0] + table.counters[0]
         low, high = self.bounds_
         cells.update(np.clip((X - low) / (high - low), 0.0, 1.0))
@@ -203,7 +192,7 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, _Learnt, PrivateEst
         d = self._width
         rows = d * (d + 1) // 2 + 1
         pure = laplace_is_quieter(self.price(), rows / np.sqrt(rows))
-        return HatMoments(spans(self.bounds_), names(self), pure, self.target_bounds_, 2)
+        return HatMoments(self._spans(), self._columns(), pure, self.target_bounds_, 2)
 
     def _indicators(self) -> bool:
         return False  # each column has a curve, and a category's levels are its knots, or lie between them

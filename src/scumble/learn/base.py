@@ -288,7 +288,7 @@ class PrivateEstimator(KnowsColumns):
     # ---- from a release ----
 
     @classmethod
-    def from_release(cls, release: Release | str | os.PathLike[str], **parameters: Any) -> Self:
+    def from_release(cls, release: object, **parameters: Any) -> Self:
         """A fitted estimator from a release (or the path of its file) alone: no data is needed, no budget is spent.
 
         `parameters` are the constructor's. Budget and kernel are the release's; `bounds` must be given where the
@@ -416,7 +416,7 @@ def default_kernel(bounds: Bounds, *, bandwidth: float | None = None, power: int
     return EuclideanKernel(np.sqrt(d) / 6.0 if bandwidth is None else bandwidth, power, scale=(high - low).tolist())
 
 
-def release_of(release: Any) -> Release:
+def release_of(release: object) -> Release:
     """A release, or the one in a file."""
     if isinstance(release, (str, os.PathLike)):
         return load(release)

@@ -49,10 +49,10 @@ class Curve(NamedTuple):
     side: int = 0
     """0: a line. 1: it bends below 0, class 0 is always the answer. −1: it bends above 0."""
 
-    def __call__(self, scores: np.ndarray) -> np.ndarray:
-        """(n,) scores → (n,) log-odds of class 1."""
+    def __call__(self, scores: np.ndarray, *, bent: bool = True) -> np.ndarray:
+        """(n,) scores → (n,) log-odds of class 1; not `bent`, the line for classes of other weights."""
         z = self.height + self.slope * (scores - self.centre)
-        return self.side * _bent(self.side * z) if self.side else z
+        return self.side * _bent(self.side * z) if self.side and bent else z
 
 
 def squashed(scores: np.ndarray) -> np.ndarray:

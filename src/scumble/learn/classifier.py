@@ -21,9 +21,9 @@ from scumble.gate.selection import claim_of_choice
 from scumble.gate.spending import Prepaid
 from scumble.kernels import Kernel
 from scumble.learn import calibration, ferns
-from scumble.learn.base import PrivateEstimator, estimator
+from scumble.learn.base import estimator
 from scumble.learn.levels import Levels, classes_of, logistic, table_of, target_of
-from scumble.learn.reading import Classifies, public_classes, require_rule_for_unknown
+from scumble.learn.supervised import Classifier
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -56,7 +56,7 @@ class _Learnt:
 
 
 @estimator
-class PrivateKDEClassifier(Classifies, _Learnt, PrivateEstimator):
+class PrivateKDEClassifier(_Learnt, Classifier):
     """A classifier from one private sketch per class, the paper's section 4.
 
     A record affects only its class's release: every class gets the whole budget (parallel composition). Three rules
@@ -77,19 +77,16 @@ class PrivateKDEClassifier(Classifies, _Learnt, PrivateEstimator):
     which turns them into probabilities (two classes, rule "ferns"). Where no threshold is sure, the larger class is
     always the answer, and scores and probabilities still rank.
 
-    For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`. Only `neighbors="add-remove"`: under
+    For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator` and
+    :class:`~scumble.learn.supervised.Classifier`. Only `neighbors="add-remove"`: under
     "replace" the classes' exact counts would be published. The budget is ε and δ: private choices cost ε.
 
     Parameters
     ----------
     rule : {"ferns", "ml", "map"}
         How to decide between classes.
-    classes : sequence or None
-        All class labels, public. `public=("classes",)` declares that those in `y` are public.
     priors : sequence of float or None
         The classes' shares, in the order of `classes_`; None takes them from the noisy counts.
-    unknown : {"error", "drop"}
-        What to do with records of labels that are not in `classes`.
     calibration_share : float
         The part of ε for the calibration; 0 for none.
     selection_share : float or None
@@ -128,9 +125,7 @@ class PrivateKDEClassifier(Classifies, _Learnt, PrivateEstimator):
     rho: ClassVar[None] = None  # type: ignore[misc]
     mu: ClassVar[None] = None  # type: ignore[misc]
     rule: str = "ferns"
-    classes: Sequence[object] | None = None
     priors: Sequence[float] | None = None
-    unknown: str = "error"
     calibration_share: float = 0.1
     selection_share: float | None = None
 
@@ -152,7 +147,7 @@ class PrivateKDEClassifier(Classifies, _Learnt, PrivateEstimator):
         if self.rule not in RULES:
             hint = "'levels' is for the release of a table." if self.rule == TABLE_RULE else ""
             raise parameter("rule", f"one of {', '.join(RULES)}", self.rule, hint)
-        require_rule_for_unknown(self)
+        super()._check()
         if as_fraction("epsilon", self.epsilon) <= 0:
             raise parameter("epsilon", "positive", self.epsilon)
         for name in ("calibration_share", "selection_share"):
@@ -171,12 +166,7 @@ class PrivateKDEClassifier(Classifies, _Learnt, PrivateEstimator):
         return self.rule != "ferns"  # they cut columns into steps
 
     def _take_classes(self, y: Column | None) -> None:
-        self.classes_ = public_classes(self, y)
-        if len(self.classes_) < 2:
-            raise ParameterError(
-                f"`classes` must be at least two classes, got {len(self.classes_)} class. "
-                "Hint: name all classes that could occur, including those absent from this table."
-            )
+        super()._take_classes(y)
         priors_of(self.priors, np.ones(len(self.classes_)))
 
     def _publish(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
@@ -345,10 +335,12 @@ class PrivateKDEClassifier(Classifies, _Learnt, PrivateEstimator):
 
     # ---- answering ----
 
-    def decision_function(self, X: object) -> np.ndarray:
-        """Two classes: (n,) log-odds of the second one. More: (n, classes) scores, comparable within a row."""
-        scores = self._scores(self._read(X, clip=True))
-        return self._curve_of_scores()(scores[:, 1] - scores[:, 0]) if len(self.classes_) == 2 else scores
+    def _log_probabilities(self, X: np.ndarray) -> np.ndarray:
+        scores = self._scores(X)
+        if len(self.classes_) > 2:
+            return scores
+        z = self._curve_of_scores()(scores[:, 1] - scores[:, 0], bent=self.class_weight is None)
+        return np.column_stack([np.zeros_like(z), z])
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
         if self.rule == TABLE_RULE:  # X has the places of the levels

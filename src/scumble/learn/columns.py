@@ -49,6 +49,8 @@ class KnowsColumns(BaseEstimator):
     """The UUID of this fit, as it appears in the ledger it was charged to."""
     clipped_: int
     """How many records had values outside the bounds. For the curator only: it is neither saved, pickled nor shown."""
+    classes_: np.ndarray
+    target_bounds_: tuple[float, float]
     n_features_in_: int
     feature_names_in_: np.ndarray
     curator: Curator = Curator()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,13 @@ from scumble.density.release import Release
 from scumble.density.sketch import Sketch, release_disjoint
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import AngularKernel, Kernel
-from scumble.learn.base import PrivateEstimator, estimator, require_kernel
-from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, release_moments, solved, spans
+from scumble.learn.base import estimator, require_kernel
 from scumble.learn.columns import Bounds
 from scumble.learn.moment_products import LENGTH, ONCE, TWICE, ClassMoments, UnitMoments, anchored
-from scumble.learn.moment_release import MomentRelease
+from scumble.learn.moment_release import MomentRelease, solved
 from scumble.learn.moment_spec import Floats, MomentSpec, longer
-from scumble.learn.reading import Classifies, public_classes, require_rule_for_unknown
 from scumble.learn.signs import first_moment, minimize, require_signs
+from scumble.learn.supervised import Classifier, LearnsFromMoments, laplace_is_quieter
 from scumble.privacy.account import Account
 
 METHODS = ("auto", "moments", "surrogate")
@@ -38,7 +36,7 @@ CLEAREST = 0.95
 
 
 @estimator
-class PrivateLinearClassifier(LearnsFromMoments, Classifies, PrivateEstimator):
+class PrivateLinearClassifier(LearnsFromMoments, Classifier):
     """A linear classifier in closed form, for any number of classes: made for wide records, such as embeddings.
 
     **Idea.** Columns are scaled to [−1, 1] by their public bounds, a constant column is added, and each record's vector
@@ -61,17 +59,12 @@ class PrivateLinearClassifier(LearnsFromMoments, Classifies, PrivateEstimator):
     as it points: what is longer than `length` is made that long.
 
     Where classes are not separated by planes, take :class:`~scumble.learn.PrivateKDEClassifier`. For the other
-    parameters, see :class:`~scumble.learn.base.PrivateEstimator`.
+    parameters, see :class:`~scumble.learn.base.PrivateEstimator` and :class:`~scumble.learn.supervised.Classifier`.
 
     Parameters
     ----------
-    classes : sequence or None
-        The class labels, public; of two, the second one is the positive class. `public=("classes",)` declares that
-        those in `y` are public.
     method : {"auto", "moments", "surrogate"}
         What to release, and how to learn from it.
-    unknown : {"error", "drop"}
-        What to do with records of other labels.
     length : float or None
         The greatest length (Euclidean) of a record, public; 1 for vectors of unit length. For moments, and instead of
         `bounds`, `schema` and `categories`.
@@ -98,8 +91,6 @@ class PrivateLinearClassifier(LearnsFromMoments, Classifies, PrivateEstimator):
     ((1, 3), [0, 1])
     """
 
-    classes: Sequence[object] | None = None
-    unknown: str = "error"
     method: str = "auto"
     length: float | None = None
 
@@ -112,7 +103,9 @@ class PrivateLinearClassifier(LearnsFromMoments, Classifies, PrivateEstimator):
     def _check(self) -> None:
         if self.method not in METHODS:
             raise parameter("method", f"one of {', '.join(METHODS)}", self.method)
-        require_rule_for_unknown(self)
+        super()._check()
+        if self.class_weight == "balanced" and not self._by_moments():
+            raise parameter("class_weight", "of moments: the surrogate does not know the classes' shares", "balanced")
         if self.length is None:
             return
         must = f"a number between {1 / MOST_LENGTH:g} and {MOST_LENGTH:g}"
@@ -132,19 +125,17 @@ class PrivateLinearClassifier(LearnsFromMoments, Classifies, PrivateEstimator):
         return super()._public_bounds(X) if self.length is None else None
 
     def _take_classes(self, y: Column | None) -> None:
-        self.classes_ = public_classes(self, y)
-        if len(self.classes_) < 2 or (len(self.classes_) > 2 and not self._by_moments()):
-            many = f"{len(self.classes_)} class{'' if len(self.classes_) == 1 else 'es'}"
+        super()._take_classes(y)
+        if len(self.classes_) > 2 and not self._by_moments():
             raise ParameterError(
-                f"Only binary classification is supported here. `classes` must be two classes, got {many}. "
-                "Hint: method='moments' takes more."
+                f"The surrogate separates two classes, and there are {len(self.classes_)}. Hint: method='moments'."
             )
 
     def _publish(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
         if self.length is not None:
             self.clipped_ = longer(X, float(self.length))
         if self._by_moments():
-            self.release_ = release_moments(self, self._spec(), X, y, account)
+            self.release_ = self._release_moments(self._spec(), X, y, account)
         else:
             self._release_signs(X, y, account)
 
@@ -153,8 +144,8 @@ class PrivateLinearClassifier(LearnsFromMoments, Classifies, PrivateEstimator):
         pure = laplace_is_quieter(self.price(), 0.75 * (d + 1))
         if self.length is not None:
             sides = (-float(self.length),) * d, (float(self.length),) * d
-            return UnitMoments(sides, names(self), pure, anchored(1, UNIT_ANCHOR), classes)
-        return ClassMoments(spans(self.bounds_), names(self), pure, anchored(d, ANCHOR), classes)
+            return UnitMoments(sides, self._columns(), pure, anchored(1, UNIT_ANCHOR), classes)
+        return ClassMoments(self._spans(), self._columns(), pure, anchored(d, ANCHOR), classes)
 
     def _release_signs(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
         """Release one sketch of y [x, 1]."""
@@ -196,18 +187,21 @@ class PrivateLinearClassifier(LearnsFromMoments, Classifies, PrivateEstimator):
         self.coef_ = 2.0 * planes[:, :-1] / (high - low)
         self.intercept_ = planes[:, -1] - planes[:, :-1].sum(axis=1) - self.coef_ @ low
 
-    def decision_function(self, X: object) -> np.ndarray:
-        """Two classes: (n,) log-odds of the second one. More: (n, classes) logarithms of each class's probability.
-
-        They are those of the class against all others; of the surrogate, distances from the plane.
-        """
-        X = self._read(X, clip=True)
+    def _log_probabilities(self, X: np.ndarray) -> np.ndarray:
+        """Of the class against all others; of the surrogate, distances from the plane."""
         if not isinstance(self.release_, MomentRelease):
-            return X @ self.coef_[0] + self.intercept_[0]
+            z = X @ self.coef_[0] + self.intercept_[0]
+            return np.column_stack([np.zeros_like(z), z])
         if "offsets_" not in vars(self):  # a file of an older version
             self._learn()
         odds = class_scores(self.release_, self.planes_, self.offsets_, X)
-        return odds[:, 1] if len(self.classes_) == 2 else -np.logaddexp(0.0, -odds)
+        if len(self.classes_) == 2:
+            odds[:, 0] = 0.0
+            return odds
+        return -np.logaddexp(0.0, -odds)
+
+    def _shares(self) -> np.ndarray:
+        return self.shares_
 
     def _take_moments(self, spec: MomentSpec) -> None:
         assert isinstance(spec, ClassMoments)

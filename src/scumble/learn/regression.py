@@ -11,23 +11,13 @@ from scumble.density.release import Release
 from scumble.density.sketch import Sketch, release_disjoint
 from scumble.errors import DataError, PrivacyError, parameter
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
-from scumble.learn.base import PrivateEstimator, estimator, require_kernel
-from scumble.learn.by_moments import (
-    LearnsFromMoments,
-    laplace_is_quieter,
-    mean_of_target,
-    names,
-    ratio,
-    release_moments,
-    solved,
-    spans,
-)
+from scumble.learn.base import estimator, require_kernel
 from scumble.learn.levels import RIDGE, Levels, least_squares, target_of
 from scumble.learn.moment_products import ONCE, TWICE, LinearMoments, anchored
-from scumble.learn.moment_release import MomentRelease
+from scumble.learn.moment_release import MomentRelease, mean_of_target, ratio, solved
 from scumble.learn.moment_spec import Floats, MomentSpec
-from scumble.learn.reading import Regresses, public_target_bounds
 from scumble.learn.signs import kappa, minimize, require_folded, second_moments
+from scumble.learn.supervised import LearnsFromMoments, Regressor, laplace_is_quieter
 from scumble.privacy.account import Account
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
@@ -51,7 +41,7 @@ LARGEST = 1.5
 
 
 @estimator
-class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
+class PrivateLinearRegression(LearnsFromMoments, Regressor):
     """Linear regression in closed form: from moments, or from the folded sketch.
 
     Columns and target are scaled to [−1, 1] by their public bounds.
@@ -84,13 +74,11 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
     From the release of a table, ``from_release(release, target="hours")`` is least squares in the levels of all other
     columns (:mod:`scumble.learn.levels`): `coef_` has one weight for each, and records are tables with these columns.
 
-        For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`. `bounds` are always needed.
+    For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator` and
+    :class:`~scumble.learn.supervised.Regressor`. `bounds` are always needed.
 
     Parameters
     ----------
-    target_bounds : tuple of float or None
-        (low, high) of the target, public; targets outside are clipped. `public=("target_bounds",)` declares that the
-        data's own are public.
     method : {"auto", "moments", "closed", "surrogate"}
         What to release, and how to solve.
     kernel : Kernel or None
@@ -116,7 +104,6 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
     (True, 1e-06)
     """
 
-    target_bounds: tuple[float, float] | None = None
     method: str = "auto"
 
     _learnt = ("coef_", "intercept_", "penalty_", "target_bounds_", "release_of_target_", "target_")
@@ -132,7 +119,7 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
     def _publish(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
         self.release_of_target_: Release | None = None
         if self._by_moments(X):
-            self.release_ = release_moments(self, self._spec(), X, y, account)
+            self.release_ = self._release_moments(self._spec(), X, y, account)
         else:
             self._release_signs(X, np.clip(y, *self.target_bounds_), account)
 
@@ -151,7 +138,7 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
     def _spec(self) -> LinearMoments:
         d = self._width
         pure = laplace_is_quieter(self.price(), 0.75 * (d + 2))
-        return LinearMoments(spans(self.bounds_), names(self), pure, anchored(d, ANCHORS[pure]), self.target_bounds_)
+        return LinearMoments(self._spans(), self._columns(), pure, anchored(d, ANCHORS[pure]), self.target_bounds_)
 
     def _error_of_signs(self, records: int) -> float:
         """The standard error of a product of columns that the sketch of signs has among so many records."""
@@ -285,7 +272,7 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
             raise PrivacyError("Pass the `bounds` and `target_bounds` that the release was made with; it holds none.")
         self.release_of_target_ = None
         self._take_columns(release.dimensions - 4, None, self.bounds)
-        self.target_bounds_ = public_target_bounds(self, None)
+        self.target_bounds_ = self._public_target_bounds(None)
 
 
 def linear_model(release: MomentRelease) -> tuple[Floats, float]:

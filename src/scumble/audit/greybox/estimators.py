@@ -95,7 +95,7 @@ def estimators() -> dict[str, type[PrivateEstimator]]:
     while waiting:
         for kind in waiting.pop().__subclasses__():
             waiting.append(kind)
-            if kind.__module__.startswith("scumble.") and hasattr(kind, "fit"):  # others are what some have in common
+            if kind.__module__.startswith("scumble.") and not inspect.isabstract(kind):
                 found[kind.__name__] = kind
     return dict(sorted(found.items()))
 

@@ -1,0 +1,348 @@
+"""Estimators that learn a target: what classifiers have in common, what regressors have, and what moments add.
+
+**Decisions.** A classifier gives each class a log-probability, by a model of how its scores are distributed in each
+class and by the noisy shares of the classes. Predictions follow from these alone: `class_weight` adds the logarithm of
+a weight to each, and the largest wins. With ``class_weight="balanced"`` the weights are one over the shares, so each
+class counts as if all were equally common.
+
+A label is compared with the classes cell by cell, by the one rule of :mod:`scumble.columns.hashing`: 1, 1.0 and "1" are
+the same class.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.multiclass import check_classification_targets
+
+from scumble.columns.cells import Column, categories, is_arrow
+from scumble.columns.hashing import stable_hash
+from scumble.density.bundle import plain
+from scumble.density.loading import load
+from scumble.errors import UNPUBLISHED, DataError, ParameterError, PrivacyError, parameter
+from scumble.learn.base import PrivateEstimator, estimator
+from scumble.learn.moment_release import MomentRelease
+from scumble.learn.moment_sketch import MomentSketch, publish
+from scumble.learn.moment_spec import MomentSpec, Spans
+from scumble.learn.reading import beyond, target, target_numbers
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
+
+_TWINS = {stable_hash(flag): stable_hash(int(flag)) for flag in (False, True)}
+"""Where classes are numbers, a truth value counts as 0 or 1, and vice versa."""
+
+
+# ---- numbers ----
+
+
+@estimator
+class Regressor(RegressorMixin, PrivateEstimator, ABC):
+    """What regressors share: a target within public bounds, and a score that reads targets as `fit` does.
+
+    Parameters
+    ----------
+    target_bounds : tuple of float or None
+        (low, high) of the target, public; targets outside are clipped. `public=("target_bounds",)` declares that the
+        data's own are public.
+    """
+
+    target_bounds: tuple[float, float] | None = None
+
+    @abstractmethod
+    def predict(self, X: object) -> np.ndarray:
+        """The model's values, within the public bounds of the target."""
+
+    def score(self, X: object, y: object, sample_weight: np.ndarray | None = None) -> float:
+        """R², the share of the target's variance that the predictions explain."""
+        found = self.predict(X)
+        return float(r2_score(target_numbers(target(y, len(found))), found, sample_weight=sample_weight))
+
+    def _records(self, X: object, y: object) -> tuple[np.ndarray, np.ndarray]:
+        """Records, and targets that may be outside their bounds, of which the curator is warned."""
+        found, values = self._begin(X, _required(self, y), numeric=True)
+        self.target_bounds_ = low, high = self._public_target_bounds(values)
+        self.clipped_ += int(((values < low) | (values > high)).sum())
+        self.curator.look_at(*beyond(values[:, None], (low, high), [self.curator.target]))
+        return found, values
+
+    def _public_target_bounds(self, y: np.ndarray | None) -> tuple[float, float]:
+        """The target's bounds that were given, or those of the data if the caller declared them public."""
+        if self.target_bounds is not None:
+            try:
+                low, high = map(float, self.target_bounds)
+            except (TypeError, ValueError):
+                raise parameter("target_bounds", "a pair (low, high) of numbers", self.target_bounds) from None
+            if not (np.isfinite(high - low) and low < high):
+                raise parameter("target_bounds", "finite, with low below high", self.target_bounds)
+            return low, high
+        if y is not None and "target_bounds" in self._public():
+            low, high = float(y.min()), float(y.max())
+            return low, high if high > low else low + max(abs(low), 1.0)
+        raise PrivacyError(
+            f"{type(self).__name__} needs the target's public bounds. Hint: --target-bounds 0:100 (target_bounds=(0, "
+            "100)); in Python, if the data's own are public already, public=('target_bounds',)."
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # on a few hundred records: noise is not meant for those
+        return tags
+
+
+# ---- classes ----
+
+
+@estimator
+class Classifier(ClassifierMixin, PrivateEstimator, ABC):
+    """What classifiers share: public classes, decisions by log-probabilities, a score that reads labels as `fit` does.
+
+    A subclass gives `_log_probabilities` and `_shares`.
+
+    Parameters
+    ----------
+    classes : sequence or None
+        All class labels, public; of two, the second one is the positive class. `public=("classes",)` declares that
+        those in `y` are public.
+    unknown : {"error", "drop"}
+        What to do with records of labels that are not in `classes`.
+    class_weight : "balanced", mapping or None
+        Weights of the classes in all answers, by label (1 where there is none); it can be changed after `fit`.
+        "balanced" weighs each class by one over its noisy share, so that rare classes are named.
+    """
+
+    classes: Sequence[object] | None = None
+    unknown: str = "error"
+    class_weight: str | Mapping[Any, float] | None = None
+
+    @abstractmethod
+    def _log_probabilities(self, X: np.ndarray) -> np.ndarray:
+        """(n, classes): of each class, without weights, up to a number that all classes of a record have in common."""
+
+    @abstractmethod
+    def _shares(self) -> np.ndarray:
+        """The noisy shares of the classes, all positive."""
+
+    def _check(self) -> None:
+        if self.unknown not in ("error", "drop"):
+            raise parameter("unknown", "'error' or 'drop'", self.unknown)
+        if self.unknown == "drop" and self.neighbors == "replace":
+            raise PrivacyError(
+                "unknown='drop' does not go with neighbors='replace': the public number of records would depend on "
+                "labels. Hint: use neighbors='add-remove', or unknown='error'."
+            )
+        if self.class_weight != "balanced":
+            self._given_weights()
+
+    def _given_weights(self) -> dict[object, float]:
+        """Positive weights by label."""
+        given = {} if self.class_weight is None else self.class_weight
+        try:
+            assert isinstance(given, Mapping)
+            found: dict[object, float] = {plain(label): float(weight) for label, weight in given.items()}
+            assert all(0.0 < weight < np.inf for weight in found.values())
+        except (AssertionError, TypeError, ValueError):
+            raise parameter("class_weight", "'balanced', or positive weights by label", self.class_weight) from None
+        return found
+
+    def _log_weights(self) -> np.ndarray:
+        """The logarithms of the classes' weights."""
+        if self.class_weight == "balanced":
+            return np.asarray(-np.log(self._shares()))
+        weights = self._given_weights()
+        return np.log([weights.get(plain(label), 1.0) for label in self.classes_])
+
+    def decision_function(self, X: object) -> np.ndarray:
+        """Two classes: (n,) log-odds of the second one. More: (n, classes) log-probabilities, up to a constant each."""
+        found = self._log_probabilities(self._read(X, clip=True))
+        if self.class_weight is not None:
+            found = found + self._log_weights()
+        return found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found
+
+    def predict(self, X: object) -> np.ndarray:
+        """The most probable class of each record, weighted by `class_weight`."""
+        z = self.decision_function(X)
+        return self.classes_[(z > 0.0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
+
+    def predict_proba(self, X: object) -> np.ndarray:
+        """(n, classes): the probability of each class, where classes are as common as `class_weight` makes them."""
+        z = self.decision_function(X)
+        if z.ndim == 1:
+            z = np.stack([np.zeros_like(z), z], axis=1)
+        z = np.exp(z - z.max(axis=1, keepdims=True))
+        return np.asarray(z / z.sum(axis=1, keepdims=True))
+
+    def score(self, X: object, y: object, sample_weight: np.ndarray | None = None) -> float:
+        """The share of records whose class is predicted; a label that is none of the classes is never."""
+        found = self.predict(X)
+        labels = (categories(one, "The target y") for one in (found, target(y, len(found))))
+        predicted, given = (_places(self.classes_, one) for one in labels)
+        return float(np.average(predicted == given, weights=sample_weight))
+
+    def _records(self, X: object, y: object) -> tuple[np.ndarray, np.ndarray]:
+        """Records whose labels are among the public classes, and the places of these."""
+        found, labels = self._begin(X, _required(self, y))
+        self._take_classes(labels)
+        return self._labelled(found, labels)
+
+    def _take_classes(self, y: Column | None) -> None:
+        """The class list that was given, or that of the data if the caller declared it public; sorted."""
+        if self.classes is not None:
+            self.classes_ = _listed(self.classes)
+        elif y is not None and "classes" in self._public():
+            self.classes_ = _classes_of(y)
+        else:
+            raise PrivacyError(
+                f"{type(self).__name__} needs the public list of classes. Hint: --classes a,b (classes=['a', 'b']); "
+                "in Python, if those of the data are public already, public=('classes',)."
+            )
+        if len(self.classes_) < 2:
+            raise ParameterError(
+                f"`classes` must be at least two classes, got {len(self.classes_)} class. "
+                "Hint: name all classes that could occur, including those absent from this table."
+            )
+
+    def _labelled(self, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarray]:
+        """Records whose labels are among `classes_`, and their places; others are refused or dropped (`unknown`)."""
+        place = _places(self.classes_, categories(y, "The target y"))
+        known = place >= 0
+        if not known.all() and self.unknown == "error":
+            unknown = int((~known).sum())
+            found = "1 record has a label that is" if unknown == 1 else f"{unknown:,} records have labels that are"
+            raise DataError(
+                f"{found} missing or not in `classes` {UNPUBLISHED}. Hint: name all classes as the table writes them, "
+                "or leave such records out with --unknown drop (unknown='drop')."
+            )
+        empty = [str(one) for one in self.classes_[np.bincount(place[known], minlength=len(self.classes_)) == 0]]
+        self.curator.look_at_classes(len(place), int((~known).sum()), empty)
+        return X[known], place[known]
+
+
+def _required(model: PrivateEstimator, y: object) -> object:
+    """The target; none is refused, in scikit-learn's words."""
+    if y is None:
+        raise DataError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
+    return y
+
+
+def _listed(classes: Sequence[object]) -> np.ndarray:
+    try:
+        found = np.asarray(classes)
+        if found.ndim == 1:
+            for one in found:
+                plain(one)
+            return np.unique(found)
+    except (TypeError, ValueError):  # NumPy's words would quote them
+        pass
+    raise parameter("classes", "a list of labels, all texts or all finite numbers or bools", classes)
+
+
+def _classes_of(y: Column) -> np.ndarray:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what scikit-learn warns of is a fact about the records
+            values = np.asarray(y.to_pylist() if is_arrow(y) else y.tolist())
+            check_classification_targets(values)
+            return np.unique(values)
+    except Exception:
+        raise DataError(
+            "Unknown label type: y must hold classes, not continuous numbers, missing cells or cells of several kinds. "
+            "Hint: name the classes, --classes a,b (classes=['a', 'b'])."
+        ) from None
+
+
+def of_no_class(classes: Sequence[object], y: Column) -> int:
+    """How many labels are missing or none of the `classes`: for the curator only."""
+    return int((_places(_listed(classes), categories(y, "The target y")) < 0).sum())
+
+
+def _places(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """For each label the place of its class, -1 if it has none."""
+    names = {stable_hash(one): place for place, one in enumerate(classes)}
+    if classes.dtype.kind in "biuf":
+        for flag, number in _TWINS.items():
+            for one, other in ((flag, number), (number, flag)):
+                if one in names:
+                    names.setdefault(other, names[one])
+    hashes = np.array(sorted(names))
+    nearest = np.minimum(np.searchsorted(hashes, labels), len(hashes) - 1)
+    return np.where(hashes[nearest] == labels, np.array([names[one] for one in hashes])[nearest], -1)
+
+
+# ---- moments ----
+
+
+class LearnsFromMoments(PrivateEstimator, ABC):
+    """What an estimator whose `fit` releases moments, of the kind `_moments`, has in addition."""
+
+    _moments: type[MomentSpec]
+
+    @classmethod
+    def from_release(cls, release: object, **parameters: Any) -> Self:
+        """A fitted estimator from a release (or the path of its file) alone: no data is needed, no budget is spent.
+
+        `parameters` are the constructor's. Budget, bounds and columns are the release's.
+        """
+        found = load(release) if isinstance(release, str | os.PathLike) else release
+        if not isinstance(found, MomentRelease):
+            return super().from_release(found, **parameters)
+        if not isinstance(found.spec, cls._moments):
+            raise DataError(
+                f"{cls.__name__} does not learn from {found.spec.kind} moments. Hint: fit one, and save its release."
+            )
+        model = cls._promising(found.privacy, **parameters)
+        model._check()
+        model._take_columns(found.spec.dimensions, found.columns, found.bounds)
+        model.release_, model.identity_ = found, found.identity
+        model._take_moments(found.spec)
+        model._learn()
+        return model
+
+    @abstractmethod
+    def _spec(self) -> MomentSpec:
+        """What is summed up: decided by public facts alone."""
+
+    def _take_moments(self, spec: MomentSpec) -> None:
+        """What else `_records` learns from the data, from the spec of a release."""
+
+    def _release_moments(self, spec: MomentSpec, X: np.ndarray, y: object, account: Account | None) -> MomentRelease:
+        """One release of the records' moments, for the whole budget."""
+        budget = self.price()
+        self._require_ready(spec)
+        sketch = MomentSketch(spec).update(X, y)  # what it refuses costs nothing
+        paid = self._pay([budget.claim(spec.rows, spec.shares, spec.reach)], account, counters=spec.counters[0])
+        return publish(sketch, budget, paid)
+
+    def _require_ready(self, spec: MomentSpec) -> None:
+        """Refuse nonsense before anything is charged, also of what moments do not use."""
+        spec.check()
+        if self.kernel is not None:
+            self._kernel()
+
+    def _spans(self) -> Spans:
+        """The bounds as a spec holds them."""
+        assert self.bounds_ is not None
+        low, high = self.bounds_
+        return tuple(map(float, low)), tuple(map(float, high))
+
+    def _columns(self) -> tuple[str, ...] | None:
+        """The columns' names as a spec holds them."""
+        found = self._names()
+        return None if found is None else tuple(found)
+
+
+def laplace_is_quieter(budget: Budget, size: float) -> bool:
+    """Whether pure noise is less where it must hide `size` times as much as Gaussian noise."""
+    if budget.pure:
+        return True
+    if budget.rho is not None:
+        return False
+    one = budget.calibrate(10_000)  # so many rows get Gaussian noise, a hundred times that of one
+    deviation = np.sqrt(one.counter_variance) / 100.0
+    return bool(np.sqrt(2.0) * size / float(budget.epsilon) < deviation)
