@@ -28,7 +28,7 @@ from scumble.gate import spending
 from scumble.sources.paths import require_apart
 
 INPUTS = {"source", "stream", "files", "release", "other", "query", "points", "model", "table", "schema", "secret"}
-INPUTS |= {"file", "ledger", "config"}
+INPUTS |= {"file", "ledger", "config", "claim", "releases"}
 SIZE = ["--columns", "x", "--bandwidth", "1", "--rows", "4", "--buckets", "16", "--design", "iid", "--quiet"]
 BUILD = ["build", "q.csv", *SIZE, "--epsilon", "1"]
 CHARGED = ["--ledger", "book", "--dataset", "people"]
@@ -108,6 +108,8 @@ def test_there_are_pairs_of_every_verb_that_reads_and_writes() -> None:
         "audit",
         "demo",
         "plan",
+        "mcp",
+        "verify",
     }
     assert ("build", "ledger", "out") in PAIRS and ("release", "ledger", "out") in PAIRS
     assert ("query", "points", "out") in PAIRS and ("build", "checkpoint", "out") in PAIRS

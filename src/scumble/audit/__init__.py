@@ -8,7 +8,8 @@
 a callable from a data set to released whole numbers. ``mechanisms.py`` points all three at the release path of a real
 sketch, ``canaries.py`` needs one release alone, and ``greybox`` plays back the noise of every path that ends in a
 release (``replay.py``). ``mutants.py`` has mechanisms that are wrong in known ways, which the auditor must catch;
-``report.py`` says what was found, and ``verb.py`` is ``scumble audit``.
+``report.py`` says what was found, ``verb.py`` is ``scumble audit``, and ``evidence.py`` puts together what an assessor
+examines.
 
 An audit can convict and cannot acquit: that ε is *at most* what is claimed is for the proofs beside the code to show.
 

@@ -54,7 +54,8 @@ VERBS = {
     "query": "estimate densities at points of your choice, with intervals",
     "compare": "show what differs between two releases, with p-values",
     "mcp": "serve released tables to an assistant, by the Model Context Protocol",
-    "verify": "recompute a claim about a release",
+    "evidence": "put together what an assessor of a release examines",
+    "verify": "recompute a claim about a release, or check evidence",
     "modes": "find where records are densest",
     "fit": "fit a model to a table",
     "predict": "answer for the rows of a table with a fitted model",
@@ -65,7 +66,7 @@ VERBS = {
     "audit": "try to catch the release path, or a mechanism of your own, breaking its promise",
     "demo": "run all of the above on a synthetic town",
 }
-_ELSEWHERE = {"audit": "scumble.audit.verb"}
+_ELSEWHERE = {"audit": "scumble.audit.verb", "evidence": "scumble.audit.evidence"}
 """Verbs that live above the command line: the auditor runs all the others."""
 
 USAGE, REFUSED, BAD_DATA, DAMAGED, BROKEN_PIPE, BUG = 2, 3, 4, 5, 141, 1

@@ -10,6 +10,10 @@ Cards and plots::
     tableplots.py    histograms of a table's columns
     pictures.py      pictures of fitted estimators, and of a stream over time
 
+Questions in JSON::
+
+    claims.py        what an assistant asks of tables, and what `scumble verify` recomputes
+
 The page, built from ``web/`` into ``page/``::
 
     opening.py         from a file to its page; `scumble.explore` itself
