@@ -161,7 +161,7 @@ def test_the_slope_of_a_fit_is_that_of_its_loss(sets: str) -> None:
     codes = np.column_stack([table(800, 1), np.random.default_rng(3).integers(0, 3, 800)])
     problem, generator = Problem(measured(codes, columns, fine, 25.0, larger=SETS[sets])), np.random.default_rng(2)
     target, logs = problem.target(None, generator), problem.begun(generator)
-    (coarse, _), (_, lines) = problem.sums
+    _, (coarse, *_), (lines, *_) = problem.sums
     assert (coarse.sum(axis=1) > 1).any() and lines.any(), "some cells are coarse, and two columns are ordered"
 
     def loss(at: np.ndarray) -> float:
@@ -169,9 +169,9 @@ def test_the_slope_of_a_fit_is_that_of_its_loss(sets: str) -> None:
         weights = shares[-1] / shares[-1].sum()
         tables = shares / np.add.reduceat(shares, problem.starts, axis=0)[problem.column_of]
         s = np.sqrt(weights) * tables
-        off = s @ s.T - target.pairs
-        found = float((problem.precision * off**2).sum())
-        found += sum(float((precision * (sums @ off @ sums.T) ** 2).sum()) for sums, precision in problem.sums)
+        each = zip(problem.sums, wanted, strict=True)
+        few = ((precision, s if sums is None else sums @ s, its[0]) for (sums, precision, _), its in each)
+        found = sum(float((precision * (sums @ sums.T - its) ** 2).sum()) for precision, sums, its in few)
         for block, its in zip(problem.blocks, target.larger, strict=True):
             axes = [within.astype(float) @ tables[here] for here, within in zip(block.where, block.within, strict=True)]
             letters = "abcd"[: len(axes)]
@@ -179,8 +179,8 @@ def test_the_slope_of_a_fit_is_that_of_its_loss(sets: str) -> None:
             found += 2 * float(block.precision) * float(((made - its) ** 2).sum())
         return found / 4
 
-    summed = [(sums @ target.pairs @ sums.T)[None] for sums, _ in problem.sums]
-    slope = problem.slope(logs[None], target.pairs[None], summed, [one[None] for one in target.larger])[0]
+    wanted = problem.wanted([target])
+    slope = problem.slope(logs[None], wanted, [one[None] for one in target.larger])[0]
     at = logs.astype(float)
     for row, column in [(0, 0), (3, 1), (7, 4), (10, 2), (len(logs) - 2, 5), (len(logs) - 1, 0), (len(logs) - 1, 3)]:
         step = np.zeros_like(at)

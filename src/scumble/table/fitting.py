@@ -40,10 +40,10 @@ Fitted = tuple[Numbers, list[Numbers]]
 
 
 class Target(NamedTuple):
-    """What a fit is brought near."""
+    """What a fit is brought near: for all pairs of groups, and the single columns last, what counts and prior say."""
 
-    pairs: Numbers
-    """All pairs of groups, and the single columns last."""
+    counts: Floats
+    drawn: Floats
     larger: list[Numbers]
     """The larger sets."""
 
@@ -145,8 +145,7 @@ class Problem:
                 self.likelihood[self.block(view.columns)] = records**2 / view.variance
         pairs = self.column_of[:-1, None] < self.column_of[None, :-1]
         belief[:-1, :-1][pairs] = 1.0 / (prior.DEPENDENCE**2 * np.outer(possible, possible)[pairs])
-        self.total = self.likelihood + belief
-        self.share_of_prior = np.divide(belief, self.total, out=np.zeros_like(belief), where=self.total > 0)
+        self.belief = belief
         self.larger = [view for view in evidence.views if len(view.columns) > 2]
         self._pairs = np.flatnonzero(belief)
         self._shape = np.maximum(np.outer(self.margin, self.margin)[pairs], 1e-9) / prior.DEPENDENCE**2
@@ -162,7 +161,11 @@ class Problem:
         return self.groups(one), self.groups(two)
 
     def _precisions(self) -> None:
-        """P for cells, for coarse cells and for lines, symmetric, all in units of the mean cell."""
+        """For cells, for coarse cells and for lines: what sums them, P, and the part of the prior in it; P is in units
+        of the mean cell.
+
+        Counts and prior are weighed sum by sum: what noise hides in each cell, their sums may show.
+        """
         sizes = self.sizes
         cuts = [
             family
@@ -175,29 +178,33 @@ class Problem:
         starts = [start + np.rint(cut).astype(int) for start, cut in zip(self.starts, cuts, strict=True)]
         coarse_of = np.searchsorted(np.concatenate(starts), np.arange(len(self.column_of)), side="right") - 1
         coarse = np.equal.outer(np.arange(coarse_of[-1] + 1), coarse_of)
-        variance = np.divide(1.0, self.total, out=np.zeros_like(self.total), where=self.total > 0)
-        unit = np.count_nonzero(self.total)
+        unit = np.count_nonzero(self.likelihood + self.belief)
         self.blocks = [
             self._block(view, (1 + prior.WEIGHT) * self.evidence.count**2 / view.variance / unit)
             for view in self.larger
         ]
-        self.precision = ((self.total + self.total.T) / unit).astype(np.float32)
         self.sums = []
-        for sums, weight in ((coarse.astype(float), prior.WEIGHT), (self._lines(), prior.LINES)):
-            spread = sums**2 @ variance @ (sums**2).T
-            precision = np.divide(weight, spread, out=np.zeros_like(spread), where=spread > 0)
-            self.sums.append((sums.astype(np.float32), ((precision + precision.T) / unit).astype(np.float32)))
+        for sums, weight in ((None, 1.0), (coarse.astype(float), prior.WEIGHT), (self._lines(), prior.LINES)):
+            known, believed = (_of_sums(each, sums) for each in (self.likelihood, self.belief))
+            total = known + believed
+            share = np.divide(believed, total, out=np.zeros_like(total), where=total > 0)
+            precision = weight * (total + total.T) / unit
+            self.sums.append(
+                (None if sums is None else sums.astype(np.float32), precision.astype(np.float32), share + share.T)
+            )
 
     def _lines(self) -> Floats:
-        """A row for each ordered column: where its groups stand, in standard deviations from the mean."""
-        found = np.zeros((len(self.evidence.columns), len(self.column_of)))
+        """Two rows for each ordered column: where its groups stand along the line, and by rank, in standard deviations
+        from the mean."""
+        found = np.zeros((2 * len(self.evidence.columns), len(self.column_of)))
         for j, column in enumerate(self.evidence.columns):
             here, line = self.groups(j), self.evidence.groups[j][: column.ordered]
             levels = np.bincount(line, minlength=self.sizes[j])
-            place = np.bincount(line, np.arange(len(line)), self.sizes[j]) / np.maximum(levels, 1)
             share = self.margin[here] * (levels > 0)
-            place = (place - share @ place / max(share.sum(), RAREST)) * (levels > 0)
-            found[j, here] = place / max(math.sqrt(share @ place**2), RAREST)
+            along = np.bincount(line, np.arange(len(line)), self.sizes[j]) / np.maximum(levels, 1)
+            for row, place in enumerate((along, np.cumsum(share) - share / 2)):
+                place = (place - share @ place / max(share.sum(), RAREST)) * (levels > 0)
+                found[2 * j + row, here] = place / max(math.sqrt(share @ place**2), RAREST)
         return found
 
     def _block(self, view: View, precision: float) -> Block:
@@ -214,7 +221,8 @@ class Problem:
 
         Without a generator the prior is what it expects: independent columns.
         """
-        found, records, larger = np.zeros_like(self.total), self.evidence.count, list[Numbers]()
+        found, drawn = np.zeros_like([self.belief] * 2)
+        records, larger = self.evidence.count, list[Numbers]()
         for number, view in enumerate(self.evidence.views):
             counts = view.counts if noise is None else view.counts + noise[number]
             if len(view.columns) == 1:
@@ -226,10 +234,9 @@ class Problem:
                 found[one, two] = counts[np.ix_(self.order[one] - one.start, self.order[two] - two.start)] / records
             elif view.columns:
                 larger.append(np.asarray(counts / records, np.float32))
-        drawn = self._shape if generator is None else generator.standard_gamma(self._shape)
-        found *= 1.0 - self.share_of_prior
-        found.flat[self._pairs] += self.share_of_prior.flat[self._pairs] * drawn * prior.DEPENDENCE**2
-        return Target(np.asarray(found + found.T, np.float32), larger)
+        shape = self._shape if generator is None else generator.standard_gamma(self._shape)
+        drawn.flat[self._pairs] = shape * prior.DEPENDENCE**2
+        return Target(found + found.T, drawn + drawn.T, larger)
 
     @cached_property
     def structure(self) -> Floats:
@@ -238,7 +245,7 @@ class Problem:
         In units of its noise, what the pairs tell beyond independent columns is a symmetric matrix. Noise alone has
         eigenvalues up to 2√d, with d measured cells in a row (Wigner's law): those above are structure.
         """
-        off = np.zeros_like(self.total)
+        off = np.zeros_like(self.belief)
         for view in self.evidence.views:
             if len(view.columns) == 2:
                 one, two = self.block(view.columns)
@@ -275,21 +282,16 @@ class Problem:
         s *= (np.sqrt(weights)[:, None] / np.add.reduceat(s, self.starts, axis=1))[:, self.column_of]
         return np.asarray(weights, np.float32), np.asarray(s, np.float32)
 
-    def slope(
-        self, logs: Numbers, target: Numbers, summed: Sequence[Numbers], larger: Sequence[Numbers] = ()
-    ) -> Numbers:
-        """The gradient in the logarithms; `summed` is what `sums` make of the target."""
+    def slope(self, logs: Numbers, wanted: Sequence[Numbers], larger: Sequence[Numbers] = ()) -> Numbers:
+        """The gradient in the logarithms, given what the cells and each kind of sums of them should be."""
         weights, s = self.roots(logs)
-        off = s @ s.transpose(0, 2, 1)
-        off -= target
-        off *= self.precision
-        slope = off @ s
-        for (sums, precision), its in zip(self.sums, summed, strict=True):
-            few = sums @ s
+        slope = np.zeros_like(s)
+        for (sums, precision, _), its in zip(self.sums, wanted, strict=True):
+            few = s if sums is None else sums @ s
             off = few @ few.transpose(0, 2, 1)
             off -= its
             off *= precision
-            slope += sums.T @ (off @ few)
+            slope += off @ few if sums is None else sums.T @ (off @ few)
         slope *= s
         by_weight = slope.sum(axis=1) / 2
         if self.blocks:
@@ -302,14 +304,23 @@ class Problem:
         slope[:, -1] = by_weight - weights * by_weight.sum(axis=1, keepdims=True)
         return np.asarray(slope, np.float32)
 
+    def wanted(self, targets: Sequence[Target]) -> list[Numbers]:
+        """(fits, …): what the cells and each kind of sums of them should be, by counts and prior as each is sure."""
+        found = list[Numbers]()
+        for sums, _, share in self.sums:
+            each = ((one.counts, one.drawn) for one in targets)
+            if sums is not None:
+                each = ((sums @ known @ sums.T, sums @ drawn @ sums.T) for known, drawn in each)
+            found.append(np.stack([np.asarray(known + share * (drawn - known), np.float32) for known, drawn in each]))
+        return found
+
     def descend(self, targets: Sequence[Target], logs: Numbers, steps: int, rate: float) -> Numbers:
         """Some fits at once: where the logarithms have come to after so many steps."""
-        target = np.stack([one.pairs for one in targets])
-        summed = [np.asarray(sums @ target @ sums.T, np.float32) for sums, _ in self.sums]
+        wanted = self.wanted(targets)
         larger = [np.stack(same) for same in zip(*(one.larger for one in targets), strict=True)]
         first, second = np.zeros_like(logs), np.zeros_like(logs)
         for step in range(steps):
-            slope = self.slope(logs, target, summed, larger)
+            slope = self.slope(logs, wanted, larger)
             first *= KEPT
             first += slope
             second *= KEPT
@@ -323,6 +334,14 @@ class Problem:
             slope *= np.float32(rate * falling * mean)
             logs = np.clip(logs - slope, -FARTHEST, FARTHEST)
         return logs
+
+
+def _of_sums(precision: Floats, sums: Floats | None) -> Floats:
+    """The precision of sums of independent cells; of the cells themselves, if there are no sums."""
+    if sums is None:
+        return precision
+    spread = sums**2 @ np.divide(1.0, precision, out=np.zeros_like(precision), where=precision > 0) @ (sums**2).T
+    return np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
 
 
 def interaction(view: View) -> float:
@@ -361,6 +380,9 @@ class Fits:
         shares = np.maximum(self.fine.margin, RAREST) / np.maximum(self.coarse.margin, RAREST)[self.parent[:-1]]
         self._within = np.append(np.log(shares), 0.0).astype(np.float32)
 
+    def _coarser(self, cells: Floats) -> Floats:
+        return np.asarray(np.add.reduceat(np.add.reduceat(cells, self._first, axis=0), self._first, axis=1))
+
     @property
     def work(self) -> float:
         """Multiplications of a fit, nearly."""
@@ -370,10 +392,7 @@ class Fits:
     def fit(self, targets: Sequence[Target], generators: Sequence[np.random.Generator]) -> Fitted:
         """Fits to some targets at once: the weights of their components, (fits, K), and for each column the shares of
         its groups, (fits, K, groups)."""
-        few = [
-            Target(np.add.reduceat(np.add.reduceat(one, self._first, axis=0), self._first, axis=1), larger)
-            for one, larger in targets
-        ]
+        few = [Target(self._coarser(one.counts), self._coarser(one.drawn), one.larger) for one in targets]
         logs = np.stack([self.coarse.begun(generator) for generator in generators])
         logs = self.coarse.descend(few, logs, self.coarse.steps, prior.RATE)
         logs = logs[:, self.parent] + self._within[:, None]

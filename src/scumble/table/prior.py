@@ -35,5 +35,5 @@ COARSE, WEIGHT = 4, 3.0
 Counts cannot be negative, so noise in empty cells only adds; coarse sums show it, and take it back."""
 
 LINES = 30.0
-"""The weight of correlations relative to the cells that they sum up. Cells that cannot be negative pull them towards
-zero, and a fit gives way by one part in so many."""
+"""The weight of correlations, of values and of ranks, relative to the cells that they sum up. Cells that cannot be
+negative pull them towards zero, and a fit gives way by one part in so many."""
