@@ -52,7 +52,7 @@ def streamed(method: str, periods: int, money: dict[str, float]) -> tuple[Errors
 
 def _single(money: dict[str, float]) -> float:
     law = "discrete-gaussian" if "delta" in money else "discrete-laplace"
-    return math.sqrt(Budget.of(**money, count_share=0).calibrate(ROWS, mechanism=law).counter_variance)
+    return math.sqrt(Budget.of(**money, count_share=0).claim(ROWS, mechanism=law).counter_variance)
 
 
 def tree(periods: int, money: dict[str, float]) -> tuple[Errors, float]:

@@ -75,7 +75,7 @@ def _person_limit_replace(table: Table, folder: Path) -> Release:
 def _best(table: Table, folder: Path) -> list[Any]:
     scores = [*map(len, by_class(table)), len(table)]
     winner = noisy_best(scores, epsilon=0.5, monotone=True)
-    return [str(winner), calibrate(1, epsilon=0.5, count_share=0).claim, points(table).release(epsilon=0.5)]
+    return [str(winner), calibrate(1, epsilon=0.5, count_share=0), points(table).release(epsilon=0.5)]
 
 
 @path("merge of releases without a person in common", "labels", people=3)

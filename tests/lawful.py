@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from scumble.privacy import calibrate as quieter
-from scumble.privacy.budget import Budget, Calibration
+from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.splitting import calibrate_shares as quieter_shares
 
 
-def calibrate(rows: Any, **budget: Any) -> Calibration:
+def calibrate(rows: Any, **budget: Any) -> PrivacyClaim:
     return quieter(rows, **_lawful(budget))
 
 

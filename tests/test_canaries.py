@@ -48,9 +48,9 @@ def test_flawed_noise_is_caught(monkeypatch):
 
 
 def test_a_release_without_noise_is_caught(monkeypatch):
-    draw = scumble.privacy.budget.Calibration.draw_counters
+    draw = scumble.PrivacyClaim.draw_counters
     zero = lambda self, size, backend="exact": 0 * draw(self, size, backend=backend)  # noqa: E731
-    monkeypatch.setattr(scumble.privacy.budget.Calibration, "draw_counters", zero)
+    monkeypatch.setattr(scumble.PrivacyClaim, "draw_counters", zero)
     assert not audit_canaries(epsilon=1.0).passed
 
 

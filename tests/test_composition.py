@@ -147,7 +147,7 @@ def test_every_line_that_the_page_on_trust_names_exists() -> None:
 def test_a_doctored_gaussian_claim_is_refused(change: dict) -> None:
     """A file may not promise more than its own σ can give."""
     for options in ({}, {"neighbors": "replace"}, {"records_per_person": 3}, {"count_share": 0}):
-        honest = calibrate(40, epsilon=1.0, delta=1e-6, **options).claim
+        honest = calibrate(40, epsilon=1.0, delta=1e-6, **options)
         assert PrivacyClaim.from_dict(honest.to_dict()) == honest
         with pytest.raises(scumble.ParameterError, match="more privacy"):
             PrivacyClaim.from_dict({**honest.to_dict(), **change})

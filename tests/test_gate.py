@@ -56,7 +56,7 @@ def expected(epsilon: object, delta: float, neighbors: str, people: int, share: 
         found = calibrate(
             ROWS, epsilon=epsilon, delta=delta, neighbors=neighbors, records_per_person=people, count_share=share
         )  # type: ignore[arg-type]
-        scales = [found.counter_scale, found.count_scale]
+        scales = [found.scales.counters, found.scales.count]
     else:
         scales = [
             sides * ROWS * people / ((1 - part) * Fraction(epsilon)),
@@ -127,7 +127,7 @@ def test_without_a_word_it_is_pure_and_one_record_a_person(drawn: list, way: str
     part = sketch()
     made = getattr(gate, way)([part.secret], Budget(0.5))
     claim = made[0].privacy if made else part.secret.noise.claim  # type: ignore[union-attr]
-    assert claim == calibrate(ROWS, epsilon=0.5).claim
+    assert claim == calibrate(ROWS, epsilon=0.5)
 
 
 def test_a_share_has_a_count_where_it_is_public_or_noisy_and_nowhere_else() -> None:

@@ -117,18 +117,18 @@ def with_contest(found: PublishedRows, winners: tuple[int, ...]) -> Step:
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_every_row_is_drawn_with_its_own_scale(drawn: list, budget: Budget) -> None:
     found = publish_rows(secret(RECORDS), budget, shares=SHARES)
-    calibration = budget.calibrate(3, SHARES)
+    calibration = budget.claim(3, SHARES)
     scales, shapes = list(calibration.row_scales), [(3,), (5,), (15,)]
-    if calibration.count_scale:  # it comes first, with a row of no counters
-        scales, shapes = [scales[0], calibration.count_scale, *scales], [(0,), (1,), *shapes]
+    if calibration.scales.count:  # it comes first, with a row of no counters
+        scales, shapes = [scales[0], calibration.scales.count, *scales], [(0,), (1,), *shapes]
     law = "discrete_gaussian" if budget.rho else "discrete_laplace"
     assert drawn == [(law, scale, shape) for scale, shape in zip(scales, shapes, strict=True)]
-    assert found.privacy == calibration.claim
+    assert found.privacy == calibration
     variance = noise.gaussian_variance if budget.rho else noise.laplace_variance
     for k, (row, exact) in enumerate(zip(found.rows, [*WANTED, PAIRS], strict=True)):
         np.testing.assert_array_equal(row.counts, exact + 1000 * (k + 1 + len(scales) - 3))
         assert (row.row, row.variance, row.groups) == (k, variance(calibration.row_scales[k]), None)
-    noisy = 7 if budget.neighbors == "replace" else 7 + 2000 if calibration.count_scale else None
+    noisy = 7 if budget.neighbors == "replace" else 7 + 2000 if calibration.scales.count else None
     assert found.noisy_count == noisy
     assert found.count_variance == (variance(scales[1]) if len(scales) == 5 else 0.0)
 
@@ -190,13 +190,13 @@ def test_whatever_is_paid_for_costs_no_more_than_the_claim(
     if not pure:
         budget = Budget.of(neighbors=neighbors, records_per_person=people, rho="0.02")
     rows = most + len(weights)
-    calibration = budget.calibrate(rows, worst_case(rows, most))
+    calibration = budget.claim(rows, worst_case(rows, most))
     budget_left = AdaptiveBudget(calibration, most)
     shares = [min(Fraction(weight, sum(weights)), Fraction(1, most)) for weight in weights]
     scales = [budget_left.pay(share) for share in shares]
-    law, claim, moves = calibration.law, calibration.claim, calibration.claim.moves
+    law, claim, moves = calibration.law, calibration, calibration.moves
     # All rows of the claim: those that are left have next to nothing.
-    filled = Scales.of_rows([*scales, *[Fraction(2**45)] * (rows - len(scales))], calibration.count_scale)
+    filled = Scales.of_rows([*scales, *[Fraction(2**45)] * (rows - len(scales))], calibration.scales.count)
     for delta in (1e-9, 1e-2):
         assert law.curve(moves, filled, delta) <= claim.equivalent(delta) * (1 + 1e-6)
     if pure:
@@ -207,7 +207,7 @@ def test_whatever_is_paid_for_costs_no_more_than_the_claim(
 
 
 def test_all_of_the_budget_is_paid_out_and_no_more() -> None:
-    calibration = Budget(1.0, count_share=0).calibrate(9, worst_case(9, 4))
+    calibration = Budget(1.0, count_share=0).claim(9, worst_case(9, 4))
     budget_left = AdaptiveBudget(calibration, 4)
     scales = [budget_left.pay(Fraction(1, 4)), *[budget_left.pay(Fraction(1, 8)) for _ in range(6)]]
     assert 0.9999 < sum(1 / float(scale) for scale in scales) <= 1
@@ -288,7 +288,7 @@ def test_of_equals_a_contest_names_the_first_whoever_has_no_handicap() -> None:
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_the_count_has_the_variance_of_its_noise(budget: Budget) -> None:
     found = publish_as_planned(secret(RECORDS), budget, most=2, plan=plan)
-    calibration = budget.calibrate(3, worst_case(3, 2))
+    calibration = budget.claim(3, worst_case(3, 2))
     assert found.count_variance == (calibration.count_variance or 0.0)
     assert (found.count_variance > 0) == (found.noisy_count is not None and budget.neighbors == "add-remove")
 
@@ -381,7 +381,7 @@ def test_a_contest_is_paid_for_as_a_row_is_and_hides_all_that_a_person_can_do(bu
     """
     rows, sides = {0: np.arange(3), 1: np.arange(5)}, 2 if budget.neighbors == "replace" else 1
     zero = {0: np.zeros(3, int), 1: np.zeros(5, int)}
-    calibration = budget.calibrate(3, worst_case(3, 2))
+    calibration = budget.claim(3, worst_case(3, 2))
     session, budget_left, pure = Session(), AdaptiveBudget(calibration, 2), calibration.law.pure
     most = Fraction(1, 2 * sides) if pure else HALF
 
@@ -488,7 +488,7 @@ def test_a_plan_that_sees_the_secret_is_caught() -> None:
 @pytest.mark.parametrize("flaw", ["one scale for all", "another row's scale", "no noise"])
 def test_noise_that_the_claim_does_not_name_is_caught(monkeypatch: pytest.MonkeyPatch, flaw: str) -> None:
     budget = Budget(1.0)
-    scales = budget.calibrate(3, SHARES).row_scales
+    scales = budget.claim(3, SHARES).row_scales
     draw = noise.discrete_laplace
 
     def wrong(scale: Fraction, size: Any, **options: Any) -> np.ndarray:
@@ -505,10 +505,10 @@ def test_noise_that_the_claim_does_not_name_is_caught(monkeypatch: pytest.Monkey
 
 
 def test_a_row_that_the_claim_does_not_have_is_caught() -> None:
-    calibration = Budget(1.0).calibrate(3, SHARES)
+    calibration = Budget(1.0).claim(3, SHARES)
     session = Session()
     with audit_hooks.watching(session):
         for row in (None, 3, -1):
             drawn = calibration.law.draw(calibration.row_scales[0], 3)
-            audit_hooks.hold(f"row {row}", calibration.claim, drawn, None, row=row)
+            audit_hooks.hold(f"row {row}", calibration, drawn, None, row=row)
     assert len(session.problems) == 3

@@ -30,7 +30,8 @@ from scumble.gate.selection import noisy_best
 from scumble.learn import PrivateKDEClassifier
 from scumble.learn import kde as kde_module
 from scumble.privacy import audit_hooks, calibrate, discrete_laplace, disjoint
-from scumble.privacy.budget import Budget, Calibration
+from scumble.privacy.budget import Budget
+from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.sensitivity import Column
 from scumble.privacy.splitting import calibrate_shares, draw_counters_share
 from scumble.streams import bridge, choosing, toeplitz
@@ -77,7 +78,7 @@ def test_what_has_not_run_is_a_hole():
         assert len(coverage.holes(coverage.Seen())) == len(holes) + 2
     assert {
         ("gate/gate.py", "publish"),
-        ("privacy/budget.py", "Calibration.draw_counters"),
+        ("privacy/claim.py", "PrivacyClaim.draw_counters"),
         ("privacy/laws/discrete_laplace.py", "DiscreteLaplace.draw"),
         ("privacy/splitting.py", "draw_counters_share"),
         ("gate/selection.py", "noisy_best"),
@@ -209,12 +210,14 @@ def planted(why, *names):
 
 @planted("no such noise was drawn", "Sketch.release, pure")
 def too_little_noise(patch):
-    patch.setattr(Calibration, "draw_counters", lambda self, size, **_: discrete_laplace(self.counter_scale / 4, size))
+    patch.setattr(
+        PrivacyClaim, "draw_counters", lambda self, size, **_: discrete_laplace(self.scales.counters / 4, size)
+    )
 
 
 @planted("no such noise was drawn", "Sketch.release, pure")
 def no_noise_on_the_count(patch):
-    patch.setattr(Calibration, "draw_count", lambda self, backend: 0)
+    patch.setattr(PrivacyClaim, "draw_count", lambda self, backend: 0)
 
 
 @planted("differs beyond its noise", "PrivateKDE()")
@@ -376,7 +379,7 @@ def released(exact, name="a", moved=()):
     def event():
         claim = calibrate(1, epsilon=1, count_share=0)
         noise = claim.draw_counters((1, 2))
-        audit_hooks.hold(name, claim.claim, noise, None)
+        audit_hooks.hold(name, claim, noise, None)
         released.out = [audit_hooks.publish(noise + np.array([exact]) + k, None, name)[0] for k in (0, *moved)]
 
     return event
@@ -439,7 +442,7 @@ def test_costs_of_each_kind_of_call():
     assert laplace[0].cost(laplace[1]) == (Fraction(3, 2), 0)
     assert gaussian[0].cost(gaussian[1]) == (0, Fraction(5, 8))
     assert best[0].cost(best[1]) == best[0].cost(best[0]) == (2, 0)  # whatever these two tables move
-    pure, concentrated = calibrate(1, epsilon=1).claim, calibrate(1, rho=0.02).claim
+    pure, concentrated = calibrate(1, epsilon=1), calibrate(1, rho=0.02)
     assert used(pure, Fraction(1, 2), Fraction(0)) == 0.5
     assert used(pure, Fraction(0), Fraction(1, 100)) == float("inf")
     assert used(concentrated, Fraction(0), Fraction(concentrated.rho)) == 1.0
@@ -470,7 +473,7 @@ def test_each_path_is_shown_as_it_finishes(capfd, options):
 
 
 def test_scumble_audit_grey_box(capsys):
-    with mock.patch.object(Calibration, "draw_count", lambda self, backend: 0):
+    with mock.patch.object(PrivacyClaim, "draw_count", lambda self, backend: 0):
         assert main(["audit", "--grey-box", "--path", "Sketch.release, pure"]) == REFUSED
     assert "VIOLATION" in capsys.readouterr().out
     assert main(["audit", "--grey-box", "--path", "nobody's"]) == USAGE

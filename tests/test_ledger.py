@@ -42,7 +42,7 @@ def sketch(records: int = 100) -> scumble.Sketch:
 
 
 def charge(book: Ledger, dataset: str = "people", part: str | None = None, **budget: object) -> bool:
-    claim = calibrate(20, **{"epsilon": 0.1, **budget}).claim  # type: ignore[arg-type]
+    claim = calibrate(20, **{"epsilon": 0.1, **budget})  # type: ignore[arg-type]
     return book.charge(dataset, claim, identity=str(uuid.uuid4()), part=part)
 
 
@@ -73,7 +73,7 @@ def test_thirds_fit_exactly_and_what_does_not_fit_is_told(book: Ledger) -> None:
 @given(epsilon=st.floats(1e-3, 20), rows=st.integers(1, 3000))
 @settings(max_examples=60, deadline=None)
 def test_a_release_never_costs_more_than_its_request_nor_less_than_its_truth(epsilon: float, rows: int) -> None:
-    claim = calibrate(rows, epsilon=epsilon).claim
+    claim = calibrate(rows, epsilon=epsilon)
     exact, rounded = Cost.of(claim, rounded=False), Cost.of(claim)
     truth = rows / Fraction(claim.exact_scale or "") + 1 / Fraction(claim.exact_count_scale or "")
     assert truth <= exact.epsilon <= Fraction(epsilon) + Fraction(1, 10**30)
@@ -92,12 +92,12 @@ def test_zcdp_adds_rho_and_keeps_the_promise_at_the_ledgers_delta(book: Ledger) 
     # Basic composition would have paid for 4 (and for no δ at all beyond the first).
     assert done > 8
     assert 1.8 < book.account("people").spent_epsilon() <= 2.0
-    assert book.account("people").spent.rho == done * Cost.of(calibrate(20, epsilon=0.5, delta=1e-6).claim).rho
+    assert book.account("people").spent.rho == done * Cost.of(calibrate(20, epsilon=0.5, delta=1e-6)).rho
 
 
 def test_rho_may_be_given_itself(book: Ledger) -> None:
     book.open_dataset("people", rho="0.02", delta=1e-6)
-    claim = calibrate(10, epsilon=0.1).claim
+    claim = calibrate(10, epsilon=0.1)
     expected = int(Fraction("0.02") / Cost.of(claim).rho)  # type: ignore[operator]
     for _ in range(min(expected, 3)):
         charge(book)
@@ -178,12 +178,12 @@ def test_budgets_that_make_no_sense(book: Ledger, wrong: dict) -> None:
 
 def test_a_charge_is_idempotent_by_identity(book: Ledger) -> None:
     book.open_dataset("people", epsilon=1)
-    claim, identity = calibrate(10, epsilon=0.6).claim, str(uuid.uuid4())
+    claim, identity = calibrate(10, epsilon=0.6), str(uuid.uuid4())
     assert book.charge("people", claim, identity=identity)
     assert not book.charge("people", claim, identity=identity)
     assert book.account("people").left().epsilon == Fraction(2, 5)
     with pytest.raises(scumble.BudgetError, match="another cost"):
-        book.charge("people", calibrate(10, epsilon=0.1).claim, identity=identity)
+        book.charge("people", calibrate(10, epsilon=0.1), identity=identity)
     with pytest.raises(ValueError, match="UUID"):
         book.charge("people", claim, identity="{" + identity + "}")
 
@@ -231,7 +231,7 @@ def test_a_damaged_index_is_found(book: Ledger) -> None:
     """The rows and their seals are whole; but by the index SQLite would find, or miss, another row."""
     book.open_dataset("people", epsilon=1)
     identity = str(uuid.uuid4())
-    book.charge("people", calibrate(10, epsilon=0.1).claim, identity=identity)
+    book.charge("people", calibrate(10, epsilon=0.1), identity=identity)
     kept = Path(book.path).read_bytes()
     places = [k for k in range(len(kept)) if kept.startswith(identity.encode(), k)]
     assert len(places) == 2, "in the row and in the index"

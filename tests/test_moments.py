@@ -189,16 +189,16 @@ def test_noise_grows_with_the_step_and_the_claim_stays(delta: float) -> None:
         count_share=0,
         reach=Reach(1000, True, "discrete-gaussian" if delta else None),
     )
-    assert float(many.counter_scale / one.counter_scale) == pytest.approx(1000.0, rel=1e-2)
-    assert many.claim.rho == pytest.approx(one.claim.rho, rel=2e-2)
-    assert many.claim.equivalent(1e-6) <= 1.0
-    again = type(many.claim).from_dict(many.claim.to_dict())
-    assert again == many.claim and again.step == 1000 and again.signed
+    assert float(many.scales.counters / one.scales.counters) == pytest.approx(1000.0, rel=1e-2)
+    assert many.rho == pytest.approx(one.rho, rel=2e-2)
+    assert many.equivalent(1e-6) <= 1.0
+    again = type(many).from_dict(many.to_dict())
+    assert again == many and again.step == 1000 and again.signed
     if not delta:
-        assert Fraction(4 * 1000) / many.counter_scale <= 1
-    told = {**many.claim.to_dict(), "step": 1001}
+        assert Fraction(4 * 1000) / many.scales.counters <= 1
+    told = {**many.to_dict(), "step": 1001}
     with pytest.raises(ParameterError, match="more privacy"):
-        type(many.claim).from_dict(told)
+        type(many).from_dict(told)
 
 
 @EACH
@@ -441,8 +441,8 @@ def test_what_is_no_number_is_refused_and_not_quoted(cell: Any) -> None:
 def test_moments_for_laplace_noise_have_no_price_in_rho() -> None:
     reach = Reach(10, True, "discrete-laplace")
     with pytest.raises(scumble.ParameterError, match="rho"):
-        Budget.of(rho=0.1).calibrate(3, None, reach)
-    assert Budget.of(epsilon=1.0).calibrate(3, None, reach).law.pure
+        Budget.of(rho=0.1).claim(3, None, reach)
+    assert Budget.of(epsilon=1.0).claim(3, None, reach).law.pure
 
 
 # ---- on a GPU ----

@@ -287,7 +287,7 @@ def test_beside_gaussian_rows_the_count_is_published_once_more(rng: np.random.Ge
     budget = Budget(1.0, 1e-6)
     shapes, made = published(budget, 32)
     parts = divided(budget)
-    first, second = (one.count_variance for one in (parts.facts.calibrate(1), calibrated(parts.rows, 32)))
+    first, second = (one.count_variance for one in (parts.facts.claim(1), calibrated(parts.rows, 32)))
     assert shapes == [(1, 1), (1,), (32, 16), (1,)]
     assert first is not None and second is not None and second < first / 2
     assert made.count_variance == pytest.approx(1 / (1 / first + 1 / second) + 1 / 12)
@@ -303,7 +303,7 @@ def test_a_second_count_may_get_more_where_that_is_chosen(rng: np.random.Generat
     """The noise of rows and count is that of the share which was named, and the claim is the same for all."""
     X, budget, made = rng.normal(0.0, 1.0, (500, 2)), Budget(1.0, 1e-6), {}
     parts = divided(budget)
-    first = parts.facts.calibrate(1).count_variance
+    first = parts.facts.claim(1).count_variance
     assert first is not None
     for share in second_counts(parts.rows, 32):
         how = {"rows": [8, 32], "choose": lambda _, share=share: Choice(32, count_share=share)}

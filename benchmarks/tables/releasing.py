@@ -37,12 +37,12 @@ def per_class(table: Table, budget: Budget) -> Released:
 def independent(table: Table, budget: Budget) -> Mixture:
     """Noisy single columns with all of the budget, and nothing else: what every model must beat."""
     rows = len(table.columns)
-    calibration = budget.calibrate(rows)
+    calibration = budget.claim(rows)
     noise = calibration.law.draw
     columns = []
     for j, column in enumerate(table.columns):
         exact = np.bincount(table.codes[:, j], minlength=column.levels)
-        noisy = np.maximum(exact + noise(calibration.counter_scale, column.levels), 0) + 1e-9
+        noisy = np.maximum(exact + noise(calibration.scales.counters, column.levels), 0) + 1e-9
         columns.append((noisy / noisy.sum())[None])
     return Mixture(np.ones(1), tuple(columns))
 

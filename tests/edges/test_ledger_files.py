@@ -17,7 +17,7 @@ from scumble.privacy import ledgerfile
 from scumble.privacy.budget import calibrate
 from scumble.privacy.ledger import Ledger
 
-CLAIM = calibrate(4, epsilon=0.1).claim
+CLAIM = calibrate(4, epsilon=0.1)
 
 
 @pytest.fixture

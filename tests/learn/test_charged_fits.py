@@ -87,7 +87,7 @@ def test_a_fit_that_is_refused_draws_no_noise(kind: Any, tmp_path: Path, monkeyp
 def test_what_was_not_announced_is_refused() -> None:
     from scumble.privacy import calibrate
 
-    one, other = calibrate(8, epsilon=1).claim, calibrate(8, epsilon=2).claim
+    one, other = calibrate(8, epsilon=1), calibrate(8, epsilon=2)
     paid = Prepaid([one], None)
     assert paid.charge(one) == paid.identity
     for claim in (one, other):  # again, and another
@@ -103,7 +103,7 @@ def test_what_was_announced_is_charged_once_and_at_once(tmp_path: Path) -> None:
 
     book = scumble.Ledger.create(tmp_path / "town.ledger")
     book.open_dataset("people", epsilon=1)
-    one, two = calibrate(8, epsilon=0.25).claim, calibrate(8, epsilon=0.5).claim
+    one, two = calibrate(8, epsilon=0.25), calibrate(8, epsilon=0.5)
     paid = Prepaid([one, two], Account.of(book, "people", None))
     (charge,) = book.account("people").charges
     assert charge.identity == paid.identity and charge.cost == Cost.of(overlapping([one, two]))

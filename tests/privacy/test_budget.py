@@ -20,7 +20,7 @@ QUARTER = Fraction(1, 4)
 def test_little_said_is_a_pure_promise_to_one_record() -> None:
     expected = Budget(1, 0.0, "add-remove", 1, Fraction(1, 25), None)
     assert Budget(1) == Budget.of(1) == expected and expected.pure and expected.unit == "record"
-    claim = Budget(1).calibrate(7).claim
+    claim = Budget(1).claim(7)
     assert (claim.epsilon, claim.delta, claim.neighbors, claim.records_per_person) == (1.0, 0.0, "add-remove", 1)
     assert claim.exact_count_scale == "25" and claim.rows == 7
     assert not Budget(1, 1e-9).pure and Budget(1, records_per_person=2).unit == "person"
@@ -47,7 +47,7 @@ def test_a_budget_in_rho_says_the_epsilon_that_it_implies_and_shares_rho() -> No
     assert part.rho == Fraction(1, 200) and part.delta == QUARTER * Fraction(1e-6)
     assert zcdp_delta(part.epsilon, 0.005) <= float(part.delta)
     assert whole.share(0).rho == 0
-    claim = whole.calibrate(3).claim
+    claim = whole.claim(3)
     assert claim.mechanism == "discrete-gaussian" and 0.0199 < (claim.rho or 0.0) <= 0.02
 
 
@@ -78,7 +78,7 @@ def test_rows_that_cannot_be_counted_are_left_out_but_where_their_number_is_publ
 @pytest.mark.parametrize(("epsilon", "delta"), [(Fraction(1, 10**400), 0), (1, Fraction(1, 10**305))])
 def test_what_floats_cannot_hold_is_refused(epsilon: Fraction, delta: Fraction) -> None:
     with pytest.raises(ParameterError):
-        Budget(epsilon, delta).calibrate(3)
+        Budget(epsilon, delta).claim(3)
 
 
 # ---- one budget for several releases ----

@@ -31,22 +31,22 @@ def test_laplace_scales(rows: int, epsilon: Fraction, people: int) -> None:
     both = calibrate(rows, epsilon=str(epsilon), records_per_person=people)
     target = people * rows / epsilon
     for found, wanted in (
-        (plain.counter_scale, target),
-        (swap.counter_scale, 2 * target),
-        (both.counter_scale, target * Fraction(25, 24)),
-        (both.count_scale, 25 * people / epsilon),
+        (plain.scales.counters, target),
+        (swap.scales.counters, 2 * target),
+        (both.scales.counters, target * Fraction(25, 24)),
+        (both.scales.count, 25 * people / epsilon),
     ):
         assert found is not None
         assert wanted <= found <= wanted * (1 + Fraction(1, 2**39))
-    assert plain.count_scale is None and swap.count_scale is None
+    assert plain.scales.count is None and swap.scales.count is None
     assert plain.mechanism == "discrete-laplace"
 
 
 def test_short_budgets_give_short_scales_and_the_claim_that_was_asked_for() -> None:
     for epsilon in (0.1, 0.5, 1, 2.0, 3, 10):
         calibration = calibrate(1000, epsilon=epsilon)
-        assert calibration.counter_scale.denominator < 1000
-        assert calibration.claim.epsilon == epsilon
+        assert calibration.scales.counters.denominator < 1000
+        assert calibration.epsilon == epsilon
 
 
 def test_count_has_a_standard_deviation_of_at_most_45_at_epsilon_one() -> None:
@@ -74,9 +74,9 @@ budgets = st.one_of(
 def exact_costs(calibration, rows: int, people: int, neighbors: str) -> tuple[Fraction, Fraction]:
     """(Pure ε, ρ) of Laplace noise, from the scales alone."""
     sides = 2 if neighbors == "replace" else 1
-    steps = [(sides * rows, Fraction(people) / calibration.counter_scale)]
-    if calibration.count_scale is not None:
-        steps.append((1, Fraction(people) / calibration.count_scale))
+    steps = [(sides * rows, Fraction(people) / calibration.scales.counters)]
+    if calibration.scales.count is not None:
+        steps.append((1, Fraction(people) / calibration.scales.count))
     return sum(n * step for n, step in steps), sum(n * step**2 / 2 for n, step in steps)
 
 
@@ -91,10 +91,10 @@ def exact_costs(calibration, rows: int, people: int, neighbors: str) -> tuple[Fr
 def test_pure_claim_lies_between_truth_and_request(rows, epsilon, neighbors, people, share) -> None:
     found = calibrate(rows, epsilon=epsilon, neighbors=neighbors, records_per_person=people, count_share=share)
     truth, rho = exact_costs(found, rows, people, neighbors)
-    assert truth <= Fraction(found.claim.epsilon) <= Fraction(epsilon)
-    assert found.claim.epsilon >= float(Fraction(epsilon)) * (1 - 1e-11)  # and wastes nothing
-    assert found.claim.delta == 0
-    assert rho <= Fraction(found.claim.rho) <= Fraction(math.nextafter(float(rho), math.inf))
+    assert truth <= Fraction(found.epsilon) <= Fraction(epsilon)
+    assert found.epsilon >= float(Fraction(epsilon)) * (1 - 1e-11)  # and wastes nothing
+    assert found.delta == 0
+    assert rho <= Fraction(found.rho) <= Fraction(math.nextafter(float(rho), math.inf))
 
 
 @settings(deadline=None, max_examples=40)
@@ -107,15 +107,15 @@ def test_pure_claim_lies_between_truth_and_request(rows, epsilon, neighbors, peo
 )
 def test_gaussian_claim_is_the_request_and_is_certified(rows, epsilon, delta, neighbors, people) -> None:
     found = calibrate(rows, epsilon=epsilon, delta=delta, neighbors=neighbors, records_per_person=people)
-    assert Fraction(found.claim.epsilon) <= Fraction(epsilon)
-    assert found.claim.delta <= delta
-    assert found.claim.equivalent(delta) <= found.claim.epsilon * (1 + 1e-8)
+    assert Fraction(found.epsilon) <= Fraction(epsilon)
+    assert found.delta <= delta
+    assert found.equivalent(delta) <= found.epsilon * (1 + 1e-8)
     # No less noise than continuous noise would need.
     sides = 2 if neighbors == "replace" else 1
-    squared = sides * rows / found.counter_scale**2
-    squared += 1 / found.count_scale**2 if found.count_scale else 0
+    squared = sides * rows / found.scales.counters**2
+    squared += 1 / found.scales.count**2 if found.scales.count else 0
     assert 1 / math.sqrt(people**2 * squared) >= analytic_gaussian_sigma(epsilon, delta) * (1 - 1e-12)
-    assert Fraction(found.claim.rho) >= people**2 * squared / 2
+    assert Fraction(found.rho) >= people**2 * squared / 2
 
 
 # -- Gaussian: the analytic σ --------------------------------------------------------------------------
@@ -190,19 +190,19 @@ def test_two_records_a_person_are_certified_however_they_are_spread(epsilon: flo
     """Every shape of a move in one row. (Cutting at 5σ loses less than 1e-5 of δ = 0.01.)"""
     neighbors = "replace" if min(moves) < 0 else "add-remove"
     found = calibrate(1, epsilon=epsilon, delta=0.01, neighbors=neighbors, records_per_person=2, count_share=0)
-    assert brute_delta(epsilon, moves, [float(found.counter_scale)] * len(moves), 5) <= 0.01 - 1e-5
+    assert brute_delta(epsilon, moves, [float(found.scales.counters)] * len(moves), 5) <= 0.01 - 1e-5
 
 
 @pytest.mark.parametrize(("rows", "neighbors"), [(1, "add-remove"), (2, "add-remove"), (1, "replace")])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (3.0, 1e-4)])
 def test_calibrated_noise_keeps_its_delta(rows: int, neighbors: str, epsilon: float, delta: float) -> None:
     found = calibrate(rows, epsilon=epsilon, delta=delta, neighbors=neighbors)
-    sigma = float(found.counter_scale)
+    sigma = float(found.scales.counters)
     if neighbors == "replace":
         truth = brute_delta(epsilon, [1, -1], [sigma, sigma])
     else:
-        assert found.count_scale is not None
-        truth = brute_delta(epsilon, [1] * (rows + 1), [sigma] * rows + [float(found.count_scale)])
+        assert found.scales.count is not None
+        truth = brute_delta(epsilon, [1] * (rows + 1), [sigma] * rows + [float(found.scales.count)])
     assert truth <= delta
     assert truth >= 0.8 * delta  # and hardly more noise than needed
 
@@ -213,12 +213,12 @@ def test_calibrated_noise_keeps_its_delta(rows: int, neighbors: str, epsilon: fl
 @pytest.mark.parametrize(
     "bad",
     [
-        *({"epsilon": value} for value in (0, -1.0, math.nan, math.inf, "one", None, True, [1], 1j, 10**400)),
+        *({"epsilon": value} for value in (0, -1.0, math.nan, math.inf, "one", True, [1], 1j, 10**400)),
         *({"delta": value} for value in (-1e-9, 0.1, 1, math.nan, "x", None, 1e-310)),
         *({"rows": value} for value in (0, -3, 1.5, "9", None, True)),
         *({"neighbors": value} for value in ("swap", None, "")),
         *({"records_per_person": value} for value in (0, -1, 1.0, "2", None)),
-        *({"count_share": value} for value in (-0.1, 1, math.nan, None)),
+        *({"count_share": value} for value in (-0.1, 1, math.nan)),
     ],
     ids=repr,
 )
@@ -239,13 +239,13 @@ def test_scales_that_could_overflow_are_refused(delta: float) -> None:
 def test_no_count_is_ever_published_without_noise() -> None:
     silent = calibrate(20, epsilon=1, count_share=0)
     assert silent.count_variance is None
-    with pytest.raises(PrivacyError, match="releases no noisy count"):
+    with pytest.raises(PrivacyError, match="no noisy count"):
         silent.draw_count()
 
 
 @pytest.mark.parametrize("delta", [Fraction(1, 10**6), Fraction(1, 3 * 10**7), Decimal("1e-9")])
 def test_no_claim_has_a_greater_delta_than_was_asked_for(delta: Fraction | Decimal) -> None:
-    assert Fraction(calibrate(3, epsilon=1, delta=delta).claim.delta) <= Fraction(delta)
+    assert Fraction(calibrate(3, epsilon=1, delta=delta).delta) <= Fraction(delta)
 
 
 @pytest.mark.statistical(rate=1e-13)
@@ -258,4 +258,4 @@ def test_draws_have_the_variance_that_is_stated(delta: float) -> None:
     assert np.mean(draws**2) == pytest.approx(found.counter_variance, rel=8 * math.sqrt(5 / draws.size))
     assert isinstance(found.draw_count(), int)
     law = noise.laplace_variance if delta == 0 else noise.gaussian_variance
-    assert found.count_variance == law(found.count_scale)
+    assert found.count_variance == law(found.scales.count)

@@ -148,11 +148,11 @@ def test_one_draw_for_the_count(monkeypatch: pytest.MonkeyPatch, delta: float) -
     for law_of in ("discrete_laplace", "discrete_gaussian"):
         monkeypatch.setattr(noise, law_of, lambda scale, size, backend: asked.append((scale, size)) or np.array([7]))
     found = calibrate(5, epsilon=0.5, delta=delta)
-    assert found.draw_count() == 7 and asked == [(found.count_scale, 1)]
+    assert found.draw_count() == 7 and asked == [(found.scales.count, 1)]
 
 
 def test_failures_up_to_a_tenth() -> None:
-    assert calibrate(5, epsilon=0.5, delta=0.099).claim.delta == 0.099
+    assert calibrate(5, epsilon=0.5, delta=0.099).delta == 0.099
     for delta in (Fraction(1, 10), 0.1, 0.5):
         with pytest.raises(ParameterError, match=r"`delta` must be at least 0 and below 0\.1"):
             calibrate(5, epsilon=0.5, delta=delta)
@@ -172,4 +172,4 @@ def test_neither_scale_may_be_too_small_and_none_too_large() -> None:
             calibrate(1, epsilon=Fraction(1, 2**40), count_share=share)
     # σ near 1/(δ √2π) at so small an ε: a third below the largest that may be drawn.
     found = calibrate(1, epsilon=1e-20, delta=2e-15, count_share=0)
-    assert 2**47 < found.counter_scale < 2**48
+    assert 2**47 < found.scales.counters < 2**48

@@ -230,11 +230,11 @@ def test_gaussian_scales_are_the_analytic_ones_and_hardly_larger(
     base = people * analytic_gaussian_sigma(epsilon, 1e-6)
     part = float(Fraction(str(share))) if neighbors == "add-remove" else 0.0
     wanted = base * math.sqrt(sides_of(neighbors) * 50 / (1 - part))
-    assert wanted * (1 + 1e-12) <= found.counter_scale <= wanted * 1.01
-    assert (found.count_scale is None) == (part == 0)
-    if found.count_scale is not None:
-        assert found.count_scale / found.counter_scale == pytest.approx(base / math.sqrt(part) / wanted, rel=1e-9)
-    claim = found.claim
+    assert wanted * (1 + 1e-12) <= found.scales.counters <= wanted * 1.01
+    assert (found.scales.count is None) == (part == 0)
+    if found.scales.count is not None:
+        assert found.scales.count / found.scales.counters == pytest.approx(base / math.sqrt(part) / wanted, rel=1e-9)
+    claim = found
     assert (claim.rows, claim.neighbors, claim.records_per_person) == (50, neighbors, people)
-    assert (claim.scale, claim.exact_scale) == (float(found.counter_scale), str(found.counter_scale))
+    assert (claim.scale, claim.exact_scale) == (float(found.scales.counters), str(found.scales.counters))
     assert claim.epsilon == epsilon and claim.delta == 1e-6 and claim.unit == unit_of(people)

@@ -16,24 +16,24 @@ from scumble.errors import MergeError, ParameterError
 from scumble.privacy import PrivacyClaim, calibrate, disjoint, overlapping
 from scumble.privacy.laws.discrete_laplace import laplace_delta
 
-PURE = calibrate(100, epsilon=1).claim
-SMALL = calibrate(100, epsilon=0.25).claim
-GAUSS = calibrate(100, epsilon=1, delta=1e-6).claim
-SWAP = calibrate(100, epsilon=1, neighbors="replace").claim
-FAMILY = calibrate(100, epsilon=1, records_per_person=4).claim
+PURE = calibrate(100, epsilon=1)
+SMALL = calibrate(100, epsilon=0.25)
+GAUSS = calibrate(100, epsilon=1, delta=1e-6)
+SWAP = calibrate(100, epsilon=1, neighbors="replace")
+FAMILY = calibrate(100, epsilon=1, records_per_person=4)
 
 # -- equivalents ---------------------------------------------------------------------------------------
 
 
 def test_pure_equivalent_of_the_design_page() -> None:
-    claim = calibrate(500, epsilon=1, count_share=0).claim
+    claim = calibrate(500, epsilon=1, count_share=0)
     assert claim.equivalent(1e-6) == pytest.approx(0.17, abs=0.005)
 
 
 @pytest.mark.parametrize(("rows", "epsilon"), [(10, 1.0), (200, 1.0), (500, 4.0)])
 @pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
 def test_pure_equivalent_equals_dp_accounting(rows: int, epsilon: float, delta: float) -> None:
-    claim = calibrate(rows, epsilon=epsilon, count_share=0).claim
+    claim = calibrate(rows, epsilon=epsilon, count_share=0)
     step = 1 / claim.scale
     oracle = privacy_loss_distribution.from_discrete_laplace_mechanism(step, value_discretization_interval=step / 2)
     theirs = oracle.self_compose(rows).get_epsilon_for_delta(delta)
@@ -52,7 +52,7 @@ def test_pure_curve_equals_brute_force(epsilon: float, moves: list[int], scales:
 
 @pytest.mark.parametrize("moves", [[2], [1, 1], [2, 0]])
 def test_pure_curve_covers_two_records_however_they_are_spread(moves: list[int]) -> None:
-    claim = calibrate(1, epsilon=1.5, records_per_person=2, count_share=0).claim
+    claim = calibrate(1, epsilon=1.5, records_per_person=2, count_share=0)
     for delta in (1e-3, 0.05):
         assert laplace_brute(claim.equivalent(delta), moves, [claim.scale] * len(moves)) <= delta
 
@@ -110,7 +110,7 @@ def test_overlapping_adds() -> None:
     assert merged.equivalent(1e-5) < 2.25
     assert overlapping([overlapping([PURE, SMALL]), GAUSS]) == merged
     assert overlapping(claim for claim in [PURE]) is PURE
-    tenths = overlapping([calibrate(1, epsilon=0.1).claim] * 3)
+    tenths = overlapping([calibrate(1, epsilon=0.1)] * 3)
     assert Fraction(tenths.epsilon) >= 3 * Fraction(0.1)  # the float sum, rounded up
 
 
@@ -195,15 +195,15 @@ def test_missing_fields_and_false_sums_are_refused() -> None:
     [
         {"combination": "overlapping"},
         {"combination": "disjoint"},
-        {"parts": [calibrate(10, epsilon=0.001).claim.to_dict()]},
-        {"combination": "overlapping", "parts": [calibrate(10, epsilon=0.001).claim.to_dict()]},
+        {"parts": [calibrate(10, epsilon=0.001).to_dict()]},
+        {"combination": "overlapping", "parts": [calibrate(10, epsilon=0.001).to_dict()]},
     ],
     ids=["overlapping", "disjoint", "single with parts", "overlapping with parts"],
 )
 def test_the_claim_of_one_release_cannot_vanish_in_a_merged_one(change: dict) -> None:
     """Merging and the ledger take merged claims apart: one that says so without parts of its own would cost nothing."""
     with pytest.raises(ParameterError, match="combination"):
-        PrivacyClaim.from_dict({**calibrate(10, epsilon=1.0).claim.to_dict(), **change})
+        PrivacyClaim.from_dict({**calibrate(10, epsilon=1.0).to_dict(), **change})
 
 
 def test_sentence_speaks_of_the_right_unit() -> None:

@@ -18,7 +18,7 @@ BUDGETS = [(Fraction(1, 10), 0), (0.5, 0), (1, 0), (3, 0), (Fraction(1, 10), 1e-
 CLAIMS = {
     f"ε = {epsilon}, δ = {delta}, {neighbors}, {people}": calibrate(
         6, epsilon=epsilon, delta=delta, neighbors=neighbors, records_per_person=people
-    ).claim
+    )
     for epsilon, delta in BUDGETS
     for neighbors in ("add-remove", "replace")
     for people in (1, 3)
@@ -193,7 +193,7 @@ def test_large_budgets_are_shown_as_powers() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
 def test_two_releases_of_one_record_cost_at_most_their_sum_and_more_than_one(epsilon: float) -> None:
-    one, other = calibrate(6, epsilon=epsilon).claim, calibrate(6, epsilon=2 * epsilon).claim
+    one, other = calibrate(6, epsilon=epsilon), calibrate(6, epsilon=2 * epsilon)
     both, apart = overlapping([one, other]), disjoint([one, other])
     assert other.epsilon < both.epsilon <= math.nextafter(one.epsilon + other.epsilon, math.inf)
     assert (apart.epsilon, apart.rho, apart.delta) == (other.epsilon, other.rho, 0.0)
@@ -205,5 +205,5 @@ def test_two_releases_of_one_record_cost_at_most_their_sum_and_more_than_one(eps
 
 
 def test_failures_that_add_up_beyond_certainty_are_certainty() -> None:
-    twelve = overlapping([calibrate(rows, epsilon=1, delta=0.09).claim for rows in range(1, 13)])
+    twelve = overlapping([calibrate(rows, epsilon=1, delta=0.09) for rows in range(1, 13)])
     assert 0.09 < twelve.delta <= 1.0

@@ -204,7 +204,7 @@ def test_a_delta_between_two_floats_is_the_lower_one() -> None:
 
 
 def test_a_millionth_is_what_is_asked_for() -> None:
-    for claim in (calibrate(9, epsilon=0.5).claim, calibrate(9, epsilon=3, delta=1e-9).claim):
+    for claim in (calibrate(9, epsilon=0.5), calibrate(9, epsilon=3, delta=1e-9)):
         assert claim.equivalent() == claim.equivalent(1e-6) < claim.equivalent(1e-8)
 
 
@@ -212,8 +212,8 @@ def test_a_millionth_is_what_is_asked_for() -> None:
 
 
 def test_records_apart_are_the_largest_cost_and_persons_apart_the_sum() -> None:
-    record = [calibrate(6, epsilon=epsilon).claim for epsilon in (0.3, 2)]
-    person = [calibrate(6, epsilon=epsilon, records_per_person=m).claim for epsilon, m in ((0.3, 2), (2, 5))]
+    record = [calibrate(6, epsilon=epsilon) for epsilon in (0.3, 2)]
+    person = [calibrate(6, epsilon=epsilon, records_per_person=m) for epsilon, m in ((0.3, 2), (2, 5))]
     assert of_disjoint_records(record) == disjoint(record)
     assert of_disjoint_records([record[0], person[1]]) == disjoint([record[0], person[1]])
     assert of_disjoint_records([person[1], record[0]]).combination == "disjoint"
@@ -233,14 +233,14 @@ def test_a_merged_claim_says_how_it_was_added_up() -> None:
 
 
 def gaussians(epsilon: float, delta: float, *, times: int, **options: object) -> list[PrivacyClaim]:
-    return [calibrate(6 + k, epsilon=epsilon, delta=delta, **options).claim for k in range(times)]  # type: ignore[arg-type]
+    return [calibrate(6 + k, epsilon=epsilon, delta=delta, **options) for k in range(times)]  # type: ignore[arg-type]
 
 
 CASES = {
     "gaussian": gaussians(0.5, 1e-6, times=4),
     "replace": gaussians(1, 1e-6, times=3, neighbors="replace"),
     "persons": gaussians(3, 1e-3, times=2, records_per_person=3),
-    "mixed": [*gaussians(0.3, 1e-9, times=3), calibrate(6, epsilon=0.1).claim],
+    "mixed": [*gaussians(0.3, 1e-9, times=3), calibrate(6, epsilon=0.1)],
 }
 
 
@@ -276,7 +276,7 @@ def test_a_stored_sum_promises_no_more_than_its_parts(name: str) -> None:
 
 
 def test_a_stored_sum_of_pure_promises_is_the_sum() -> None:
-    merged = overlapping([calibrate(6, epsilon=0.3).claim, calibrate(6, epsilon=0.7).claim])
+    merged = overlapping([calibrate(6, epsilon=0.3), calibrate(6, epsilon=0.7)])
     for epsilon in (math.nextafter(merged.epsilon, 0), math.nextafter(merged.epsilon, 9)):
         with pytest.raises(ParameterError, match="does not follow from its parts"):
             PrivacyClaim.from_dict({**merged.to_dict(), "epsilon": epsilon})

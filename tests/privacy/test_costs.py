@@ -35,7 +35,7 @@ def moves(claim) -> list[tuple[Fraction, Fraction]]:
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_costs_are_sums_over_all_coordinates(epsilon: Fraction, setting: dict, delta: float) -> None:
-    claim = calibrate(9, epsilon=epsilon, delta=delta, **setting).claim
+    claim = calibrate(9, epsilon=epsilon, delta=delta, **setting)
     pure = sum(move / scale for move, scale in moves(claim))
     rho = sum(move**2 / (2 * scale**2) for move, scale in moves(claim))
     exact, rounded = Cost.of(claim, rounded=False), Cost.of(claim)
@@ -61,7 +61,7 @@ def test_shares_cost_their_distance_too(epsilon: Fraction) -> None:
 
 
 def test_parts_add_up_or_the_largest_counts() -> None:
-    claims = [calibrate(9, epsilon=e, delta=d).claim for e, d in ((1, 0), (Fraction(1, 2), 1e-6), (3, 0))]
+    claims = [calibrate(9, epsilon=e, delta=d) for e, d in ((1, 0), (Fraction(1, 2), 1e-6), (3, 0))]
     costs = [Cost.of(claim) for claim in claims]
     both, one = Cost.of(overlapping(claims)), Cost.of(disjoint(claims))
     for name in ("epsilon", "delta", "rho"):
@@ -76,7 +76,7 @@ def test_parts_add_up_or_the_largest_counts() -> None:
 
 def test_a_sum_that_was_shown_to_cost_less_costs_less() -> None:
     """Twenty Gaussian releases together: their ρ add up, and mean an ε far below twenty times one."""
-    one = calibrate(9, epsilon=Fraction(1, 2), delta=1e-6).claim
+    one = calibrate(9, epsilon=Fraction(1, 2), delta=1e-6)
     together = overlapping([one] * 20)
     assert together.epsilon < 9
     cost = Cost.of(together)

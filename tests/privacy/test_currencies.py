@@ -41,16 +41,16 @@ def test_the_noise_has_just_this_rho(rho, rows, neighbors, people, share, shares
     found = calibrate(rows, rho=rho, neighbors=neighbors, records_per_person=people, count_share=share, shares=parts)
     sides = 2 if neighbors == "replace" else 1
     truth = sum(sides * people**2 / (2 * scale**2) for scale in found.row_scales)
-    truth += people**2 / (2 * found.count_scale**2) if found.count_scale else 0
-    assert Fraction(rho) * (1 - Fraction(1, 2**38)) <= truth <= Fraction(found.claim.rho) <= Fraction(rho)
-    assert found.claim.delta == 1e-6 and found.mechanism == "discrete-gaussian"
-    assert PrivacyClaim.from_dict(found.claim.to_dict()) == found.claim
+    truth += people**2 / (2 * found.scales.count**2) if found.scales.count else 0
+    assert Fraction(rho) * (1 - Fraction(1, 2**38)) <= truth <= Fraction(found.rho) <= Fraction(rho)
+    assert found.delta == 1e-6 and found.mechanism == "discrete-gaussian"
+    assert PrivacyClaim.from_dict(found.to_dict()) == found
 
 
 @pytest.mark.parametrize("rho", [0.005, 0.1, 1.0])
 @pytest.mark.parametrize("delta", [1e-9, 1e-3])
 def test_epsilon_is_stated_as_dp_accounting_finds_it(rho: float, delta: float) -> None:
-    claim = calibrate(50, rho=rho, delta=delta).claim
+    claim = calibrate(50, rho=rho, delta=delta)
     accountant = pld_privacy_accountant.PLDAccountant()
     accountant.compose(dp_event.GaussianDpEvent(1 / math.sqrt(2 * rho)))
     assert claim.delta == delta
@@ -62,9 +62,9 @@ def test_mu_is_rho_in_other_words() -> None:
     assert Budget.of(mu="0.2").claim(7) == Budget.of(rho="0.02").claim(7)
     claim = Budget.of(mu=0.5).claim(7)
     assert claim.mu == pytest.approx(0.5, rel=1e-9)
-    assert calibrate(7, epsilon=1).claim.mu is None
+    assert calibrate(7, epsilon=1).mu is None
     assert overlapping([claim, claim]).mu == pytest.approx(0.5 * math.sqrt(2), rel=1e-9)
-    assert overlapping([claim, calibrate(7, epsilon=1).claim]).mu is None
+    assert overlapping([claim, calibrate(7, epsilon=1)]).mu is None
 
 
 def test_parts_of_a_budget_in_rho_add_up_in_rho() -> None:

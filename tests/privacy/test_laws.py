@@ -73,7 +73,7 @@ def test_the_quieter_law_is_taken(moves: Moves, share: Fraction, epsilon: float,
 
 
 def test_the_claim_of_the_quieter_law_says_what_is_true() -> None:
-    claim = calibrate(1, epsilon=1, delta=1e-6).claim
+    claim = calibrate(1, epsilon=1, delta=1e-6)
     assert (claim.mechanism, claim.delta, claim.epsilon) == ("discrete-laplace", 0.0, 1.0)
     assert calibrate(1, epsilon=1, delta=1e-6) == calibrate(1, epsilon=1)
     assert calibrate(100, epsilon=1, delta=1e-6).mechanism == "discrete-gaussian"
@@ -81,8 +81,8 @@ def test_the_claim_of_the_quieter_law_says_what_is_true() -> None:
 
 
 def test_a_law_may_be_asked_for_by_name() -> None:
-    assert calibrate(1, epsilon=1, delta=1e-6, mechanism="discrete-gaussian").claim.delta == 1e-6
-    assert calibrate(500, epsilon=1, delta=1e-6, mechanism="discrete-laplace").claim.delta == 0
+    assert calibrate(1, epsilon=1, delta=1e-6, mechanism="discrete-gaussian").delta == 1e-6
+    assert calibrate(500, epsilon=1, delta=1e-6, mechanism="discrete-laplace").delta == 0
     for wrong in ({"delta": 0, "mechanism": "discrete-gaussian"}, {"delta": 1e-6, "mechanism": "uniform"}):
         with pytest.raises(ParameterError, match="mechanism"):
             calibrate(1, epsilon=1, **wrong)  # type: ignore[arg-type]
@@ -143,7 +143,7 @@ def test_scales_prove_the_request_and_not_much_more(law: Law, moves: Moves, shar
 @every_law
 def test_the_curve_falls_and_stays_below_the_claim(law: Law) -> None:
     for epsilon, delta in served(law):
-        claim = calibrate(6, epsilon=epsilon, delta=delta, mechanism=law.name).claim
+        claim = calibrate(6, epsilon=epsilon, delta=delta, mechanism=law.name)
         curve = [law.curve(claim.moves, claim.scales, at) for at in (1e-12, 1e-9, 1e-6, 1e-3)]
         assert all(after < before for before, after in pairwise(curve))
         if delta == 0:
@@ -196,6 +196,6 @@ def test_a_law_that_does_not_split_is_refused(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("delta", [0.001, 0.05])
 def test_one_coin_and_no_count_by_hand(delta: float) -> None:
     """One row without a count is randomised response: δ(ε′) = p (1 − e^(ε′ − ε)) with p = 1/(1 + e^−ε)."""
-    claim = calibrate(1, epsilon=2, count_share=0).claim
+    claim = calibrate(1, epsilon=2, count_share=0)
     chance = 1 / (1 + math.exp(-claim.epsilon))
     assert claim.equivalent(delta) == pytest.approx(claim.epsilon + math.log1p(-delta / chance), rel=1e-5)

@@ -335,7 +335,7 @@ def test_missing_opendp_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_takes_a_seed() -> None:
     functions = [getattr(privacy, name) for name in privacy.__all__ if callable(getattr(privacy, name))]
-    functions += [privacy.Calibration.draw_counters, privacy.Calibration.draw_count]
+    functions += [privacy.PrivacyClaim.draw_counters, privacy.PrivacyClaim.draw_count]
     for function in functions:
         assert not set(inspect.signature(function).parameters) & {"seed", "rng", "random_state", "generator"}
 

@@ -22,7 +22,7 @@ from scumble.privacy.laws.discrete_laplace import unequal_delta
 from scumble.privacy.sensitivity import Scales
 
 SHARES = (Fraction(1), Fraction(5), Fraction(1), Fraction(1, 3))
-PURE = Budget(1.0).calibrate(4, SHARES)
+PURE = Budget(1.0).claim(4, SHARES)
 GAUSS = calibrate(4, epsilon=1, delta=1e-6, shares=SHARES, mechanism="discrete-gaussian")
 shares_ = st.lists(st.fractions(Fraction(1, 1000), 1000), min_size=2, max_size=6)
 
@@ -68,12 +68,12 @@ def test_pure_scales_are_in_proportion_and_use_up_the_budget(neighbors, people, 
         wanted = sides * people * sum(shares) / (own * (1 - part) * Fraction(epsilon))
         assert wanted <= scale <= wanted * (1 + Fraction(1, 2**39))
     steps = [(sides, Fraction(people) / scale) for scale in found.row_scales]
-    steps += [(1, Fraction(people) / found.count_scale)] if found.count_scale else []
+    steps += [(1, Fraction(people) / found.scales.count)] if found.scales.count else []
     truth = sum(n * step for n, step in steps)
-    assert truth <= Fraction(found.claim.epsilon) <= Fraction(epsilon)
-    assert found.claim.epsilon >= epsilon * (1 - 1e-11)
-    assert sum(n * step**2 for n, step in steps) / 2 <= Fraction(found.claim.rho)
-    assert float(found.claim.rho) == pytest.approx(float(sum(n * step**2 for n, step in steps) / 2))
+    assert truth <= Fraction(found.epsilon) <= Fraction(epsilon)
+    assert found.epsilon >= epsilon * (1 - 1e-11)
+    assert sum(n * step**2 for n, step in steps) / 2 <= Fraction(found.rho)
+    assert float(found.rho) == pytest.approx(float(sum(n * step**2 for n, step in steps) / 2))
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
@@ -83,21 +83,21 @@ def test_pure_scales_are_in_proportion_and_use_up_the_budget(neighbors, people, 
 def test_gaussian_scales_are_in_proportion_and_hardly_above_the_least(neighbors, people, shares, epsilon) -> None:
     common = {"epsilon": epsilon, "delta": 1e-6, "neighbors": neighbors, "records_per_person": people}
     found = calibrate(len(shares), **common, shares=shares, mechanism="discrete-gaussian")
-    one = calibrate(1, **common, mechanism="discrete-gaussian").claim
+    one = calibrate(1, **common, mechanism="discrete-gaussian")
     ratios = [float(scale**2 * share) for scale, share in zip(found.row_scales, shares, strict=True)]
     assert ratios == pytest.approx([ratios[0]] * len(ratios), rel=1e-9)
     rho = sum((2 if neighbors == "replace" else 1) * people**2 / (2 * scale**2) for scale in found.row_scales)
-    rho += people**2 / (2 * found.count_scale**2) if found.count_scale else 0
-    assert rho <= Fraction(found.claim.rho)
+    rho += people**2 / (2 * found.scales.count**2) if found.scales.count else 0
+    assert rho <= Fraction(found.rho)
     # Rounding σ away costs what 1.3/σ² of the least σ² is; no share may cost more than that.
-    assert float(found.claim.rho) >= float(one.rho) * min(0.93, 1 - 2 / float(min(found.row_scales)) ** 2)
-    assert found.claim.equivalent(1e-6) <= epsilon * (1 + 1e-8)
+    assert float(found.rho) >= float(one.rho) * min(0.93, 1 - 2 / float(min(found.row_scales)) ** 2)
+    assert found.equivalent(1e-6) <= epsilon * (1 + 1e-8)
 
 
 def test_equal_shares_are_no_shares() -> None:
     for delta in (0, 1e-6):
         budget = Budget(1.0, delta)
-        assert budget.calibrate(7, [3] * 7) == budget.calibrate(7)
+        assert budget.claim(7, [3] * 7) == budget.claim(7)
         assert "exact_scales" not in budget.claim(7).to_dict()
 
 
@@ -111,7 +111,7 @@ def test_a_row_is_drawn_with_its_own_scale_only() -> None:
 @pytest.mark.parametrize("shares", [[1, 2, 3], [1, 2, 3, 0], [1, 2, 3, -1], [1, 2, 3, "many"], [1, 2, 3, math.nan]])
 def test_shares_that_are_none_are_refused(shares: list) -> None:
     with pytest.raises(ParameterError, match="shares"):
-        Budget(1.0).calibrate(4, shares)
+        Budget(1.0).claim(4, shares)
 
 
 # -- claims against brute force ------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_shares_that_are_none_are_refused(shares: list) -> None:
 def test_the_curve_is_above_brute_force(kind: str, epsilon: float, shares: list[int], count: Fraction) -> None:
     delta = 0.01 if kind == "discrete-gaussian" else 0
     shares = shares[:2] if count else shares
-    claim = calibrate(len(shares), epsilon=epsilon, delta=delta, shares=shares, count_share=count, mechanism=kind).claim
+    claim = calibrate(len(shares), epsilon=epsilon, delta=delta, shares=shares, count_share=count, mechanism=kind)
     moves = [(1, float(scale)) for scale in [*claim.row_scales, *([claim.scales.count] if claim.scales.count else [])]]
     assert brute(claim.epsilon, kind, moves) <= claim.delta + 1e-12
     for at in (1e-4, 1e-2, 0.05):
@@ -134,9 +134,7 @@ def test_the_curve_is_above_brute_force(kind: str, epsilon: float, shares: list[
 @pytest.mark.parametrize("kind", ["discrete-laplace", "discrete-gaussian"])
 def test_two_records_of_a_person_however_they_are_spread(kind: str) -> None:
     delta = 0.02 if kind == "discrete-gaussian" else 0
-    claim = calibrate(
-        2, epsilon=2.5, delta=delta, shares=[1, 3], count_share=0, records_per_person=2, mechanism=kind
-    ).claim
+    claim = calibrate(2, epsilon=2.5, delta=delta, shares=[1, 3], count_share=0, records_per_person=2, mechanism=kind)
     low, high = map(float, claim.row_scales)
     for moves in ([(2, low), (2, high)], [(1, low), (1, low), (2, high)]):
         for at in (claim.delta or 1e-3, 0.05):
@@ -146,7 +144,7 @@ def test_two_records_of_a_person_however_they_are_spread(kind: str) -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize("delta", [1e-6, 1e-3])
 def test_the_pure_curve_against_dp_accounting(epsilon: float, delta: float) -> None:
-    claim = calibrate(60, epsilon=epsilon, shares=[1] * 40 + [4] * 20, count_share=0).claim
+    claim = calibrate(60, epsilon=epsilon, shares=[1] * 40 + [4] * 20, count_share=0)
     runs = claim.scales.rows
     grain = float(1 / runs[0][1]) / 4  # steps in the ratio of 1 to 4: one lattice for both
     laws = [
@@ -173,18 +171,18 @@ def test_unequal_steps_against_every_outcome_of_the_coins(epsilon: float) -> Non
 
 
 def test_gaussian_noise_of_many_scales_against_the_analytic_law() -> None:
-    claim = calibrate(300, epsilon=1, delta=1e-6, shares=[(r % 29 + 1) ** (2 / 3) for r in range(300)]).claim
-    equal = calibrate(300, epsilon=1, delta=1e-6).claim
+    claim = calibrate(300, epsilon=1, delta=1e-6, shares=[(r % 29 + 1) ** (2 / 3) for r in range(300)])
+    equal = calibrate(300, epsilon=1, delta=1e-6)
     assert claim.rho is not None and equal.rho is not None
     assert equal.rho * 0.999 <= claim.rho <= equal.rho * 1.0001
 
 
 def test_merged_claims_add_up_by_their_rows() -> None:
-    parts = [claim.row_scales for claim in (GAUSS.claim, GAUSS.claim)]
-    both = overlapping([GAUSS.claim, GAUSS.claim])
+    parts = [claim.row_scales for claim in (GAUSS, GAUSS)]
+    both = overlapping([GAUSS, GAUSS])
     assert both.added_up == "gaussian" and len(parts) == 2
     common = {"epsilon": both.epsilon, "delta": both.delta, "mechanism": "discrete-gaussian"}
-    rows = calibrate(8, **common, shares=[*SHARES, *SHARES]).claim
+    rows = calibrate(8, **common, shares=[*SHARES, *SHARES])
     # As one release with all rows at once, up to the two counts and the room for another machine's digits.
     assert rows.rho == pytest.approx(both.rho, rel=0.02)
     assert PrivacyClaim.from_dict(both.to_dict()) == both
@@ -193,7 +191,7 @@ def test_merged_claims_add_up_by_their_rows() -> None:
 # -- storing -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("claim", [PURE.claim, GAUSS.claim], ids=["pure", "gaussian"])
+@pytest.mark.parametrize("claim", [PURE, GAUSS], ids=["pure", "gaussian"])
 def test_claims_come_back_from_json(claim: PrivacyClaim) -> None:
     assert PrivacyClaim.from_dict(json.loads(json.dumps(claim.to_dict()))) == claim
     assert claim.exact_scales is not None and [rows for rows, _ in claim.exact_scales] == [1, 1, 1, 1]
@@ -202,7 +200,7 @@ def test_claims_come_back_from_json(claim: PrivacyClaim) -> None:
 
 
 def runs(*changed: object) -> list:
-    return [list(run) for run in PURE.claim.exact_scales or ()][: 4 - len(changed)] + list(changed)
+    return [list(run) for run in PURE.exact_scales or ()][: 4 - len(changed)] + list(changed)
 
 
 @pytest.mark.parametrize(
@@ -233,13 +231,13 @@ def runs(*changed: object) -> list:
 )
 def test_altered_claims_are_refused(change: dict) -> None:
     with pytest.raises(ParameterError):
-        PrivacyClaim.from_dict({**PURE.claim.to_dict(), **change})
+        PrivacyClaim.from_dict({**PURE.to_dict(), **change})
 
 
 def test_a_hostile_file_of_long_fractions_is_read_in_no_time() -> None:
     """Exact sums of so many denominators would have a million digits."""
     scales = [f"{10**39 + 2 * k + 1}/{10**34 + 3 * k + 7}" for k in range(3000)]
-    values = {**PURE.claim.to_dict(), "rows": 3000, "exact_scales": [[1, text] for text in scales]}
+    values = {**PURE.to_dict(), "rows": 3000, "exact_scales": [[1, text] for text in scales]}
     found = PrivacyClaim.from_dict(values)
     truth = sum(1 / float(Fraction(text)) for text in scales) + 1 / 25
     assert float(Cost.of(found).epsilon) == pytest.approx(truth, rel=1e-9)

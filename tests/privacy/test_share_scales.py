@@ -29,7 +29,7 @@ SETTINGS = [
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_laplace_shares_are_made_for_the_scale_of_a_whole_release(epsilon: Fraction, setting: dict) -> None:
-    whole = calibrate(7, epsilon=epsilon, **setting).claim
+    whole = calibrate(7, epsilon=epsilon, **setting)
     for custodians, dropouts in ((1, 0), (5, 0), (5, 2)):
         claim = calibrate_shares(7, custodians=custodians, dropouts=dropouts, epsilon=epsilon, **setting)
         assert claim == dataclasses.replace(whole, custodians=custodians, dropouts=dropouts)
@@ -74,9 +74,9 @@ def test_gaussian_shares_keep_room_for_their_sum(epsilon: Fraction, setting: dic
     delta, slack = 1e-6, Fraction(1e-9)
     claim = calibrate_shares(7, custodians=3, epsilon=epsilon, delta=delta, **setting)
     less = Fraction(epsilon) - 2 * slack * min(Fraction(1), Fraction(epsilon))
-    ideal = calibrate(7, epsilon=less, delta=Fraction(delta) * (1 - 2 * slack), **setting).claim
+    ideal = calibrate(7, epsilon=less, delta=Fraction(delta) * (1 - 2 * slack), **setting)
     assert (claim.exact_scale, claim.exact_count_scale) == (ideal.exact_scale, ideal.exact_count_scale)
-    assert (claim.epsilon, claim.delta) == (calibrate(7, epsilon=epsilon, delta=delta, **setting).claim.epsilon, delta)
+    assert (claim.epsilon, claim.delta) == (calibrate(7, epsilon=epsilon, delta=delta, **setting).epsilon, delta)
     assert (claim.custodians, claim.dropouts) == (3, 0)
 
 

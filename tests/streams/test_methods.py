@@ -279,9 +279,9 @@ def test_what_is_expected_is_told_beside_a_single_release() -> None:
     assert str(year).endswith(f"{told}the running total 13.53, a window of 7 2.65, one period 1.00")
     for money in ({"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}, {"rho": 0.1}):
         best = chosen("auto", 30, 100, Budget.of(**money))
-        assert best == compare(30, 100, **money)[0] and best.calibration.claim.records_per_person == 1
+        assert best == compare(30, 100, **money)[0] and best.calibration.records_per_person == 1
     assert chosen("bridge", 30, 1000, Budget.of(1.0, 1e-6)).calibration.law.pure
-    assert chosen("daily", 30, 100_000, Budget.of(1e-7)).calibration.counter_scale < 2**40
+    assert chosen("daily", 30, 100_000, Budget.of(1e-7)).calibration.scales.counters < 2**40
     with pytest.raises(ParameterError, match="64 bits"):
         chosen("daily", 30, 150_000, Budget.of(1e-7))
 
@@ -292,7 +292,7 @@ def test_the_claim_is_what_the_column_costs(name: str) -> None:
     method, rows, people = METHODS[name](12), 5, 3
     budget = Budget.of(1.0, 1e-6 if name == "toeplitz" else 0.0, records_per_person=people)
     calibration = chosen(name, 12, rows, budget).calibration
-    claim = calibration.claim
+    claim = calibration
     nodes = triangle(method)
     assert claim.scales.count is not None
     if claim.law.pure:
@@ -309,14 +309,14 @@ def test_the_claim_is_what_the_column_costs(name: str) -> None:
         spent = rows * worst / (2 * claim.scales.counters**2) + worst / (2 * claim.scales.count**2)
         assert spent <= Fraction(claim.rho or 0.0) <= spent * (1 + Fraction(1, 10**6))
         single = calibrate(rows, epsilon=1.0, delta=1e-6, records_per_person=people, mechanism="discrete-gaussian")
-        ratio = claim.scales.counters / single.counter_scale
+        ratio = claim.scales.counters / single.scales.counters
         assert float(ratio**2) == pytest.approx(method.column.squared, rel=5e-3)
     assert claim.equivalent(1e-6) <= 1.0 + 1e-9
 
 
 def test_claims_of_streams_are_kept_and_checked() -> None:
     for name in ("toeplitz", "bridge"):
-        claim = chosen(name, 30, 10, Budget.of(1.0, 1e-6)).calibration.claim
+        claim = chosen(name, 30, 10, Budget.of(1.0, 1e-6)).calibration
         words = json.loads(json.dumps(claim.to_dict()))
         assert PrivacyClaim.from_dict(words) == claim
         touched, total, squared = words["column"]
@@ -334,7 +334,7 @@ def test_claims_of_streams_are_kept_and_checked() -> None:
         for lie in [lie for lie in lies if lie != words["column"]]:
             with pytest.raises((ParameterError, TypeError)):
                 PrivacyClaim.from_dict({**words, "column": lie})
-    plain = calibrate(10, epsilon=1.0).claim
+    plain = calibrate(10, epsilon=1.0)
     assert "column" not in plain.to_dict(), "a single release is written as it always was"
 
 

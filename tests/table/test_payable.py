@@ -72,7 +72,7 @@ def test_what_is_wrong_with_n_is_said_before_the_charge(n: Any) -> None:
 def test_the_law_is_that_of_the_release(epsilon: float, delta: float, rows: int) -> None:
     """At these sizes the count's share of the budget decides which of the two is the quieter."""
     budget = Budget.of(epsilon, delta, count_share=COUNT_SHARE)
-    assert (alone(budget, rows).law == "laplace") == budget.calibrate(rows).law.pure
+    assert (alone(budget, rows).law == "laplace") == budget.claim(rows).law.pure
 
 
 @pytest.mark.parametrize("columns", [1, 3])

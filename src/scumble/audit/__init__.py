@@ -17,9 +17,9 @@ An audit can convict and cannot acquit: that ε is *at most* what is claimed is 
 >>> honest = calibrate(1, epsilon=2, count_share=0)
 >>> def mechanism(table):
 ...     return [table[0] + honest.draw_counters(1)[0]]
->>> audit(mechanism, [5], [6], honest.claim, releases=1000).passed
+>>> audit(mechanism, [5], [6], honest, releases=1000).passed
 True
->>> report = audit(lambda table: [table[0]], [5], [6], honest.claim, releases=500)
+>>> report = audit(lambda table: [table[0]], [5], [6], honest, releases=500)
 >>> report.passed, report.violations[0].values["event"]
 (False, 'row 0 sums up as here')
 """

@@ -154,7 +154,7 @@ def promises_of(claim: PrivacyClaim) -> list[Promise]:
     smaller ε′, and noise that is too small breaks it there as well.
 
     >>> from scumble.privacy import calibrate
-    >>> [(round(e, 2), d) for e, d in promises_of(calibrate(400, epsilon=1, delta=1e-6).claim)]
+    >>> [(round(e, 2), d) for e, d in promises_of(calibrate(400, epsilon=1, delta=1e-6))]
     [(1.0, 1e-06), (0.33, 0.01), (0.09, 0.06)]
     """
     found = [(claim.epsilon, claim.delta)]

@@ -102,11 +102,11 @@ class ReleasePath:
         if self._budget["delta"] == 0.0:
             return collect(self.__call__, table, n)
         exact = exact_counters(self._spec, table)
-        calibration = calibrate(self._spec.rows, **self._budget)
-        counts = exact + calibration.draw_counters((n, *exact.shape))
-        if calibration.count_scale is None:
+        claim = calibrate(self._spec.rows, **self._budget)
+        counts = exact + claim.draw_counters((n, *exact.shape))
+        if claim.scales.count is None:
             return Samples(counts)
-        return Samples(counts, exact[0].sum() + np.array([calibration.draw_count() for _ in range(n)]))
+        return Samples(counts, exact[0].sum() + np.array([claim.draw_count() for _ in range(n)]))
 
 
 def exact_counters(spec: Spec, table: Columns) -> np.ndarray:
@@ -119,7 +119,7 @@ def _small_findings(maker: TableMaker, budget: Options, releases: int, alpha: fl
     path = ReleasePath(spec, budget)
     here, there = (collect(path, table, releases) for table in tables)
     exact = exact_counters(spec, tables[0]), exact_counters(spec, tables[1])
-    return examine(here, there, calibrate(spec.rows, **budget).claim, exact=exact, alpha=alpha)
+    return examine(here, there, calibrate(spec.rows, **budget), exact=exact, alpha=alpha)
 
 
 def neighbouring_tables(maker: TableMaker, budget: Options) -> tuple[Spec, Columns, Columns]:
@@ -147,7 +147,7 @@ def _full_size_findings(maker: TableMaker, budget: Options, alpha: float) -> lis
     spec = maker.spec(rows=FULL_ROWS, buckets=FULL_BUCKETS, seed=1, design="iid")
     # Not by `many`: these releases take the public path whatever δ is.
     samples = collect(ReleasePath(spec, budget).__call__, table, FULL_RELEASES)
-    return full_size_findings(samples, exact_counters(spec, table), calibrate(spec.rows, **budget).claim, alpha=alpha)
+    return full_size_findings(samples, exact_counters(spec, table), calibrate(spec.rows, **budget), alpha=alpha)
 
 
 def sensitivity_findings(maker: TableMaker, pairs: int, neighbors: str) -> list[Finding]:
@@ -238,15 +238,15 @@ def audit_canaries(
 
 def _mutated(name: str, spec: Spec, exact: tuple[np.ndarray, np.ndarray], epsilon: float, delta: float) -> Release:
     """A release of the second table by a wrong mechanism."""
-    calibration = calibrate(spec.rows, epsilon=epsilon, delta=delta)
-    samples = Mutant(name, exact, calibration).many(exact[1], 1)
+    claim = calibrate(spec.rows, epsilon=epsilon, delta=delta)
+    samples = Mutant(name, exact, claim).many(exact[1], 1)
     return Release(
         spec,
         samples.counts[0],
-        calibration.claim,
+        claim,
         noisy_count=None if samples.count is None else int(samples.count[0]),
-        counter_variance=calibration.counter_variance,
-        count_variance=calibration.count_variance or 0.0,
+        counter_variance=claim.counter_variance,
+        count_variance=claim.count_variance or 0.0,
     )
 
 

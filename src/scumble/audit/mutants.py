@@ -18,7 +18,8 @@ import numpy as np
 from scumble.audit import examine, full_size_findings
 from scumble.audit.epsilon import Samples
 from scumble.audit.report import Finding, Report
-from scumble.privacy.budget import Calibration, calibrate
+from scumble.privacy.budget import calibrate
+from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.laws import GAUSSIAN
 
 
@@ -27,7 +28,7 @@ class Setting:
     """What a mutant may use: the two neighbours' exact tables and the correct calibration."""
 
     tables: tuple[np.ndarray, np.ndarray]
-    calibration: Calibration
+    claim: PrivacyClaim
     kept: dict[str, np.ndarray] = field(default_factory=dict)
     """What a mutant keeps from one call to the next. A correct mechanism keeps nothing."""
 
@@ -38,20 +39,20 @@ class Setting:
 
     def noise(self, n: int, factor: Fraction | float = 1) -> np.ndarray:
         """Noise for the counters of n releases, with a scale that is wrong by a factor."""
-        scale = self.calibration.counter_scale * Fraction(factor)
-        return self.calibration.law.draw(scale, (n, *self.tables[0].shape))
+        scale = self.claim.scales.counters * Fraction(factor)
+        return self.claim.law.draw(scale, (n, *self.tables[0].shape))
 
     def samples(self, counts: np.ndarray, table: np.ndarray, factor: Fraction | float = 1) -> Samples:
         """With a noisy count of the table's records, whose scale is wrong by a factor."""
-        scale = self.calibration.count_scale
+        scale = self.claim.scales.count
         if scale is None:
             return Samples(counts)
-        return Samples(counts, table[0].sum() + self.calibration.law.draw(scale * Fraction(factor), (len(counts),)))
+        return Samples(counts, table[0].sum() + self.claim.law.draw(scale * Fraction(factor), (len(counts),)))
 
 
 def _less(s: Setting, factor: float) -> float:
     """A factor of the sensitivity, which is L1 for pure ε and else L2."""
-    return factor if s.calibration.law.pure else float(factor**0.5)
+    return factor if s.claim.law.pure else float(factor**0.5)
 
 
 def _overwritten(noise: np.ndarray, place: Any, value: Any) -> np.ndarray:
@@ -63,8 +64,8 @@ def _overwritten(noise: np.ndarray, place: Any, value: Any) -> np.ndarray:
 def _float_noise(s: Setting, table: np.ndarray, n: int) -> np.ndarray:
     words = np.frombuffer(os.urandom(16 * n * table.size), np.uint64).reshape(2, n, *table.shape)
     unit = (words + 0.5) * 2.0**-64
-    scale = float(s.calibration.counter_scale)
-    if s.calibration.law.pure:
+    scale = float(s.claim.scales.counters)
+    if s.claim.law.pure:
         drawn = -scale * np.log(unit[0]) * np.where(unit[1] < 0.5, -1.0, 1.0)
     else:  # with the usual slip of a continuous law of the discrete one's σ and floor for round
         drawn = scale * np.sqrt(-2.0 * np.log(unit[0])) * np.cos(2.0 * np.pi * unit[1]) - 0.5
@@ -72,7 +73,7 @@ def _float_noise(s: Setting, table: np.ndarray, n: int) -> np.ndarray:
 
 
 def _clipped_noise(s: Setting, table: np.ndarray, n: int) -> np.ndarray:
-    bound = int(3 * s.calibration.counter_scale)
+    bound = int(3 * s.claim.scales.counters)
     return table + np.clip(s.noise(n), -bound, bound)
 
 
@@ -136,13 +137,13 @@ class Mutant:
     >>> tables = np.array([[3, 0], [0, 3]]), np.array([[3, 1], [1, 3]])
     >>> correct = calibrate(2, epsilon=2)
     >>> wrong = Mutant("scale-of-one-row", tables, correct)
-    >>> audit(wrong, *tables, correct.claim, exact=tables, releases=4000).passed
+    >>> audit(wrong, *tables, correct, exact=tables, releases=4000).passed
     False
     """
 
-    def __init__(self, name: str, tables: tuple[np.ndarray, np.ndarray], calibration: Calibration) -> None:
+    def __init__(self, name: str, tables: tuple[np.ndarray, np.ndarray], claim: PrivacyClaim) -> None:
         self._change = CHANGES[name]
-        self._setting = Setting(tables, calibration)
+        self._setting = Setting(tables, claim)
 
     def many(self, data: np.ndarray, n: int) -> Samples:
         """Many releases of one table, with the fault in them."""
@@ -188,8 +189,8 @@ def audit_mutant(
     law = GAUSSIAN.name if delta else None  # also where Laplace is the quieter: a flaw of each law must show
     for shape in (SMALL, FULL):
         here, there = example_tables(*shape, neighbors)
-        calibration = calibrate(shape[0], epsilon=epsilon, delta=delta, neighbors=neighbors, mechanism=law)
-        many, claim = Mutant(name, (here, there), calibration).many, calibration.claim
+        claim = calibrate(shape[0], epsilon=epsilon, delta=delta, neighbors=neighbors, mechanism=law)
+        many = Mutant(name, (here, there), claim).many
         if shape == SMALL:
             samples = many(here, releases), many(there, releases)
             found += examine(*samples, claim, exact=(here, there), alpha=false_alarm / 2)

@@ -237,7 +237,7 @@ def used(claim: PrivacyClaim, epsilon: Fraction, rho: Fraction) -> float:
     """The part of a claim that a pair of tables takes: above 1, the claim is broken.
 
     >>> from scumble.privacy import calibrate
-    >>> used(calibrate(1, epsilon=2, count_share=0).claim, Fraction(1), Fraction(0))
+    >>> used(calibrate(1, epsilon=2, count_share=0), Fraction(1), Fraction(0))
     0.5
     """
     return min(max(_ratio(epsilon, pure), _ratio(rho, gaussian)) for pure, gaussian in _allowed(claim))

@@ -108,7 +108,7 @@ def _plan(args: argparse.Namespace) -> None:
     print(f"{'method':<10}{'noise':<12}{'running total':>13}{'window of 7':>13}{'one period':>12}")
     for one in found:
         total, week, period = one.times
-        of_week, family = "" if week is None else f"{week:.2f}", one.calibration.claim.law.family
+        of_week, family = "" if week is None else f"{week:.2f}", one.calibration.law.family
         print(f"{one.method.name:<10}{family:<12}{total:>13.2f}{of_week:>13}{period:>12.2f}")
 
 

@@ -191,7 +191,7 @@ def plan_within(
         deviation = hypot(sqrt((row_spread(made, n, f) + f) / made.rows), sqrt(variance / made.rows))
     else:
         deviation = error * f
-    noise = noise_of_sums(made, budget.calibrate(made.rows).counter_variance, n, assumed)
+    noise = noise_of_sums(made, budget.claim(made.rows).counter_variance, n, assumed)
     return Plan(
         n=n,
         dimensions=dimensions,
@@ -291,7 +291,7 @@ def choose(
     if len(counted) == 1 and (rows is not None or (open_size and (buckets is None or design != "grid"))):
         return counted[0], SIZE if open_size else 0
     budget = Budget(1.0) if budget is None else budget
-    budget.calibrate(1)  # refuses, in words, what is no budget
+    budget.claim(1)  # refuses, in words, what is no budget
     scored = replace(budget, delta=0.0, rho=None) if either else budget
     found = []
     for spec in counted:
@@ -371,7 +371,7 @@ def best_count_share(budget: Budget, rows: int, buckets: int, sum_error: float, 
     [0.04, 0.18]
     """
     usual = float(as_fraction("count_share", budget.count_share))
-    found = budget.calibrate(rows)
+    found = budget.claim(rows)
     own = found.count_variance
     if not own or not 0.0 < usual < 1.0:
         return usual

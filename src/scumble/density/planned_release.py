@@ -88,15 +88,15 @@ def publish_planned(
         require_ones(*secrets)
         numbers = 2 if clumped else 1
         parts, claim = divided(budget, numbers), price(budget, rows, numbers)
-        asking = parts.facts.calibrate(numbers)
+        asking = parts.facts.claim(numbers)
         identity = spend(secrets, claim, payer, "release")
         with or_give_up(secrets, "Its release failed after the budget was spent."):
             names = [derived(identity, f"class {k}", len(secrets)) for k in range(len(secrets))]
             found = []
             for secret, name in zip(secrets, names, strict=True):
                 noise = asking.draw_counters((numbers, 1), backend=backend)
-                count = asking.draw_count(backend=backend) if asking.count_scale else None
-                audit_hooks.hold(f"{name} facts", asking.claim, noise, count)
+                count = asking.draw_count(backend=backend) if asking.scales.count else None
+                audit_hooks.hold(f"{name} facts", asking, noise, count)
                 noise[0] += typical_norm(secret.counts if fold is None else fold(secret.counts[0]))
                 if clumped:
                     noise[1] += typical_norm(secret.counts)
@@ -111,8 +111,8 @@ def publish_planned(
             for secret, name, facts in zip(secrets, names, found, strict=True):
                 chosen = _chosen(secret, choice)
                 noise = calibration.draw_counters(chosen.shape, backend=backend)
-                again = calibration.draw_count(backend=backend) if calibration.count_scale else None
-                audit_hooks.hold(f"{name} rows", calibration.claim, noise, again)
+                again = calibration.draw_count(backend=backend) if calibration.scales.count else None
+                audit_hooks.hold(f"{name} rows", calibration, noise, again)
                 noise += chosen
                 if chosen.base is not secret.counts:
                     chosen.fill(0)

@@ -164,7 +164,7 @@ class Menu:
 
     def noise_variance(self, rows: int) -> float:
         """The noise variance of a counter if this many rows are published."""
-        found = self.budget.calibrate(rows) if self._rest is None else calibrated(self._rest, rows)
+        found = self.budget.claim(rows) if self._rest is None else calibrated(self._rest, rows)
         return found.counter_variance
 
     def choice_of(self, chosen: Spec) -> Choice:

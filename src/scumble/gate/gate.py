@@ -89,22 +89,22 @@ def publish(
     require_ledger(keep, payer)
     with held(secrets):
         require_disjoint(secrets, budget, backend)
-        calibration = budget.calibrate(secrets[0].spec.rows, reach=secrets[0].spec.reach)
-        identity = spend(secrets, calibration.claim, payer, "release")
+        claim = budget.claim(secrets[0].spec.rows, reach=secrets[0].spec.reach)
+        identity = spend(secrets, claim, payer, "release")
         with or_give_up(secrets, "Its release failed after the budget was spent."):
             drawn = []
             for secret in secrets:
-                noise = calibration.draw_counters(secret.counts.shape, backend=backend)
-                drawn.append((noise, calibration.draw_count(backend=backend) if calibration.count_scale else None))
+                noise = claim.draw_counters(secret.counts.shape, backend=backend)
+                drawn.append((noise, claim.draw_count(backend=backend) if claim.scales.count else None))
             published = []
             for k, (secret, (noise, count)) in enumerate(zip(secrets, drawn, strict=True)):
                 name = derived(identity, f"class {k}", len(secrets))
-                audit_hooks.hold(name, calibration.claim, noise, count)
+                audit_hooks.hold(name, claim, noise, count)
                 total = secret.add_to(noise)
                 noisy = total if budget.neighbors == "replace" else (None if count is None else total + count)
                 counts, noisy = audit_hooks.publish(noise, noisy, name)
-                variances = calibration.counter_variance, calibration.count_variance or 0.0
-                published.append(Published(counts, calibration.claim, noisy, *variances, name))
+                variances = claim.counter_variance, claim.count_variance or 0.0
+                published.append(Published(counts, claim, noisy, *variances, name))
         close(secrets, keep)
         return published
 
@@ -115,28 +115,28 @@ def begin_with_noise(
     """Draw the noise of empty secrets of disjoint records, one per class, for the price of one."""
     with held(secrets):
         require_disjoint(secrets, budget, backend)
-        calibration = budget.calibrate(secrets[0].spec.rows, reach=secrets[0].spec.reach)
+        claim = budget.claim(secrets[0].spec.rows, reach=secrets[0].spec.reach)
         for secret in secrets:
             secret.require_open("start_with_noise")
             if secret.noise is not None or secret.touched or len(secret.lineage) != 1:
                 raise PrivacyError("Noise comes first, before the first record. Hint: begin with a new sketch.")
-        identity = spend(secrets, calibration.claim, payer, "start_with_noise")
+        identity = spend(secrets, claim, payer, "start_with_noise")
         with or_give_up(secrets, "Drawing its noise failed."):
             for k, secret in enumerate(secrets):
-                noise = calibration.draw_counters(secret.counts.shape, backend=backend)
-                hidden = calibration.count_scale is not None
-                count = calibration.draw_count(backend=backend) if hidden else None
+                noise = claim.draw_counters(secret.counts.shape, backend=backend)
+                hidden = claim.scales.count is not None
+                count = claim.draw_count(backend=backend) if hidden else None
                 name = derived(identity, f"class {k}", len(secrets))
-                audit_hooks.hold(name, calibration.claim, noise, count)
+                audit_hooks.hold(name, claim, noise, count)
                 # Noise is kept only in the array that the records will be added to.
                 secret.counts += noise
                 noise.fill(0)
                 secret.noise = NoiseFirst(
-                    calibration.claim,
+                    claim,
                     name,
                     0 if budget.neighbors == "replace" else count,
-                    calibration.counter_variance,
-                    calibration.count_variance or 0.0,
+                    claim.counter_variance,
+                    claim.count_variance or 0.0,
                 )
         for secret in secrets:
             secret.closed = ""

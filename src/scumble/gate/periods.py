@@ -19,15 +19,15 @@ from scumble.gate.secret import Secret
 from scumble.gate.spending import publish_once, require_public_count
 from scumble.privacy import audit_hooks
 from scumble.privacy.account import Account
-from scumble.privacy.budget import Calibration
+from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.noise import Integers, require_backend
 
 
-def begin(secret: Secret, calibration: Calibration, payer: Account | None, payment: str | None = None) -> str:
+def begin(secret: Secret, claim: PrivacyClaim, payer: Account | None, payment: str | None = None) -> str:
     """Charge a whole stream before any of its noise is drawn, and return its identity. Nothing is ever refunded."""
     require_ones(secret)
-    require_public_count(calibration.claim, [secret])
-    return str(uuid.uuid4()) if payer is None else payer.charge(calibration.claim, payment)
+    require_public_count(claim, [secret])
+    return str(uuid.uuid4()) if payer is None else payer.charge(claim, payment)
 
 
 class Nodes:
@@ -36,11 +36,11 @@ class Nodes:
     Each node's noise has a name of its own under the stream's `identity`.
     """
 
-    def __init__(self, calibration: Calibration, shape: tuple[int, ...], identity: str, backend: str = "exact") -> None:
-        self._calibration, self._shape, self._identity = calibration, shape, identity
+    def __init__(self, claim: PrivacyClaim, shape: tuple[int, ...], identity: str, backend: str = "exact") -> None:
+        self._claim, self._shape, self._identity = claim, shape, identity
         self._backend = require_backend(backend)
-        self._hidden = calibration.count_scale is not None
-        self._counted = self._hidden or calibration.claim.neighbors == "replace"
+        self._hidden = claim.scales.count is not None
+        self._counted = self._hidden or claim.neighbors == "replace"
 
     @property
     def size(self) -> int:
@@ -54,9 +54,9 @@ class Nodes:
 
     def draw(self, node: str) -> Integers:
         """Fresh noise for a node."""
-        noise = self._calibration.draw_counters(self._shape, backend=self._backend)
-        count = self._calibration.draw_count(backend=self._backend) if self._hidden else None
-        audit_hooks.hold(self._name(node), self._calibration.claim, noise, count)
+        noise = self._claim.draw_counters(self._shape, backend=self._backend)
+        count = self._claim.draw_count(backend=self._backend) if self._hidden else None
+        audit_hooks.hold(self._name(node), self._claim, noise, count)
         return self._flat(noise, count)
 
     def publish(self, node: str, noise: Integers, exact: Integers) -> Integers:

@@ -31,7 +31,7 @@ from scumble.gate.spending import Prepaid, spend
 from scumble.privacy import audit_hooks
 from scumble.privacy.account import Account
 from scumble.privacy.adaptive_budget import AdaptiveBudget, worst_case
-from scumble.privacy.budget import Budget, Calibration
+from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number, as_fraction
 from scumble.privacy.sensitivity import sides_of
@@ -106,10 +106,10 @@ def publish_rows(
     if len(shares) != rows:
         raise parameter("shares", f"{rows:,} numbers, one for each row", len(shares))
     paid = [row for row, share in enumerate(shares) if as_fraction("shares", share)]
-    calibration = budget.calibrate(len(paid), [shares[row] for row in paid], secret.spec.reach)
-    with _releasing(secret, budget, calibration, payer, keep) as way:
-        scales = dict(zip(paid, calibration.row_scales, strict=True))
-        return way.begin()._replace(rows=way.publish(scales, dict.fromkeys(paid), calibration.claim))
+    claim = budget.claim(len(paid), [shares[row] for row in paid], secret.spec.reach)
+    with _releasing(secret, budget, claim, payer, keep) as way:
+        scales = dict(zip(paid, claim.row_scales, strict=True))
+        return way.begin()._replace(rows=way.publish(scales, dict.fromkeys(paid), claim))
 
 
 def planned_claim(budget: Budget, rows: int, most: int) -> PrivacyClaim:
@@ -127,9 +127,9 @@ def publish_as_planned(
     """
     require_ones(secret)
     rows, lengths = secret.spec.rows, secret.spec.lengths
-    calibration = budget.calibrate(rows, worst_case(rows, most))
-    funds = AdaptiveBudget(calibration, most)
-    with _releasing(secret, budget, calibration, payer, keep) as way:
+    claim = budget.claim(rows, worst_case(rows, most))
+    funds = AdaptiveBudget(claim, most)
+    with _releasing(secret, budget, claim, payer, keep) as way:
         found, winners, left = way.begin(), tuple[int, ...](), set(range(rows))
         while True:
             with secret.out_of_sight():
@@ -152,15 +152,15 @@ def publish_as_planned(
 
 @contextmanager
 def _releasing(
-    secret: Secret, budget: Budget, calibration: Calibration, payer: Account | Prepaid | None, keep: bool
+    secret: Secret, budget: Budget, claim: PrivacyClaim, payer: Account | Prepaid | None, keep: bool
 ) -> Iterator[_Way]:
     """The secret, locked and charged for; wiped if its release fails, and when it is done."""
     require_ledger(keep, payer)
     with held([secret]):
         require_disjoint([secret], budget, "exact")
-        identity = spend([secret], calibration.claim, payer, "release")
+        identity = spend([secret], claim, payer, "release")
         with or_give_up([secret], "Its release failed after the budget was spent."):
-            yield _Way(secret, calibration, identity)
+            yield _Way(secret, claim, identity)
         close([secret], keep)
 
 
@@ -175,23 +175,23 @@ class _Candidate(NamedTuple):
 class _Way:
     """One secret being published."""
 
-    def __init__(self, secret: Secret, calibration: Calibration, name: str) -> None:
-        self.secret, self.calibration, self.name = secret, calibration, name
+    def __init__(self, secret: Secret, claim: PrivacyClaim, name: str) -> None:
+        self.secret, self.claim, self.name = secret, claim, name
         self._candidates: dict[int, _Candidate] = {}
 
     def begin(self) -> PublishedRows:
         """Publish the count alone, with a row of no counters."""
-        calibration, claim = self.calibration, self.calibration.claim
+        claim = self.claim
         public = claim.neighbors == "replace"
         noisy = None
-        if calibration.count_scale is not None:
-            nothing = calibration.law.draw(calibration.row_scales[0], 0)
-            count = calibration.draw_count()
+        if claim.scales.count is not None:
+            nothing = claim.law.draw(claim.row_scales[0], 0)
+            count = claim.draw_count()
             audit_hooks.hold(f"{self.name} count", claim, nothing, count, row=0)
             _, noisy = audit_hooks.publish(nothing, self.secret.total + count, f"{self.name} count")
         elif public:
             noisy = self.secret.total
-        return PublishedRows((), claim, noisy, calibration.count_variance or 0.0, self.name)
+        return PublishedRows((), claim, noisy, claim.count_variance or 0.0, self.name)
 
     def publish(
         self, scales: Mapping[int, Fraction], groups: Groups, claim: PrivacyClaim | None = None
@@ -200,13 +200,13 @@ class _Way:
 
         `claim` names the scales, in this order; without one, each row has them for its own.
         """
-        lengths, law = self.secret.spec.lengths, self.calibration.law
+        lengths, law = self.secret.spec.lengths, self.claim.law
         sizes = {row: lengths[row] if of is None else int(of.max()) + 1 for row, of in groups.items()}
         drawn = {row: law.draw(scales[row], size) for row, size in sizes.items()}
         for place, (row, noise) in enumerate(drawn.items()):
             of, scale, name = groups[row], scales[row], f"{self.name} row {row}"
             if claim is None:
-                audit_hooks.hold(name, _with_scale(self.calibration.claim, scale), noise, None)
+                audit_hooks.hold(name, _with_scale(self.claim, scale), noise, None)
             else:
                 audit_hooks.hold(name, claim, noise, None, row=place)
             if of is None:
@@ -226,7 +226,7 @@ class _Way:
         the contest. With Gaussian noise it would be a shift by μ = √sides · m/s, of which a choice that is ε-private
         with ε = √(2/π) μ is a post-processing.
         """
-        claim, pure = self.calibration.claim, self.calibration.law.pure
+        claim, pure = self.claim, self.claim.law.pure
         rows = sorted(contest.groups)
         candidates = self._looked_at(contest.groups)
         expected = {row: np.asarray(contest.expected[row]) for row in rows}

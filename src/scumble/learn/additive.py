@@ -176,7 +176,7 @@ class PrivateAdditiveRegressor(_Learnt, LearnsFromMoments, Regressor):
         paid = self._pay(claims(budgets), account, counters=counters)
         self.columns_ = publish_table(cells.secret, cells.spec, budgets[0], paid)
         if most is None:
-            made = budgets[1].calibrate(spec.rows, spec.shares, spec.reach)
+            made = budgets[1].claim(spec.rows, spec.shares, spec.reach)
             noise = np.sqrt(made.law.variance(made.row_scales[-1])) / spec.step / records(self.columns_)
             most = min(MOST_ENOUGH, most_knots(spec.dimensions), enough_knots(noise))
         spec = replace(spec, knots=placed(self.columns_, self.bounds_, most))

@@ -105,7 +105,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
 
         number, rows = len(sketches), max(sketch.rows for sketch in sketches)
         shared = self.price().split(number)[0], self.price().divide([Fraction(1, number)] * number, claims)[0]
-        return min(shared, key=lambda budget: budget.calibrate(rows).counter_variance)
+        return min(shared, key=lambda budget: budget.claim(rows).counter_variance)
 
     @classmethod
     def from_release(cls, release: Any, **parameters: Any) -> Self:

@@ -130,7 +130,7 @@ class PrivateLinearRegression(LearnsFromMoments, Regressor):
         if not (self.kernel is None and self.rows is None and self.buckets is None):
             return False
         spec, q = self._spec(), self._width + 2
-        made = self.price().calibrate(spec.rows, spec.shares, spec.reach)
+        made = self.price().claim(spec.rows, spec.shares, spec.reach)
         noise = np.sqrt(made.law.variance(made.row_scales[-1])) / spec.step
         # A vector of length 1 in L1 has a square of 1/q or more, on which the signs' errors are measured.
         return bool(noise * (q / 2.0 if spec.pure else 1.0) < self._error_of_signs(self._public_count(X)))
@@ -144,7 +144,7 @@ class PrivateLinearRegression(LearnsFromMoments, Regressor):
         """The standard error of a product of columns that the sketch of signs has among so many records."""
         q, m = self._width + 4, FoldedKernel(projections=4).projections
         rows, pairs = self._rows(), m * (m - 1) / 2
-        noise = 2.0 ** (m - 1) * self.price().calibrate(rows).counter_variance
+        noise = 2.0 ** (m - 1) * self.price().claim(rows).counter_variance
         size = q * kappa(q) ** 2  # 2/π, nearly
         return float(np.sqrt((noise + (records / 2.0) ** 2) / (2.0 * rows * pairs)) / size)
 

@@ -32,7 +32,7 @@ The ledger::
     ledgerfile.py       its file and its tables, which only grow
 """
 
-from scumble.privacy.budget import DEFAULT_COUNT_SHARE, Calibration, calibrate
+from scumble.privacy.budget import DEFAULT_COUNT_SHARE, calibrate
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import disjoint, overlapping
 from scumble.privacy.gaussian import analytic_gaussian_sigma
@@ -40,7 +40,6 @@ from scumble.privacy.noise import discrete_gaussian, discrete_laplace, gaussian_
 
 __all__ = [
     "DEFAULT_COUNT_SHARE",
-    "Calibration",
     "PrivacyClaim",
     "analytic_gaussian_sigma",
     "calibrate",

@@ -1,7 +1,7 @@
 """A budget for rows of one release whose scales are chosen later.
 
 The claim is charged before any noise, so it is made for the worst case allowed: as many rows as possible with the least
-scale that any row may have. Whatever is paid for afterwards costs no more (``calibration.proof.md``).
+scale that any row may have. Whatever is paid for afterwards costs no more (``claim.proof.md``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from fractions import Fraction
 from itertools import groupby
 
 from scumble.errors import ParameterError, PrivacyError, parameter
-from scumble.privacy.budget import Calibration
 from scumble.privacy.claim import PrivacyClaim, stored_runs
 from scumble.privacy.exact import Number, as_count, as_fraction, sum_above
 
@@ -42,9 +41,9 @@ class AdaptiveBudget:
     4.0001
     """
 
-    def __init__(self, calibration: Calibration, most: int) -> None:
-        self._law, self._most = calibration.law, most
-        self._least = calibration.row_scales[0]
+    def __init__(self, claim: PrivacyClaim, most: int) -> None:
+        self._law, self._most = claim.law, most
+        self._least = claim.row_scales[0]
         self._left = most * self._law.spent([1], self._least)
 
     def pay(self, share: Number, *, least: int = 1) -> Fraction:

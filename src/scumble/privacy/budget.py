@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
-from scumble.errors import ParameterError, PrivacyError, parameter
+from scumble.errors import ParameterError, parameter
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import Number, as_count, as_fraction, float_down, float_up, show
 from scumble.privacy.gaussian import least_epsilon, zcdp_delta
 from scumble.privacy.laws import GAUSSIAN, quietest
-from scumble.privacy.laws.law import Law, Shared, Size, require_scales
-from scumble.privacy.noise import Integers
+from scumble.privacy.laws.law import Law, Shared, require_scales
 from scumble.privacy.sensitivity import NEIGHBORS, ONCE, ONE, Column, Moves, Reach, sides_of, unit_of
 
 DEFAULT_COUNT_SHARE = Fraction(1, 25)
@@ -28,155 +28,6 @@ DEFAULT_COUNT_SHARE = Fraction(1, 25)
 
 DEFAULT_DELTA = 1e-6
 """The δ at which the ε of a budget in ρ is stated, unless said otherwise."""
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """The noise of one release: what its claim says, ready to be drawn.
-
-    `counter_scale` is that of every counter, and the least where rows have scales of their own (`row_scales`).
-    `count_scale` is None if no noisy count is released: N is public (replace), or `count_share` was 0.
-
-    >>> calibration = calibrate(100, epsilon=1.0, delta=1e-6)
-    >>> calibration.mechanism, round(calibration.counter_variance)
-    ('discrete-gaussian', 1859)
-    >>> calibration.draw_counters((100, 32)).shape
-    (100, 32)
-    """
-
-    claim: PrivacyClaim
-
-    @property
-    def mechanism(self) -> str:
-        """The name of the law."""
-        return self.claim.mechanism
-
-    @property
-    def law(self) -> Law:
-        """The law of the noise."""
-        return self.claim.law
-
-    @property
-    def counter_scale(self) -> Fraction:
-        """The scale of every counter, or the least of the rows'."""
-        return self.claim.scales.counters
-
-    @property
-    def row_scales(self) -> tuple[Fraction, ...]:
-        """The exact scale of each row."""
-        return self.claim.row_scales
-
-    @property
-    def count_scale(self) -> Fraction | None:
-        """The scale of the count."""
-        return self.claim.scales.count
-
-    @property
-    def counter_variance(self) -> float:
-        """Exact variance of the noise on one counter, where all rows have the same."""
-        return self.law.variance(self._one_scale())
-
-    @property
-    def count_variance(self) -> float | None:
-        """Exact variance of the noise on the count; None if no count is released."""
-        return None if self.count_scale is None else self.law.variance(self.count_scale)
-
-    def draw_counters(self, size: Size, *, backend: str = "exact") -> Integers:
-        """Fresh noise for the counters, where all rows have the same."""
-        return self.law.draw(self._one_scale(), size, backend=backend)
-
-    def draw_count(self, *, backend: str = "exact") -> int:
-        """Fresh noise for the count."""
-        if self.count_scale is None:  # adding zero would publish N itself
-            raise PrivacyError("This calibration releases no noisy count. Hint: pass a `count_share` above 0.")
-        return int(self.law.draw(self.count_scale, 1, backend=backend)[0])
-
-    def _one_scale(self) -> Fraction:
-        if self.claim.exact_scales is not None:
-            raise PrivacyError("The rows of this calibration have scales of their own. Hint: ask for `row_scales`.")
-        return self.counter_scale
-
-
-def calibrate(
-    rows: int,
-    *,
-    epsilon: Number | None = None,
-    delta: Number = 0.0,
-    rho: Number | None = None,
-    neighbors: str = "add-remove",
-    records_per_person: int = 1,
-    count_share: Number = DEFAULT_COUNT_SHARE,
-    shares: Sequence[Number] | None = None,
-    mechanism: str | None = None,
-    column: Column = ONCE,
-    reach: Reach = ONE,
-) -> Calibration:
-    """The least noise that makes a release of `rows` rows and the count (epsilon, delta)-private.
-
-    With `rho` instead of ε: Gaussian noise of that ρ, whose ε is claimed at `delta` (1e-6 if that is 0). `mechanism`
-    names the law of noise; by default the quieter one is taken. `reach` says what a record adds to a row, and `column`
-    to the numbers that a stream publishes of one counter.
-
-    `shares`, one positive number for each row, divide what the count leaves of the budget: 1/scale of Laplace noise is
-    proportional to them, and 1/scale² of Gaussian noise. Without them, all rows get the same.
-
-    >>> plain = calibrate(1000, epsilon=1)
-    >>> str(plain.counter_scale), str(plain.count_scale), plain.claim.epsilon
-    ('3125/3', '25', 1.0)
-    >>> calibrate(1000, epsilon="0.5", neighbors="replace").counter_scale
-    Fraction(4000, 1)
-    >>> [str(scale) for scale in calibrate(2, epsilon=1, shares=[3, 1], count_share=0).row_scales]
-    ['4/3', '4']
-    """
-    touched = as_count("rows", rows)
-    people = as_count("records_per_person", records_per_person, "the most records one person may have.")
-    if epsilon is not None and rho is not None:
-        raise ParameterError("Give `epsilon` or `rho`, one of them.")
-    allowed = failure(delta)
-    if neighbors not in NEIGHBORS:
-        raise parameter("neighbors", "'add-remove' or 'replace'", neighbors)
-    share = as_fraction("count_share", count_share)
-    if not 0 <= share < 1:
-        raise parameter("count_share", "at least 0 and below 1", count_share)
-    if sides_of(neighbors) == 2:
-        share = Fraction(0)  # N is public: nothing to pay for
-
-    mechanism = reach.mechanism or mechanism
-    moves, parts = Moves(touched, neighbors, people, column, reach), _shares(shares, touched)
-    if rho is not None:
-        if mechanism not in (None, GAUSSIAN.name):
-            hint = "give epsilon, or moments for Gaussian noise."
-            raise parameter("rho", "left out where noise must be Laplace's", rho, hint)
-        law: Law = GAUSSIAN
-        concentrated = Fraction(_as_float("rho", rho, "typical are 0.001 to 1."))
-        scales = require_scales(GAUSSIAN.scales_of_rho(moves, concentrated, share, parts), rho, "rho")
-        allowed = allowed or DEFAULT_DELTA
-        stated = law.curve(moves, scales, allowed)
-    else:
-        budget = _as_float("epsilon", epsilon, "typical budgets are 0.1 to 3.")
-        law, scales = quietest(moves, budget, allowed, share, parts, mechanism)
-        pure = law.epsilon(moves, scales)
-        stated, allowed = (budget, allowed) if pure is None else (float_up(pure), 0.0)
-    counters, count = scales.counters, scales.count
-    claim = PrivacyClaim(
-        epsilon=stated,
-        delta=allowed,
-        rho=float_up(law.rho(moves, scales)),
-        neighbors=neighbors,
-        unit=unit_of(people),
-        records_per_person=people,
-        mechanism=law.name,
-        rows=touched,
-        scale=None if scales.rows else float(counters),
-        exact_scale=None if scales.rows else str(counters),
-        count_scale=None if count is None else float(count),
-        exact_count_scale=None if count is None else str(count),
-        exact_scales=tuple((rows, str(scale)) for rows, scale in scales.rows) or None,
-        column=None if column == ONCE else (column.touched, column.total, column.squared),
-        step=reach.step,
-        signed=reach.signed,
-    )
-    return Calibration(claim)
 
 
 def _shares(shares: Sequence[Number] | None, rows: int) -> Shared:
@@ -354,7 +205,7 @@ class Budget:
         """Whether no exception is allowed: δ = 0."""
         return as_fraction("delta", self.delta) == 0
 
-    def calibrate(
+    def claim(
         self,
         rows: int,
         shares: Sequence[Number] | None = None,
@@ -362,20 +213,58 @@ class Budget:
         *,
         column: Column = ONCE,
         mechanism: str | None = None,
-    ) -> Calibration:
-        """The least noise with which a release of so many rows costs no more than this.
+    ) -> PrivacyClaim:
+        """The claim of a release of so many rows with the least noise that costs no more than this.
 
-        `shares`, one positive number per row, divide it among the rows; without them, all get the same. `reach`: what a
-        record adds to a row. `column`, `mechanism`: a stream's column and law of noise.
+        `shares`, one positive number per row, divide what the count leaves of the budget: 1/scale of Laplace noise is
+        proportional to them, and 1/scale² of Gaussian noise. Without them, all rows get the same. `reach` says what a
+        record adds to a row, and `column` to the numbers that a stream publishes of one counter. `mechanism` names the
+        law of noise; by default the quieter one is taken.
         """
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        touched, allowed = as_count("rows", rows), failure(self.delta)
+        people = as_count("records_per_person", self.records_per_person, "the most records one person may have.")
+        if self.neighbors not in NEIGHBORS:
+            raise parameter("neighbors", "'add-remove' or 'replace'", self.neighbors)
+        share = as_fraction("count_share", self.count_share)
+        if not 0 <= share < 1:
+            raise parameter("count_share", "at least 0 and below 1", self.count_share)
+        if sides_of(self.neighbors) == 2:
+            share = Fraction(0)  # N is public: nothing to pay for
+        mechanism = reach.mechanism or mechanism
+        moves, parts = Moves(touched, self.neighbors, people, column, reach), _shares(shares, touched)
         if self.rho is not None:
-            values["epsilon"] = None
-        return calibrate(rows, **values, shares=shares, mechanism=mechanism, column=column, reach=reach)
-
-    def claim(self, rows: int, shares: Sequence[Number] | None = None, reach: Reach = ONE) -> PrivacyClaim:
-        """What a release of so many rows will claim; known before any noise."""
-        return self.calibrate(rows, shares, reach).claim
+            if mechanism not in (None, GAUSSIAN.name):
+                hint = "give epsilon, or moments for Gaussian noise."
+                raise parameter("rho", "left out where noise must be Laplace's", self.rho, hint)
+            law: Law = GAUSSIAN
+            concentrated = Fraction(_as_float("rho", self.rho, "typical are 0.001 to 1."))
+            scales = require_scales(GAUSSIAN.scales_of_rho(moves, concentrated, share, parts), self.rho, "rho")
+            allowed = allowed or DEFAULT_DELTA
+            stated = law.curve(moves, scales, allowed)
+        else:
+            budget = _as_float("epsilon", self.epsilon, "typical budgets are 0.1 to 3.")
+            law, scales = quietest(moves, budget, allowed, share, parts, mechanism)
+            pure = law.epsilon(moves, scales)
+            stated, allowed = (budget, allowed) if pure is None else (float_up(pure), 0.0)
+        counters, count = scales.counters, scales.count
+        return PrivacyClaim(
+            epsilon=stated,
+            delta=allowed,
+            rho=float_up(law.rho(moves, scales)),
+            neighbors=self.neighbors,
+            unit=unit_of(people),
+            records_per_person=people,
+            mechanism=law.name,
+            rows=touched,
+            scale=None if scales.rows else float(counters),
+            exact_scale=None if scales.rows else str(counters),
+            count_scale=None if count is None else float(count),
+            exact_count_scale=None if count is None else str(count),
+            exact_scales=tuple((rows, str(scale)) for rows, scale in scales.rows) or None,
+            column=None if column == ONCE else (column.touched, column.total, column.squared),
+            step=reach.step,
+            signed=reach.signed,
+        )
 
     def share(
         self, epsilon: Number | Fraction, delta: Number | Fraction | None = None, *, count_share: Number | None = None
@@ -419,7 +308,7 @@ class Budget:
         if len(shares) == 1 or self.pure or self.rho is not None:
             return [self.share(share) for share in shares]
         epsilon, delta = as_fraction("epsilon", self.epsilon), as_fraction("delta", self.delta)
-        found = self.calibrate(1, mechanism=GAUSSIAN.name).claim.rho
+        found = self.claim(1, mechanism=GAUSSIAN.name).rho
         assert found is not None
 
         def parts(rho: Fraction) -> list[Budget]:
@@ -441,6 +330,30 @@ class Budget:
 
 Claims = Callable[[Sequence[Budget]], Sequence[PrivacyClaim]]
 """What releases with these budgets will claim."""
+
+
+def calibrate(
+    rows: int,
+    *,
+    shares: Sequence[Number] | None = None,
+    mechanism: str | None = None,
+    column: Column = ONCE,
+    reach: Reach = ONE,
+    **budget: Any,
+) -> PrivacyClaim:
+    """`Budget.of` with these keywords, and its `claim` on so many rows.
+
+    >>> plain = calibrate(1000, epsilon=1)
+    >>> str(plain.scales.counters), str(plain.scales.count), plain.epsilon
+    ('3125/3', '25', 1.0)
+    >>> calibrate(1000, epsilon="0.5", neighbors="replace").scales.counters
+    Fraction(4000, 1)
+    >>> [str(scale) for scale in calibrate(2, epsilon=1, shares=[3, 1], count_share=0).row_scales]
+    ['4/3', '4']
+    >>> calibrate(100, epsilon=1, delta=1e-6).draw_counters((100, 32)).shape
+    (100, 32)
+    """
+    return Budget.of(**budget).claim(rows, shares, reach, column=column, mechanism=mechanism)
 
 
 def _positive(name: str, value: Number, hint: str = "") -> Fraction:

@@ -8,14 +8,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from scumble.checks import Json
-from scumble.errors import ParameterError, parameter
+from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.privacy import composition
 from scumble.privacy.composition import MERGED
 from scumble.privacy.exact import as_fraction, float_down, float_up, show
 from scumble.privacy.laws import LAWS
-from scumble.privacy.laws.law import Law
+from scumble.privacy.laws.law import Law, Size
+from scumble.privacy.noise import Integers
 from scumble.privacy.sensitivity import NEIGHBORS, ONCE, Column, Moves, Reach, Scales, unit_of
 
 
@@ -40,7 +42,7 @@ class PrivacyClaim:
     - `column`: in a stream, what a record does to all that is published of one counter; the claim covers all periods.
 
     >>> from scumble.privacy import calibrate
-    >>> claim = calibrate(1000, epsilon=1).claim
+    >>> claim = calibrate(1000, epsilon=1)
     >>> print(claim)
     ε = 1, ρ = 0.001261 (add-remove one record; discrete-laplace)
     >>> round(claim.equivalent(delta=1e-6), 3)
@@ -92,7 +94,7 @@ class PrivacyClaim:
         column = ONCE if self.column is None else Column(*self.column)
         return Moves(self.rows, self.neighbors, self.records_per_person, column, Reach(self.step, self.signed))
 
-    @property
+    @cached_property
     def scales(self) -> Scales:
         """The exact scales of the noise."""
         count = Fraction(self.exact_count_scale) if self.exact_count_scale else None
@@ -107,6 +109,31 @@ class PrivacyClaim:
         """The exact scale of each row."""
         assert self.rows is not None
         return tuple(scale for rows, scale in self.scales.runs(self.rows) for _ in range(rows))
+
+    @property
+    def counter_variance(self) -> float:
+        """Exact variance of the noise on one counter, where all rows have the same."""
+        return self.law.variance(self._one_scale())
+
+    @property
+    def count_variance(self) -> float | None:
+        """Exact variance of the noise on the count; None if no noisy count is released."""
+        return None if self.scales.count is None else self.law.variance(self.scales.count)
+
+    def draw_counters(self, size: Size, *, backend: str = "exact") -> Integers:
+        """Fresh noise for the counters, where all rows have the same."""
+        return self.law.draw(self._one_scale(), size, backend=backend)
+
+    def draw_count(self, *, backend: str = "exact") -> int:
+        """Fresh noise for the count."""
+        if self.scales.count is None:  # adding zero would publish N itself
+            raise PrivacyError("This release has no noisy count. Hint: pass a `count_share` above 0.")
+        return int(self.law.draw(self.scales.count, 1, backend=backend)[0])
+
+    def _one_scale(self) -> Fraction:
+        if self.exact_scales is not None:
+            raise PrivacyError("The rows of this release have scales of their own. Hint: ask for `row_scales`.")
+        return self.scales.counters
 
     # -- reading ------------------------------------------------------------------------------
 

@@ -46,7 +46,7 @@ def overlapping(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
     pure ones added. A sum of pure promises stays pure.
 
     >>> from scumble.privacy import calibrate
-    >>> week = overlapping([calibrate(100, epsilon=1, delta=1e-6).claim] * 7)
+    >>> week = overlapping([calibrate(100, epsilon=1, delta=1e-6)] * 7)
     >>> round(week.epsilon, 2), week.delta, week.added_up
     (2.62, 7e-06, 'gaussian')
     """

@@ -41,7 +41,7 @@ class Cost:
         simplest fraction: 0.69999999999936 to 7/10.
 
         >>> from scumble.privacy import calibrate
-        >>> Cost.of(calibrate(1000, epsilon=0.7).claim).epsilon
+        >>> Cost.of(calibrate(1000, epsilon=0.7)).epsilon
         Fraction(7, 10)
         """
         if claim.parts:

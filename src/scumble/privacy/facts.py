@@ -13,7 +13,7 @@ from math import floor
 from typing import NamedTuple
 
 from scumble.errors import parameter
-from scumble.privacy.budget import DEFAULT_COUNT_SHARE, Budget, Calibration
+from scumble.privacy.budget import DEFAULT_COUNT_SHARE, Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import disjoint, overlapping
 from scumble.privacy.exact import as_fraction
@@ -81,7 +81,7 @@ def price(budget: Budget, rows: Sequence[int], numbers: int = 1) -> PrivacyClaim
     """The claim of a release whose rows are chosen from these numbers: that of the most expensive choice."""
     facts, rest = divided(budget, numbers)
     choices = [(number, share) for number in sorted(set(rows)) for share in second_counts(rest, number)]
-    return overlapping([facts.claim(numbers), disjoint([calibrated(rest, *choice).claim for choice in choices])])
+    return overlapping([facts.claim(numbers), disjoint([calibrated(rest, *choice) for choice in choices])])
 
 
 def second_counts(budget: Budget, rows: int) -> tuple[Fraction | None, ...]:
@@ -97,16 +97,16 @@ def second_counts(budget: Budget, rows: int) -> tuple[Fraction | None, ...]:
 
 
 @lru_cache(maxsize=256)
-def calibrated(budget: Budget, rows: int, count_share: Fraction | None = None) -> Calibration:
+def calibrated(budget: Budget, rows: int, count_share: Fraction | None = None) -> PrivacyClaim:
     """The noise of so many rows, and of a second count: asked for the price, for the choice, and for the release.
 
     Gaussian noise on a second count is far quieter than the Laplace noise on the first. With Laplace rows it would be
     no quieter, and there is none.
     """
     if count_share is not None:
-        return replace(budget, count_share=count_share).calibrate(rows)
-    found = budget.calibrate(rows)
-    return found if found.law is GAUSSIAN else replace(budget, count_share=0).calibrate(rows)
+        return replace(budget, count_share=count_share).claim(rows)
+    found = budget.claim(rows)
+    return found if found.law is GAUSSIAN else replace(budget, count_share=0).claim(rows)
 
 
 def together(first: Facts, again: int | None, variance: float | None) -> tuple[int | None, float]:

@@ -37,7 +37,7 @@ def calibrate_shares(
     """
     people = as_count("custodians", custodians)
     missing = _dropouts(dropouts, people)
-    wanted = budget.calibrate(rows, mechanism=mechanism).claim
+    wanted = budget.claim(rows, mechanism=mechanism)
     slack = shares_of(wanted).slack
     if slack == 0:
         return replace(wanted, custodians=people, dropouts=missing)
@@ -46,11 +46,11 @@ def calibrate_shares(
     less = room * min(Fraction(1), exact)
     lower = replace(budget, delta=Fraction(wanted.delta) * (1 - room))
     if budget.rho is None:
-        ideal = replace(lower, epsilon=exact - less).calibrate(rows, mechanism=wanted.mechanism).claim
+        ideal = replace(lower, epsilon=exact - less).claim(rows, mechanism=wanted.mechanism)
         stated = wanted.epsilon
     else:
         assert wanted.rho is not None
-        ideal = replace(lower, rho=Fraction(wanted.rho) - less).calibrate(rows).claim
+        ideal = replace(lower, rho=Fraction(wanted.rho) - less).claim(rows)
         stated = float_up(Fraction(ideal.epsilon) + less)
     claim = replace(ideal, epsilon=stated, delta=wanted.delta, custodians=people, dropouts=missing)
     distance = _distance(claim)

@@ -183,7 +183,7 @@ def beforehand(job: Build) -> list[str]:
 def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:
     """What would be published of `n` records of typical density, and its noise."""
     if not (planned := job.tally.sketches[0].planned):
-        return spec, job.budget.calibrate(spec.rows).counter_variance
+        return spec, job.budget.claim(spec.rows).counter_variance
     menu = Menu(spec, job.budget, planned)
     chosen, _ = menu.expected(n, spec.layout.typical_density)
     return chosen, menu.noise_variance(chosen.rows)

@@ -14,7 +14,8 @@ from typing import Any
 
 from scumble.checks import Json
 from scumble.errors import ParameterError, parameter
-from scumble.privacy.budget import Budget, Calibration
+from scumble.privacy.budget import Budget
+from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.privacy.laws import LAWS
 from scumble.streams.bridge import Bridge
@@ -34,7 +35,7 @@ class Expected:
     """What a method promises for a stream: standard deviations of one counter, root mean square over the periods."""
 
     method: Method
-    calibration: Calibration
+    calibration: PrivacyClaim
     total: float
     """Of the running total."""
     week: float | None
@@ -65,7 +66,7 @@ class Expected:
         apart = _times(_merged(self.method.periods), None if self.week is None else math.sqrt(7), 1.0)
         beside = "" if noise == apart else f"; if each period were released by itself, {apart}"
         return (
-            f"{self.method.name}, {self.calibration.claim.law.family} noise, so many times that of a single release "
+            f"{self.method.name}, {self.calibration.law.family} noise, so many times that of a single release "
             f"with this budget: {noise}{beside}"
         )
 
@@ -114,7 +115,7 @@ def chosen(method: str, periods: int, rows: int, budget: Budget) -> Expected:
             "'toeplitz' has Gaussian noise and needs delta= above 0. Hint: leave the method out; the quietest is taken."
         )
     found = min((_expected(one, rows, budget) for one in fit), key=lambda one: one.total)
-    if found.calibration.counter_scale > LARGEST_SCALE:
+    if found.calibration.scales.counters > LARGEST_SCALE:
         raise parameter("epsilon", "large enough for noise that fits into 64 bits", budget.epsilon, "use fewer rows.")
     return found
 
@@ -155,21 +156,21 @@ def _serves(law: str | None, budget: Budget) -> bool:
 
 def _expected(method: Method, rows: int, budget: Budget) -> Expected:
     mechanism = method.law if budget.rho is None else None
-    return expected_of(method, budget.calibrate(rows, column=method.column, mechanism=mechanism))
+    return expected_of(method, budget.claim(rows, column=method.column, mechanism=mechanism))
 
 
-def expected_of(method: Method, calibration: Calibration) -> Expected:
+def expected_of(method: Method, calibration: PrivacyClaim) -> Expected:
     """What to expect of a method with this noise; beside a single release whose noise has the same law."""
     single = math.sqrt(calibration.counter_variance / _squared(method, calibration))
     total, week, period = _of_single(method, calibration)
     return Expected(method, calibration, total * single, week and week * single, period * single, single)
 
 
-def _squared(method: Method, calibration: Calibration) -> Any:
+def _squared(method: Method, calibration: PrivacyClaim) -> Any:
     return method.column.squared if not calibration.law.pure else method.column.total**2
 
 
-def _of_single(method: Method, calibration: Calibration) -> tuple[float, float | None, float]:
+def _of_single(method: Method, calibration: PrivacyClaim) -> tuple[float, float | None, float]:
     squared = float(_squared(method, calibration))
 
     def width(of: int) -> float:

@@ -36,7 +36,6 @@ from scumble.files.file_lock import in_turn
 from scumble.files.owned import Owned
 from scumble.files.rules import fits
 from scumble.gate.spending import may_lack_records
-from scumble.privacy.budget import Calibration
 from scumble.privacy.claim import PrivacyClaim
 from scumble.sources.people import PersonLimit
 from scumble.streams.choosing import method_of
@@ -200,8 +199,7 @@ def restore(
         if person is not None:
             people = PersonLimit(claim.records_per_person, memory=memory)
             people.restore(data["people"], arrays)
-        calibration = Calibration(claim)
-        stream._begin(sketch, method, calibration, person, people, where, str(data["backend"]))
+        stream._begin(sketch, method, claim, person, people, where, str(data["backend"]))
         stream._go_on(str(uuid.UUID(str(data["identity"]))), closed)
         machine = {name[8:]: array for name, array in arrays.items() if name.startswith("machine.")}
         stream._machine.restore(machine)

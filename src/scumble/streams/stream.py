@@ -34,7 +34,7 @@ from scumble.gate.periods import Nodes, begin
 from scumble.gate.spending import require_public_count, spend_in_stream
 from scumble.kernels import Kernel
 from scumble.privacy.account import Account
-from scumble.privacy.budget import Budget, Calibration
+from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.sources.onepass import Report, one_pass
@@ -188,7 +188,7 @@ class Stream:
         self,
         sketch: Sketch,
         method: Method,
-        calibration: Calibration,
+        calibration: PrivacyClaim,
         person: str | None,
         people: PersonLimit | None,
         folder: str | None,
@@ -231,7 +231,7 @@ class Stream:
     @property
     def privacy(self) -> PrivacyClaim:
         """What is promised to each record's owner, for all releases together."""
-        return self._calibration.claim
+        return self._calibration
 
     @property
     def expected(self) -> Expected:

@@ -480,9 +480,9 @@ def with_positions(spec: TableSpec, weights: npt.ArrayLike) -> Floats:
 
 def alone(budget: Budget, rows: int) -> Noise:
     """The budget as one view alone would have it, with noise of the law that so many rows get."""
-    law = budget.calibrate(rows).law  # as the release will take it, count and all
-    calibration = replace(budget, count_share=0).calibrate(rows, mechanism=law.name)
-    scale = float(calibration.counter_scale)
+    law = budget.claim(rows).law  # as the release will take it, count and all
+    calibration = replace(budget, count_share=0).claim(rows, mechanism=law.name)
+    scale = float(calibration.scales.counters)
     if calibration.law.pure:
         return Noise("laplace", scale / rows)
     return Noise("gaussian", scale / math.sqrt(rows))
