@@ -209,3 +209,62 @@ def test_a_start_that_was_killed_is_no_stream_yet(capsys: pytest.CaptureFixture[
     assert main(["stream", "append", "o.secret", "q.csv"]) == 3 and "has not begun" in capsys.readouterr().err
     assert main([*line, "--records-per-person", "2"]) == 3, "another promise has a charge of its own"
     assert main(line) == 0 and charges() == 1
+
+
+def test_a_charge_that_was_interrupted_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor by the other process of two, each of which has noise of its own."""
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["x"], rows=4, buckets=16).update([[1.0]])
+    charge: Any = Ledger.charge
+    paid = {"epsilon": "1/2", "ledger": "book", "dataset": "people"}
+
+    def interrupted(*args: Any, **options: Any) -> None:
+        charge(*args, **options)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Ledger, "charge", interrupted)
+        sketch.release(**paid)
+    pid = os.fork()
+    if pid == 0:
+        sketch.release(**paid)
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0 and charges() == 2
+    found = sketch.release(**paid)
+    assert charges() == 2 and found.identity == scumble.Ledger("book").account("people").charges[0].identity
+
+
+def _stream(path: str) -> None:
+    made = scumble.Stream(scumble.EuclideanKernel(1.0), 1, periods=3, epsilon=1.0, rows=4, buckets=16)
+    made.save(path)
+    made.close()
+
+
+def _small() -> scumble.Sketch:
+    return scumble.Sketch(scumble.EuclideanKernel(1.0), dimensions=1, rows=4, buckets=16)
+
+
+NOISE = {
+    "a stream": _stream,
+    "a share": lambda path: _small().update([[1.0]]).release_share(epsilon=1, custodians=2).save(path),
+    "noise first": lambda path: _small().start_with_noise(epsilon=1.0).save(path),
+}
+
+
+@pytest.mark.parametrize("what", NOISE)
+def test_a_secret_file_with_noise_that_is_paid_for_is_not_replaced(what: str) -> None:
+    NOISE[what]("x.secret")
+    before = Path("x.secret").read_bytes()
+    for save in (_small().update([[1.0]]).save, _small().start_with_noise(epsilon=1.0).save):
+        with pytest.raises(scumble.SecretFileError):
+            save("x.secret")
+    assert main(["sketch", "q.csv", *SIZE, "--out", "x.secret"]) == 2
+    assert Path("x.secret").read_bytes() == before
+
+
+def test_noise_that_was_published_is_replaced() -> None:
+    first = _small().start_with_noise(epsilon=1.0)
+    first.save("x.secret")
+    first.update([[1.0]]).save("x.secret")
+    first.release()
+    _small().update([[1.0]]).save("x.secret")
+    assert scumble.load_secret("x.secret").count == 1

@@ -59,7 +59,7 @@ def run(folder: Path) -> tuple[int, str]:
         try:
             for stream in (1, 2):
                 os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
-            sys.stdout, sys.stderr = (open(stream, "w", closefd=False) for stream in (1, 2))
+            sys.stdout, sys.stderr = (os.fdopen(stream, "w", closefd=False) for stream in (1, 2))
             sys.path.insert(0, str(folder))
             os.chdir(folder)
             code = main(["--package", str(folder / "tiny"), "--list", str(folder / "mutants.toml")])

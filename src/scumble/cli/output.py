@@ -149,6 +149,8 @@ def check_out(
         raise ParameterError(
             f"{out!r} is there already, and is no .scumble file. Hint: name another file, or remove that one first."
         )
+    if ours and there and files.holds_noise(out):
+        raise ParameterError(f"{out!r} is there already and holds noise that is paid for. Hint: name another file.")
     kind = files.kind_at(out) if ours and there else None
     if kind in files.SECRET_KINDS and not secret:
         raise ParameterError(f"{out!r} is there already and holds exact counters. Hint: name another file.")

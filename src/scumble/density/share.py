@@ -98,7 +98,7 @@ class Share:
             "identity": self._identity,
             "sum": self._sum,
         }
-        files.write(path, "share", metadata, {"counts": self._counts}, secret=True)
+        files.write(path, "share", metadata, {"counts": self._counts}, secret=True, again=self._path is not None)
         self._path = os.path.realpath(path)
 
     @contextmanager

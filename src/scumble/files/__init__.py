@@ -54,7 +54,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scumble.files.disk import BOUND, bytes_of, read, write
-    from scumble.files.paid import forget, is_foreign, is_ours, is_paid, keep_paid, kept_as, kind_at
+    from scumble.files.paid import forget, holds_noise, is_foreign, is_ours, is_paid, keep_paid, kept_as, kind_at
     from scumble.files.reading import from_bytes
     from scumble.files.rules import FORMAT_VERSION, KINDS, PUBLIC_KINDS, RELEASES, SECRET_KINDS, Container
     from scumble.files.writing import to_bytes
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 _HOMES = {
     **dict.fromkeys(("BOUND", "bytes_of", "read", "write"), "scumble.files.disk"),
     **dict.fromkeys(("is_foreign", "is_ours", "kind_at"), "scumble.files.paid"),
-    **dict.fromkeys(("forget", "is_paid", "keep_paid", "kept_as"), "scumble.files.paid"),
+    **dict.fromkeys(("forget", "holds_noise", "is_paid", "keep_paid", "kept_as"), "scumble.files.paid"),
     **dict.fromkeys(("from_bytes",), "scumble.files.reading"),
     **dict.fromkeys(
         ("FORMAT_VERSION", "KINDS", "PUBLIC_KINDS", "RELEASES", "SECRET_KINDS", "Container"), "scumble.files.rules"
@@ -82,6 +82,7 @@ __all__ = [
     "bytes_of",
     "forget",
     "from_bytes",
+    "holds_noise",
     "is_foreign",
     "is_ours",
     "is_paid",

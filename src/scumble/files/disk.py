@@ -14,7 +14,7 @@ from scumble import checks
 from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError
 from scumble.files import places
 from scumble.files.file_lock import in_turn
-from scumble.files.paid import forget, is_foreign, keep_paid, kind_at, near_file
+from scumble.files.paid import forget, holds_noise, is_foreign, keep_paid, kind_at, near_file
 from scumble.files.places import mark_of
 from scumble.files.reading import from_bytes, preamble
 from scumble.files.rules import SECRET_KINDS, Container, Json
@@ -38,6 +38,7 @@ def write(
     *,
     secret: bool = False,
     bound: bool = False,
+    again: bool = False,
 ) -> None:
     """Writes a file whole or not at all.
 
@@ -51,7 +52,7 @@ def write(
     (:mod:`scumble.files.file_lock`), so that this holds for what another process has just written.
 
     A ``bound`` file says which file it is (:mod:`scumble.files.places`). It may be moved within its file system;
-    a copy is refused when it is read.
+    a copy is refused when it is read. What holds noise that is paid for is not replaced, but by itself (``again``).
     """
     target, data = checks.path(path), bytes_of(kind, metadata, arrays, bound=bound)
     if is_foreign(target):
@@ -59,11 +60,13 @@ def write(
             f"Cannot write {target!r}: it is there already, and is no .scumble file but something else: it would be "
             "lost. Hint: name another file, or remove that one first."
         )
-    if kind not in SECRET_KINDS and kind_at(target) in SECRET_KINDS and not os.path.islink(target):
-        raise SecretFileError(
-            f"Cannot write {target!r}: it is there already and holds exact counters or noise. Hint: name another file."
-        )
     with in_turn(target):
+        lost = kind not in SECRET_KINDS and kind_at(target) in SECRET_KINDS and not os.path.islink(target)
+        if lost or (not again and holds_noise(target)):
+            raise SecretFileError(
+                f"Cannot write {target!r}: it is there already and holds exact counters or noise. "
+                "Hint: name another file."
+            )
         kept = keep_paid(target, lambda: b"" if bound else data(""))
         try:
             places.write_whole(target, data, secret=secret or kind in SECRET_KINDS)

@@ -152,6 +152,19 @@ def kind_at(path: str | os.PathLike[str]) -> str | None:
     return kind if isinstance(kind, str) and kind in KINDS else None
 
 
+def holds_noise(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds noise that is paid for and not yet published: a stream, a share, or noise drawn first."""
+    kind = None if os.path.islink(path) else kind_at(path)
+    if kind != "secret":
+        return kind in ("stream", "share")
+    try:
+        with open(path, "rb") as file:
+            first = from_bytes(file.read(), expect="secret").metadata.get("noise_first")
+    except (OSError, FileError):
+        return False
+    return isinstance(first, dict) and first.get("finished") is False
+
+
 def near_file(path: str, like: Callable[[str], object]) -> str:
     """A question after a name that is not there: of the files beside it that are `like` it, the one with a near name;
     or nothing.

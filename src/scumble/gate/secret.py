@@ -96,7 +96,7 @@ _LIVE: weakref.WeakSet[Secret] = weakref.WeakSet()
 def _after_fork() -> None:
     """In the child, locks are new, and noise and records stay with the parent; empty secrets become the child's own."""
     for secret in list(_LIVE):
-        secret.lock = threading.RLock()
+        secret.lock, secret.payment = threading.RLock(), None
         if secret.noise is not None:
             secret.give_up("Its noise was drawn before this process was forked, and stays with the other one.")
         elif secret.touched:
@@ -131,7 +131,7 @@ class Secret:
         self.home: str | None = None
         """The file of a secret that began with noise."""
         self.payment: str | None = None
-        """The UUID under which its release is charged, if its file names one: the same after a crash."""
+        """The UUID under which its release is charged: what its file names, or an attempt that was interrupted."""
         self.lock = threading.RLock()
         self._starts: np.ndarray | None = None
         _LIVE.add(self)

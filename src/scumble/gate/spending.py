@@ -149,7 +149,8 @@ def spend_in_stream(secret: Secret) -> None:
 def spend(secrets: Sequence[Secret], claim: PrivacyClaim, where: Account | Prepaid | None, verb: str) -> str:
     """Charge a release of these secrets, close them to all others, and return the release's identity.
 
-    If the ledger refuses, the secrets stay open. A payment is for one release.
+    If the ledger refuses, the secrets stay open. A payment is for one release: it is kept where a charge is
+    interrupted, so that the next attempt at the same release is charged under it, and once.
     """
     require_public_count(claim, secrets)
     account = None if where is None else where.key
@@ -168,8 +169,10 @@ def spend(secrets: Sequence[Secret], claim: PrivacyClaim, where: Account | Prepa
             _SPENT.setdefault(one, []).append(account)
         for secret in secrets:
             secret.closed = "It is being released."
+    first = secrets[0]
     try:
-        return str(uuid.uuid4()) if where is None else where.charge(claim, secrets[0].payment)
+        first.payment = first.payment or str(uuid.uuid4())
+        identity = str(uuid.uuid4()) if where is None else where.charge(claim, first.payment)
     except BaseException:
         # Charged or not, no noise was drawn.
         with _SPENDING:
@@ -178,6 +181,6 @@ def spend(secrets: Sequence[Secret], claim: PrivacyClaim, where: Account | Prepa
             for secret in secrets:
                 secret.closed = ""
         raise
-    finally:
-        for secret in secrets:
-            secret.payment = None
+    for secret in secrets:
+        secret.payment = None
+    return identity
