@@ -343,6 +343,6 @@ def laplace_is_quieter(budget: Budget, size: float) -> bool:
         return True
     if budget.rho is not None:
         return False
-    one = budget.calibrate(10_000)  # so many rows get Gaussian noise, a hundred times that of one
+    one = budget.claim(10_000)  # so many rows get Gaussian noise, a hundred times that of one
     deviation = np.sqrt(one.counter_variance) / 100.0
     return bool(np.sqrt(2.0) * size / float(budget.epsilon) < deviation)
