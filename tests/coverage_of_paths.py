@@ -32,7 +32,7 @@ from scumble.gate import gate
 from scumble.learn.base import PrivateEstimator
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
-from scumble.sources.building import Groups, Running, Size, Views
+from scumble.sources.building import Options
 from scumble.sources.formats import Format
 from scumble.sources.paths import EXTENSIONS
 from scumble.sources.source import Source
@@ -174,12 +174,9 @@ def _inner_doors() -> list[Callable[..., Any]]:
         scumble.TableSketch.__init__,
         scumble.Stream.__init__,
         scumble.Stream.update,
-        Size.__init__,
+        Options.__init__,
         Declarations.__init__,
-        Views.__init__,
         publish,
-        Groups.__init__,
-        Running.__init__,
         Budget.of,
         Account.of,
         release_disjoint,

@@ -47,7 +47,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "days.csv": "seen\n01/02/2009 03:01\n31/01/2009 08:51\n",
         "partly.csv": "seen\n2012-10-26\n26-Oct-12\n",
         "gap.csv": "age\n41\nNA\n",
-        "semicolon.csv": "age;income\n41;50000\n",
         "twice.csv": "age,income,age\n1,2,3\n",
         "quoted.csv": 'age,income\n"41","50000"\n"4\n2",x\n',
         "words.jsonl": '{"age": 41, "income": 5}\n{"age": 42, "income": "lots"}\n',
@@ -134,11 +133,10 @@ BUILDS = [
     ("hole.csv", 4, "hole.csv, line 2"),
     ("infinite.csv", 4, "infinite.csv, line 2"),
     ("ragged.csv", 4, "ragged.csv, line 4"),
-    ("semicolon.csv", 4, "--delimiter"),
     ("twice.csv", 4, "'age'"),
     ("quoted.csv", 4, "quoted.csv, lines 3 to 4"),
-    ("utf16.csv", 4, "--encoding utf-16"),
-    ("utf16.csv --encoding latin-1", 4, "--encoding utf-16"),
+    ("utf16.csv", 4, "utf-16"),
+    ("utf16.csv --encoding latin-1", 4, "utf-16"),
     ("notgz.csv.gz", 4, "notgz.csv.gz"),
     ("half.csv.gz", 4, "half.csv.gz"),
     ("half.parquet", 4, "half.parquet"),
@@ -239,7 +237,7 @@ def test_bad_cells_in_the_millionth_row(kind: str, capsys: pytest.CaptureFixture
         lines = ["41"] * rows
         lines[-1] = "forty-one"
         (folder / "big.csv").write_text("age\n" + "\n".join(lines) + "\n")
-        where = r"big.csv, line 1,000,001: 1 cell is missing, not a number, not finite or too large: 1 in column 'age'"
+        where = r"big.csv, line 1,000,001: 1 cell is missing, unreadable, not finite or too large: 1 in column 'age'"
     else:
         age[-1] = np.nan
         pq.write_table(pa.table({"age": age}), folder / "big.parquet", row_group_size=300_000)

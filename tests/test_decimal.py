@@ -73,7 +73,7 @@ def test_percent_has_the_sign_of_other_numbers(tmp_path: Path) -> None:
 
 def test_a_comma_cannot_do_both(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build = ["build", str(table), "--columns", "alter", "--bandwidth", "1", "--epsilon", "1", "--out", "x.scumble"]
-    assert main([*build, "--decimal", ","]) == 2
+    assert main([*build, "--decimal", ",", "--delimiter", ","]) == 2
     assert "--delimiter ';'" in capsys.readouterr().err
 
 
@@ -87,3 +87,12 @@ def test_others_are_refused(table: Path) -> None:
 def test_a_checkpoint_knows_them(table: Path) -> None:
     points = open_source(table, delimiter=";").fingerprint()
     assert open_source(table, delimiter=";", decimal=",").fingerprint() != points
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_the_first_line_shows_what_stands_between_cells(mark: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(mark.join(['"a, b; c"', "x"]) + "\n" + mark.join(["1", "2"]) + "\n")
+    assert open_source(path).names == ("a, b; c", "x")
+    (piece,) = open_source(path).pieces({"x": "number"})
+    assert piece.batch.to_pylist() == [{"x": 2.0}]

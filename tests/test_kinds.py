@@ -27,7 +27,7 @@ from scumble.files import Container
 from scumble.learn import sample
 from scumble.privacy.budget import Budget
 from scumble.sources import Build
-from scumble.sources.building import Size
+from scumble.sources.building import Options
 
 EPOCH = datetime.datetime(1970, 1, 1)
 KERNEL = scumble.EuclideanKernel(1.0, scale={"age": 10.0, "seen": 30.0})
@@ -92,7 +92,7 @@ def test_whether_anybody_has_a_date_refuses_nothing(dates: list[str | None]) -> 
 @pytest.mark.parametrize(("low", "high", "bandwidth"), [(0, 100, 5.0), (0, 7, 30.0), (-3, 999, 2.0)])
 def test_every_edge_lies_half_way_between_whole_numbers(low: int, high: int, bandwidth: float) -> None:
     size, kernel, ends = (
-        Size(design="grid", bounds=(low, high)),
+        Options(design="grid", bounds=(low, high)),
         scumble.EuclideanKernel(bandwidth),
         [np.array([side], float) for side in (low, high)],
     )
@@ -107,7 +107,7 @@ def test_every_edge_lies_half_way_between_whole_numbers(low: int, high: int, ban
 def test_a_column_of_whole_numbers_leaves_the_cells_of_others_as_they_are() -> None:
     """Ages have few cells to begin with. Cells of 5 days where the scale is 90 days would hold nothing but noise."""
     kernel = scumble.EuclideanKernel(1.0, scale={"day": 90.0, "age": 5.0}, power=2)
-    size = Size(design="grid", bounds=((14_610, 0), (17_531, 100)))
+    size = Options(design="grid", bounds=((14_610, 0), (17_531, 100)))
     shapes = []
     for declared in ({"day": "date"}, {"day": "date", "age": "whole"}):
         spec, planned = size.spec(kernel, ["day", "age"], Budget(1.0), kinds=declared, later=True)

@@ -154,7 +154,7 @@ def test_rows_that_cannot_be_read_keep_their_places_without_an_answer(
     )
     found = {"csv": csv.read_csv, "json": _rows, "parquet": parquet.read_table}[ending](f"a.{ending}")
     expected = model.predict(pa.table({"age": [0.5, 1.0], "km": [1.0, 0.0]})).tolist()
-    answers = [one or None for one in found["prediction"].to_pylist()]
+    answers = [None if one == "" else one for one in found["prediction"].to_pylist()]
     assert answers == [None, None, expected[0], None, expected[1]]
     if classes:
         assert found["probability_bus"].is_null().to_pylist() == [True, True, False, True, False]

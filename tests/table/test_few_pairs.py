@@ -15,13 +15,12 @@ import pytest
 
 import scumble
 from scumble.cli import main
-from scumble.columns.column import Column
 from scumble.columns.date import Date
 from scumble.privacy.budget import Budget
 from scumble.show import tablecards
 from scumble.show.cards import card, facts
 from scumble.show.usefulness import group, noises
-from scumble.sources.rehearsal import Rehearsal, between_years
+from scumble.sources.rehearsal import Rehearsal
 from scumble.table.budgeting import CHOOSING
 from scumble.table.evidence import Evidence, View
 from scumble.table.mixture import Mixture
@@ -144,28 +143,6 @@ def test_the_card_says_what_stands_out_of_the_answers_about_a_column(release: sc
     assert f" of about {group(level)} " in dict(tablecards.lines(release))["Worth"]
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "cells"),
-    [
-        ("2009-01-01", "2021-12-31", 156),
-        ("1980", "2020", 164),
-        ("1900-01-01", "2014-12-31", 115),
-        ("2009-03-01T06:00", "2011-02-01T05:00", 24),
-    ],
-)
-def test_years_that_cells_do_not_end_with_are_told_with_cells_that_do(low: str, high: str, cells: int) -> None:
-    column = Date(low, high, cells="equal")
-    (told,) = between_years(scumble.Schema(seen=column))
-    assert f"'seen' is counted in {column.size} cells" in told and "years" in told
-    better = Date(low, high, cells=re.search(r'cells = "(\w+)"', told)[1])  # type: ignore[index]
-    assert better.size == cells
-    years = [datetime.date(year, 1, 1) for year in range(int(low[:4]) + 1, int(high[:4]) + 1)]
-    held = {better.moment(edge) for edge in better.cuts.edges[:-1]}
-    assert {*years} <= {one.date() if isinstance(one, datetime.datetime) else one for one in held}
-    assert not between_years(scumble.Schema(seen=better))
-    assert Column.from_dict(better.to_dict(), "seen") == better
-
-
 @pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day"])
 def test_cells_of_the_calendar_begin_where_the_calendar_says(unit: str) -> None:
     """Day by day, by Python's own calendar."""
@@ -189,12 +166,6 @@ def test_years_are_edges_as_they_are_bounds() -> None:
     assert Date(edges=["1980", "2000", "2020"]).levels == ("1980-01-01 to 1999-12-31", "2000-01-01 to 2020-12-31")
     with pytest.raises(scumble.ParameterError, match="'quarter'"):
         Date("1980", "2020", cells="quarters")
-
-
-def test_months_of_a_single_year_and_days_that_have_a_cell_each() -> None:
-    (told,) = between_years(scumble.Schema(seen=Date("2024-01-15", "2024-12-31")))
-    assert 'cells = "month"' in told
-    assert not between_years(scumble.Schema(seen=Date("2023-12-01", "2024-02-29"), age=scumble.Number(0, 9)))
 
 
 def test_more_cells_than_groups_are_noted_with_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

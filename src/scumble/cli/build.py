@@ -163,11 +163,11 @@ def _on_spark(args: argparse.Namespace) -> tuple[Source, Callable[..., Build]]:
     from scumble.columns.kinds import Declarations, roles_by, roles_of
     from scumble.columns.schema import Schema
     from scumble.sources import open_source
-    from scumble.sources.building import Groups
+    from scumble.sources.building import Options
     from scumble.sources.spark import ClusterBuild, columns_of, read
     from scumble.sources.spark.engine import session
 
-    others = Groups(label=args.label, person_column=args.person_column).roles
+    others = Options(label=args.label, person_column=args.person_column).others
     columns, roles = args.columns, None
     if args.schema is not None:
         schema = Schema.load(args.schema)

@@ -26,6 +26,7 @@ from scumble.columns.curator import (
     NOTHING_COUNTED,
     left_out,
     many_unread,
+    no_record_of,
     private,
 )
 from scumble.columns.kinds import converted, read_as
@@ -141,7 +142,6 @@ def run(args: argparse.Namespace) -> None:
         args.unknown = args.unknown or usual
         options |= {"classes": args.classes, "unknown": args.unknown}
     model = kind(**options)
-    for_cells = found.causes.total
     _tell_left_out(args, found, args.classes, schema)
     steps = Unbroken()
     with contextlib.ExitStack() as stack:
@@ -154,7 +154,7 @@ def run(args: argparse.Namespace) -> None:
             place.reserve(size)
             stack.enter_context(steps)  # from here on signals wait
 
-        model.before_charge, model.curator = before_charge, _AtTerminal(args, for_cells)
+        model.before_charge, model.curator = before_charge, _AtTerminal(args)
         model.fit(found.X, found.y, **given(args, LEDGER))
         data = models.to_bytes(model)
         place.fill(data)
@@ -274,10 +274,8 @@ class _AtTerminal(Curator):
 
     fewest = 0
 
-    def __init__(self, args: argparse.Namespace, left_out: int = 0) -> None:
-        """So many rows were left out before, for their cells."""
+    def __init__(self, args: argparse.Namespace) -> None:
         self.target, self._args = args.target, args
-        self._left_out = left_out
         self.decimal = args.decimal
 
     def tell(self, lines: Sequence[str]) -> None:
@@ -286,8 +284,8 @@ class _AtTerminal(Curator):
             say(self._args, line)
 
     def look_at_classes(self, rows: int, lost: int, empty: Sequence[str]) -> None:
-        """The classes alone: `_tell_left_out` reports the rows. Shares are of all rows, as those of a build."""
-        self.tell(self.of_classes(rows + self._left_out, lost, empty))
+        """The classes alone: `_tell_left_out` reports the rows."""
+        self.tell([no_record_of(empty)] if empty else [])
 
 
 def _tell_left_out(

@@ -22,8 +22,6 @@ Declared = Mapping[str, "Column | str"]
 """What is declared about each column: a column of a schema, or its bounds as text."""
 Place = Callable[[tuple[int, int], int, int], str]
 """Where in its source a row is: by the position after its batch, the batch's rows, the row."""
-SHARE_TOLD = 0.01
-"""The least share of rows without a class for a line of their own."""
 MANY, SHARE_UNREAD = 10, 0.1
 """The least number and share of rows left out for a column for a line on how its cells must be written."""
 NO_CLASS = "of none of the classes in"
@@ -148,17 +146,6 @@ def more_lines(lines: int) -> Iterator[str]:
             f"{many(lines, 'line')} are no rows of their own, because they are blank or part of a quoted cell. "
             "Hint: check for a quote that is left open"
         )
-
-
-def misnamed(label: str | None, rows: int, lost: int, empty: Sequence[str]) -> Iterator[str]:
-    """A line on rows without a class, if they are many, and one on classes without a record."""
-    if 0 < SHARE_TOLD * rows <= lost:
-        yield (
-            f"WARNING: {100 * lost / rows:.0f} % of the rows are {NO_CLASS} {label!r} and were left out. "
-            f"Hint: check the spelling of the classes {UNPUBLISHED}."
-        )
-    if lost and empty:
-        yield no_record_of(empty)
 
 
 def no_record_of(classes: Sequence[str]) -> str:

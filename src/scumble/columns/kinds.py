@@ -326,10 +326,6 @@ class Declarations:
         """Take the declarations out of keywords."""
         return Declarations(**{name: options.pop(name) for name in KINDS if name in options})
 
-    def drop(self, name: str | None) -> str | None:
-        """Remove a column that the kernel does not read, and give its kind."""
-        return None if name is None else self.kinds.pop(name, None)
-
     def bounds(self, bounds: Any) -> Any:
         """Bounds with dates as numbers."""
         return bounds_by(self.kinds, bounds) if self.kinds else bounds

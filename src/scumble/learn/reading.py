@@ -16,7 +16,7 @@ import numpy as np
 from scumble.columns.cells import Column, is_arrow, numbers
 from scumble.columns.column import Strays as OfBatch
 from scumble.columns.containers import objects, take_apart
-from scumble.columns.curator import NO_CLASS, Declared, Strays, as_written, left_out, misnamed, no_record_of, private
+from scumble.columns.curator import NO_CLASS, Declared, Strays, as_written, left_out, no_record_of, private
 from scumble.columns.table import Table, invalid_message
 from scumble.errors import CuratorWarning, DataError
 
@@ -126,13 +126,9 @@ class Curator:
     def look_at_classes(self, rows: int, lost: int, empty: Sequence[str]) -> None:
         """So many rows, of which some were lost, as of no class; and the classes that have none."""
         lines = [left_out(lost, [f"{lost:,} {NO_CLASS} {self.target!r}"])] if lost else []
-        lines += self.of_classes(rows, lost, empty)
+        lines += [no_record_of(empty)] if empty else []
         if lines:
             self.tell(lines)
-
-    def of_classes(self, rows: int, lost: int, empty: Sequence[str]) -> list[str]:
-        """Lines on classes that may be misspelled, or that have no rows: a model says nothing about these."""
-        return [*misnamed(self.target, rows, lost, empty), *([no_record_of(empty)] if empty and not lost else [])]
 
 
 def beyond(values: np.ndarray, bounds: Sequence[object], names: Sequence[str]) -> tuple[dict[str, OfBatch], Declared]:

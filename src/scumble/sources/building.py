@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, overload
 
 from scumble import checks
 from scumble.columns.containers import is_of
@@ -232,71 +232,59 @@ class Build:
     def __init__(
         self, source: object, kernel: Kernel | None = None, columns: Sequence[str] | None = None, **options: Any
     ) -> None:
-        self.running = sorted_out(Running, options)
         self.declared = Declarations.taken(options)
-        self.size = sorted_out(Size, options)
-        self.groups = sorted_out(Groups, options)
-        labels = self.groups.labels(boolean=self.declared.drop(self.groups.label) == "boolean")
-        self.size = replace(self.size, bounds=self.declared.bounds(self.size.bounds))
-        self.views = sorted_out(Views, options)
-        self.views.require_alone(kernel, columns, self.size, self.groups)
-        schema = self.views.schema
-        if schema is not None and self.declared.kinds:
-            raise ParameterError("whole, dates, times and booleans go with kernels. Hint: the schema declares columns.")
-        if schema is None and not isinstance(kernel, Kernel):
-            must = "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)"
-            raise parameter("kernel", must, kernel, "or give schema=, for counts and synthetic rows of a whole table.")
+        asked = Options(**taken(options, *_MINE))
+        label_kind = None if asked.label is None else self.declared.kinds.pop(asked.label, None)
+        labels = None
+        if asked.label is not None:
+            labels = Labels(asked.label, asked.classes, boolean=label_kind == "boolean")
+        asked = replace(asked, bounds=self.declared.bounds(asked.bounds))
+        schema, kinds = asked.schema, self.declared.kinds
+        asked.require_one_of(kernel, columns, kinds)
         promised = taken(options, "epsilon", "delta", "neighbors", "records_per_person", "rho", "mu")
         self.unsaid = all(promised.get(currency) is None for currency in ("epsilon", "rho", "mu"))
         if self.unsaid:
             promised["epsilon"] = 1.0
         self.budget = Budget.of(**promised, count_share=None if schema is None else COUNT_SHARE)
-        self.running = replace(self.running, invalid=self.running.invalid or self.budget.invalid)
-        book = taken(options, "ledger", "dataset", "part")
-        self.groups.require_hidden(self.budget)
-        if self.running.noise_first and self.groups.person_column is not None:
-            raise PrivacyError(
-                "Noise first does not work with a column of persons, whose table would be exact. "
-                "Hint: leave out one of them."
-            )
-        if self.running.noise_first and schema is not None:
-            raise PrivacyError(
-                "Noise first does not work with a schema: which cells are merged depends on the first noise. "
-                "Hint: leave it out."
-            )
+        self.asked = asked = replace(asked, invalid=asked.invalid or self.budget.invalid)
+        book = taken(options, *BOOK)
+        asked.require_hidden(self.budget)
         self._require_apart(source, book.get("ledger"), options)
-        people = self.groups.people(self.budget.records_per_person)
+        people = None
+        if asked.person_column is not None:
+            people = PersonLimit(self.budget.records_per_person, memory=asked.person_memory)
         require_known(options)
         self.source: Source = open_source(source, **options)
         try:
-            others = self.groups.columns
+            others = list(asked.others)
             names = self.source.columns(columns if schema is None else list(schema), besides=others)
             self.source.require(others)
             self.source.require([*names, *others])
-            self.groups.require_separate(names)
-            self.size.require_counted(names, [name for name in self.source.names if name not in others])
+            asked.require_counted(names, self.source.names)
             roles = schema.roles if schema is not None else roles_of(kernel, names)  # type: ignore[arg-type]
-            require_numbers(self.declared.kinds, roles)
-            self.roles = {**roles_by(self.declared.kinds, roles), **self.groups.roles}
+            require_numbers(kinds, roles)
+            self.roles = {**roles_by(kinds, roles), **asked.others}
             spec: Spec | TableSpec
             planned = 0
             if schema is not None:
-                spec = self.views.spec()
+                spec = asked.table_spec(schema)
             else:
                 # Noise first needs a fixed size, and classes have a sketch each in memory.
-                later = not self.running.noise_first and self.groups.label is None
-                kinds = self.declared.kinds
-                spec, planned = self.size.spec(kernel, names, self.budget, kinds=kinds, later=later)  # type: ignore[arg-type]
-            self.account = Account.of(**{"ledger": None, "dataset": None, "part": None, **book})
-            if self.account is not None and not self.running.goes_on:
+                later = not asked.noise_first and asked.label is None
+                spec, planned = asked.spec(kernel, names, self.budget, kinds=kinds, later=later)  # type: ignore[arg-type]
+            self.account = Account.of(**{**dict.fromkeys(BOOK), **book})
+            goes_on = asked.checkpoint is not None and os.path.exists(asked.checkpoint)  # it may have been charged
+            if self.account is not None and not goes_on:
                 self.account.check(self.price_of(spec, planned))
             self.tally = Tally(
                 spec,
                 labels=labels,
-                person=self.groups.person_column,
+                person=asked.person_column,
                 people=people,
-                noise=(self.budget, self.account) if self.running.noise_first else None,
-                **self.running.counting,
+                noise=(self.budget, self.account) if asked.noise_first else None,
+                invalid=asked.invalid,
+                engine=asked.engine,
+                threads=asked.threads,
             )
             for sketch in self.tally.sketches:
                 sketch.secret.planned = planned
@@ -313,34 +301,34 @@ class Build:
 
     def _require_apart(self, source: object, ledger: object, reading: Json) -> None:
         """The checkpoint must be none of the files that are read."""
-        if self.running.checkpoint is None:
+        if self.asked.checkpoint is None:
             return
         book: Any = getattr(ledger, "path", ledger)
         inputs = {"the source": _paths(source) or [], "the ledger": [] if book is None else [os.fsdecode(book)]}
-        written = {"checkpoint": os.fsdecode(self.running.checkpoint)}
+        written = {"checkpoint": os.fsdecode(self.asked.checkpoint)}
         require_apart(written, inputs, every=reading.get("format") is not None)
 
     def _checkpoint(self, spec: Spec | TableSpec) -> Checkpoint | None:
         """The checkpoint of this very build."""
-        if self.running.checkpoint is None:
+        if self.asked.checkpoint is None:
             return None
         about = {
             **spec.to_dict(),
-            "invalid": self.running.invalid,
-            "label": self.groups.label,
+            "invalid": self.asked.invalid,
+            "label": self.asked.label,
             "classes": self.tally.classes,
             "epsilon": self.budget.epsilon,
             "delta": self.budget.delta,
             "neighbors": self.budget.neighbors,
             "records_per_person": self.budget.records_per_person,
-            "person_column": self.groups.person_column,
-            "noise_first": self.running.noise_first,
+            "person_column": self.asked.person_column,
+            "noise_first": self.asked.noise_first,
         }
         if self.tally.labels is not None and self.tally.labels.boolean:
             about["label_kind"] = "boolean"
         if self.budget.rho is not None:
             about["rho"] = str(self.budget.rho)
-        return Checkpoint(self.running.checkpoint, self.source.fingerprint(), about, self.running.checkpoint_seconds)
+        return Checkpoint(self.asked.checkpoint, self.source.fingerprint(), about, self.asked.checkpoint_seconds)
 
     def count(self, progress: Report | None = None) -> Tally:
         """Count every row of the source once."""
@@ -352,7 +340,7 @@ class Build:
             raise
         finally:
             self.source.close()
-        if self.running.invalid == "error" and not self.running.allow_empty:
+        if self.asked.invalid == "error" and not self.asked.allow_empty:
             self.tally.require_some(self.source)
         return self.tally
 
@@ -409,10 +397,10 @@ class Build:
         return releases
 
     def _release(self) -> Release | Bundle | TableRelease:
-        if self.running.noise_first:
+        if self.asked.noise_first:
             releases = [sketch.release() for sketch in self.tally.sketches]
         else:
-            releases = released(self.tally.sketches, self.budget, self.account, n=self.size.n)
+            releases = released(self.tally.sketches, self.budget, self.account, n=self.asked.n)
         if self.tally.classes is None:
             only: Release | TableRelease = releases[0]
             return only
@@ -424,18 +412,9 @@ def taken(options: Json, *names: str) -> Json:
     return {name: options.pop(name) for name in names if name in options}
 
 
-Setting = TypeVar("Setting")
-
-
-def sorted_out(kind: type[Setting], options: Json) -> Setting:
-    """A setting made of its own keywords, which are removed from `options`."""
-    mine = [one.name for one in fields(kind) if one.init and one.name in options]  # type: ignore[arg-type]
-    return kind(**{name: options.pop(name) for name in mine})
-
-
 @dataclass(frozen=True, kw_only=True)
-class Size:
-    """The size and kind of a sketch; None and "auto" are left to the plan."""
+class Options:
+    """What a build is asked for besides its source, kernel, columns and budget. The plan fills in None and "auto"."""
 
     rows: int | None = None
     buckets: int | None = None
@@ -444,16 +423,97 @@ class Size:
     bounds: Bounds | checks.Ranges = None
     n: int | None = None
 
+    schema: Schema | None = None
+    target: str | None = None
+    levels: int | None = None
+    together: Sequence[Sequence[str]] | None = None
+    important: Sequence[str | Sequence[str]] | None = None
+
+    label: str | None = None
+    classes: Sequence[Label] | None = None
+    person_column: str | None = None
+    person_memory: int | None = None
+
+    invalid: str | None = None
+    engine: str = "auto"
+    threads: int | None = None
+    allow_empty: bool = False
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_seconds: float = EVERY
+    noise_first: bool = False
+
     def __post_init__(self) -> None:
         checks.seed(self.seed)
-        if self.n is not None:
-            checks.whole("n", self.n)
+        for name in ("n", "threads"):
+            if getattr(self, name) is not None:
+                checks.whole(name, getattr(self, name))
         rows_to_plan(self.design, self.rows)
+        if self.invalid not in (None, "error", "drop"):
+            raise parameter("invalid", "'error' or 'drop'", self.invalid)
+        if self.checkpoint is not None:
+            checks.path(self.checkpoint, "checkpoint")
+        if self.classes is not None:
+            if self.label is None:
+                raise ParameterError("`classes` needs `label`, the column that holds them.")
+            Labels(self.label, self.classes)  # refused before the source is opened
+        if self.schema is not None:
+            object.__setattr__(self, "schema", Schema.of(self.schema))
+
+    def require_one_of(self, kernel: object, columns: object, kinds: Mapping[str, str]) -> None:
+        """A kernel, or a schema without what goes with kernels."""
+        if self.schema is None:
+            for name in ("target", "levels", "together", "important"):
+                if getattr(self, name) is not None:
+                    raise ParameterError(f"`{name}` goes with `schema`. Hint: describe the table by a schema.")
+            if not isinstance(kernel, Kernel):
+                must = "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)"
+                hint = "or give schema=, for counts and synthetic rows of a whole table."
+                raise parameter("kernel", must, kernel, hint)
+            return
+        if kernel is not None or columns is not None:
+            raise ParameterError("Give `schema` or a kernel and columns, not both: a schema names the columns.")
+        if (self.rows, self.buckets, self.design, self.seed) != (None, None, "auto", 0) or self.bounds is not None:
+            raise ParameterError("rows, buckets, design, bounds and seed are those of kernels. Hint: leave them out.")
+        if self.label is not None:
+            raise ParameterError("`label` goes with kernels. Hint: give target=, one of the schema's columns.")
+        if kinds:
+            raise ParameterError("whole, dates, times and booleans go with kernels. Hint: the schema declares columns.")
+
+    def require_hidden(self, budget: Budget) -> None:
+        """Refuse what would publish an exact number: under replace, or with noise drawn first."""
+        if self.noise_first and self.person_column is not None:
+            raise PrivacyError(
+                "Noise first does not work with a column of persons, whose table would be exact. "
+                "Hint: leave out one of them."
+            )
+        if self.noise_first and self.schema is not None:
+            raise PrivacyError(
+                "Noise first does not work with a schema: which cells are merged depends on the first noise. "
+                "Hint: leave it out."
+            )
+        if budget.neighbors == "replace" and self.others:
+            what, number = ("Classes do", "the size of each class")
+            if self.label is None:
+                what, number = ("A column of persons does", "how many records were counted")
+            raise PrivacyError(
+                f"{what} not go with neighbors='replace', which would publish {number}. "
+                "Hint: use neighbors='add-remove'."
+            )
+
+    @property
+    def others(self) -> dict[str, str]:
+        """The columns of label and person, which are not counted, and how they are read."""
+        found = {self.label: "word", self.person_column: "category"}
+        return {name: role for name, role in found.items() if name is not None}
 
     def require_counted(self, columns: Sequence[str], known: Sequence[str]) -> None:
-        """Refuse bounds of a column of the source that is not counted."""
+        """Refuse a column with two uses, and bounds of a column of the source that is not counted."""
+        for name in self.others:
+            if name in columns or self.label == self.person_column:
+                must = f"without {name!r}, which is the label or the person"
+                raise parameter("columns", must, list(columns), "leave it out of them.")
         for name in self.bounds if isinstance(self.bounds, Mapping) else ():
-            if name in known and name not in columns:
+            if name in known and name not in columns and name not in self.others:
                 raise ParameterError(
                     f"`bounds` names {name!r}, which is not among the columns that are counted, {', '.join(columns)}. "
                     "Hint: add it to --columns (columns=), or leave out its bounds."
@@ -469,145 +529,21 @@ class Size:
         later: bool = False,
     ) -> tuple[Spec, int]:
         """The public parameters of the sketch, and the plan of its release: 0 unless it decides the size `later`."""
-        about: Json = {"columns": tuple(columns), "dimensions": len(columns)}
-        size: Json = {
-            "rows": self.rows,
-            "buckets": self.buckets,
-            "design": self.design,
-            "bounds": in_order(self.bounds, kernel, columns),
-        }
-        return choose(kernel, **about, **size, seed=self.seed, kinds=kinds, budget=budget, n=self.n, later=later)
+        about: Json = {"columns": tuple(columns), "dimensions": len(columns), "kinds": kinds, "seed": self.seed}
+        size: Json = {"rows": self.rows, "buckets": self.buckets, "design": self.design}
+        bounds = in_order(self.bounds, kernel, columns)
+        return choose(kernel, **about, **size, bounds=bounds, budget=budget, n=self.n, later=later)
 
-
-@dataclass(frozen=True, kw_only=True)
-class Views:
-    """The views of a table: its schema, and what `TableSketch` takes besides."""
-
-    schema: Schema | None = None
-    target: str | None = None
-    levels: int | None = None
-    together: Sequence[Sequence[str]] | None = None
-    important: Sequence[str | Sequence[str]] | None = None
-
-    def __post_init__(self) -> None:
-        if self.schema is not None:
-            object.__setattr__(self, "schema", Schema.of(self.schema))
-
-    def spec(self) -> TableSpec:
-        """The public parameters of the sketch."""
-        assert self.schema is not None
+    def table_spec(self, schema: Schema) -> TableSpec:
+        """The public parameters of the sketch of a table."""
         sets = {"together": self.together or (), "important": self.important or ()}
-        return TableSpec.of(self.schema, target=self.target, levels=self.levels, **sets)  # type: ignore[arg-type]
-
-    def require_alone(self, kernel: object, columns: object, size: Size, groups: Groups) -> None:
-        """Refuse other options that describe a table: its schema does."""
-        if self.schema is None:
-            for name in ("target", "levels", "together", "important"):
-                if getattr(self, name) is not None:
-                    raise ParameterError(f"`{name}` goes with `schema`. Hint: describe the table by a schema.")
-            return
-        if kernel is not None or columns is not None:
-            raise ParameterError("Give `schema` or a kernel and columns, not both: a schema names the columns.")
-        if size != Size(n=size.n):
-            raise ParameterError("rows, buckets, design, bounds and seed are those of kernels. Hint: leave them out.")
-        if groups.label is not None:
-            raise ParameterError("`label` goes with kernels. Hint: give target=, one of the schema's columns.")
+        return TableSpec.of(schema, target=self.target, levels=self.levels, **sets)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Groups:
-    """The columns of classes and of persons."""
-
-    label: str | None = None
-    classes: Sequence[Label] | None = None
-    person_column: str | None = None
-    person_memory: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.label is None and self.classes is None:
-            return
-        if self.label is None:
-            raise ParameterError("`classes` needs `label`, the column that holds them.")
-        if self.classes is not None:
-            Labels(self.label, self.classes)  # refused before the source is opened
-
-    def labels(self, boolean: bool) -> Labels | None:
-        """The classes, if there are any; `boolean` if the label was declared as one."""
-        return None if self.label is None else Labels(self.label, self.classes, boolean=boolean)
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns of label and person, which are not counted."""
-        return [name for name in (self.label, self.person_column) if name is not None]
-
-    @property
-    def roles(self) -> dict[str, str]:
-        """How they are read."""
-        found = {self.label: "word", self.person_column: "category"}
-        return {name: found[name] for name in self.columns}
-
-    def require_hidden(self, budget: Budget) -> None:
-        """If the number of records is public, refuse classes and persons, which change it."""
-        if budget.neighbors != "replace":
-            return
-        if self.label is not None:
-            raise PrivacyError(
-                "Classes do not go with neighbors='replace', which would publish the size of each class. "
-                "Hint: use neighbors='add-remove'."
-            )
-        if self.person_column is not None:
-            raise PrivacyError(
-                "A column of persons does not go with neighbors='replace', which would publish how many records "
-                "were counted. Hint: use neighbors='add-remove'."
-            )
-
-    def people(self, records_per_person: int) -> PersonLimit | None:
-        """The limit on each person's records, if there is a column of persons."""
-        return None if self.person_column is None else PersonLimit(records_per_person, memory=self.person_memory)
-
-    def require_separate(self, columns: Sequence[str]) -> None:
-        """Refuse a column with two uses."""
-        for name in self.columns:
-            if name in columns or self.columns.count(name) > 1:
-                must = f"without {name!r}, which is the label or the person"
-                raise parameter("columns", must, list(columns), "leave it out of them.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Running:
-    """How the pass runs: bad rows, engine, threads, checkpoints, noise first."""
-
-    invalid: str | None = None
-    engine: str = "auto"
-    threads: int | None = None
-    allow_empty: bool = False
-    checkpoint: str | os.PathLike[str] | None = None
-    checkpoint_seconds: float = EVERY
-    noise_first: bool = False
-
-    def __post_init__(self) -> None:
-        if self.invalid not in (None, "error", "drop"):
-            raise parameter("invalid", "'error' or 'drop'", self.invalid)
-        if self.threads is not None:
-            checks.whole("threads", self.threads)
-        if self.checkpoint is not None:
-            checks.path(self.checkpoint, "checkpoint")
-
-    @property
-    def counting(self) -> Json:
-        """The options of the sketches."""
-        return {"invalid": self.invalid, "engine": self.engine, "threads": self.threads}
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether an earlier run left a checkpoint, which may have been charged."""
-        return self.checkpoint is not None and os.path.exists(self.checkpoint)
-
-
+_MINE = [one.name for one in fields(Options)]
+_TAKEN = ("epsilon", "delta", "neighbors", "records_per_person", "rho", "mu", *BOOK)
 _READING = ("table", "query", "format", "delimiter", "decimal", "encoding")
 """Options of `open_source`."""
-_TAKEN = ("epsilon", "delta", "neighbors", "records_per_person", "rho", "mu", "ledger", "dataset", "part")
-_SETTINGS: tuple[type, ...] = (Size, Views, Groups, Running)
 
 
 def require_known(options: Mapping[str, object]) -> None:
@@ -618,5 +554,5 @@ def require_known(options: Mapping[str, object]) -> None:
     TypeError: There is no option 'bound'. Did you mean 'bounds'?
     """
     for name in options.keys() - {*_READING}:
-        known = [*_READING, *_TAKEN, *KINDS, *(one.name for kind in _SETTINGS for one in fields(kind) if one.init)]
+        known = [*_READING, *_TAKEN, *KINDS, *_MINE]
         raise TypeError(f"There is no option {name!r}.{did_you_mean(name, known)}")

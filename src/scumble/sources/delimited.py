@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ from scumble.sources.formats import (
     Bounded,
     Format,
     Lined,
+    Options,
     Read,
     Stream,
     Transcoded,
@@ -48,6 +50,10 @@ class Delimited(Format):
     title = "CSV"
     names_stand_first = True
 
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._delimiters: dict[str, str] = {}
+
     def columns(self, file: File) -> tuple[str, ...]:
         if is_empty(file):
             raise empty(file)
@@ -59,6 +65,23 @@ class Delimited(Format):
         return tuple(self._header(file))
 
     def _header(self, file: File) -> list[str]:
+        text, cut_off = self._head(file)
+        lines = (line for line in io.StringIO(text, newline="") if line.strip())
+        try:
+            names = next(csv.reader(lines, delimiter=self._delimiter(file)), [])
+            endless = cut_off and next(lines, None) is None
+        except csv.Error:  # a name of more than 131,072 characters
+            endless = True
+        if endless:
+            raise DataError(f"{file.name} has a header that seems not to end. Hint: is a quote left open?")
+        if not names:
+            raise empty(file)
+        if any("\0" in name or "\ufffd" in name for name in names):
+            raise self._not_text(file)
+        return names
+
+    def _head(self, file: File) -> tuple[str, bool]:
+        """The beginning of a file, of which only the header must be readable; and whether the file may go on."""
         if file.path == "-":
             data = standard_input().head
         else:
@@ -75,27 +98,7 @@ class Delimited(Format):
                 f"{file.name} is not {spelt(given)} text: it has no wide characters. "
                 "Hint: leave out --encoding (encoding=) if it is UTF-8, or name another, such as --encoding latin-1."
             )
-        text = data.decode(self._encoding, "replace")  # only the header must be readable here
-        lines = (line for line in io.StringIO(text, newline="") if line.strip())
-        try:
-            names = next(csv.reader(lines, delimiter=self._delimiter(file)), [])
-            endless = len(data) == HEAD and next(lines, None) is None
-        except csv.Error:  # a name of more than 131,072 characters
-            endless = True
-        if endless:
-            raise DataError(f"{file.name} has a header that seems not to end. Hint: is a quote left open?")
-        if not names:
-            raise empty(file)
-        if any("\0" in name or "\ufffd" in name for name in names):
-            raise self._not_text(file)
-        if len(names) == 1 and self.options.delimiter is None:
-            for other, word in ((";", "';'"), ("\t", "a tab"), ("|", "'|'")):
-                if other in names[0]:
-                    raise DataError(
-                        f"{file.name} seems to be separated by {word}, not by a comma. "
-                        f"Hint: pass --delimiter {'tab' if other == chr(9) else repr(other)}."
-                    )
-        return names
+        return data.decode(self._encoding, "replace"), len(data) == HEAD
 
     def _not_text(self, file: File, place: str = "") -> DataError:
         way_out = (
@@ -109,9 +112,17 @@ class Delimited(Format):
         return "utf-8-sig" if self.options.encoding == "utf8" else self.options.encoding
 
     def _delimiter(self, file: File) -> str:
+        """What is given, or what the file's name or its first line shows: the first of , ; tab | that is there."""
         if self.options.delimiter:
             return self.options.delimiter
-        return "\t" if any(end in file.path.lower() for end in (".tsv", ".tab")) else ","
+        if any(end in file.path.lower() for end in (".tsv", ".tab")):
+            return "\t"
+        if file.path not in self._delimiters:
+            line = next((line for line in self._head(file)[0].splitlines() if line.strip()), "")
+            bare = re.sub('"[^"]*"?', "", line)
+            marks = ",;\t|".replace(self.options.decimal, "")
+            self._delimiters[file.path] = next((mark for mark in marks if mark in bare), marks[0])
+        return self._delimiters[file.path]
 
     # ---- rows ----
 

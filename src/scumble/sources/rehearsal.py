@@ -16,10 +16,7 @@ import numpy as np
 
 from scumble import checks
 from scumble.checks import Ranges
-from scumble.columns import clock
-from scumble.columns.date import Date
 from scumble.columns.kinds import in_order
-from scumble.columns.schema import Schema
 from scumble.density.grid_cells import supports
 from scumble.density.plan import COUNTER_BYTES, Bounds, file_bytes
 from scumble.density.release_plan import DEFAULT_RECORDS, Choice, Menu
@@ -134,12 +131,12 @@ class Rehearsal:
 def rehearse(job: Build, book: Mapping[str, Any] = MappingProxyType({})) -> Rehearsal:
     """Rehearse a build that is ready to run and would be charged to this ledger; it is then of no further use."""
     spec = job.tally.sketches[0].spec
-    n = job.size.n or DEFAULT_RECORDS
+    n = job.asked.n or DEFAULT_RECORDS
     found = _of_table(job, spec, n) if isinstance(spec, TableSpec) else _of_points(job, spec, n)
-    word = unenforced(job.budget.records_per_person) if job.groups.person_column is None else ""
+    word = unenforced(job.budget.records_per_person) if job.asked.person_column is None else ""
     unsaid = NO_BUDGET if job.unsaid else ""
     first = tuple(f"{one[0].upper()}{one[1:]}." for one in (unsaid, job.budget.weakness, word) if one)
-    return replace(found, assumed=job.size.n is None, advice=(*first, *found.advice), refused=_refusal(job, book))
+    return replace(found, assumed=job.asked.n is None, advice=(*first, *found.advice), refused=_refusal(job, book))
 
 
 def _refusal(job: Build, book: Mapping[str, Any]) -> str:
@@ -162,7 +159,7 @@ def _of(records: int, assumed: bool) -> str:
 def beforehand(job: Build) -> list[str]:
     """The two lines shown before a build: what to expect, and the first advice."""
     spec = job.tally.sketches[0].spec
-    n, classes = job.size.n or DEFAULT_RECORDS, len(job.tally.sketches)
+    n, classes = job.asked.n or DEFAULT_RECORDS, len(job.tally.sketches)
     if isinstance(spec, TableSpec):
         found = rehearse(job)
         expected, advised = found.summary, list(found.advice)
@@ -173,7 +170,7 @@ def beforehand(job: Build) -> list[str]:
         off = chosen.layout.relative_error(variance, each, density)
         later = " (decided after counting)" if job.tally.sketches[0].planned else ""
         made = f"{_shape(chosen)}{_by_class(classes)}, about {human_bytes(_bytes(chosen, classes))}{later}"
-        of = _of(n, job.size.n is None) + ("" if job.size.bounds is None else ", spread evenly")
+        of = _of(n, job.asked.n is None) + ("" if job.asked.bounds is None else ", spread evenly")
         expected = f"{made}. {of}, a density of {density:.3g} is off by {off:.2%}."
         advised = _advice(job, chosen)
     more = f" ({len(advised) - 1} more: --rehearse)" if len(advised) > 1 else ""
@@ -190,19 +187,19 @@ def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:
 
 
 def _advice(job: Build, spec: Spec) -> list[str]:
-    return advice(spec.kernel, list(spec.columns or ()), job.size.bounds)
+    return advice(spec.kernel, list(spec.columns or ()), job.asked.bounds)
 
 
 def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
     classes = len(job.tally.sketches)
-    columns, bounds = list(spec.columns or ()), job.size.bounds
+    columns, bounds = list(spec.columns or ()), job.asked.bounds
     each = max(1, n // classes)
     times = -(-each // ROWS)
     rows = each // times
     table = synthetic_records(spec.kernel, columns, bounds, rows)
     counts = np.zeros(spec.counters, np.int64)
     parts, _ = spec.layout.read(table, invalid="error")
-    spec.layout.count(parts, counts, engine_name="cpu", threads=job.running.threads)
+    spec.layout.count(parts, counts, engine_name="cpu", threads=job.asked.threads)
     counts *= times
     total = int(counts[0].sum())
     counted, (spec, variance) = spec, _foreseen(job, spec, each)
@@ -288,20 +285,16 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
         records=n,
         places=tuple(places),
         decides=decides,
-        advice=(*planner.advice(n), *between_years(spec.schema)),
+        advice=tuple(planner.advice(n)),
         later=PAIRS_LATER if pairs else "",
     )
 
 
 SKEWED = 10.0
 """Ratio of two columns' bounds, in bandwidths, above which the wider column alone decides what is near."""
-NARROW, BLURRED = 200.0, 1.0
-"""Bounds of more bandwidths have hardly two records near each other; with fewer, all records are."""
-CELLS = 200
-"""The most cells of a date that are recommended."""
+NARROW = 200.0
+"""With bounds of more bandwidths, hardly two records are near each other."""
 PAIRS_LATER = "Which pairs, and how finely, is an estimate: it is decided after counting, by noisy numbers."
-
-# ---- densities ----
 
 
 def reaches(kernel: Kernel, columns: Sequence[str]) -> dict[str, float]:
@@ -337,89 +330,39 @@ def deciding(kernel: Kernel, columns: Sequence[str], bounds: Bounds | Ranges) ->
 
 def advice(kernel: Kernel, columns: Sequence[str], bounds: Bounds | Ranges) -> list[str]:
     """Advice on a release of points, the costliest mistake first."""
-    wide = widths(kernel, columns, bounds)
-    return [
-        *_scales(kernel, columns, wide),
-        *_bandwidths(wide),
-        *_bounds(kernel, columns, bounds),
-    ]
-
-
-def _scales(kernel: Kernel, columns: Sequence[str], wide: Mapping[str, float]) -> list[str]:
-    found = []
+    found, wide = [], widths(kernel, columns, bounds)
     for factor in kernel.factors:
         mine = list(reaches(factor, columns)) if factor.reads == "number" else []
-        if len(mine) < 2:
-            continue
         own = {name: wide[name] for name in mine if name in wide}  # each factor has a scale of its own
-        example = ",".join(f"{name}=…" for name in mine[:6])
-        if factor.scale is None and not (own and _ratio(own) < SKEWED / 3.0):
-            found.append(
-                f"No scale: a step of 1 is as far in each of {listed(mine)}. Hint: --scale {example} (scale=)."
-            )
-        elif isinstance(factor.scale, dict) and (left := [name for name in mine if name not in factor.scale]):
-            found.append(f"The scale leaves out {listed(left)}. Hint: --scale {example} (scale=).")
+        if len(mine) < 2 or (own and _ratio(own) < SKEWED / 3.0):
+            continue
+        if factor.scale is None:
+            names = ", ".join(map(repr, mine[:6])) + (", …" if len(mine) > 6 else "")
+            example = ",".join(f"{name}=…" for name in mine[:6])
+            found.append(f"No scale: a step of 1 is as far in each of {names}. Hint: --scale {example} (scale=).")
         elif own and _ratio(own) >= SKEWED:
             most, least = max(own, key=own.__getitem__), min(own, key=own.__getitem__)
             found.append(
                 f"{most!r} outweighs {least!r}: {plain_number(own[most], 3)} bandwidths to "
                 f"{plain_number(own[least], 3)}. Hint: a larger scale for {most!r}, or a smaller one for {least!r}."
             )
+    if wide and (width := max(wide.values())) > NARROW:
+        most = max(wide, key=wide.__getitem__)
+        found.append(
+            f"The bandwidth is narrow: the bounds of {most!r} are {plain_number(width, 2)} of them. "
+            "Hint: --bandwidth (bandwidth=), a wider one; a sixth of the bounds."
+        )
+    if bounds is None and supports(kernel, len(columns), columns) is None:
+        example = ",".join(f"{name}=LOW:HIGH" for name in list(reaches(kernel, columns))[:3])
+        found.append(
+            "No bounds: the file is larger than a grid's, its errors are usually larger too, and plots need a range. "
+            f"Hint: --bounds {example} (bounds=), from what is public."
+        )
     return found
-
-
-def _bandwidths(wide: Mapping[str, float]) -> list[str]:
-    if not wide or BLURRED <= max(wide.values()) <= NARROW:
-        return []
-    most = max(wide, key=wide.__getitem__)
-    how, hint = ("narrow", "a wider one; a sixth of the bounds") if wide[most] > NARROW else ("wide", "a narrower one")
-    return [
-        f"The bandwidth is {how}: the bounds of {most!r} are {plain_number(wide[most], 2)} of them. "
-        f"Hint: --bandwidth (bandwidth=), {hint}."
-    ]
-
-
-def _bounds(kernel: Kernel, columns: Sequence[str], bounds: Bounds | Ranges) -> list[str]:
-    if bounds is not None or supports(kernel, len(columns), columns) is not None:
-        return []
-    example = ",".join(f"{name}=LOW:HIGH" for name in list(reaches(kernel, columns))[:3])
-    return [
-        "No bounds: the file is larger than a grid's, its errors are usually larger too, and plots need a range. "
-        f"Hint: --bounds {example} (bounds=), from what is public."
-    ]
 
 
 def _ratio(wide: Mapping[str, float]) -> float:
     return max(wide.values()) / min(wide.values())
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a sentence, at most six."""
-    shown = [repr(name) for name in names[:6]] + ([f"{len(names) - 6} more"] if len(names) > 6 else [])
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
-# ---- tables ----
-
-
-def between_years(schema: Schema) -> list[str]:
-    """Dates whose cells do not end with a year (or a month, within one year)."""
-    found = []
-    for name, column in schema.items():
-        if not isinstance(column, Date) or column.edges is not None:
-            continue
-        first, *edges, end = (place * column.step for place in column.cuts.edges)
-        unit = next((unit for unit in ("year", "month") if clock.starts(unit, first, end)), None)
-        if unit is None or {*clock.starts(unit, first, end)} <= {*edges}:
-            continue
-        units = ["month", *(["quarter", "year"] if unit == "year" else [])]
-        finest = next((one for one in units if len(clock.starts(one, first, end)) < CELLS), unit)
-        coarser = f' (or "{unit}", for less noise in each)' if finest != unit else ""
-        found.append(
-            f"{name!r} is counted in {column.cuts.size} cells that {unit}s cut through, so it cannot be grouped by "
-            f'them. Hint: in the schema, cells = "{finest}"{coarser}.'
-        )
-    return found
 
 
 def synthetic_records(kernel: Kernel, columns: Sequence[str], bounds: Bounds | Ranges, rows: int) -> pa.Table:

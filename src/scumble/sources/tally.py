@@ -20,8 +20,8 @@ from scumble.columns.curator import (  # fmt: skip
     as_written,
     left_out,
     many_unread,
-    misnamed,
     more_lines,
+    no_record_of,
     private,
     undecoded,
 )
@@ -194,7 +194,8 @@ class Tally:
             for one, sketch in zip(self.classes or (), self.sketches, strict=False)
             if not sketch.noisy and not sketch.secret.total
         ]
-        lines += misnamed(self.label, self.rows, self.causes.rows(NO_CLASS), empty)
+        if empty and self.causes.rows(NO_CLASS):
+            lines.append(no_record_of(empty))
         if self.rows == self.dropped_rows:
             lines.append(NOTHING_COUNTED)
         if self.over:

@@ -161,7 +161,7 @@ class ClusterBuild(Build):
         count(
             self._df,
             self.tally,
-            person=self.groups.person_column,
+            person=self.asked.person_column,
             records_per_person=self.budget.records_per_person,
             roles=self.roles if self._file else None,
             progress=progress,
