@@ -176,7 +176,7 @@ class Desk:
     def _count(self, asked: Facts) -> tuple[str, list[str], list[Facts], list[str]]:
         release = self.releases[asked["release"]]
         found = release.count(self._where(asked), by=asked.get("by"), confidence=asked["confidence"])
-        return f"How many {self._records(asked)}", [asked["release"]], *_rows(found, len(asked.get("by", ())))
+        return f"How many {self._records(asked)}", [asked["release"]], *rows_of(found, len(asked.get("by", ())))
 
     def _estimate(self, asked: Facts) -> tuple[str, list[str], list[Facts], list[str]]:
         name, release = asked["statistic"], self.releases[asked["release"]]
@@ -185,7 +185,7 @@ class Desk:
             if where is None:
                 raise ParameterError("A share needs `where`: the condition that it is of.")
             found = release.share(where, by=by, confidence=confidence)
-            return f"The share of {self._records(asked)}", [asked["release"]], *_rows(found, len(by or ()))
+            return f"The share of {self._records(asked)}", [asked["release"]], *rows_of(found, len(by or ()))
         column = self._column(asked, "column")
         understood = f"The {name.replace('_', ' ')} of {column!r}"
         if name in DIRECT:
@@ -202,7 +202,7 @@ class Desk:
             understood += f" and {other!r}" * (other != column)
             statistic = STATISTICS[name]
             found = release.estimate(lambda t: statistic(t, column, other), rows=ROWS, confidence=confidence)
-        return f"{understood}, over {self._records(asked)}", [asked["release"]], *_rows(found, len(by or ()))
+        return f"{understood}, over {self._records(asked)}", [asked["release"]], *rows_of(found, len(by or ()))
 
     def _sql(self, asked: Facts) -> tuple[str, list[str], list[Facts], list[str]]:
         from scumble.sql import asking, syntax
@@ -217,7 +217,7 @@ class Desk:
         names = [name for name, one in self.releases.items() if one is release]
         _require_possible(release.schema, statement.where)
         found = asking.sql(asked["query"], self.releases, confidence=asked["confidence"])
-        return syntax.words(tree), names, *_rows(found)
+        return syntax.words(tree), names, *rows_of(found)
 
     def _sample(self, asked: Facts) -> tuple[str, list[str], list[Facts], list[str]]:
         release, n, where = self.releases[asked["release"]], asked["n"], self._where(asked)
@@ -225,7 +225,7 @@ class Desk:
             raise ParameterError(f"`n` must be 1 to {MOST_ROWS}. Hint: ask for statistics instead of counting rows.")
         found = release.sample(n, asked["seed"], where=where)
         remark = "Synthetic rows: none is a person's. Numbers counted in them have no intervals; ask count or sql."
-        rows, remarks = _rows(found)
+        rows, remarks = rows_of(found)
         return f"{n} synthetic {self._records(asked)}", [asked["release"]], rows, [remark, *remarks]
 
     def _compare(self, asked: Facts) -> tuple[str, list[str], list[Facts], list[str]]:
@@ -235,7 +235,7 @@ class Desk:
         names = [asked.get("first", names[0]), asked.get("second", names[1])]
         one, two = (self.releases[name] for name in names)
         found = one.compare(two, of=asked["of"], confidence=asked["confidence"])
-        rows, remarks = _rows(found)
+        rows, remarks = rows_of(found)
         return f"What differs from {names[0]} to {names[1]}", names, rows, [f"Claim: {found.attrs['claim']}.", *remarks]
 
     # ---- their parts ----
@@ -461,7 +461,7 @@ def _require_possible(schema: Schema, where: Tree) -> None:
         raise ParameterError(f"No record can meet this condition. Hint: {holds[:180]}.")
 
 
-def _rows(found: Any, keys: int | None = None) -> tuple[list[Facts], list[str]]:
+def rows_of(found: Any, keys: int | None = None) -> tuple[list[Facts], list[str]]:
     """An answer as rows, and what must be known of it. Groups keep their keys and the number with its interval."""
     if not hasattr(found, "columns"):
         return [{"value": _cell(found.value), "low": _cell(found.low), "high": _cell(found.high)}], [*found.remarks]

@@ -370,18 +370,40 @@ def _points(exhibit: Exhibit, dated: set[str] | None = None, **more: Facts) -> F
 
 
 def _of_a_table(exhibit: TableExhibit) -> Facts:
-    answer = _object(
-        {name: {"type": ["number", "null"]} for name in ("value", "low", "high", "standard_error")}
-        | {"remarks": {"type": "array", "items": {"type": "string"}, "description": "what else must be known of it"}}
-    )
+    schema = exhibit.release.schema
+    remarks = {
+        "remarks": {"type": "array", "items": {"type": "string"}, "description": "what else must be known of it"}
+    }
+    ends = {key: {"type": ["number", "string", "null"]} for key in ("value", "low", "high", "standard_error")}
+    rows = _object({"rows": {"type": "array", "items": {"type": "object"}}} | remarks)
+    answer = {"oneOf": [_object(ends | remarks), rows]}
+    by = {
+        "type": "array",
+        "items": {"type": "string", "enum": [*schema]},
+        "description": "a row for each level of these",
+    }
     where = {"type": "string", "description": "which records: age >= 65 and sex == 'Female'; left out, all of them"}
-    shared: Facts = {"where": where, "confidence": _CONFIDENCE}
-    numbers = [name for name, column in exhibit.release.schema.items() if column.kind in ("number", "boolean")]
-    count = {"type": "object", "properties": shared, "additionalProperties": False}
-    mean = {**count, "properties": {"column": {"type": "string", "enum": numbers}, **shared}, "required": ["column"]}
+    shared: Facts = {"where": where, "by": by, "confidence": _CONFIDENCE}
+    numbers = [name for name, column in schema.items() if column.kind in ("number", "boolean")]
+    ordered = [name for name, column in schema.items() if column.ordered]
+    q = {"type": "number", "minimum": 0, "maximum": 1, "default": 0.5}
+    query = {"type": "string", "description": "a SELECT with aggregates, from data"}
+
+    def asked(required: list[str], **fields: Facts) -> Facts:
+        return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
+
+    def column(names: list[str]) -> Facts:
+        return {"type": "string", "enum": names}
+
+    count, mean = asked([], **shared), asked(["column"], column=column(numbers), **shared)
+    quantile = asked(["column"], column=column(ordered), q=q, **shared)
     return {
         "/api/count": _operation("How many records, with an interval.", answer, count),
         "/api/mean": _operation("The mean of a column, with an interval.", answer, mean),
+        "/api/quantile": _operation("The value below which a share of the records lies.", answer, quantile),
+        "/api/sql": _operation(
+            "A SELECT, with intervals.", rows, asked(["query"], query=query, confidence=_CONFIDENCE)
+        ),
     }
 
 

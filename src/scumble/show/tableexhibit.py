@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from scumble.columns.schema import Schema
 from scumble.density.student import reach
 from scumble.errors import DataError
 from scumble.show import cards
+from scumble.show.claims import rows_of
 from scumble.show.pages import AnyExhibit, Arrays, Questions, finite
 from scumble.show.usefulness import Facts
 from scumble.table.estimate import Estimate
@@ -45,8 +47,10 @@ class TableExhibit(AnyExhibit):
     >>> schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), smoker=scumble.Boolean())
     >>> sketch = scumble.TableSketch(schema).update({"age": [41, 30] * 5000, "smoker": [True, False] * 5000})
     >>> exhibit = TableExhibit(sketch.release(epsilon=1.0), "People")
-    >>> sorted(exhibit.count("age >= 35"))
+    >>> sorted(exhibit.count({"where": "age >= 35"}))
     ['high', 'low', 'remarks', 'standard_error', 'value']
+    >>> exhibit.sql({"query": "select smoker, count(*) as n from data group by smoker"})["rows"][0]["smoker"]
+    False
     """
 
     parts = ("page.html", "table.css", "tableengine.js", "table.js")
@@ -79,36 +83,57 @@ class TableExhibit(AnyExhibit):
 
     @property
     def questions(self) -> Questions:
-        shared = {"where", "confidence"}
-        return {"/api/count": (shared, self._counted), "/api/mean": ({"column", *shared}, self._averaged)}
+        shared = {"where", "by", "confidence"}
+        return {
+            "/api/count": (shared, self.count),
+            "/api/mean": ({"column", *shared}, self.mean),
+            "/api/quantile": ({"column", "q", *shared}, self.quantile),
+            "/api/sql": ({"query", "confidence"}, self.sql),
+        }
 
-    def _counted(self, asked: Facts) -> Facts:
-        return self.count(asked.get("where"), asked.get("confidence", CONFIDENCE))
-
-    def _averaged(self, asked: Facts) -> Facts:
-        return self.mean(asked.get("column"), asked.get("where"), asked.get("confidence", CONFIDENCE))
-
-    def count(self, where: object = None, confidence: float = CONFIDENCE) -> Facts:
+    def count(self, asked: Facts) -> Facts:
         """How many records meet a condition, as `scumble count` gives it."""
-        return self._told(self.release.count(_condition(where), confidence=confidence), where)
+        return self._told(self.release.count(**_shared(asked)), asked)
 
-    def mean(self, column: object, where: object = None, confidence: float = CONFIDENCE) -> Facts:
+    def mean(self, asked: Facts) -> Facts:
         """The mean of a column among them."""
-        if not isinstance(column, str):
-            raise DataError("`column` must name a column of numbers.")
-        return self._told(self.release.mean(column, _condition(where), confidence=confidence), where)
+        return self._told(self.release.mean(_column_in(asked), **_shared(asked)), asked)
 
-    def _told(self, found: Estimate, where: object) -> Facts:
-        beyond = condition(self.release.schema, _condition(where)).remarks
-        told: Facts = finite(found.to_dict())
-        return told | {"remarks": [*(one.text for one in beyond), *found.remarks]}
+    def quantile(self, asked: Facts) -> Facts:
+        """The value below which a share `q` of them lies."""
+        return self._told(self.release.quantile(_column_in(asked), asked.get("q", 0.5), **_shared(asked)), asked)
+
+    def sql(self, asked: Facts) -> Facts:
+        """The answer to a SELECT from ``data``."""
+        from scumble.sql.asking import sql
+
+        confidence = asked.get("confidence", CONFIDENCE)
+        return self._told(sql(asked.get("query", ""), {"data": self.release}, confidence=confidence), {})
+
+    def _told(self, found: Any, asked: Facts) -> Facts:
+        """A number with its interval, or a row for each group."""
+        remarks = [one.text for one in condition(self.release.schema, asked.get("where")).remarks]
+        if isinstance(found, Estimate):
+            told: Facts = finite(found.to_dict())
+            return told | {"remarks": [*remarks, *found.remarks]}
+        rows, more = rows_of(found)
+        return {"rows": rows, "remarks": [*remarks, *more]}
 
 
-def _condition(where: object) -> str | None:
-    """A condition as JSON brings it."""
-    if where is None or isinstance(where, str):
-        return where
-    raise DataError('`where` must be text, such as "age >= 65".')
+def _shared(asked: Facts) -> Facts:
+    """What all questions about records may hold."""
+    where, by = asked.get("where"), asked.get("by")
+    if where is not None and not isinstance(where, str):
+        raise DataError('`where` must be text, such as "age >= 65".')
+    if by is not None and not isinstance(by, (str, list)):
+        raise DataError('`by` must name columns, such as ["sex"].')
+    return {"where": where, "by": by or None, "confidence": asked.get("confidence", CONFIDENCE)}
+
+
+def _column_in(asked: Facts) -> str:
+    if not isinstance(asked.get("column"), str):
+        raise DataError("`column` must name a column.")
+    return str(asked["column"])
 
 
 def _described(release: TableRelease, units: Mapping[str, str]) -> tuple[Facts, Arrays]:
