@@ -56,12 +56,12 @@ def test_where_noise_is_all_there_is_the_answer_is_the_mean(kind: Any, curves: A
 
 def test_the_guard_takes_off_what_noise_explains() -> None:
     cross = np.array([10.0, 0.0])
-    full = solved(np.eye(2) * 9.0, cross, 1.0, np.zeros(2))[0]
+    full = solved(np.eye(2) * 9.0, cross, 1.0, np.zeros(2))
     assert np.allclose(full, [1.0, 0.0])
-    assert np.allclose(solved(np.eye(2) * 9.0, cross, 1.0, np.array([50.0, 0.0]))[0], full / 2.0)
-    assert np.allclose(solved(np.eye(2) * 9.0, cross, 1.0, np.array([50.0, 0.0]), trust=2.0)[0], full * 0.75)
-    assert not solved(np.eye(2) * 9.0, cross, 1.0, np.array([100.0, 0.0]), trust=2.0)[0].any()
-    assert not solved(np.eye(2) * 9.0, cross, 1.0, np.array([100.0, 0.0]))[0].any()
+    assert np.allclose(solved(np.eye(2) * 9.0, cross, 1.0, np.array([50.0, 0.0])), full / 2.0)
+    assert np.allclose(solved(np.eye(2) * 9.0, cross, 1.0, np.array([50.0, 0.0]), trust=2.0), full * 0.75)
+    assert not solved(np.eye(2) * 9.0, cross, 1.0, np.array([100.0, 0.0]), trust=2.0).any()
+    assert not solved(np.eye(2) * 9.0, cross, 1.0, np.array([100.0, 0.0])).any()
 
 
 @pytest.mark.parametrize("kind", [learn.PrivateLinearRegression, learn.PrivateAdditiveRegressor])

@@ -373,7 +373,7 @@ def additive_model(release: MomentRelease, rows: list[Floats]) -> tuple[Floats, 
     penalty = CAUTION * tables.of_pairs * sizes.max() * np.linalg.norm(sizes)
     # An entry of `cross` adds up two cells, and halves of two cells on each side.
     variances = 3.0 * tables.of_columns**2 * sizes**2
-    shapes = basis @ solved(basis.T @ products @ basis, basis.T @ cross, penalty, variances, TRUST)[0]
+    shapes = basis @ solved(basis.T @ products @ basis, basis.T @ cross, penalty, variances, TRUST)
     for part in parts:
         shapes[part] -= shapes[part] @ shares[part]
     return shapes, mean

@@ -15,7 +15,7 @@ from scumble.kernels import AngularKernel, Kernel
 from scumble.learn.base import estimator, require_kernel
 from scumble.learn.columns import Bounds
 from scumble.learn.moment_products import LENGTH, ONCE, TWICE, ClassMoments, UnitMoments, anchored
-from scumble.learn.moment_release import MomentRelease, solved
+from scumble.learn.moment_release import MomentRelease
 from scumble.learn.moment_spec import Floats, MomentSpec, longer
 from scumble.learn.signs import first_moment, minimize, require_signs
 from scumble.learn.supervised import Classifier, LearnsFromMoments, laplace_is_quieter
@@ -228,26 +228,44 @@ class PrivateLinearClassifier(LearnsFromMoments, Classifier):
 def class_model(release: MomentRelease) -> tuple[Floats, Floats, Floats]:
     """(classes, columns + 1) planes, (classes,) offsets and shares: the log-odds of a class are z·plane + offset.
 
-    Least squares explains a part r of a class's indicator, whose variance is v = π(1 − π). So its guess s − π has the
-    means −πr and (1 − π)r outside and inside the class, and the variance r(1 − r)v around them: the log-odds are
-    log(π/(1 − π)) + (s − π − r(1 − 2π)/2)/((1 − r)v), as of two normal laws (Fisher's discriminant).
+    Ridge regression on a class's indicator makes scores s = z·w. How these are distributed follows from the moments:
+    their mean and variance V over all records, and the gap g between their means inside and outside the class, whose
+    share is π. As of two normal laws (Fisher's discriminant), the log-odds are
+
+        log(π/(1 − π)) + (s − mean − (½ − π) g) g/(V − π(1 − π) g²),
+
+    whatever scale the penalty gave to w. The noise in w goes along with that in the class's sum, and makes a gap of its
+    own, which is taken off. What is left is drawn towards the gap that classes have on average, by as much as it is
+    uncertain. V counts the penalty as variance: noise may have hidden as much. A class without a gap keeps its share as
+    the probability of every record.
     """
-    spec: Any = release.spec
+    spec = release.spec
+    assert isinstance(spec, ClassMoments)
     counts, products, sums = release.rows
-    q, least = spec.width, max(LEAST * release.errors[0], 1.0)
+    q, least, noise = spec.width, max(LEAST * release.errors[0], 1.0), release.errors[2] ** 2
     total = np.maximum(counts, least).sum()
     shares = np.maximum(counts, least) / total
-    of_classes = sums.reshape(spec.classes, q)
-    beyond = of_classes - shares[:, None] * of_classes.sum(axis=0)
-    penalty = CAUTION * release.errors[1] * ONCE[spec.pure] / TWICE[spec.pure] * np.sqrt(q)
     size = shares * (1.0 - shares)
-    slopes, explained = solved(
-        spec.matrix(products), beyond, penalty, np.full(q, release.errors[2] ** 2), sizes=size * total
-    )
-    part = np.minimum(explained / (size * total), CLEAREST)
-    steep = 1.0 / ((1.0 - part) * size)
-    offsets = np.log(shares / (1.0 - shares)) - steep * part * (0.5 - shares)
-    return steep[:, None] * slopes, offsets, shares
+    of_classes = sums.reshape(spec.classes, q)
+    everyone = of_classes.sum(axis=0)
+    values, vectors = np.linalg.eigh(spec.matrix(products))
+    penalty = CAUTION * release.errors[1] * ONCE[spec.pure] / TWICE[spec.pure] * np.sqrt(q)
+    inverse = 1.0 / (np.maximum(values, 0.0) + penalty)
+    along = (of_classes - shares[:, None] * everyone) @ vectors
+    planes = (along * inverse) @ vectors.T
+    found = along**2 @ inverse
+    gaps = found - noise * inverse.sum()
+    known = np.maximum(along**2 - noise, 0.0) @ inverse**2
+    errors = np.sqrt(noise * (4.0 * known + 2.0 * noise * np.sum(inverse**2)))
+    scale = size * total
+    usual = max(float(gaps.sum()), 0.0) / float(scale.sum())
+    trust = usual**2 / (usual**2 + (errors / scale) ** 2 + 1e-300)
+    gap = np.maximum(trust * gaps / scale + (1.0 - trust) * usual, 0.0)
+    mean = planes @ everyone / total
+    spread = found / total - size * gap**2
+    steep = gap / np.maximum(np.maximum(spread, (1.0 - CLEAREST) * gap * size), 1e-300)
+    offsets = np.log(shares / (1.0 - shares)) - steep * (mean + (0.5 - shares) * gap)
+    return steep[:, None] * planes, offsets, shares
 
 
 def class_scores(release: MomentRelease, planes: Floats, offsets: Floats, X: Floats) -> Floats:

@@ -6,8 +6,7 @@ takes them out. It follows from public numbers alone.
 
 **Guard.** Noise alone also seems to explain something of a target: Σ over directions of the noise's variance over
 (eigenvalue + penalty). The model shrinks by the share which that is of what it seems to explain, and to nothing, the
-mean, if it is all (James & Stein 1961); or by a power of that share. What several targets seem to explain is added up,
-and is divided among them in proportion to their variances: a single class shows too little to be judged by itself.
+mean, if it is all (James & Stein 1961); or by a power of that share.
 """
 
 from __future__ import annotations
@@ -216,33 +215,24 @@ def _tuples(value: Any) -> Any:
 # ---- least squares from moments ----
 
 
-def solved(
-    covariance: Floats,
-    cross: Floats,
-    penalty: float,
-    variances: Floats,
-    trust: float = 1.0,
-    sizes: Floats | float = 1.0,
-) -> tuple[Floats, Floats]:
-    """The slopes, (covariance + penalty)⁻¹ cross, shrunk by the guard, and how much of each target they explain.
+def solved(covariance: Floats, cross: Floats, penalty: float, variances: Floats, trust: float = 1.0) -> Floats:
+    """The slopes, (covariance + penalty)⁻¹ cross, shrunk by the guard; `variances` are those of `cross`'s noise.
 
-    `variances` are those of `cross`'s noise. `cross` may have a line for each of several targets, whose own variances
-    are `sizes`. The larger `trust` is, the less is taken off before noise explains it all.
+    The larger `trust` is, the less is taken off before noise explains it all.
 
-    >>> solved(np.eye(2) * 99.0, np.array([50.0, 0.0]), 1.0, np.zeros(2))[0]
+    >>> solved(np.eye(2) * 99.0, np.array([50.0, 0.0]), 1.0, np.zeros(2))
     array([0.5, 0. ])
-    >>> solved(np.eye(2) * 99.0, np.array([50.0, 0.0]), 1.0, np.full(2, 2500.0))[0]
+    >>> solved(np.eye(2) * 99.0, np.array([50.0, 0.0]), 1.0, np.full(2, 2500.0))
     array([0., 0.])
     """
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
     inverse = 1.0 / (np.maximum(values, 0.0) + penalty)
-    along = cross @ vectors
+    along = vectors.T @ cross
     by_noise = float(inverse @ (vectors**2).T @ variances)
-    beyond = float(np.sum(along**2 @ inverse)) - along.size // len(values) * by_noise
-    signal = max(beyond, 0.0) * np.asarray(sizes) / np.sum(sizes)
-    keep = 1.0 - (by_noise / np.maximum(signal + by_noise, 1e-300)) ** trust
-    found: Floats = (keep[..., None] * along * inverse) @ vectors.T
-    return found, keep * signal
+    explained = max(float(inverse @ along**2), by_noise, 1e-300)
+    keep = 1.0 - (by_noise / explained) ** trust
+    found: Floats = vectors @ (keep * along * inverse)
+    return found
 
 
 def ratio(part: float, total: float, error: float) -> float:

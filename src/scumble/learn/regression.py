@@ -304,5 +304,5 @@ def plane(moments: np.ndarray, penalty: float, errors: tuple[float, float], mean
         return np.append(np.zeros(q), means[q])
     covariance = moments[:q, :q] - total * np.outer(means[:q], means[:q])
     cross = moments[:q, q + 1] - total * means[:q] * means[q]
-    slopes, _ = solved(covariance, cross, penalty, np.full(q, errors[0] ** 2))
+    slopes = solved(covariance, cross, penalty, np.full(q, errors[0] ** 2))
     return np.append(slopes, means[q] - means[:q] @ slopes)
