@@ -51,7 +51,7 @@ def test_a_class_of_two_percent_is_named_as_well_as_its_scores_allow(kind: Any) 
 @pytest.mark.statistical(rate=1e-9)
 @CLASSIFIERS
 def test_probabilities_are_calibrated(kind: Any) -> None:
-    """Twenty fits of each: 0.41 ± 0.02 of the loss of the shares alone, and a mean within 0.004 of the class's share."""
+    """Twenty fits: 0.41 ± 0.02 of the loss of the shares alone, and a mean within 0.004 of the class's share."""
     (X, y), (asked, truth) = table(3, 3.0), table(4, 3.0)
     chances = fitted(kind, X, y).predict_proba(asked)
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
