@@ -44,6 +44,7 @@ VERBS = {
     "schema": "draft a table's schema from the names and types of its columns",
     "check": "list what a schema cannot read in a table, for the curator only",
     "build": "turn a table into a released file, in one pass",
+    "publish": "turn a table into a folder for a web server: release, page, card and a README",
     "sketch": "turn a table into a secret part, to be merged with others",
     "merge": "merge several parts, or several releases, into one",
     "release": "turn a secret part into a released file",

@@ -33,6 +33,7 @@ from scumble.cli.terminal import ProgressLine
 from scumble.errors import ParameterError
 
 if TYPE_CHECKING:
+    from scumble.show.cards import AnyRelease
     from scumble.sources import Build, Source
 
 EXAMPLE = """
@@ -55,10 +56,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int | None:
     """Do what the verb says."""
-    from scumble.cli.handover import Handover, Left, finished, room, set_apart
     from scumble.privacy.wording import human_bytes
     from scumble.show.cards import facts
-    from scumble.sources.rehearsal import beforehand
 
     if args.engine != "spark" or not (args.table or args.query):
         require(args, source="the table to read, such as people.parquet")
@@ -70,7 +69,25 @@ def run(args: argparse.Namespace) -> int | None:
     check_release_out(args)
     if args.draws and (args.schema is None or args.out == "-"):
         raise ParameterError("--draws is for tables in files. Hint: give --schema, and --out with a file's name.")
-    job = prepare(args, label=args.label, classes=args.classes)
+    release, size = made(args)
+    if args.draws:  # the release is safe without them
+        release.save(args.out, draws=True)  # type: ignore[call-arg]
+        size = os.path.getsize(args.out)
+    if args.json:
+        print_json({"out": args.out, "bytes": size, **facts(release)})
+    elif args.out != "-":
+        say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}. Next: scumble info {args.out}")
+    tell_doubts(args, release)
+    sys.stdout.flush()
+    return None
+
+
+def made(args: argparse.Namespace) -> tuple[AnyRelease, int]:
+    """The release at --out, and its size: that of a run that was killed, if there is one; else counted and paid for."""
+    from scumble.cli.handover import Handover, Left, finished, room, set_apart
+    from scumble.sources.rehearsal import beforehand
+
+    job = prepare(args, **given(args, "label", "classes"))
     kept = job.checkpoint
     said = (None if kept is None else kept.left()) or {}
     there = finished(said, args.out)
@@ -95,16 +112,7 @@ def run(args: argparse.Namespace) -> int | None:
             release, size = handover.make(job.release)
     # While its note is there, the same command finds what it has written, and is not charged again.
     LAST.extend([] if kept is None else [job.discard_checkpoint])
-    if args.draws:  # the release is safe without them
-        release.save(args.out, draws=True)  # type: ignore[call-arg]
-        size = os.path.getsize(args.out)
-    if args.json:
-        print_json({"out": args.out, "bytes": size, **facts(release)})
-    elif args.out != "-":
-        say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}. Next: scumble info {args.out}")
-    tell_doubts(args, release)
-    sys.stdout.flush()
-    return None
+    return release, size
 
 
 def _rehearse(args: argparse.Namespace) -> int:
@@ -116,9 +124,6 @@ def _rehearse(args: argparse.Namespace) -> int:
     found = prepare(args, label=args.label, classes=args.classes).rehearse(**book)
     print_json(found.to_dict()) if args.json else print(found)
     return REFUSED if found.refused else 0
-
-
-# ---- what `sketch` does, too ----
 
 
 def prepare(args: argparse.Namespace, **options: Any) -> Build:

@@ -282,6 +282,9 @@ OPTIONS: dict[str, Settings] = {
     "significance": _option("how far above the noise, in standard errors (default: 5)", type=real, default=5.0),
     "report": _switch("for a table: report how faithful the records are; without --out, only that"),
     # what to write
+    "publisher": _option("who publishes it, for the card", "NAME"),
+    "contact": _option("where questions go, for the card", "ADDRESS"),
+    "date": _option("when it is published, for the card", "DAY"),
     "out": _option("the released file, such as people.scumble; '-' for standard output", "FILE"),
     "replace": _switch("replace the file if it exists"),
     "json": _switch("print JSON"),
@@ -311,6 +314,7 @@ SIZE = Group("size (default: the plan chooses)", ("rows", "buckets", "design", "
 BUDGET = Group("what is promised", ("epsilon", "delta", "rho", "mu", "neighbors", "records_per_person"))
 LEDGER = Group("the ledger (see scumble ledger --help)", ("ledger", "dataset", "part"))
 RUNNING = Group("running", ("threads", "allow_empty", "checkpoint", "checkpoint_seconds", "config"))
+CARD = Group("what the card says, and only the curator knows", ("publisher", "contact", "date"))
 CLUSTER = Group("where to count", ("engine", "master"))
 
 

@@ -100,6 +100,13 @@ def remark_on(found: Any, releases: Iterable[TableRelease]) -> None:
         warnings.warn(remark, UserWarning, stacklevel=2)
 
 
+def aligned(rows: Iterable[Iterable[str]]) -> str:
+    """A table for people: every column as wide as its widest cell."""
+    cells = [[*map(readable, row)] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
+
+
 def print_json(value: object) -> None:
     """JSON on standard output."""
     print(json.dumps(plain(value), indent=2, ensure_ascii=False))

@@ -31,7 +31,7 @@ from scumble.cli.options import Parser, Settings, bounds, cells, names, ranges, 
 from scumble.cli.terminal import tell
 from scumble.errors import ParameterError, did_you_mean, nearest
 
-OUTPUTS = ("out", "checkpoint", "export")
+OUTPUTS = ("out", "checkpoint", "export", "html")
 """The arguments that are files to write; all other files are read."""
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from scumble.cli.inputs import table_release
 from scumble.cli.options import Settings, take
-from scumble.cli.output import plain, print_json, remark_on, remarked
+from scumble.cli.output import aligned, plain, print_json, remark_on, remarked
 from scumble.cli.terminal import waiting
-from scumble.errors import MissingFileError, ParameterError, plain_number, readable, with_interval
+from scumble.errors import MissingFileError, ParameterError, plain_number, with_interval
 
 EXAMPLE = """
 scumble sql town.scumble "select mode, count(*) as n, avg(income) as income from town where age < 65 group by mode"
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> None:
                 written.append([_written(cell) for cell in columns[place]])
             elif len(written) == place:  # a number, whose interval comes with it
                 written += _told(*columns[place : place + 3])
-        print(_table(names, [[*row] for row in zip(*written, strict=True)]))
+        print(aligned([names, *zip(*written, strict=True)]))
 
 
 def _by_name(words: list[str]) -> dict[str, str]:
@@ -149,10 +149,3 @@ def _written(cell: object) -> str:
     if _is_null(cell):
         return "NULL"
     return f"{cell:.15g}" if isinstance(cell, float) else str(cell)
-
-
-def _table(names: list[str], rows: list[list[str]]) -> str:
-    names, *rows = [[*map(readable, row)] for row in (names, *rows)]
-    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (names, *rows)]
-    return "\n".join(lines)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html as markup
 import textwrap
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -165,6 +166,49 @@ def html(title: str, rows: list[tuple[str, str]]) -> str:
 
 def _escaped(text: str) -> str:
     return markup.escape(readable(text))
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title><style>
+body {{ font: 16px/1.5 system-ui, sans-serif; color: #1b2b34; max-width: 50rem; margin: 2rem auto; padding: 0 1rem }}
+h1 {{ font-size: 1.6rem; margin: 0 0 .5rem; overflow-wrap: anywhere }} h2 {{ font-size: 1.15rem }}
+.level {{ font-size: 1.15rem; border-left: 4px solid #0f5c7a; padding-left: .8rem }}
+dl {{ display: grid; grid-template-columns: minmax(6rem, auto) 1fr; gap: .3rem 1.2rem }}
+dt {{ font-weight: 600 }} dd {{ margin: 0; overflow-wrap: anywhere }} code {{ overflow-wrap: anywhere }}
+@media print {{ body {{ margin: 0; font-size: 11pt }} }}
+</style></head><body><p class="level">{level}</p><h1>{title}</h1><dl>{lines}</dl>
+<h2>How to verify it</h2><ol>{steps}</ol></body></html>
+"""
+
+
+def document(found: AnyRelease, file: str, digest: str, about: Mapping[str, str]) -> str:
+    """The card as a page to send or to print; `about` holds what only the curator knows, such as the publisher."""
+    data = facts(found)
+    whom = protected(data["neighbors"], data["unit"], data["records_per_person"])
+    level = (
+        "Person level" if data["unit"] == "person" else "Record level: a person with several records is protected less"
+    )
+    steps = [
+        f"The SHA-256 of {file} is {digest}.",
+        f"scumble info {file} prints this card from the file; pip install scumble installs the program.",
+        *(
+            [f"The release's identity is {data.get('identity', 'in each class')}: the curator's ledger lists it."]
+            if "identity" in data
+            else []
+        ),
+        "scumble audit --grey-box replays the program's releases and tests its noise.",
+    ]
+    rows = "".join(
+        f"<dt>{_escaped(name)}</dt><dd>{_escaped(text)}</dd>" for name, text in [*about.items(), *lines(found)]
+    )
+    return _PAGE.format(
+        title=_escaped(about.get("Dataset", file)),
+        level=f"<strong>{level}.</strong> {_escaped(whom)}",
+        lines=rows,
+        steps="".join(f"<li>{_escaped(step)}</li>" for step in steps),
+    )
 
 
 def release_html(found: AnyRelease) -> str:
