@@ -14,7 +14,7 @@ from rates import normal
 from scumble import Sketch
 from scumble.density.answers import BeyondBounds
 from scumble.density.expected_error import Box, _moments
-from scumble.density.field import AT_ONCE, Field, _Terms
+from scumble.density.field import AT_ONCE, Field
 from scumble.density.grid_cells import MAX_DIMENSIONS, Grid, Profile, supports
 from scumble.density.plan import plan_within
 from scumble.errors import ParameterError
@@ -433,44 +433,6 @@ def test_the_centres_of_all_cells_at_once(kernel) -> None:
     centres = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
     tolerance = 1e-9 if kernel.name == "euclidean" else 0.1
     np.testing.assert_allclose(field.at_centres(), field.kernel_sum(centres), rtol=tolerance)
-
-
-@pytest.mark.parametrize(("bandwidth", "power"), [(1.0, 1), (20.0, 4), (500.0, 2)])
-@pytest.mark.parametrize("shape", [(4000,), (200, 300), (48, 48, 48)])
-def test_from_afar_a_few_nodes_see_what_all_cells_say(shape: tuple[int, ...], bandwidth: float, power: int) -> None:
-    """To 1e-12 of Σ |S| k; the variance from the places is a difference of near values and keeps eight digits."""
-    rng, d = np.random.default_rng(3), len(shape)
-    grid = Grid(EuclideanKernel(bandwidth, power=power), low=[0.0] * d, high=[100.0] * d, shape=shape, width=d)
-    counts = rng.geometric(0.3, (1, grid.cells)) - rng.geometric(0.3, (1, grid.cells))
-    counts[0, : grid.cells // 50] += 30
-    field = Field(grid, counts, 15.0, count=float(counts.sum()) + 20.0, count_variance=50.0)
-    size = Field(grid, np.abs(counts), 15.0)
-    used = 0
-    for away in (20.0, 100.0, 1e5):
-        for beside in (50.0, 1.0, 100.0 + away):
-            q = np.append(np.full(d - 1, beside), 100.0 + away)
-            nodes = field._far.nodes(q)
-            if nodes is None:
-                continue
-            used += 1
-            slow, fast, scale = (_Terms(*np.empty((5, 1))) for _ in range(3))
-            field._sum_all(q, 0, slow)
-            field._sum_nodes(q, nodes, 0, fast)
-            size._sum_all(q, 0, scale)
-            assert abs(fast.total - slow.total) <= 1e-12 * abs(scale.total)
-            np.testing.assert_allclose([fast.ones, fast.squares], [slow.ones, slow.squares], rtol=1e-12)
-            np.testing.assert_allclose(fast.places, slow.places, rtol=1e-6)
-            np.testing.assert_allclose(fast.together, slow.together, rtol=0.01)  # of sharpened counters, and of plain
-    assert used >= 3
-
-
-def test_what_has_ridges_or_lies_near_is_summed_cell_by_cell() -> None:
-    grid = Grid(ManhattanKernel(5.0), low=[0.0, 0.0], high=[100.0, 100.0], shape=(300, 300), width=2)
-    assert Field(grid, np.zeros((1, 90_000)), 1.0)._far.nodes(np.array([300.0, 50.0])) is None
-    grid = Grid(EuclideanKernel(5.0), low=[0.0, 0.0], high=[100.0, 100.0], shape=(300, 300), width=2)
-    far = Field(grid, np.zeros((1, 90_000)), 1.0)._far
-    assert far.nodes(np.array([102.0, 50.0])) is None
-    assert far.nodes(np.array([1e300, -1e300])) is not None
 
 
 # ---- how many cells ----

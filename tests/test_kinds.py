@@ -227,9 +227,13 @@ def test_an_upper_bound_is_all_of_its_day_or_month() -> None:
 # ---- files ----
 
 
+def declared_as(release: Release, **kinds: str) -> Release:
+    return release._with(spec=replace(release.spec, kinds=kinds))
+
+
 def test_a_file_names_kinds_only_where_there_are_some(release: Release) -> None:
     assert release.kinds == {"age": "whole", "seen": "date"} == Release.from_bytes(release.to_bytes()).kinds
-    assert "kinds" not in release._declared_as({}).metadata()
+    assert "kinds" not in declared_as(release).metadata()
     box = {"counts": np.array(release.counts)}
     for bad in ({"age": "odd"}, {"nobody": "whole"}, ["age"]):
         with pytest.raises(CorruptFileError, match="kinds of columns"):
@@ -241,9 +245,9 @@ def test_a_merge_keeps_what_both_say() -> None:
     options: dict[str, Any] = {"bounds": (0, 100), "buckets": (101,), "epsilon": 1.0}
     one, two = (scumble.build(table, scumble.EuclideanKernel(5.0), whole=["age"], **options) for _ in range(2))
     assert merge_releases([one, two]).kinds == {"age": "whole"}
-    assert merge_releases([one, two._declared_as({})]).kinds == {}
-    with pytest.raises(MergeError, match="column 'age' is declared as 'whole' here and as 'date' there"):
-        merge_releases([one._declared_as({"age": "whole"}), two._declared_as({"age": "date"})])
+    assert merge_releases([one, declared_as(two)]).kinds == {}
+    with pytest.raises(MergeError, match="'age'"):
+        merge_releases([declared_as(one, age="whole"), declared_as(two, age="date")])
 
 
 # ---- sketches, streams and plans ----

@@ -74,7 +74,7 @@ def test_nobody_asks_which_layout_it_is() -> None:
 )
 def test_what_a_layout_leaves_open_is_refused_in_its_name(ask: Any) -> None:
     reader = BareReader()
-    assert not (reader.layout.hashed or reader.layout.has_places or reader.layout.reads_any_kernel)
+    assert not (reader.layout.hashed or reader.layout.has_places)
     assert not reader.layout.drawable and reader.layout.numbers == 0
     with pytest.raises(DataError):
         ask(reader.layout, reader)
@@ -82,8 +82,7 @@ def test_what_a_layout_leaves_open_is_refused_in_its_name(ask: Any) -> None:
 
 def test_what_only_one_of_them_has() -> None:
     hashed, grid = HASHED.spec.layout, GRID.spec.layout
-    assert (hashed.hashed, hashed.has_places, hashed.reads_any_kernel) == (True, False, False)
-    assert (grid.hashed, grid.has_places, grid.reads_any_kernel) == (False, True, True)
+    assert (hashed.hashed, hashed.has_places, grid.hashed, grid.has_places) == (True, False, False, True)
     with pytest.raises(DataError):
         _ = grid.hasher
     with pytest.raises(DataError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
@@ -12,9 +11,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.density.expected_error import noise_of_sums
 from scumble.density.plan import EPSILONS, plan_within
-from scumble.privacy import calibrate
 from scumble.privacy.budget import Budget
 from scumble.privacy.wording import belief
 
@@ -111,29 +108,6 @@ def test_beliefs_after_a_release_follow_from_bayes_rule() -> None:
         for before in (0.01, 0.5, 0.9):
             assert np.isclose(belief(before, epsilon), before * yes / (before * yes + (1 - before) * no))
     assert "73.2 %" in scumble.plan(n=10_000, dimensions=2, epsilon=1.0, kernel=KERNEL).sentence()
-
-
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize("density", [0.5, 0.1, 0.01])
-@pytest.mark.parametrize("bounds", [None, (0.0, 100.0)])
-def test_the_count_gets_what_makes_densities_err_least(delta: float, density: float, bounds: object) -> None:
-    """By every whole percent that there is, with the noise that each would have: none is better by a thousandth."""
-    n, kernel = 20_000, scumble.EuclideanKernel(3.0)
-    chosen = scumble.plan(n, 1, 0.5, delta, kernel, density=density, bounds=bounds)
-    usual = calibrate(chosen.rows, epsilon=0.5, delta=delta)
-    spec = scumble.Sketch(kernel, 1, seed=0, **chosen.parameters()).spec
-    of_sum = noise_of_sums(spec, usual.counter_variance, n, density) ** 2
-
-    def error(share: Fraction) -> float:
-        one = calibrate(chosen.rows, epsilon=0.5, delta=delta, count_share=share, mechanism=usual.law.name)
-        assert one.count_variance
-        by_rows = one.counter_variance * chosen.buckets / chosen.rows  # each row adds up to N, too
-        of_count = 1.0 / (1.0 / one.count_variance + 1.0 / by_rows) / n**2
-        return float(np.sqrt(of_sum * one.counter_variance / usual.counter_variance + of_count))
-
-    errors = {k: error(Fraction(k, 100)) for k in range(2, 26)}
-    assert errors[round(100 * chosen.count_share)] <= 1.001 * min(errors.values())
-    assert round(100 * chosen.count_share) in errors
 
 
 def test_a_plan_takes_the_better_of_grid_and_rows() -> None:

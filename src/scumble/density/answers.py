@@ -60,6 +60,19 @@ class Answers(ABC):
         def __getattr__(self, name: str) -> Any:
             return suggest_attribute(self, name, ELSEWHERE)
 
+    @property
+    def spec(self) -> Spec:
+        """All public parameters."""
+        return self._spec
+
+    kernel = property(lambda self: self._spec.kernel, doc="What near means.")
+    rows = property(lambda self: self._spec.rows, doc="How many rows.")
+    buckets = property(lambda self: self._spec.buckets, doc="How many counters a row has.")
+    dimensions = property(lambda self: self._spec.dimensions, doc="How many columns a record has.")
+    columns = property(lambda self: self._spec.columns, doc="The columns' names, or None.")
+    seed = property(lambda self: self._spec.seed, doc="The public seed of the hash functions.")
+    design = property(lambda self: self._spec.design, doc="How the rows are drawn, or grid.")
+
     @abstractmethod
     def _reader(self) -> Reader:
         """The reader of the current counters."""

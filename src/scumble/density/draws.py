@@ -13,15 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scumble.checks import Sides
 from scumble.counting import engine
 from scumble.density.grid_cells import Grid
-from scumble.density.layout import Layout, Released, reach
+from scumble.density.layout import Layout, reach
 from scumble.files.compiling import njit
 from scumble.files.lazy_modules import special
+
+if TYPE_CHECKING:
+    from scumble.density.release import Release
 
 
 class CellMasses:
@@ -33,13 +37,13 @@ class CellMasses:
         The cells.
     which : sequence of int
         The column of each axis.
-    release : Released
+    release : Release
         Their counters.
     bounds : Sides
         Where to draw the columns that the kernel does not read.
     """
 
-    def __init__(self, grid: Grid, which: Sequence[int], release: Released, bounds: Sides) -> None:
+    def __init__(self, grid: Grid, which: Sequence[int], release: Release, bounds: Sides) -> None:
         self.grid, self.which, self.bounds = grid, which, bounds
         counts = release.counts.reshape(grid.shape).astype(float)
         self.mass = masses(counts, release.counter_variance, release.divisor).ravel()
@@ -126,7 +130,7 @@ class Particles:
     def __init__(
         self,
         layout: Layout,
-        release: Released,
+        release: Release,
         bounds: Sides,
         rng: np.random.Generator,
         *,

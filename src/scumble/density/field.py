@@ -279,7 +279,7 @@ class Field:
 
     **Speed.** One FFT gives the sum at all centers; between them it is interpolated by cubics, with the exact kernel
     for the cells around q, where it has its cusp. The first few queries of a large grid, and queries well outside the
-    bounds, sum all cells, or Chebyshev nodes (`FarCells`).
+    bounds, sum all cells.
 
     Parameters
     ----------
@@ -334,10 +334,6 @@ class Field:
     @cached_property
     def _stepped(self) -> np.ndarray:
         return stepped(self._counts, self._variance)
-
-    @cached_property
-    def _far(self) -> FarCells:
-        return FarCells(self._grid, [self._sharp, np.ones(self._grid.shape), *self._hides])
 
     @cached_property
     def _tables(self) -> Tables:
@@ -415,11 +411,7 @@ class Field:
         for first in range(0, len(rows), tile):
             self._interpolate(place[rows[first : first + tile]], rows[first : first + tile], out)
         for row in np.flatnonzero(~inside):
-            sizes = self._far.nodes(Q[row])
-            if sizes is None:
-                self._sum_all(Q[row], int(row), out)
-            else:
-                self._sum_nodes(Q[row], sizes, int(row), out)
+            self._sum_all(Q[row], int(row), out)
         return out
 
     def _interpolate(self, place: np.ndarray, rows: np.ndarray, out: _Terms) -> None:
@@ -483,26 +475,6 @@ class Field:
             [(*middle[:j], side, *middle[j + 1 :]) for side in (slice(None, -2), slice(2, None))] for j in range(k.ndim)
         ]
         out.together[row] = self._together([np.sum(self._counts * (k[low] - k[high])) / 2.0 for low, high in sides])
-
-    def _sum_nodes(self, q: np.ndarray, sizes: tuple[int, ...], row: int, out: _Terms) -> None:
-        """`_sum_all` from Chebyshev nodes; differences come from the nodes shifted by a step."""
-        places, step = self._far.places(sizes), self._grid.step
-        counts, ones, *rough = self._far.moments(sizes)
-
-        def kernel(axis: int = 0, shift: float = 0.0) -> np.ndarray:
-            axes = [q[j] - place - (shift * step[j] if j == axis else 0.0) for j, place in enumerate(places)]
-            return self._profile(lattice(axes, np.ones(len(axes))))
-
-        k = kernel()
-        sharp, moved, changes = k * (1.0 + np.sum(self._grid.spread) / 12.0), 0.0, np.zeros(len(places))
-        for axis, spread in enumerate(self._grid.spread):
-            for shift in (-1.0, 1.0):
-                shifted = kernel(axis, shift)
-                sharp -= spread / 24.0 * shifted
-                changes[axis] += shift / 2.0 * float(np.sum(counts * shifted))
-                moved += float(np.sum(rough[axis] * np.square(shifted - k))) / 24.0
-        out.total[row], out.places[row], out.together[row] = np.sum(counts * k), moved, self._together(changes.tolist())
-        out.ones[row], out.squares[row] = np.sum(ones * sharp), np.sum(ones * np.square(sharp))
 
 
 def _weights(fraction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -635,84 +607,3 @@ def _fft_product(a: np.ndarray, b: np.ndarray, size: Sequence[int]) -> np.ndarra
     product *= np.fft.rfftn(b, lengths, axes)
     full = np.fft.irfftn(product, lengths, axes)
     return full[tuple(slice(int(n)) for n in size)]
-
-
-SIZES = np.array([6, 9, 13, 19, 27, 38, 54, 76, 108])
-"""Numbers of nodes along an axis: few different ones, so moments are reused."""
-DIGITS = 35.0
-"""−ln of the error asked of ρ⁻ᵐ, with room for the growth of the kernel."""
-FEWER = 8
-"""Nodes must be this many times fewer than the cells."""
-
-
-class FarCells:
-    """All cells as seen by a query outside the grid, where the kernel is smooth.
-
-    k(q − c) is interpolated at m Chebyshev nodes along each axis: Σ_c S[c] k(q − c) ≈ Σ_nodes M[node] k(q − node), with
-    moments M computed once for all queries. The error falls as ρ⁻ᵐ (Trefethen 2013, Theorem 8.2), where ρ is the sum of
-    the half-axes of the ellipse around the cells through the nearest singularity; m makes it less than 1e-12 of Σ |S|
-    k. `weights` are functions on the cells, each (n₁, …, n_d) or one cell wider on every side.
-    """
-
-    def __init__(self, grid: Grid, weights: Sequence[np.ndarray]) -> None:
-        self._grid, self._weights = grid, weights
-        self._shape = np.array(grid.shape)
-        self._low = grid.start - 0.5 * grid.step  # the centres of the outermost cells, one beyond the grid
-        self._high = grid.start + (self._shape + 0.5) * grid.step
-        self._moments: dict[tuple[int, ...], list[np.ndarray]] = {}
-
-    def nodes(self, q: np.ndarray) -> tuple[int, ...] | None:
-        """The nodes along each axis that a query needs; None if summing all cells is better."""
-        if self._grid.profile.ridged:
-            return None
-        with np.errstate(over="ignore", invalid="ignore"):
-            beyond = np.maximum(np.maximum(self._low - q, q - self._high), 0.0)
-            outside = np.minimum(beyond / self._grid.profile.half_widths, 1e100)
-            aside = np.sqrt(outside**2 @ (1.0 - np.eye(len(q)))) * self._grid.profile.half_widths
-            half = (self._high - self._low) / 2.0
-            across = np.minimum(np.abs(q - self._low - half) / half, 1e6)
-            z = across + 1j * np.minimum(aside / half, 1e6)
-        rho = np.maximum(np.abs(z + np.sqrt(z * z - 1.0)), 1.0 + 1e-9)
-        least = np.minimum(DIGITS / np.log(rho), 1e6)
-        if np.any(least > SIZES[-1]):
-            return None
-        sizes = tuple(int(size) for size in SIZES[np.searchsorted(SIZES, least)])
-        return sizes if FEWER * prod(sizes) <= self._grid.cells else None
-
-    def places(self, sizes: tuple[int, ...]) -> list[np.ndarray]:
-        """The nodes along each axis."""
-        half = (self._high - self._low) / 2.0
-        return [self._low[j] + half[j] * (1.0 + _chebyshev(m)[0]) for j, m in enumerate(sizes)]
-
-    def moments(self, sizes: tuple[int, ...]) -> list[np.ndarray]:
-        """Each weight, spread over the nodes."""
-        if sizes not in self._moments:
-            self._moments[sizes] = [self._spread(weight, sizes) for weight in self._weights]
-        return self._moments[sizes]
-
-    def _spread(self, weight: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
-        for axis, m in enumerate(sizes):
-            n, wider = int(self._shape[axis]), (weight.shape[axis] - int(self._shape[axis])) // 2
-            cells = np.arange(-wider, n + wider)
-            # Cells −1 … n lie at −1 … 1.
-            matrix = _lagrange(2.0 * (cells + 1.0) / (n + 1.0) - 1.0, m)
-            weight = np.moveaxis(np.tensordot(matrix, weight, axes=(1, axis)), 0, axis)
-        return weight
-
-
-def _chebyshev(m: int) -> tuple[np.ndarray, np.ndarray]:
-    """Chebyshev nodes of the first kind within [−1, 1], and their barycentric weights."""
-    angle = (2.0 * np.arange(m) + 1.0) * np.pi / (2.0 * m)
-    return np.cos(angle), np.sin(angle) * (-1.0) ** np.arange(m)
-
-
-def _lagrange(x: np.ndarray, m: int) -> np.ndarray:
-    """(m, len(x)): the Lagrange polynomial of each node at x."""
-    nodes, weights = _chebyshev(m)
-    gap = x[None, :] - nodes[:, None]
-    hit = gap == 0.0
-    terms = weights[:, None] / np.where(hit, 1.0, gap)
-    out = terms / terms.sum(axis=0)
-    on = hit.any(axis=0)
-    out[:, on] = hit[:, on]
-    return out

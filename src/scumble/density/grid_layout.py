@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scumble.checks import Json, Sides
-from scumble.density.expected_error import box_of
+from scumble.density.expected_error import box_of, on_whole_numbers
 from scumble.density.field import AT_ONCE, SMALL, Field
 from scumble.density.grid_cells import Grid
-from scumble.density.layout import Count, Estimate, Keep, Layout, Reader, Released, Source
+from scumble.density.layout import Count, Estimate, Keep, Layout, Reader
 from scumble.files.compiling import available_threads
 from scumble.kernels import Records
 from scumble.kernels.design import Design
 
 if TYPE_CHECKING:
+    from scumble.density.draws import CellMasses
+    from scumble.density.release import Release
     from scumble.density.spec import Spec
 
 CAUTION = 1.2
@@ -33,7 +35,6 @@ class GridRow(Layout):
 
     told = "is a grid"
     has_places = True
-    reads_any_kernel = True
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
@@ -59,17 +60,10 @@ class GridRow(Layout):
             assert spec.bounds is not None and spec.shape is not None
             which = spec.kernel.which(spec.dimensions, spec.columns)
             low, high = (np.array([side[i] for i in which]) for side in spec.bounds)
-            axes = {"low": low, "high": high, "shape": spec.shape, "whole": self._whole}
+            axes = {"low": low, "high": high, "shape": spec.shape, "whole": on_whole_numbers(spec)}
             grid = Grid(spec.kernel, width=spec.dimensions, names=spec.columns, **axes)  # type: ignore[arg-type]
             self._made = grid, which
         return self._made
-
-    @property
-    def _whole(self) -> list[bool]:
-        """Which axes hold whole numbers."""
-        spec = self.spec
-        which = spec.kernel.which(spec.dimensions, spec.columns)
-        return [spec.columns is not None and spec.kinds.get(spec.columns[i]) == "whole" for i in which]
 
     @property
     def grid(self) -> Grid:
@@ -103,10 +97,10 @@ class GridRow(Layout):
         return box_of(self.spec).density
 
     def relative_error(self, noise_variance: float, records: float, density: float) -> float:
-        expected = box_of(self.spec).errors([self.grid.shape], self._whole)
+        expected = box_of(self.spec).errors([self.grid.shape], on_whole_numbers(self.spec))
         return float(expected.relative(records, math.sqrt(noise_variance), density)[0])
 
-    def expected_error(self, release: Released, records: int) -> tuple[float, float]:
+    def expected_error(self, release: Release, records: int) -> tuple[float, float]:
         """The median over places spread evenly within the bounds."""
         assert self.spec.bounds is not None
         low, high = (np.array(side) for side in self.spec.bounds)
@@ -119,7 +113,7 @@ class GridRow(Layout):
         """The bound if every cell had weight one."""
         return float(np.sqrt(noise_variance * self.grid.cells))
 
-    def densest(self, release: Released) -> np.ndarray:
+    def densest(self, release: Release) -> np.ndarray:
         """The center of the heaviest cell, and points half a kernel away along each axis, where the sum is steepest."""
         assert self.spec.bounds is not None
         grid, sides = self.grid, np.repeat(np.diag(self.grid.profile.half_widths), 2, axis=0)
@@ -138,12 +132,12 @@ class GridRow(Layout):
         axes = zip(grid.start, grid.step, grid.shape, strict=True)
         return [start + step * np.arange(cells + 1) for start, step, cells in axes]
 
-    def source(self, release: Released, bounds: Sides, rng: np.random.Generator) -> Source:
+    def source(self, release: Release, bounds: Sides, rng: np.random.Generator) -> CellMasses:
         from scumble.density.draws import CellMasses
 
         return CellMasses(self.grid, self.which, release, bounds)
 
-    def heaviest(self, release: Released, points: np.ndarray, bounds: Sides) -> np.ndarray:
+    def heaviest(self, release: Release, points: np.ndarray, bounds: Sides) -> np.ndarray:
         """The center of the heaviest cell within the kernel's half-width."""
         counts = release.counts.reshape(self.grid.shape)
         return np.array([self._heaviest(counts, point) for point in points])

@@ -13,13 +13,15 @@ from scumble.counting import Engine, Hasher, engine
 from scumble.counting.guard import Known
 from scumble.counting.hasher import family
 from scumble.density.expected_error import box_of, combined, default_density, hashing_error, inverse_of, row_spread
-from scumble.density.layout import Count, Estimate, Keep, Layout, Reader, Released, Source
+from scumble.density.layout import Count, Estimate, Keep, Layout, Reader
 from scumble.errors import DataError
 from scumble.kernels import Records
 from scumble.kernels.design import Design
 from scumble.kernels.projection import ProjectionKernel
 
 if TYPE_CHECKING:
+    from scumble.density.draws import Particles
+    from scumble.density.release import Release
     from scumble.density.spec import Spec
 
 QUERY_VALUES = 1 << 21
@@ -100,7 +102,7 @@ class HashedRows(Layout):
         of, noise = np.array(density), math.sqrt(noise_variance / spec.rows)
         return float(combined(hashing_error(spec, of), 0.0, noise, inverse_of(spec, of), records))
 
-    def expected_error(self, release: Released, records: int) -> tuple[float, float]:
+    def expected_error(self, release: Release, records: int) -> tuple[float, float]:
         """That of a query of typical density."""
         spec = self.spec
         noise = self.most_noise(release.counter_variance)
@@ -112,12 +114,12 @@ class HashedRows(Layout):
         """One counter of each row enters every sum."""
         return float(np.sqrt(noise_variance / self.spec.rows))
 
-    def source(self, release: Released, bounds: Sides, rng: np.random.Generator) -> Source:
+    def source(self, release: Release, bounds: Sides, rng: np.random.Generator) -> Particles:
         from scumble.density.draws import Particles
 
         return Particles(self, release, bounds, rng)
 
-    def heaviest(self, release: Released, points: np.ndarray, bounds: Sides) -> np.ndarray:
+    def heaviest(self, release: Release, points: np.ndarray, bounds: Sides) -> np.ndarray:
         slabs = Slabs(self, release)
         for _ in range(3):
             points = np.array([slabs.program(point, bounds) for point in points])
@@ -295,7 +297,7 @@ class Slabs:
         min Σ cᵣ sᵣ   subject to   vᵣ − sᵣ ≤ aᵣ·x + bᵣ ≤ vᵣ + 1 + sᵣ,   s ≥ 0,   low ≤ x ≤ high.
     """
 
-    def __init__(self, layout: Layout, release: Released) -> None:
+    def __init__(self, layout: Layout, release: Release) -> None:
         spec, hasher = layout.spec, layout.hasher
         if not all(isinstance(factor, ProjectionKernel) for factor in spec.kernel.factors):
             raise DataError("method='lp' needs a Euclidean or Manhattan kernel. Hint: use method='climb'.")

@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -21,57 +21,19 @@ from scumble.counting import Hasher
 from scumble.counting.engines import device_table, on_device, to_host
 from scumble.counting.guard import Known
 from scumble.errors import DataError, many
-from scumble.kernels import Kernel, Records
+from scumble.kernels import Records
 
 if TYPE_CHECKING:
+    from scumble.density.draws import CellMasses, Particles
+    from scumble.density.release import Release
     from scumble.density.spec import Spec
+
+    Source: TypeAlias = CellMasses | Particles
 
 Count = tuple[float, float] | None
 """The separately released number of records and its variance, or None."""
 Keep = Callable[[np.ndarray], str]
 """Stores an array for a page and returns its name there."""
-
-
-class Named(Protocol):
-    """A kernel and the columns that it reads."""
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel."""
-
-    @property
-    def dimensions(self) -> int:
-        """How many columns a record has."""
-
-    @property
-    def columns(self) -> tuple[str, ...] | None:
-        """Their names, or None."""
-
-
-class Released(Protocol):
-    """A release as its layout sees it."""
-
-    @property
-    def counts(self) -> np.ndarray:
-        """The noisy counters."""
-
-    @property
-    def counter_variance(self) -> float:
-        """The variance of the noise on each counter."""
-
-    @property
-    def divisor(self) -> float:
-        """The number of records for densities."""
-
-    def standard_error(self, Q: object) -> np.ndarray:
-        """The standard error of the answer at each point."""
-
-
-class Source(Protocol):
-    """Draws synthetic records."""
-
-    def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """(n, columns) records."""
 
 
 @dataclass(frozen=True)
@@ -104,9 +66,7 @@ class Layout(ABC):
     hashed: ClassVar[bool] = False
     """Whether it has hash functions (`hasher`)."""
     has_places: ClassVar[bool] = False
-    """Whether each counter stands for a place, so its reader knows `places`."""
-    reads_any_kernel: ClassVar[bool] = False
-    """Whether another kernel may read the same counters."""
+    """Whether each counter stands for a place, so its reader knows `places` and any kernel may read it."""
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
@@ -199,7 +159,7 @@ class Layout(ABC):
         """The expected mean of |error|/density for queries of this density."""
 
     @abstractmethod
-    def expected_error(self, release: Released, records: int) -> tuple[float, float]:
+    def expected_error(self, release: Release, records: int) -> tuple[float, float]:
         """The expected standard error of a kernel sum: from noise, and in total."""
 
     # ---- what some can do ----
@@ -208,15 +168,15 @@ class Layout(ABC):
         """An upper bound of the noise's standard deviation in a kernel sum."""
         return math.inf
 
-    def densest(self, release: Released) -> np.ndarray | None:
+    def densest(self, release: Release) -> np.ndarray | None:
         """Queries at and around the heaviest counter; None if counters have no place."""
         return None
 
-    def source(self, release: Released, bounds: Sides, rng: np.random.Generator) -> Source:
+    def source(self, release: Release, bounds: Sides, rng: np.random.Generator) -> Source:
         """A source of synthetic records within the bounds."""
         raise DataError(f"This release {self.told}, and records cannot be drawn from it.")
 
-    def heaviest(self, release: Released, points: np.ndarray, bounds: Sides) -> np.ndarray:
+    def heaviest(self, release: Release, points: np.ndarray, bounds: Sides) -> np.ndarray:
         """For each point, the nearby place where the counters are heaviest."""
         raise DataError(f"This release {self.told}, and its counters have no places.")
 
@@ -268,13 +228,13 @@ class Reader(ABC):
         raise DataError(f"This release {self.layout.told}, and a page cannot read it.")
 
 
-def alike(named: Named, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+def alike(named: Release | Spec, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """The kernel between plain arrays; columns that the kernel names are found by position."""
     left, right = (Table.of(part, columns=named.columns, dimensions=named.dimensions) for part in (X, Y))
     return named.kernel(left, right)
 
 
-def reach(named: Named, low: np.ndarray, high: np.ndarray, level: float = 0.5) -> np.ndarray:
+def reach(named: Release | Spec, low: np.ndarray, high: np.ndarray, level: float = 0.5) -> np.ndarray:
     """For each column, the fraction of the bounds' width within which the kernel falls to `level`, at most 1.
 
     Where a kernel that averages over columns stops falling above `level`, that fraction of its fall is used.

@@ -23,14 +23,13 @@ import numpy as np
 from scumble import checks
 from scumble.checks import Json
 from scumble.columns.kinds import ON_WHOLE_NUMBERS, Declarations, in_order
-from scumble.density.expected_error import box_of, default_density, hashes, noise_of_sums, row_spread
+from scumble.density.expected_error import box_of, default_density, hashes, on_whole_numbers, row_spread
 from scumble.density.grid_cells import supports
 from scumble.density.release_plan import (
     DEFAULT_RECORDS,
     DESIGN,
     SIZE,
     Menu,
-    count_from,
     good_buckets,
     good_rows,
     most_rows,
@@ -39,9 +38,7 @@ from scumble.density.spec import MOST_DIMENSIONS, MOST_HASHES, Spec
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
 from scumble.kernels.design import DESIGNS
-from scumble.privacy.budget import DEFAULT_COUNT_SHARE, Budget
-from scumble.privacy.exact import as_fraction
-from scumble.privacy.laws import GAUSSIAN
+from scumble.privacy.budget import Budget
 from scumble.privacy.wording import odds_in_words
 
 Bounds = tuple[float | Sequence[float], float | Sequence[float]] | None
@@ -53,8 +50,6 @@ COUNTER_BYTES, FILE_OVERHEAD = 4, 2_000
 """Noisy counters nearly always fit into 32 bits in a file, which has about so many other bytes."""
 NANOSECONDS = 3.0
 """One hash and one increment on one core."""
-SHARES = np.arange(2, 26) / 100.0
-"""The shares of the budget that the count may get."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +60,7 @@ class Plan:
     density of a typical query and `density_from` its origin: "given", "bounds" or "default". `standard_error` is that
     of a typical query, in counts; `bytes` the size of the released file; `seconds` the counting time on one core. If
     the release decides the size, `denser` holds the cells per axis (or the rows) for records ten times as dense,
-    `denser_design` their design, and `either` says that the release may be a grid or rows. `count_share` is the share
-    of the budget for the count that minimizes the error of densities: pass it to `Sketch.release`.
+    `denser_design` their design, and `either` says that the release may be a grid or rows.
     """
 
     n: int
@@ -89,7 +83,6 @@ class Plan:
     denser: tuple[int, ...] | None = None
     denser_design: str | None = None
     either: bool = False
-    count_share: float = float(DEFAULT_COUNT_SHARE)
 
     def parameters(self) -> Json:
         """The keyword arguments that make this sketch: ``Sketch(kernel, dimensions=3, **plan.parameters())``."""
@@ -191,7 +184,6 @@ def plan_within(
         deviation = hypot(sqrt((row_spread(made, n, f) + f) / made.rows), sqrt(variance / made.rows))
     else:
         deviation = error * f
-    noise = noise_of_sums(made, budget.claim(made.rows).counter_variance, n, assumed)
     return Plan(
         n=n,
         dimensions=dimensions,
@@ -210,7 +202,6 @@ def plan_within(
         density_from=source,
         neighbors=budget.neighbors,
         records_per_person=budget.records_per_person,
-        count_share=best_count_share(budget, made.rows, made.buckets, noise, n),
         **later,
     )
 
@@ -259,7 +250,8 @@ def choose(
     names = None if columns is None else tuple(columns)
     empty = Spec(kernel, dimensions, names, rows=1, buckets=1, seed=seed, design="sobol", kinds=dict(kinds or {}))
     sides = None if bounds is None else plain_sides(bounds, dimensions)
-    _require_whole(sides, empty)
+    if sides is not None:
+        _require_whole(sides, empty)
     reason = "no `bounds` are given" if sides is None else supports(kernel, dimensions, names)
     if isinstance(buckets, tuple):
         if reason or design not in ("auto", "grid"):
@@ -276,9 +268,9 @@ def choose(
         raise ParameterError(f"`design` cannot be 'grid' here: {reason}. Hint: leave it out.")
     counted = []
     if not reason and rows is None and design in ("auto", "grid"):
-        shape = box_of(replace(empty, bounds=sides)).finest
-        assert sides is not None
-        counted.append(_grid(empty, sides, _on_whole_numbers(shape, empty, sides)))
+        box = box_of(replace(empty, bounds=sides))
+        most_of = np.where(on_whole_numbers(empty), box.high - box.low + 1, inf)  # a cell per whole number
+        counted.append(_grid(empty, sides, tuple(np.minimum(box.finest, most_of).astype(int).tolist())))
     if design != "grid":
         drawn = good_rows(kernel, dimensions) if design == "auto" else design
         hashed = replace(empty, design=drawn, buckets=good_buckets(kernel) if buckets is None else buckets)
@@ -332,23 +324,10 @@ def plain_sides(bounds: Bounds, dimensions: int) -> PlainSides:
     return tuple(low.tolist()), tuple(high.tolist())
 
 
-def _whole(spec: Spec, column: int) -> bool:
-    return spec.columns is not None and spec.kinds.get(spec.columns[column]) in ON_WHOLE_NUMBERS
-
-
-def _require_whole(sides: PlainSides | None, spec: Spec) -> None:
-    for j, ends in enumerate(zip(*(sides or ()), strict=True)):
-        if _whole(spec, j) and any(end != floor(end) for end in ends):
-            assert spec.columns is not None
-            raise parameter("bounds", f"whole numbers for {spec.columns[j]!r}, a column of whole numbers", ends)
-
-
-def _on_whole_numbers(shape: tuple[int, ...], spec: Spec, sides: PlainSides) -> tuple[int, ...]:
-    """The shape with at most one cell per whole number along each column."""
-    low, high = sides
-    which = spec.kernel.which(spec.dimensions, spec.columns)
-    most = [high[j] - low[j] + 1 if _whole(spec, j) else inf for j in which]
-    return tuple(int(min(both)) for both in zip(shape, most, strict=True))
+def _require_whole(sides: PlainSides, spec: Spec) -> None:
+    for name, *ends in zip(spec.columns or (), *sides, strict=False):
+        if spec.kinds.get(name) in ON_WHOLE_NUMBERS and any(end != floor(end) for end in ends):
+            raise parameter("bounds", f"whole numbers for {name!r}, a column of whole numbers", tuple(ends))
 
 
 # ---- what follows from a plan ----
@@ -357,31 +336,6 @@ def _on_whole_numbers(shape: tuple[int, ...], spec: Spec, sides: PlainSides) -> 
 def file_bytes(counters: int) -> int:
     """Approximate size of a released file."""
     return COUNTER_BYTES * counters + FILE_OVERHEAD
-
-
-def best_count_share(budget: Budget, rows: int, buckets: int, sum_error: float, n: float) -> float:
-    """The share of a budget for the count that minimizes the error of a density f/N, in hundredths.
-
-    `sum_error` is the relative noise error of f at the default share. With a share s for the count, the noise variance
-    of f is proportional to (1 − s)^−k and that of N to s^−k; k is 2 for Laplace and 1 for Gaussian noise. The rows'
-    sums also estimate N.
-
-    >>> budget = Budget(1.0, 1e-6)
-    >>> [best_count_share(budget, 1024, 1024, sum_error, n=100_000) for sum_error in (0.001, 0.0002)]
-    [0.04, 0.18]
-    """
-    usual = float(as_fraction("count_share", budget.count_share))
-    found = budget.claim(rows)
-    own = found.count_variance
-    if not own or not 0.0 < usual < 1.0:
-        return usual
-    power = 1 if found.law is GAUSSIAN else 2
-
-    def variance(share: float) -> float:
-        louder, count = ((1.0 - usual) / (1.0 - share)) ** power, own * (usual / share) ** power
-        return sum_error**2 * louder + count_from(count, buckets / rows * found.counter_variance * louder) / n**2
-
-    return float(min(SHARES, key=variance))
 
 
 EPSILONS = [float(f"{digits}e{power}") for power in range(-4, 1) for digits in range(10, 100)] + [100.0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -47,16 +47,15 @@ class Span:
             return None
         if not isinstance(data, dict) or set(data) != {"identity", "first", "last", "method"}:
             raise TypeError("not the periods of a stream")
-        first, last = data["first"], data["last"]
-        if type(first) is not int or type(last) is not int or not 1 <= first <= last < 1 << 31:
-            raise TypeError("not the periods of a stream")
-        if not isinstance(data["method"], dict) or not isinstance(data["identity"], str):
+        found = Span(**data)
+        periods = type(found.first) is int and type(found.last) is int and 1 <= found.first <= found.last < 1 << 31
+        if not periods or not isinstance(found.method, dict) or not isinstance(found.identity, str):
             raise TypeError("not the periods of a stream")
         try:
-            uuid.UUID(data["identity"])
+            uuid.UUID(found.identity)
         except ValueError:
             raise TypeError("not the identity of a stream") from None
-        return Span(data["identity"], first, last, data["method"])
+        return found
 
 
 class Release(Answers):
@@ -118,26 +117,12 @@ class Release(Answers):
         return self._identity
 
     @property
-    def kernel(self) -> Any:
-        """The kernel that the counters estimate."""
-        return self._spec.kernel
-
-    @property
-    def spec(self) -> Spec:
-        """All public parameters of the sketch."""
-        return self._spec
-
-    @property
     def kinds(self) -> dict[str, str]:
         """Which columns hold whole numbers, dates, times or booleans: {"age": "whole", "seen": "date"}.
 
         Dates and times are counted in days since 1970-01-01. Points may be given as dates or as these numbers.
         """
         return dict(self._spec.kinds)
-
-    def _declared_as(self, kinds: Mapping[str, str]) -> Release:
-        """The same release with these declared kinds."""
-        return self._with(spec=replace(self._spec, kinds=dict(kinds)))
 
     def _with(self, **changes: Any) -> Release:
         """The same release with some fields changed."""
@@ -160,12 +145,6 @@ class Release(Answers):
         """The periods of the stream that it covers, or None."""
         return self._stream
 
-    rows = property(lambda self: self._spec.rows, doc="How many rows.")
-    buckets = property(lambda self: self._spec.buckets, doc="How many counters a row has.")
-    dimensions = property(lambda self: self._spec.dimensions, doc="How many columns a record has.")
-    columns = property(lambda self: self._spec.columns, doc="The columns' names, or None.")
-    seed = property(lambda self: self._spec.seed, doc="The public seed of the hash functions.")
-    design = property(lambda self: self._spec.design, doc="How the rows were drawn, or grid.")
     bounds = property(lambda self: self._spec.bounds, doc="The public bounds, (low, high), or None.")
 
     @property
@@ -403,7 +382,9 @@ def _with_common_rows(releases: list[Release]) -> list[Release]:
     if not all(release.privacy.by_facts and release.spec.layout.hashed for release in releases):
         return releases
     least = min(release.rows for release in releases)
-    return [release if release.rows == least else _first_rows(release, least) for release in releases]
+    return [
+        release._with(spec=replace(release.spec, rows=least), counts=release.counts[:least]) for release in releases
+    ]
 
 
 def _with_common_kinds(releases: list[Release]) -> list[Release]:
@@ -417,31 +398,15 @@ def _with_common_kinds(releases: list[Release]) -> list[Release]:
                 f"Cannot merge: the column {name!r} is declared as {kind!r} here and as {other!r} there. "
                 "Hint: build both with the same declarations."
             )
-    return [release._declared_as({}) for release in releases]
+    return [release._with(spec=replace(release.spec, kinds={})) for release in releases]
 
 
 def _require_common_cells(releases: list[Release]) -> None:
-    """Refuse grids that chose different cells."""
-    shapes = list(dict.fromkeys(release.spec.shape for release in releases if release.spec.shape is not None))
-    if not all(release.privacy.by_facts for release in releases):
-        return
-    if shapes and any(release.spec.shape is None for release in releases):
+    """Refuse layouts that were chosen by noisy facts and differ."""
+    shapes = {release.spec.shape for release in releases}
+    if len(shapes) > 1 and all(release.privacy.by_facts for release in releases):
+        cells = min(shape for shape in shapes if shape is not None)
         raise MergeError(
-            "Cannot merge: one release chose a grid and another chose rows. "
-            f"Hint: merge the sketches and release once, or build each with {_cells(shapes[0])}."
+            "Cannot merge: the releases chose different cells, or rows. Hint: merge the sketches and release once, or "
+            f"build each with --buckets {','.join(map(str, cells))} (buckets={cells})."
         )
-    if len(shapes) > 1:
-        raise MergeError(
-            f"Cannot merge: the releases chose different grids, {shapes[0]} and {shapes[1]}. "
-            f"Hint: merge the sketches and release once, or build each with {_cells(min(shapes))}."
-        )
-
-
-def _cells(shape: tuple[int, ...]) -> str:
-    """The option that fixes a grid's cells."""
-    return f"--buckets {','.join(map(str, shape))} (buckets={shape})"
-
-
-def _first_rows(release: Release, rows: int) -> Release:
-    """The same release with its first rows only."""
-    return release._with(spec=replace(release.spec, rows=rows), counts=release.counts[:rows])

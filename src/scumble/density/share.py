@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn
@@ -74,7 +73,7 @@ class Share:
         if not fits(signed[:cells].reshape(self._counts.shape)):
             raise MergeError("Cannot combine: the sum has counters beyond 2**62. Hint: add every vector once.")
         count = None if self._count is None else int(signed[cells])
-        _note([self], _digest(signed))
+        _note([self], signed)
         counts, count = audit_hooks.publish(signed[:cells].reshape(self._counts.shape), count)
         return _release(self._spec, counts, count, self._privacy, arrived)
 
@@ -91,13 +90,9 @@ class Share:
             self._write(self._path or os.fsdecode(path))
 
     def _write(self, path: str) -> None:
-        metadata = {
-            "spec": self._spec.to_dict(),
-            "count": self._count,
-            "privacy": self._privacy.to_dict(),
-            "identity": self._identity,
-            "sum": self._sum,
-        }
+        spec, privacy = self._spec.to_dict(), self._privacy.to_dict()
+        metadata = {"spec": spec, "count": self._count, "privacy": privacy, "identity": self._identity}
+        metadata["sum"] = self._sum
         files.write(path, "share", metadata, {"counts": self._counts}, secret=True, again=self._path is not None)
         self._path = os.path.realpath(path)
 
@@ -123,21 +118,6 @@ class Share:
         finally:
             file.let_go()
 
-    def _require_free_for(self, whole: str) -> None:
-        """Refuse a second sum."""
-        if self._sum not in (None, whole):
-            raise MergeError(
-                "Cannot combine: a share is already in another sum, and the difference of two sums is a bare share. "
-                "Hint: use the release made from it, or start a new round with all custodians."
-            )
-
-    def _go_into(self, whole: str) -> None:
-        """Record the share's sum, also in its file."""
-        publish_once(self._identity, whole)
-        self._sum = whole
-        if self._path is not None:
-            self._write(self._path)
-
     @staticmethod
     def from_container(container: files.Container) -> Share:
         """A share from a file's content."""
@@ -146,11 +126,9 @@ class Share:
             spec = Spec.from_dict(data["spec"])
             privacy = PrivacyClaim.from_dict(data["privacy"])
             counts, count = container.arrays["counts"], data["count"]
-            if counts.shape != spec.counters or counts.dtype != np.int64:
-                raise CorruptFileError("The counters do not have the shape that the file's header states.")
-            if privacy.custodians is None or privacy.rows != spec.rows:
-                raise ValueError
-            if count is not None and (type(count) is not int or abs(count) >= 2**63):
+            fitting = counts.shape == spec.counters and counts.dtype == np.int64
+            whole = count is None or (type(count) is int and abs(count) < 2**63)
+            if not fitting or not whole or privacy.custodians is None or privacy.rows != spec.rows:
                 raise ValueError
             share = Share(spec, counts, count, privacy, str(data["identity"]))
             share._sum = None if data.get("sum") is None else str(data["sum"])
@@ -193,25 +171,27 @@ def combine(shares: Iterable[Share]) -> Release:
         raise MergeError("Cannot combine: a counter could pass 2**62. Hint: is one of the shares damaged?")
     counts = np.asarray(np.sum([share._counts for share in found], axis=0, dtype=np.int64))
     known = [share._count for share in found if share._count is not None]
-    whole = _digest(np.append(counts.ravel(), np.array([sum(known)] if known else [], np.int64)))
-    _note(found, whole)
+    _note(found, np.append(counts.ravel(), np.array([sum(known)] if known else [], np.int64)))
     counts, count = audit_hooks.publish(counts, sum(known) if known else None, *(share._identity for share in found))
     return _release(first._spec, counts, count, first._privacy, len(found))
 
 
-def _note(shares: list[Share], whole: str) -> None:
-    """Record the sum in all shares, or in none, before it is published."""
+def _note(shares: list[Share], total: np.ndarray) -> None:
+    """Record the sum in all shares, also in their files, or in none, before it is published."""
+    whole = hashlib.sha256(total.tobytes()).hexdigest()
     with ExitStack() as alone:
         for share in shares:
             alone.enter_context(share._alone())
+        if any(share._sum not in (None, whole) for share in shares):
+            raise MergeError(
+                "Cannot combine: a share is already in another sum, and the difference of two sums is a bare share. "
+                "Hint: use the release made from it, or start a new round with all custodians."
+            )
         for share in shares:
-            share._require_free_for(whole)
-        for share in shares:
-            share._go_into(whole)
-
-
-def _digest(total: np.ndarray) -> str:
-    return hashlib.sha256(total.tobytes()).hexdigest()
+            publish_once(share._identity, whole)
+            share._sum = whole
+            if share._path is not None:
+                share._write(share._path)
 
 
 def _require_enough(claim: PrivacyClaim, arrived: int) -> None:
@@ -226,13 +206,5 @@ def _require_enough(claim: PrivacyClaim, arrived: int) -> None:
 
 
 def _release(spec: Spec, counts: np.ndarray, count: int | None, claim: PrivacyClaim, arrived: int) -> Release:
-    counter_variance, count_variance = variances(claim, arrived)
-    return Release(
-        spec,
-        counts,
-        claim,
-        noisy_count=count,
-        counter_variance=counter_variance,
-        count_variance=count_variance,
-        identity=str(uuid.uuid4()),
-    )
+    counters, own = variances(claim, arrived)
+    return Release(spec, counts, claim, noisy_count=count, counter_variance=counters, count_variance=own)

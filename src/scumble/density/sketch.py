@@ -176,15 +176,6 @@ class Sketch(Holder, Answers):
     def _counts(self) -> np.ndarray:
         return self.secret.counts
 
-    spec = property(lambda self: self._spec, doc="All public parameters.")
-    kernel = property(lambda self: self._spec.kernel, doc="What near means.")
-    rows = property(lambda self: self._spec.rows, doc="How many rows.")
-    buckets = property(lambda self: self._spec.buckets, doc="How many counters a row has.")
-    dimensions = property(lambda self: self._spec.dimensions, doc="How many columns a record has.")
-    columns = property(lambda self: self._spec.columns, doc="The columns' names, or None.")
-    seed = property(lambda self: self._spec.seed, doc="The public seed of the hash functions.")
-    design = property(lambda self: self._spec.design, doc="How the rows are drawn, or grid.")
-
     @property
     def planned(self) -> int:
         """What the release decides: 0 nothing, 1 the number of rows or cells, 2 also whether a grid becomes rows."""

@@ -152,7 +152,7 @@ class PrivateNeighbors(PrivateEstimator):
     def _at(self, radius: float | None) -> Release:
         if radius is None or np.isclose(_positive(radius), self.radius_, rtol=1e-6):
             return self.release_
-        if not self.release_.spec.layout.reads_any_kernel:
+        if not self.release_.spec.layout.has_places:
             raise ParameterError(
                 f"Hashed rows know the radius of their kernel only, {self.radius_:.6g}, not {radius:g}. "
                 "Hint: fit with radius=..., or with bounds in up to three columns, which take a grid."

@@ -62,8 +62,8 @@ class Expected:
         }
 
     def __str__(self) -> str:
-        noise = _times(*self.times)
-        apart = _times(_merged(self.method.periods), None if self.week is None else math.sqrt(7), 1.0)
+        noise, merged = _times(*self.times), math.sqrt((self.method.periods + 1) / 2)
+        apart = _times(merged, None if self.week is None else math.sqrt(7), 1.0)
         beside = "" if noise == apart else f"; if each period were released by itself, {apart}"
         return (
             f"{self.method.name}, {self.calibration.law.family} noise, so many times that of a single release "
@@ -74,10 +74,6 @@ class Expected:
 def _times(total: float, week: float | None, period: float) -> str:
     of_week = "" if week is None else f", a window of 7 {week:.2f}"
     return f"the running total {total:.2f}{of_week}, one period {period:.2f}"
-
-
-def _merged(periods: int) -> float:
-    return math.sqrt((periods + 1) / 2)
 
 
 def compare(
@@ -142,16 +138,13 @@ def _made(text: str) -> Method:
 
 def _methods(periods: int, budget: Budget) -> list[Method]:
     """Those whose law of noise serves the budget."""
-    allowed = [kind for kind in METHODS.values() if _serves(kind.law, budget)]
-    return [kind(periods) for kind in allowed]
 
+    concentrated = budget.rho is not None
 
-def _serves(law: str | None, budget: Budget) -> bool:
-    if law is None:
-        return True
-    if budget.rho is not None:
-        return not LAWS[law].pure
-    return LAWS[law].pure or not budget.pure
+    def serves(law: str | None) -> bool:
+        return law is None or (not concentrated if LAWS[law].pure else concentrated or not budget.pure)
+
+    return [kind(periods) for kind in METHODS.values() if serves(kind.law)]
 
 
 def _expected(method: Method, rows: int, budget: Budget) -> Expected:

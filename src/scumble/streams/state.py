@@ -1,19 +1,12 @@
-"""A stream's secret file: all that it goes on from, written in one step.
+"""A stream's secret file: all that it goes on from, written in one step; mode 0600.
 
-The file holds the open period's exact counters, the noise that has been drawn for it, the method's memories of earlier
-periods, the persons' table and the batches that were counted; mode 0600. It is written when a period has been closed
-and the next one's noise is drawn, and *before* the closed one's release is given out. So at every moment
+It is written when a period has been closed and the next one's noise is drawn, *before* the closed one's release is
+given out. So what has been published follows from the file, and noise that is lost with a killed process nobody has
+seen. Two processes with one file would publish two things with one noise, so the file is locked while a stream is open
+and bound to its place on the disk: copies and second names are refused.
 
-- what has been published follows from the file: killed in between, the next run publishes the very same release;
-- what has not been published was not drawn for anything else: noise that was lost with a killed process nobody has
-  seen.
-
-Two processes that went on from one file would publish two things with one noise, and their difference is exact. So the
-file is locked while a stream is open, and bound to its place on the disk: a copy is refused, a second name too, and
-every version is emptied when the next one has taken its name.
-
-The first version is written before the stream is charged: it says under what, and holds no noise. So a place that
-cannot be written costs nothing, and a start that is killed and repeated is charged once.
+The first version is written before the stream is charged. It says under what, and holds no noise: a place that cannot
+be written costs nothing, and a start that is killed and repeated is charged once.
 """
 
 from __future__ import annotations

@@ -50,6 +50,11 @@ if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
 
 
+def how_of(sketch: Sketch) -> Json:
+    """How a sketch counts records: `invalid`, `engine`, `threads`."""
+    return {name: getattr(sketch, f"_{name}") for name in ("invalid", "engine", "threads")}
+
+
 def counted(
     sketch: Sketch,
     X: object,
@@ -70,8 +75,7 @@ def counted(
     if sketch.columns is None:
         raise ParameterError("Files and persons need the columns' names. Hint: begin the stream with columns=[...].")
     before = None if people is None else people.contents()
-    how = {name: getattr(sketch, f"_{name}") for name in ("invalid", "engine", "threads")}
-    tally = Tally(sketch.spec, person=person, people=people, **how)
+    tally = Tally(sketch.spec, person=person, people=people, **how_of(sketch))
     source = open_source(X, **reading)
     try:
         others = [] if person is None else [person]
@@ -266,7 +270,7 @@ class Stream:
     @property
     def counting(self) -> Json:
         """How records are counted: `invalid`, `engine`, `threads`."""
-        return {name: getattr(self._sketch, f"_{name}") for name in ("invalid", "engine", "threads")}
+        return how_of(self._sketch)
 
     # ---- counting ----
 
@@ -468,32 +472,8 @@ class Stream:
             self._state.let_go()
 
     def _keep(self) -> None:
-        if self._state is None:
-            return
-        self._state.write(*contents(self))
-
-    @staticmethod
-    def load(
-        path: str | os.PathLike[str],
-        *,
-        folder: str | os.PathLike[str] | None = None,
-        engine: str = "auto",
-        threads: int | None = None,
-        person_memory: int | None = None,
-    ) -> Stream:
-        """Go on from a stream's file; see :func:`load_stream`."""
-        state = State(path)
-        container = state.read()
-        try:
-            stream = object.__new__(Stream)
-            restore(stream, container.metadata, container.arrays, folder, person_memory, engine=engine, threads=threads)
-        except BaseException:
-            state.let_go()
-            raise
-        stream._state = state
-        if stream._closed and stream._folder is not None:
-            stream._give_out()  # if the run before was killed just then
-        return stream
+        if self._state is not None:
+            self._state.write(*contents(self))
 
     # ---- keeping the secret ----
 
@@ -547,10 +527,28 @@ def _name(batch: str) -> bytes:
     return hashlib.sha256(batch.encode()).digest()[:16]
 
 
-def load_stream(path: str | os.PathLike[str], **options: Any) -> Stream:
+def load_stream(
+    path: str | os.PathLike[str],
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    engine: str = "auto",
+    threads: int | None = None,
+    person_memory: int | None = None,
+) -> Stream:
     """Go on from the secret file that `Stream.save` wrote, to the very same releases.
 
-    The file is locked until the stream is closed: one process at a time. Options are `folder`, if the published
-    releases have moved, and `engine`, `threads` and `person_memory`, which are this process's own.
+    The file is locked until the stream is closed: one process at a time. `folder` is where the published releases have
+    moved; `engine`, `threads` and `person_memory` are this process's own.
     """
-    return Stream.load(path, **options)
+    state = State(path)
+    container = state.read()
+    try:
+        stream = object.__new__(Stream)
+        restore(stream, container.metadata, container.arrays, folder, person_memory, engine=engine, threads=threads)
+    except BaseException:
+        state.let_go()
+        raise
+    stream._state = state
+    if stream._closed and stream._folder is not None:
+        stream._give_out()  # if the run before was killed just then
+    return stream
