@@ -12,7 +12,7 @@ from hypothesis import settings
 
 import scumble
 from entropy import noise_named, rate_of
-from scumble.counting import early
+from scumble.counting import cpu
 from scumble.gate import spending
 from scumble.table import counting
 from windows import NOT_ON_WINDOWS, reason
@@ -26,7 +26,7 @@ def pytest_report_header() -> list[str]:
 
 
 # The quick loops are tested from the first record on, whoever has compiled them before.
-early.numpy_first.limits = early.exact_first.limits = counting.numpy_first.limits = (0, 0)
+cpu.numpy_first.limits = cpu.exact_first.limits = counting.numpy_first.limits = (0, 0)
 
 # No test asserts a time: machines are shared, and a first example may load half the library.
 # The same examples each time: a red run is the change's doing. `--hypothesis-profile=search` looks for new ones.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import scumble
-from scumble.counting import Hasher, cpu, early
+from scumble.counting import Hasher, cpu, reference
 from scumble.files.compiling import Patience, Ready
 from scumble.kernels import Kernel, Records
 from scumble.kernels.column import ColumnKernel
@@ -45,12 +45,11 @@ def test_numpy_counts_and_reads_what_compiled_loops_do(
     records = [Records(np.ascontiguousarray(X[:, which])) for which in hasher.which]
     lines = np.arange(rows) // 2
     found, wanted = np.zeros((2, rows, 32), np.int64)
-    assert early.serves(hasher)
+    assert cpu.has_codes(hasher)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(early, "TILE", tile)
-        early.count(hasher, records, found)
-        out = np.zeros((lines[-1] + 1, len(X)), np.int64)
-        early.sums(hasher, records, found, lines, out)
+        patch.setattr(reference, "TILE", tile)
+        reference.count(hasher, records, found)
+        out = reference.sums(hasher, records, found, lines)
     cpu.count(hasher, records, wanted)
     np.testing.assert_array_equal(found, wanted)
     np.testing.assert_array_equal(out, cpu.sums(hasher, records, wanted, lines))
@@ -80,7 +79,7 @@ class OwnCode(scumble.EuclideanKernel):
 )
 def test_what_a_record_does_never_depends_on_how_warm_a_process_is(kernel: Kernel, served: bool) -> None:
     hasher = Hasher(kernel, Design("iid", 3, 4), buckets=32, width=3)
-    assert early.serves(hasher) == served
+    assert cpu.has_codes(hasher) == served
 
 
 def test_patience_ends_where_the_quicker_way_is_ready_or_would_have_been_by_now() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,7 +76,7 @@ class HostDevice:
                     np.add.at(counts[r], where[mine, r], np.uint64(1))
 
 
-def program_of(shape: cuda.Shape, room: int = cuda.SHARED_BYTES) -> cuda.Program:
+def program_of(shape: cuda.Shape, room: int = cuda.SHARED_BYTES) -> Any:
     found = cuda.program(shape, room)
     assert found is not None
     return found

@@ -35,7 +35,7 @@ from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.sensitivity import Column
 from scumble.privacy.splitting import calibrate_shares, draw_counters_share
-from scumble.streams import bridge, choosing, toeplitz
+from scumble.streams import choosing, method, toeplitz
 from scumble.streams.stream import Stream
 
 PATHS = all_paths()
@@ -292,7 +292,7 @@ def a_node_has_another_ones_noise(patch):
 def the_column_is_missed(patch):
     """The noise of a single release on numbers that are a million times as large."""
     patch.setattr(toeplitz.Toeplitz, "column", Column(1, 1, 1))
-    patch.setattr(bridge.Bridge, "column", Column(1, 1, 1))
+    patch.setattr(method.Bridge, "column", Column(1, 1, 1))
 
 
 @planted("times the claim", TOEPLITZ)

@@ -10,7 +10,7 @@ import pytest
 
 import scumble
 from scumble.columns.table import Table
-from scumble.counting import Hasher, cpu, early, exact, guard, quick, reference, repeats, turns
+from scumble.counting import Hasher, cpu, exact, guard, quick, reference, repeats, turns
 from scumble.files.compiling import Patience
 from scumble.kernels import FoldedKernel, Kernel, Records
 from scumble.kernels.column import ColumnKernel
@@ -342,6 +342,6 @@ def test_small_tables_do_not_wait_for_the_quick_loops(monkeypatch: pytest.Monkey
     for ready, patience, waits in ((False, 10**9, False), (True, 10**9, True), (False, 0, True)):
         calls.clear()
         monkeypatch.setattr(cpu.quick, "ready", lambda ready=ready: ready)
-        monkeypatch.setattr(early, "exact_first", Patience(0, patience))
+        monkeypatch.setattr(cpu, "exact_first", Patience(0, patience))
         sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 2, engine="cpu", **options).update(X)
         assert bool(calls) == waits and np.array_equal(sketch._counts, expected)

@@ -126,8 +126,8 @@ READER = """
 import json, sys
 sys.modules["numba"] = None
 import numpy as np, scumble
-from scumble.counting import early
-early.numpy_first.spent = early.COMPILING  # a process that has asked for a while
+from scumble.counting import cpu
+cpu.numpy_first.spent = cpu.COMPILING  # a process that has asked for a while
 found = []
 for path in sys.argv[1:]:
     release = scumble.load(path)

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks import page
 from benchmarks.speed import clock, counting, growth, path, rivals, scaling, start
-from scumble.counting import early
+from scumble.counting import cpu
 
 HERE = Path(__file__).parent
 PARTS = ("start", "rivals", "counting", "scaling", "growth", "path")
@@ -30,7 +30,7 @@ def main() -> None:
     everywhere: dict[str, Found] = json.loads(results.read_text()) if results.exists() else {}
     machine = clock.machine()
     found = everywhere.get(machine["architecture"], {})
-    early.numpy_first.limits = early.exact_first.limits = (0, 0)  # `start` alone measures what comes before
+    cpu.numpy_first.limits = cpu.exact_first.limits = (0, 0)  # `start` alone measures what comes before
     for part in () if given.write else given.parts or PARTS:
         print(f"\n== {part} ==\n", flush=True)
         for line in run(part, found, quick=given.quick):

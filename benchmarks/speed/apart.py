@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from scumble.counting import early
+from scumble.counting import cpu
 
 ROUNDS = 3
 """Each number of threads, and of processes, has its turn so many times: what else the machine does slows all alike."""
@@ -44,7 +44,7 @@ def apart(make: Maker[What], case: What, records: int, processes: int) -> dict[s
 def _one(make: Maker[What], case: What, records: int, core: int, gate: Any, told: Any) -> None:
     """One process: prepare, warm up, and work whenever all are ready."""
     os.sched_setaffinity(0, {core})
-    early.numpy_first.limits = early.exact_first.limits = (0, 0)
+    cpu.numpy_first.limits = cpu.exact_first.limits = (0, 0)
     taken = []
     with tempfile.TemporaryDirectory() as folder:
         work = make(case, records, Path(folder))

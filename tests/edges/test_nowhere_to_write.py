@@ -70,7 +70,7 @@ def test_all_runs_and_one_line_says_that_compiling_is_done_anew(package: pathlib
     few = python(RUN, *asked, path=package, cwd=tmp_path)
     assert few.returncode == 0 and "compiled" not in few.stderr, "so few records are counted without a compiler"
     (tmp_path / "a.scumble").unlink()
-    at_once = "from scumble.counting import early\nearly.numpy_first.limits = (0, 0)\n"
+    at_once = "from scumble.counting import cpu\ncpu.numpy_first.limits = (0, 0)\n"
     ran = python(at_once + RUN, *asked, path=package, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert ran.stderr.count("no folder to keep compiled loops in") == 1

@@ -18,9 +18,8 @@ from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.sensitivity import Column
 from scumble.streams import toeplitz
-from scumble.streams.bridge import Bridge, _totals
 from scumble.streams.choosing import METHODS, chosen, compare, method_of
-from scumble.streams.method import Daily, Method
+from scumble.streams.method import Bridge, Daily, Method, _totals
 from scumble.streams.toeplitz import Toeplitz
 
 EVERY = [Daily(9), Bridge(11, 4), Bridge(8, 4), Bridge(3, 7), Toeplitz(1), Toeplitz(9), Toeplitz(60)]

@@ -5,7 +5,6 @@ The files::
     engines.py      what every engine offers; `MODULES`, the engines; tables that already lie on a GPU
     reference.py    the oracle: slow, obvious NumPy
     cpu.py          the compiled engine, on all cores
-    early.py        its first, small batches, before anything is compiled
     exact.py        its loops in double precision, for any kernel
     quick.py        its loops in single precision, for large batches
     guard.py        how far single precision can be trusted

@@ -5,7 +5,9 @@ of its own. Where records are few, or counters too many to have them so often, t
 way no counter has two writers. Large batches of kernels that project go the quick way, in single precision with a guard
 (`quick`); everything else in double precision (`exact`). Both ways give the same counters, to the integer.
 
-The first, small batches of a process wait for neither (`early`).
+The first, small batches of a process wait for neither: loading numba takes a second, and compiling all loops twenty.
+So a process begins with NumPy (`reference`) and goes on with compiled loops when it has spent on NumPy about what they
+cost: it waits at most twice as long as it had to. Work is counted, not timed: every run does the same.
 
 A thread enters the interpreter once a share of the work, not once a tile: threads can enter it only one by one.
 """
@@ -21,12 +23,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from scumble.counting import early, exact, products, quick, turns
+from scumble.counting import exact, products, quick, reference, turns
 from scumble.counting.engines import on_host
 from scumble.counting.guard import Batch, Known, Spread, prepare
-from scumble.counting.hasher import Hasher
+from scumble.counting.hasher import FAMILIES, PYTHON, Hasher
 from scumble.counting.repeats import distinct, worth_a_search
-from scumble.files.compiling import available_threads, can_compile, read_only
+from scumble.files.compiling import Patience, available_threads, can_compile, read_only
 from scumble.kernels import Records
 
 Share = TypeVar("Share")
@@ -49,6 +51,19 @@ AS_ONE = 32
 """Columns up to which a hash takes as long as one of a single column; of more it takes as many times as long."""
 MOST_OWN = 1 << 21
 """Counters, 16 MiB of them, that each thread may have for itself."""
+CALL, HASH = 1 << 16, 8
+"""The work of a call and of a hash, in products of a value and a parameter, some 5 ns each by NumPy."""
+LOADING, COMPILING = 1 << 26, 1 << 28
+"""Work of NumPy, a third of a second and a second or two, that takes no longer than loading the loops of `exact`, or
+compiling them."""
+QUICK, WORTH = 1 << 35, 2
+"""Work of a thread in the loops of `exact`, some ten seconds, that takes no longer than compiling those of `quick`, and
+how many threads that share it are reckoned with."""
+CODES = [vars(kind).get("codes") for kind in FAMILIES]
+"""By NumPy, as those kernels say them that have compiled loops."""
+
+numpy_first = Patience(LOADING, COMPILING)
+exact_first = Patience(0, QUICK)
 PART, FEWEST = 1 << 21, 1 << 13
 """Values for each thread, and the fewest records, that are prepared at a time: then threads wait for each other."""
 
@@ -64,7 +79,7 @@ def count(
 ) -> None:  # fmt: skip
     """Add each record to one counter of every row, in place. `known` is what other batches of a pass have found."""
     if counts.flags.c_contiguous and _early(hasher, len(records[0])):
-        early.count(hasher, on_host(records), counts)
+        reference.count(hasher, records, counts)
         return
     busy = _busy(hasher, len(records[0]), threads)
     parts = _parts(hasher, on_host(records), busy)
@@ -191,8 +206,7 @@ def sums(
     if n == 0:
         return out
     if _early(hasher, n):
-        early.sums(hasher, records, counts, lines, out)
-        return out
+        return reference.sums(hasher, records, counts, lines)
     busy = _busy(hasher, n, threads)
     with _crew(busy) as pool:
         quickly = counts.dtype == np.int64 and counts.flags.writeable
@@ -222,17 +236,27 @@ def moments(
 
 def _early(hasher: Hasher, n: int) -> bool:
     """Whether NumPy does it, as long as nothing is compiled or loaded, or can be."""
-    if not early.serves(hasher):
+    if not has_codes(hasher):
         return False
-    return not can_compile() or early.numpy_first.lasts(early.work_of(hasher, n), exact.ready)
+    return not can_compile() or numpy_first.lasts(_work_of(hasher, n), exact.ready)
+
+
+def has_codes(hasher: Hasher) -> bool:
+    """Whether NumPy's codes are known to be those of the compiled loops: not where a kernel has some of its own."""
+    return PYTHON not in hasher.families and all(type(factor).codes in CODES for factor in hasher.factors)
+
+
+def _work_of(hasher: Hasher, n: int) -> int:
+    """Of a call with so many records."""
+    return CALL + n * (HASH * hasher.multipliers.size + sum(drawn.size for drawn in hasher.parameters))
 
 
 def _prepared(
     hasher: Hasher, records: Sequence[Records], threads: int, pool: Pool, known: Known | None = None
 ) -> Batch | None:
     """The batch for the quick loops; None if they do not serve it, or are not worth being compiled for it."""
-    shared = min(threads, early.WORTH)  # the threads would all wait for the compiler
-    if early.exact_first.lasts(early.work_of(hasher, len(records[0])) // shared, quick.ready):
+    shared = min(threads, WORTH)  # the threads would all wait for the compiler
+    if exact_first.lasts(_work_of(hasher, len(records[0])) // shared, quick.ready):
         return None
     return prepare(hasher, records, _spread(_columns(hasher), threads, pool), known)
 

@@ -16,7 +16,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Protocol
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -73,32 +74,13 @@ def reason_against(hasher: Hasher, room: int = SHARED_BYTES) -> str | None:
     return f"{hasher.buckets} buckets and {shape.hashes} hashes per row do not fit into shared memory"
 
 
-class Device(Protocol):
-    """What the logic needs of a device: how many processors, how much shared memory each, and these acts."""
-
-    processors: int
-    room: int
-
-    def count(self, hasher: Hasher, X: OnDevice, counts: OnDevice) -> None:
-        """Count a chunk of records, already on the device, into a table on the device."""
-
-    def upload(self, X: np.ndarray) -> OnDevice:
-        """A chunk of records to the device; returns at once."""
-
-    def zeros(self, shape: tuple[int, int]) -> OnDevice:
-        """An empty table on the device."""
-
-    def download(self, table: OnDevice) -> np.ndarray:
-        """A table back to the host."""
-
-
 @np.errstate(all="ignore")
 def count(
     hasher: Hasher,
     records: Sequence[Records],
     counts: np.ndarray,
     threads: int | None = None,
-    devices: Sequence[Device] | None = None,
+    devices: Sequence[CudaDevice] | None = None,
 ) -> None:
     """Add each record to one counter of every row, in place."""
     reason = reason_against(hasher)
@@ -121,7 +103,7 @@ def count(
         return
 
     @np.errstate(all="ignore")
-    def work(device: Device, mine: list[slice]) -> np.ndarray:
+    def work(device: CudaDevice, mine: list[slice]) -> np.ndarray:
         table = device.zeros(counts.shape)
         waiting = None
         for chunk in mine:
@@ -336,7 +318,7 @@ class CudaDevice:
 
 
 @lru_cache(maxsize=1024)
-def _plan(shape: Shape, rows: int, n: int, processors: int, room: int) -> tuple[cuda.Program, Division, int]:
+def _plan(shape: Shape, rows: int, n: int, processors: int, room: int) -> tuple[ModuleType, Division, int]:
     """The program, how it divides the work, and in how many stripes."""
     program = cuda.program(shape, room)
     assert program is not None, "asked before"

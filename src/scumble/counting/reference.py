@@ -1,8 +1,10 @@
-"""The oracle: slow, obvious NumPy. Algorithm 1 of the paper as it is written."""
+"""The oracle: slow, obvious NumPy. Algorithm 1 of the paper as it is written.
+
+The compiled engine also begins with it, as loading numba takes a second (`cpu`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,9 +36,23 @@ def buckets(hasher: Hasher, records: Sequence[Records]) -> np.ndarray:
 
 def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> None:
     """Add each record to one counter of every row, in place."""
-    where = buckets(hasher, records)
-    for r in range(hasher.rows):
-        np.add.at(counts[r], where[:, r], 1)
+    flat = counts.reshape(-1)
+    for _, where in tiles(hasher, records):
+        np.add.at(flat, (where + np.arange(hasher.rows) * counts.shape[1]).reshape(-1), 1)
+    if not np.shares_memory(flat, counts):  # counters that are not of one piece
+        counts[:] = flat.reshape(counts.shape)
+
+
+TILE = 1 << 16
+"""Codes at a time: those of some records in all rows, in a cache."""
+
+
+def tiles(hasher: Hasher, records: Sequence[Records]) -> Iterator[tuple[slice, np.ndarray]]:
+    """Some records after the other, and their buckets, (records, rows)."""
+    n, size = len(records[0]), max(1, TILE // hasher.multipliers.size)
+    for first in range(0, n, size):
+        place = slice(first, min(first + size, n))
+        yield place, buckets(hasher, [part[place] for part in records])
 
 
 def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> np.ndarray:
@@ -51,7 +67,9 @@ def sums(
 ) -> np.ndarray:
     """(lines, n): the counters that each record falls into, added up over the rows of each line, lines ascending."""
     out = np.zeros((int(lines[-1]) + 1, len(records[0])), counts.dtype)
-    np.add.at(out, lines, lookup(hasher, records, counts))
+    starts, rows = np.flatnonzero(np.diff(lines, prepend=-1)), np.arange(hasher.rows)[:, None]
+    for place, where in tiles(hasher, records):
+        out[lines[starts], place] = np.add.reduceat(counts[rows, where.T], starts, axis=0)
     return out
 
 

@@ -280,19 +280,7 @@ class Field:
     **Speed.** One FFT gives the sum at all centers; between them it is interpolated by cubics, with the exact kernel
     for the cells around q, where it has its cusp. The first few queries of a large grid, and queries well outside the
     bounds, sum all cells.
-
-    Parameters
-    ----------
-    grid : Grid
-        The cells.
-    counts : numpy.ndarray
-        Their counters, (1, cells).
-    noise_variance : float
-        Variance of the noise on one counter.
-    count : float or None
-        A separate estimate of N.
-    count_variance : float
-        Variance of that estimate.
+    `noise_variance` is that of a counter; `count` a separate estimate of N, if any, and `count_variance` its variance.
     """
 
     def __init__(
@@ -480,24 +468,16 @@ class Field:
 def _weights(fraction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(n, axes, 4): Lagrange weights of the nodes −1, 0, 1, 2; and (n, axes, 2): linear weights of 0 and 1."""
     t = fraction[..., None]
-    cubic = [
-        -t * (t - 1) * (t - 2) / 6,
-        (t + 1) * (t - 1) * (t - 2) / 2,
-        -(t + 1) * t * (t - 2) / 2,
-        (t + 1) * t * (t - 1) / 6,
-    ]
+    below, above = (t - 1) * (t - 2), (t + 1) * t
+    cubic = [-t * below / 6, (t + 1) * below / 2, -above * (t - 2) / 2, above * (t - 1) / 6]
     return np.concatenate(cubic, axis=-1), np.concatenate([1 - t, t], axis=-1)
 
 
 def _slopes(fraction: np.ndarray) -> np.ndarray:
     """(n, axes, 4): derivatives of the Lagrange weights."""
     t = fraction[..., None]
-    changes = [
-        -(3 * t * t - 6 * t + 2) / 6,
-        (3 * t * t - 4 * t - 1) / 2,
-        -(3 * t * t - 2 * t - 2) / 2,
-        (3 * t * t - 1) / 6,
-    ]
+    square = 3 * t * t
+    changes = [-(square - 6 * t + 2) / 6, (square - 4 * t - 1) / 2, -(square - 2 * t - 2) / 2, (square - 1) / 6]
     return np.concatenate(changes, axis=-1)
 
 

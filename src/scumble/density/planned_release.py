@@ -11,21 +11,13 @@ second time with less noise (:func:`scumble.privacy.facts.second_counts`).
     T = ⌊ Σ_r ⌊‖C_r‖⌋ / R ⌋,        ⌊‖C_r‖⌋ = isqrt(Σ_b C_rb²), all in integers.
 
 *One record changes T by 0 or 1, in one direction.* A new record adds a unit vector e to C_r: C_r ≥ 0 gives ‖C_r‖ ≤ ‖C_r
-+ e‖ ≤ ‖C_r‖ + 1. Floors are monotone and ⌊x + 1⌋ = ⌊x⌋ + 1, so ⌊‖C_r‖⌋ grows by 0 or 1, the sum over R rows by 0 to R,
-and T by 0 or 1; m records: by 0 to m. Replacing a record removes one and adds one, so T moves by −1, 0 or 1. ∎ T is
-hidden like one row of one counter.
++ e‖ ≤ ‖C_r‖ + 1. Floors are monotone and ⌊x + 1⌋ = ⌊x⌋ + 1, so the sum over R rows grows by 0 to R, and T by 0 or 1; m
+records: by 0 to m. Replacing a record moves T by −1, 0 or 1. ∎ T is hidden like one row of one counter.
 
-*Folded grids.* For a grid, the rows are made of its cells by a fixed public map from cells to buckets. A record still
-adds one to one counter of each row, and the same proof holds.
+For a grid, T is that of rows made of its cells by a fixed public map, so the same proof holds; and the norm of the
+cells, a typical norm of one row, is published, too. A grid may also be published as rows by such a map.
 
-**Clumping.** For a grid, the norm of its cells ⌊‖C‖⌋ is published, too: a typical norm of one row. It is hidden
-together with T like two rows of one counter each.
-
-**Rows of cells.** A grid may be published as rows: a public map sends each cell's records to one bucket of each row, so
-these rows cost what rows cost.
-
-**Cost**: ``gate.proof.md``, *Facts first*. Facts and rows are two adaptively composed releases: ε, δ and ρ add up, and
-the rows cost the most that any choice could. The claim is known, and charged, before any noise is drawn.
+**Cost**: ``gate.proof.md``, *Facts first*. The claim is known, and charged, before any noise is drawn.
 """
 
 from __future__ import annotations

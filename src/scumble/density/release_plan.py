@@ -91,17 +91,9 @@ class Seen(NamedTuple):
 class Menu:
     """All that may be published of what is counted, for a budget.
 
-    Parameters
-    ----------
-    spec : Spec
-        What is counted.
-    budget : Budget
-        The budget of the release.
-    planned : int
-        0: the layout is fixed before counting, and no facts are paid for. 1: the release chooses the size. 2: it may
-        also publish a grid as rows.
-    refined : bool
-        Whether answers will be refined (`scumble.learn.refine`).
+    `planned` is 0 if the layout is fixed before counting and no facts are paid for, SIZE if the release chooses the
+    size, DESIGN if it may also publish a grid as rows. `refined` says that answers will be refined
+    (`scumble.learn.refine`).
     """
 
     def __init__(self, spec: Spec, budget: Budget, planned: int = SIZE, *, refined: bool = False) -> None:

@@ -28,9 +28,6 @@ class AngularKernel(Kernel):
     name = "angular"
     radix = 2
 
-    def __init__(self, power: int = 1, *, scale: Scale = None, columns: Columns = None) -> None:
-        super().__init__(power=power, scale=scale, columns=columns)
-
     def _draw_one(self, draws: Draws, dimensions: int) -> np.ndarray:
         return draws.normal(dimensions)
 

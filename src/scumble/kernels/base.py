@@ -112,7 +112,9 @@ class Kernel(ABC):
         else:
             cls.name = ""  # not its parent's: files of that one hold other hashes
 
-    def __init__(self, *, power: int = 1, scale: Scale = None, columns: Columns = None) -> None:
+    def __init__(self, power: int = 1, *, scale: Scale = None, columns: Columns = None) -> None:
+        if scale is not None and self.reads != "number":
+            raise parameter("scale", "left out: only numbers have a scale", scale)
         self.power = whole("power", power)
         self.columns = None if columns is None else names("columns", columns)
         if self.columns is not None and not self.columns:
@@ -259,7 +261,7 @@ class Kernel(ABC):
     def __mul__(self, other: object) -> Kernel:
         if not isinstance(other, Kernel):
             return NotImplemented
-        return Kernel.registry["product"](*self.factors, *other.factors)
+        return ProductKernel(*self.factors, *other.factors)
 
     def to_dict(self) -> Json:
         """The kernel as JSON values; `Kernel.from_dict` turns it back."""

@@ -1,4 +1,4 @@
-"""The column kernel: one column at random, cut into steps."""
+"""One column at random: cut into steps, or as it is, for categories."""
 
 from __future__ import annotations
 
@@ -102,6 +102,32 @@ class ColumnKernel(Kernel):
         if isinstance(self.origin, tuple) and len(self.origin) != width:
             raise parameter("origin", f"one number for each of the {width} columns", list(self.origin))
         return np.broadcast_to(np.asarray(self.origin, float), (width,))
+
+
+class HammingKernel(Kernel):
+    """Near means equal in many columns: the kernel for categories.
+
+    The hash picks one column at random and reads it, so k is the share of equal columns (Indyk & Motwani 1998).
+    Values of any type are read as stable 53-bit hashes: no vocabulary has to be learnt from the data.
+
+    >>> HammingKernel()([["red", "car"]], [["red", "car"], ["red", "bus"]])
+    array([[1. , 0.5]])
+    """
+
+    name = "hamming"
+    reads = "category"
+
+    def _draw_one(self, draws: Draws, dimensions: int) -> np.ndarray:
+        return np.minimum(np.floor(draws.uniform(1) * dimensions), dimensions - 1)
+
+    def codes(self, records: Records, parameters: np.ndarray) -> np.ndarray:
+        return records.values[:, parameters[:, :, 0].astype(np.intp)]
+
+    def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        equal = np.zeros((len(X), len(Y)))
+        for j in range(X.shape[1]):
+            equal += X[:, j, None] == Y[None, :, j]
+        return equal / X.shape[1]
 
 
 def within(codes: np.ndarray, lowest: np.ndarray, highest: np.ndarray) -> np.ndarray:

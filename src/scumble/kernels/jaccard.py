@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scumble.errors import parameter
-from scumble.kernels.base import Columns, Kernel, Records
+from scumble.kernels.base import Kernel, Records
 
 if TYPE_CHECKING:
     from scumble.kernels.design import Draws
@@ -29,11 +28,6 @@ class JaccardKernel(Kernel):
 
     name = "jaccard"
     reads = "tokens"
-
-    def __init__(self, power: int = 1, *, columns: Columns = None, scale: None = None) -> None:
-        if scale is not None:
-            raise parameter("scale", "left out: tokens have no scale", scale)
-        super().__init__(power=power, columns=columns)
 
     def _draw_one(self, draws: Draws, dimensions: int) -> np.ndarray:
         # The key of the random order: a whole number of 52 bits.

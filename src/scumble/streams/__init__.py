@@ -14,8 +14,8 @@ The secret side::
 
 What is published, and how to read it::
 
-    method.py      what a method is: its column, its variances, its machine; every period by itself
-    bridge.py      for pure ε: periods and blocks of them, their noise drawn beforehand
+    method.py      what a method is: its column, its variances, its machine; every period by itself, or,
+                   for pure ε, periods and blocks of them with noise that is drawn beforehand
     toeplitz.py    for δ > 0: a triangle of whole numbers with two decaying memories
     choosing.py    which method is the quietest, and what to expect of it
     published.py   what has been published so far: totals, windows, periods

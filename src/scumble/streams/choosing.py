@@ -18,8 +18,7 @@ from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.privacy.laws import LAWS
-from scumble.streams.bridge import Bridge
-from scumble.streams.method import Daily, Method, whole_periods
+from scumble.streams.method import Bridge, Daily, Method, whole_periods
 from scumble.streams.toeplitz import Toeplitz
 
 METHODS: dict[str, type[Method]] = {kind.name: kind for kind in (Daily, Bridge, Toeplitz)}

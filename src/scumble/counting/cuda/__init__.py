@@ -18,38 +18,18 @@ increments run faster than spread ones, not slower (``benchmarks/speed/gpu.py`` 
 from __future__ import annotations
 
 from functools import cache
-from typing import Protocol
-
-import numpy as np
+from types import ModuleType
 
 from scumble.counting.cuda import fused, halves, steps
 from scumble.counting.cuda.shape import LARGEST_RECORD, SHARED_BYTES, Division, Shape
-from scumble.counting.hasher import Hasher
 
-
-class Program(Protocol):
-    """One way to count short records in a single launch."""
-
-    def fits(self, shape: Shape, room: int) -> bool:
-        """Whether it can count for this shape, on processors with so many bytes of shared memory."""
-
-    def divide(self, shape: Shape, rows: int, room: int) -> Division:
-        """How the work is divided among blocks of threads."""
-
-    def source(self, shape: Shape, division: Division) -> str:
-        """The text of its kernel, `count`."""
-
-    def pack(self, hasher: Hasher, division: Division) -> list[np.ndarray]:
-        """The hash functions, as the kernel reads them."""
-
-
-PROGRAMS: tuple[Program, ...] = (steps, halves, fused)
+PROGRAMS: tuple[ModuleType, ...] = (steps, halves, fused)
 
 
 @cache
-def program(shape: Shape, room: int = SHARED_BYTES) -> Program | None:
+def program(shape: Shape, room: int = SHARED_BYTES) -> ModuleType | None:
     """The first program that fits, if any."""
     return next((each for each in PROGRAMS if each.fits(shape, room)), None)
 
 
-__all__ = ["LARGEST_RECORD", "PROGRAMS", "SHARED_BYTES", "Division", "Program", "Shape", "program"]
+__all__ = ["LARGEST_RECORD", "PROGRAMS", "SHARED_BYTES", "Division", "Shape", "program"]
