@@ -25,15 +25,14 @@ import scumble
 from rates import laplace
 from scumble import files
 from scumble.cli import main
-from scumble.sources import Build, formats, source
-from scumble.sources import arrow as parquet
+from scumble.sources import Build, formats
+from warm import job, options, run
 
 ROWS = 1_800
 COUNT = 36 * laplace()
 """How far a noisy count at ε = 1 may be: its standard deviation is 35.4 at most."""
 KINDS = {"csv": 2, "folder": 1, "sqlite": 1}
 """How often a build of each is killed, at most."""
-KERNEL = {"bandwidth": 1.0, "power": 2}
 
 forks = multiprocessing.get_context("forkserver")
 forks.set_forkserver_preload(["tests.warm"])
@@ -58,29 +57,6 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
         database.executemany("INSERT INTO t VALUES (?, ?)", frame.rows())
     database.close()
     return folder
-
-
-def options(folder: Path, kind: str) -> dict:
-    """The arguments of a build of one kind of source."""
-    where = {"csv": "t.csv", "folder": "t", "jsonl": "t.jsonl"}
-    if kind == "sqlite":
-        return {"source": f"sqlite:///{folder / 't.db'}", "query": "SELECT * FROM t"}
-    return {"source": str(folder / where[kind])}
-
-
-def job(about: dict, **more: object) -> Build:
-    settings: dict = {"rows": 16, "buckets": 64, "seed": 3, "design": "iid", "invalid": "drop", "threads": 1}
-    settings |= about | more
-    return Build(settings.pop("source"), scumble.EuclideanKernel(**KERNEL), ["x", "y"], **settings)
-
-
-def run(about: dict, checkpoint: str, result: str) -> None:
-    """A build in a process of its own: small batches, a checkpoint after each."""
-    source.BATCH_ROWS, parquet.AT_ONCE = 64, 1
-    one = job(about, checkpoint=checkpoint, checkpoint_seconds=0.0)
-    tally = one.count()
-    np.savez(result + ".part.npz", counts=tally.sketches[0]._counts, dropped=tally.dropped, rows=tally.rows)
-    os.replace(result + ".part.npz", result)
 
 
 @pytest.mark.parametrize("kind", KINDS)
