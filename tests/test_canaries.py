@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.audit.canaries import least_epsilon, p_value
+from scumble.audit.epsilon import least_epsilon, p_value
 from scumble.audit.mechanisms import audit_canaries
 from scumble.audit.mutants import CHANGES
 from scumble.cli import REFUSED, USAGE, main

@@ -23,8 +23,7 @@ from scumble.gate import gate, spending
 from scumble.gate.rows import NONE, Contest, PublishedRows, Wanted, planned_claim, publish_as_planned, publish_rows
 from scumble.gate.secret import Secret
 from scumble.privacy import audit_hooks, noise
-from scumble.privacy.adaptive_budget import AdaptiveBudget, read_back, worst_case, written
-from scumble.privacy.budget import Budget
+from scumble.privacy.budget import AdaptiveBudget, Budget, read_back, worst_case, written
 from scumble.privacy.gaussian import certified_delta
 from scumble.privacy.laws.discrete_gaussian import shifts
 from scumble.privacy.sensitivity import ONE, Scales

@@ -26,7 +26,7 @@ from scumble.audit.greybox.sketches import points
 from scumble.audit.replay import BEST, Call, Session, compare, used
 from scumble.cli import REFUSED, USAGE, main
 from scumble.gate import rows
-from scumble.gate.periods import Nodes
+from scumble.gate.gate import Nodes
 from scumble.gate.selection import noisy_best
 from scumble.learn import PrivateKDEClassifier
 from scumble.learn import kde as kde_module

@@ -14,7 +14,7 @@ import scumble
 from rates import laplace
 from scumble import files
 from scumble.cli import main
-from scumble.files.owned import Owned
+from scumble.files.places import Owned
 from scumble.sources import Build, build, build_by
 
 KERNEL = scumble.EuclideanKernel(1.0)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.files.owned import Owned
+from scumble.files.places import Owned
 from scumble.gate import spending
 from scumble.privacy import calibrate
 

@@ -19,8 +19,8 @@ from scumble.cli import main
 from scumble.cli.handover import replacing
 from scumble.errors import FileError
 from scumble.files import disk, places
-from scumble.files import file_lock as onebyone
-from scumble.files.file_lock import TURN, in_turn
+from scumble.files import places as onebyone
+from scumble.files.places import TURN, in_turn
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links and processes as POSIX has them")
 
@@ -126,7 +126,7 @@ def test_a_turn_is_one_at_a_time_and_leaves_nothing() -> None:
 def test_a_killed_run_does_not_block() -> None:
     """Its claim is left behind, and is removed by the next."""
     code = (
-        "import os, signal\nfrom scumble.files.file_lock import in_turn\n"
+        "import os, signal\nfrom scumble.files.places import in_turn\n"
         "with in_turn('a'): os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run(

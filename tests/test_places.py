@@ -13,8 +13,7 @@ import pytest
 
 from scumble.errors import FileError, MissingFileError
 from scumble.files import places
-from scumble.files.owned import Owned
-from scumble.files.places import DRAFT, READY, Place
+from scumble.files.places import DRAFT, READY, Owned, Place
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="modes and locks of POSIX"),
@@ -386,7 +385,7 @@ def test_a_file_that_is_replaced_while_it_is_taken_is_taken_anew(here: Path, mon
         seen.append(os.fstat(descriptor).st_ino)
         return real(descriptor)
 
-    monkeypatch.setattr("scumble.files.owned.lock", lock)
+    monkeypatch.setattr("scumble.files.places.lock", lock)
     owned = Owned("c")
     assert owned.take() and seen[-1] == os.stat("c").st_ino and len(seen) == 2
     owned.let_go()

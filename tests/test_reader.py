@@ -20,7 +20,7 @@ from scumble.cli import main
 from scumble.density.grid_cells import fast_length
 from scumble.density.student import reach
 from scumble.files.lazy_modules import lacking
-from scumble.privacy import special_functions as functions
+from scumble.privacy import gaussian as functions
 
 ALONE = """
 import json, sys

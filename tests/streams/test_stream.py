@@ -29,7 +29,7 @@ from scumble.errors import (
     PrivacyError,
     SecretFileError,
 )
-from scumble.gate.periods import Nodes
+from scumble.gate.gate import Nodes
 from scumble.privacy import audit_hooks
 from scumble.streams.choosing import method_of
 from scumble.streams.published import StreamRelease, name_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.audit.canaries import p_value
+from scumble.audit.epsilon import p_value
 
 PERIODS, CANARIES = 6, 1000
 

@@ -6,7 +6,7 @@
 
 `audit` runs the first layer on any mechanism and the second where exact tables and a claim are given. A *mechanism* is
 a callable from a data set to released whole numbers. ``mechanisms.py`` points all three at the release path of a real
-sketch, ``canaries.py`` needs one release alone, and ``greybox`` plays back the noise of every path that ends in a
+sketch, canaries need one release alone, and ``greybox`` plays back the noise of every path that ends in a
 release (``replay.py``). ``mutants.py`` has mechanisms that are wrong in known ways, which the auditor must catch;
 ``report.py`` says what was found, ``verb.py`` is ``scumble audit``, and ``evidence.py`` puts together what an assessor
 examines.

@@ -27,15 +27,17 @@ zero cells, the largest cell    noise that depends on the data, clipping to some
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import betaincinv
+from scipy.stats import binom
 
 from scumble.audit.report import Finding
-from scumble.errors import DataError
+from scumble.errors import DataError, parameter
 from scumble.privacy.claim import PrivacyClaim
 
 PILOT = 0.1
@@ -342,3 +344,50 @@ def _numbers(pilot: tuple[Samples, Samples], exact: Exact | None) -> tuple[int, 
 
 def _zeros(samples: Samples) -> np.ndarray:
     return np.sum(samples.counts == 0, axis=(1, 2))
+
+
+# ---- canaries in one release ----
+
+
+def p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: float = 0.0) -> float:
+    """The most that P(at least `right` of `guesses` are right) can be for an (ε, δ)-private mechanism.
+
+    Of m canaries, records that look like nobody, each is in the table or out by a coin; the release decides at which of
+    them to guess. Of r guesses let v be right. With q = 1/(1 + e^(−ε)) and W ~ Binomial(r, q) (Steinke, Nasr &
+    Jagielski 2023, Theorem 5.2 and Appendix D),
+
+        P(at least v right) <= P(W >= v) + 2 m δ · max over i = 1 … v of P(v > W >= v − i)/i,
+
+    whatever the guesses depend on, so an honest mechanism is accused with at most this probability.
+
+    >>> round(p_value(10, 10, 10, epsilon=0.0), 6) == round(0.5**10, 6)
+    True
+    """
+    if not 0 <= right <= guesses <= canaries:
+        raise parameter("right", "from 0 to the number of guesses, and these at most one per canary", right)
+    q = 1.0 / (1.0 + math.exp(-epsilon))
+    beta = float(binom.sf(right - 1, guesses, q))
+    if delta == 0.0 or right == 0:
+        return min(1.0, beta)
+    below = np.cumsum(binom.pmf(np.arange(right - 1, -1, -1), guesses, q))  # P(v > W >= v − i), i = 1 … v
+    alpha = float(np.max(below / np.arange(1, right + 1)))
+    return min(1.0, beta + 2.0 * canaries * delta * alpha)
+
+
+def least_epsilon(canaries: int, guesses: int, right: int, delta: float = 0.0, *, alpha: float) -> float:
+    """A lower bound on ε, wrong with probability at most `alpha`; 0 if the guesses tell nothing.
+
+    >>> least_epsilon(1000, 1000, 520, alpha=1e-6)
+    0.0
+    >>> 2.0 < least_epsilon(1000, 1000, 970, alpha=1e-6) < math.log(970 / 30)
+    True
+    """
+    if p_value(canaries, guesses, right, 0.0, delta) >= alpha:
+        return 0.0
+    low, high = 0.0, 1.0
+    while high < 64.0 and p_value(canaries, guesses, right, high, delta) < alpha:
+        low, high = high, 2.0 * high
+    for _ in range(40):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if p_value(canaries, guesses, right, middle, delta) < alpha else (low, middle)
+    return low

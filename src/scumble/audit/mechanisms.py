@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from scumble.audit import FALSE_ALARM, audit, examine, full_size_findings
-from scumble.audit.canaries import least_epsilon, p_value
-from scumble.audit.epsilon import Samples, collect
+from scumble.audit.epsilon import Samples, collect, least_epsilon, p_value
 from scumble.audit.mutants import Mutant
 from scumble.audit.report import Finding, Options, Report
 from scumble.audit.sensitivity import Columns, TableMaker, sensitivity_finding
@@ -180,7 +179,7 @@ def audit_canaries(
     mutant: str | None = None,
     false_alarm: float = FALSE_ALARM,
 ) -> Report:
-    """A lower bound on ε from one release that has canaries in it; see :mod:`scumble.audit.canaries`.
+    """A lower bound on ε from one release that has canaries in it; see :mod:`scumble.audit.epsilon`.
 
     A thousand usual records and `count` canaries, each of which is in or out by the toss of a coin, go through
     `Sketch.update` and `Sketch.release` at one row, where a record's whole budget is on one counter; then `kernel_sum`

@@ -129,7 +129,7 @@ def _rehearse(args: argparse.Namespace) -> int:
 def prepare(args: argparse.Namespace, **options: Any) -> Build:
     """The source opened, the kernel made, everything checked: a pass that is ready to run."""
     from scumble.columns.schema import Schema
-    from scumble.files.owned import followed
+    from scumble.files.places import followed
     from scumble.sources import Build
 
     running = {

@@ -37,9 +37,8 @@ from scumble.density.loading import release_in
 from scumble.density.spec import Spec
 from scumble.errors import BudgetError, FileError, PrivacyError, ScumbleError
 from scumble.files import places
-from scumble.files.file_lock import in_turn
 from scumble.files.interrupts import Unbroken, finish
-from scumble.files.places import READY, Place
+from scumble.files.places import READY, Place, in_turn
 from scumble.gate.pledges import identity_of, left_release, pledge
 from scumble.gate.secret import Secret
 

@@ -37,13 +37,10 @@ Equal content gives equal bytes.
 The files::
 
     rules.py         what a file may hold: kinds, types, limits
-    writing.py       content to bytes
-    reading.py       bytes to content, or why not
+    reading.py       bytes to content, or why not; and content to bytes
     disk.py          reading and writing, for files that have a place
     paid.py          what is at a name already; a release whose name another file takes stays, under a second one
-    places.py        a place on disk: reserved first, filled later, named at the end
-    file_lock.py     saves to one name take turns
-    owned.py         a file that one process goes on from
+    places.py        a place on disk: reserved first, filled later, named at the end; whose turn it is, and who owns it
     interrupts.py    signals that ask a program to stop, and when they may
     compiling.py     loops compiled on first use and kept on disk, and when they are worth it
     lazy_modules.py  packages that are loaded when first used
@@ -55,21 +52,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from scumble.files.disk import BOUND, bytes_of, read, write
     from scumble.files.paid import forget, holds_noise, is_foreign, is_ours, is_paid, keep_paid, kept_as, kind_at
-    from scumble.files.reading import from_bytes
+    from scumble.files.reading import from_bytes, to_bytes
     from scumble.files.rules import FORMAT_VERSION, KINDS, PUBLIC_KINDS, RELEASES, SECRET_KINDS, Container
-    from scumble.files.writing import to_bytes
 
 # Imported when first asked for: the command line has help to show before NumPy is there.
-_HOMES = {
-    **dict.fromkeys(("BOUND", "bytes_of", "read", "write"), "scumble.files.disk"),
-    **dict.fromkeys(("is_foreign", "is_ours", "kind_at"), "scumble.files.paid"),
-    **dict.fromkeys(("forget", "holds_noise", "is_paid", "keep_paid", "kept_as"), "scumble.files.paid"),
-    **dict.fromkeys(("from_bytes",), "scumble.files.reading"),
-    **dict.fromkeys(
-        ("FORMAT_VERSION", "KINDS", "PUBLIC_KINDS", "RELEASES", "SECRET_KINDS", "Container"), "scumble.files.rules"
-    ),
-    **dict.fromkeys(("to_bytes",), "scumble.files.writing"),
+_NAMES = {
+    "disk": "BOUND bytes_of read write",
+    "paid": "forget holds_noise is_foreign is_ours is_paid keep_paid kept_as kind_at",
+    "reading": "from_bytes to_bytes",
+    "rules": "FORMAT_VERSION KINDS PUBLIC_KINDS RELEASES SECRET_KINDS Container",
 }
+_HOMES = {name: f"scumble.files.{home}" for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "BOUND",

@@ -13,12 +13,10 @@ import numpy as np
 from scumble import checks
 from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError
 from scumble.files import places
-from scumble.files.file_lock import in_turn
 from scumble.files.paid import forget, holds_noise, is_foreign, keep_paid, kind_at, near_file
-from scumble.files.places import mark_of
-from scumble.files.reading import from_bytes, preamble
+from scumble.files.places import in_turn, mark_of
+from scumble.files.reading import from_bytes, preamble, to_bytes
 from scumble.files.rules import SECRET_KINDS, Container, Json
-from scumble.files.writing import to_bytes
 
 OURS = (".scumble", ".secret")
 """How names of our files usually end."""
@@ -49,7 +47,7 @@ def write(
 
     A file of another make is never replaced: it may be somebody's table. Another release or model, which
     was paid for, stays beside the new file under a second name, and a warning says which. Saves to one name take turns
-    (:mod:`scumble.files.file_lock`), so that this holds for what another process has just written.
+    (:mod:`scumble.files.places`), so that this holds for what another process has just written.
 
     A ``bound`` file says which file it is (:mod:`scumble.files.places`). It may be moved within its file system;
     a copy is refused when it is read. What holds noise that is paid for is not replaced, but by itself (``again``).

@@ -2,11 +2,10 @@
 
 The files::
 
-    gate.py        check everything, charge, draw, add: the gate, and what a sketch does with its secret (gate.proof.md)
+    gate.py        check everything, charge, draw, add: the gate, also of streams (gate.proof.md)
     secret.py      exact counters under lock, and what decides whether they may be released
     spending.py    who may release, and when: once, or as often as an account allows
     selection.py   the best of a public list, chosen privately
     rows.py        rows with noise of their own, with fixed shares or as a plan asks for them
-    periods.py     a stream at the gate: noise for each node, once
     pledges.py     what a secret file says about the release being made of it (pledges.proof.md)
 """

@@ -6,13 +6,15 @@ leaves none of them in a traceback, and a failure after the charge empties the s
 
 `publish` draws noise and adds it; `begin_with_noise` draws it before the first record, and `finish` releases it;
 `publish_share` adds one custodian's share. Other ways through the gate: :mod:`scumble.gate.rows`,
-:mod:`scumble.gate.periods` and :mod:`scumble.density.planned_release`.
+:mod:`scumble.gate.gate` and :mod:`scumble.density.planned_release`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, NoReturn, Self
@@ -22,14 +24,14 @@ import numpy as np
 from scumble import files
 from scumble.checks import Json
 from scumble.errors import BudgetError, MergeError, PrivacyError, parameter
-from scumble.files.owned import Owned
+from scumble.files.places import Owned
 from scumble.gate.secret import NoiseFirst, Secret, held
 from scumble.gate.spending import Prepaid, derived, publish_once, require_public_count, spend
 from scumble.privacy import audit_hooks
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
-from scumble.privacy.noise import require_backend
+from scumble.privacy.noise import Integers, require_backend
 from scumble.privacy.sensitivity import ONE
 from scumble.privacy.splitting import calibrate_shares, draw_count_share, draw_counters_share
 
@@ -315,3 +317,64 @@ class Holder:
             f"A {type(self).__name__} cannot be pickled or copied, as it holds exact counters. "
             "Hint: `sketch.save('part.secret')` writes a secret file; `sketch.release(epsilon=...)` makes it public."
         )
+
+
+# ---- a stream's noise, a node at a time ----
+
+
+def begin(secret: Secret, claim: PrivacyClaim, payer: Account | None, payment: str | None = None) -> str:
+    """Charge a whole stream before any of its noise is drawn, and return its identity. Nothing is ever refunded."""
+    require_ones(secret)
+    require_public_count(claim, [secret])
+    return str(uuid.uuid4()) if payer is None else payer.charge(claim, payment)
+
+
+class Nodes:
+    """The noise of a stream's nodes: one number per counter of this shape, and one for the count if there is one.
+
+    Each node's noise has a name of its own under the stream's `identity`.
+    """
+
+    def __init__(self, claim: PrivacyClaim, shape: tuple[int, ...], identity: str, backend: str = "exact") -> None:
+        self._claim, self._shape, self._identity = claim, shape, identity
+        self._backend = require_backend(backend)
+        self._hidden = claim.scales.count is not None
+        self._counted = self._hidden or claim.neighbors == "replace"
+
+    @property
+    def size(self) -> int:
+        """How many numbers a node has."""
+        return math.prod(self._shape) + self._counted
+
+    def exact(self, secret: Secret) -> Integers:
+        """The exact numbers of a period: SECRET."""
+        counts = secret.counts.ravel()
+        return np.append(counts, np.int64(secret.total)) if self._counted else counts.copy()
+
+    def draw(self, node: str) -> Integers:
+        """Fresh noise for a node."""
+        noise = self._claim.draw_counters(self._shape, backend=self._backend)
+        count = self._claim.draw_count(backend=self._backend) if self._hidden else None
+        audit_hooks.hold(self._name(node), self._claim, noise, count)
+        return self._flat(noise, count)
+
+    def publish(self, node: str, noise: Integers, exact: Integers) -> Integers:
+        """A node's exact numbers plus its noise: public."""
+        name, out = self._name(node), noise + exact
+        publish_once(name, hashlib.sha256(out.tobytes()).hexdigest())
+        return self._flat(*audit_hooks.publish(*self._apart(out), name))
+
+    def pin(self, block: str, nodes: Sequence[str], left: Integers) -> Integers:
+        """A block's noise less its nodes': public, and independent of the records."""
+        return self._flat(*audit_hooks.pin(self._name(block), [self._name(node) for node in nodes], *self._apart(left)))
+
+    def _name(self, node: str) -> str:
+        return f"{self._identity} {node}"
+
+    def _flat(self, counters: np.ndarray, count: int | None) -> Integers:
+        flat = counters.ravel()
+        return np.append(flat, np.int64(count or 0)) if self._counted else flat.copy()
+
+    def _apart(self, flat: Integers) -> tuple[np.ndarray, int | None]:
+        size = math.prod(self._shape)
+        return flat[:size].reshape(self._shape), int(flat[size]) if self._counted else None

@@ -9,7 +9,7 @@ been published, and the plan answers with
 - or nothing: the release is complete.
 
 Either is one release: one lock, one charge before any noise, one claim; that of a plan is made for the most expensive
-one allowed (`privacy.adaptive_budget`). While the plan runs, the secret holds no counters (``gate.proof.md``, *Grouped
+one allowed (`privacy.budget.AdaptiveBudget`). While the plan runs, the secret holds no counters (``gate.proof.md``, *Grouped
 rows* and *Plans*).
 """
 
@@ -30,8 +30,7 @@ from scumble.gate.selection import noisy_best
 from scumble.gate.spending import Prepaid, spend
 from scumble.privacy import audit_hooks
 from scumble.privacy.account import Account
-from scumble.privacy.adaptive_budget import AdaptiveBudget, worst_case
-from scumble.privacy.budget import Budget
+from scumble.privacy.budget import AdaptiveBudget, Budget, worst_case
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number, as_fraction
 from scumble.privacy.sensitivity import sides_of

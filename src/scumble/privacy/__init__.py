@@ -6,7 +6,6 @@ Before the noise::
     account.py          where it is charged: a ledger, a dataset, a part
     sensitivity.py      how far one person can move a release
     facts.py            a few noisy facts before a release: their cost, and what is left
-    adaptive_budget.py  a claim that is fixed before the scales of its rows are
 
 The noise::
 
@@ -20,10 +19,9 @@ The promise::
 
     claim.py            what a release promises, as a value
     composition.py      what several releases cost together
-    gaussian.py         how private Gaussian noise is
+    gaussian.py         how private Gaussian noise is; special functions with NumPy alone
     exact.py            exact fractions, and safe floats
     wording.py          budgets and claims in words
-    special_functions.py  gamma, erfcx, minima and roots, with NumPy alone
 
 The ledger::
 

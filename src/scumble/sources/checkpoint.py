@@ -22,7 +22,7 @@ from scumble import files
 from scumble.density.loading import sketch_in
 from scumble.errors import BudgetError, CorruptFileError, DataError, ParameterError, parameter
 from scumble.files import places
-from scumble.files.owned import Owned
+from scumble.files.places import Owned
 from scumble.files.rules import Json
 from scumble.gate.pledges import became, require_free
 from scumble.sources.source import Position

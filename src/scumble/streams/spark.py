@@ -27,7 +27,7 @@ from scumble.density.bundle import Bundle, plain
 from scumble.density.release import Release
 from scumble.density.sketch import Sketch, release_disjoint
 from scumble.errors import BudgetError, DataError, ParameterError
-from scumble.files.owned import Owned
+from scumble.files.places import Owned
 from scumble.kernels import Kernel
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget

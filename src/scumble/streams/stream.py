@@ -30,7 +30,7 @@ from scumble.errors import (
 )
 from scumble.files.interrupts import Unbroken
 from scumble.files.places import Place, clear_leftovers
-from scumble.gate.periods import Nodes, begin
+from scumble.gate.gate import Nodes, begin
 from scumble.gate.spending import require_public_count, spend_in_stream
 from scumble.kernels import Kernel
 from scumble.privacy.account import Account

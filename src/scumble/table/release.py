@@ -15,7 +15,7 @@ from scumble import files
 from scumble.columns.schema import Schema
 from scumble.errors import CorruptFileError, ParameterError, many, suggest_attribute
 from scumble.files.rules import MOST
-from scumble.privacy.adaptive_budget import read_back, written
+from scumble.privacy.budget import read_back, written
 from scumble.privacy.claim import PrivacyClaim
 from scumble.table.answers import Answers
 from scumble.table.asking import Asking

@@ -18,11 +18,10 @@ import numpy as np
 
 from scumble.privacy import noise
 from scumble.privacy.exact import dyadic_below, float_down, float_up, simplest_above
-from scumble.privacy.gaussian import least_epsilon, renyi_delta
+from scumble.privacy.gaussian import gammaln, least_epsilon, renyi_delta
 from scumble.privacy.laws.law import Drawn, Floats, Law, Shared, Shares, Size
 from scumble.privacy.polya import laplace_share
 from scumble.privacy.sensitivity import ONCE, Moves, Scales, by_scale, concentrated_cost, pure_cost
-from scumble.privacy.special_functions import gammaln
 
 PADDING = 1 + 1e-6
 """Covers the float64 error of the logarithms of factorials of up to some 10⁷ rows."""
