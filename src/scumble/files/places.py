@@ -475,7 +475,8 @@ def in_turn(target: str) -> Iterator[None]:
 
     A claim is an empty draft that ends in ``.turn``. Who finds another one takes its own back and tries again a little
     later; who finds none has the turn until the claim is gone. Of any two, the one that looks last sees the other's
-    claim, so never do both go on. A claim that can be locked is a leftover and is removed; without locks, its age tells.
+    claim, so never do both go on. A claim that can be locked is a leftover and is removed; without locks, age
+    tells.
     """
     last = time.monotonic() + PATIENCE
     while True:

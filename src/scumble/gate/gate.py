@@ -5,8 +5,9 @@ if there is one; then noise is drawn for every counter; only then are the exact 
 leaves none of them in a traceback, and a failure after the charge empties the secret. The locks are held throughout.
 
 `publish` draws noise and adds it; `begin_with_noise` draws it before the first record, and `finish` releases it;
-`publish_share` adds one custodian's share. Other ways through the gate: :mod:`scumble.gate.rows`,
-:mod:`scumble.gate.gate` and :mod:`scumble.density.planned_release`.
+`publish_share` adds one custodian's share. A stream is charged once (`begin`), and each of its `Nodes`, a period or a
+block of them, has noise of its own, which is used in one published sum (``streams/continual.proof.md``). Other ways
+through the gate: :mod:`scumble.gate.rows` and :mod:`scumble.density.planned_release`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ been published, and the plan answers with
 - or nothing: the release is complete.
 
 Either is one release: one lock, one charge before any noise, one claim; that of a plan is made for the most expensive
-one allowed (`privacy.budget.AdaptiveBudget`). While the plan runs, the secret holds no counters (``gate.proof.md``, *Grouped
+one allowed (`AdaptiveBudget`). While the plan runs, the secret holds no counters (``gate.proof.md``, *Grouped
 rows* and *Plans*).
 """
 

@@ -17,7 +17,7 @@ equal shares of all pairs. Rarer levels are pooled (`grouping`).
 are more informative than all pairs measured coarsely: as many are chosen as bear that many levels, up to two per
 column. Where columns have fewer levels, a chosen pair is taken to have the geometric mean of FINE² cells and its own.
 If pairs bear next to nothing, single columns get the whole budget. No view gets more than the claim was made for
-(`privacy.budget.AdaptiveBudget`); what a wide table leaves over goes to more pairs. Gaussian noise grows with the square root
+(`AdaptiveBudget`); what a wide table leaves over goes to more pairs. Gaussian noise grows with the square root
 of the number only: all pairs are measured as long as they bear three levels per axis.
 """
 
