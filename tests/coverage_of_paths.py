@@ -36,7 +36,7 @@ from scumble.sources.building import Options
 from scumble.sources.formats import Format
 from scumble.sources.paths import EXTENSIONS
 from scumble.sources.source import Source
-from scumble.table.publishing import publish
+from scumble.table.sketch import publish
 
 ROOT = Path(scumble.__file__).parent
 DRAWS = {"discrete_laplace", "discrete_gaussian", "laplace_share"}

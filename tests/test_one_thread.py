@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from scumble.table.evidence import Evidence, View
-from scumble.table.fitting import Fits
+from scumble.table.fitting import Fits, one_thread
 from scumble.table.grouping import Column
 from scumble.table.posterior import drawn
-from scumble.table.single_thread import one_thread
 
 threadpoolctl = pytest.importorskip("threadpoolctl")
 

@@ -174,7 +174,7 @@ POST_PROCESSING = {
     "show/ranges.py",
     "sources/rehearsal.py",
     "table/answers.py",
-    "table/drawing.py",
+    "table/rows.py",
     "table/fitting.py",
     "table/posterior.py",
     "table/statistic.py",

@@ -18,7 +18,7 @@ from benchmarks.tables.registry import TABLES, path_of
 from benchmarks.tables.rivals import RIVALS
 from benchmarks.tables.running import LIMIT
 from benchmarks.tables.synthetic import SYNTHETIC
-from scumble.table.single_thread import one_thread
+from scumble.table.fitting import one_thread
 
 COMMAND = "python -m benchmarks.tables"
 

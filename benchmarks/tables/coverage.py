@@ -26,7 +26,7 @@ from benchmarks.tables.registry import TABLES, load
 from benchmarks.tables.synthetic import SYNTHETIC, synthetic
 from benchmarks.tables.unseen import UNSEEN
 from scumble import Estimate, TableRelease
-from scumble.table.single_thread import one_thread
+from scumble.table.fitting import one_thread
 
 COMMAND = "python -m benchmarks.tables.coverage"
 BUDGETS = tuple(itertools.product((0.1, 1.0, 3.0), (1e-6, 0.0)))

@@ -11,9 +11,8 @@ from scumble.columns.schema import Schema
 from scumble.privacy.budget import Budget
 from scumble.table import counting
 from scumble.table.grouping import Column
-from scumble.table.publishing import COUNT_SHARE, publish
 from scumble.table.release import TableRelease
-from scumble.table.sketch import TableSketch
+from scumble.table.sketch import COUNT_SHARE, TableSketch, publish
 
 
 def measured(codes: np.ndarray, columns: tuple[Column, ...], budget: Budget, target: int | None = None) -> TableRelease:

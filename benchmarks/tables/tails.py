@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks import page
 from benchmarks.tables.data import Table
 from benchmarks.tables.measuring import budget, measured
+from scumble.table.fitting import one_thread
 from scumble.table.grouping import Column
-from scumble.table.single_thread import one_thread
 
 COMMAND = "python -m benchmarks.tables.tails"
 RECORDS = 20_000

@@ -10,7 +10,7 @@ import pytest
 from tests.sql.exactly import SCHEMA, exactly, table
 
 import scumble
-from scumble.table.weighing import raked
+from scumble.table.rows import raked
 
 PEOPLE = table(300)
 

@@ -19,7 +19,7 @@ from tests.table.measuring import measured
 import scumble
 from scumble import Boolean, Category, Date, Estimate, Number, Schema, TableRelease, TableSketch
 from scumble.table.answers import Answers
-from scumble.table.release_evidence import _column
+from scumble.table.evidence import _column
 from scumble.table.statistic import _told
 
 SCHEMA = Schema(

@@ -12,8 +12,8 @@ from tests.table.people import SCHEMA, people
 import scumble
 from scumble.errors import CorruptFileError
 from scumble.table.counting import reference
+from scumble.table.evidence import Grouped, _column
 from scumble.table.grouping import Column
-from scumble.table.release_evidence import Grouped, _column
 from scumble.table.spec import TableSpec
 
 TARGETS = pytest.mark.parametrize("target", [None, "sex", "smoker"])

@@ -22,12 +22,11 @@ from scumble.show.cards import card, facts
 from scumble.show.usefulness import group, noises
 from scumble.sources.rehearsal import Rehearsal
 from scumble.table.budgeting import CHOOSING
-from scumble.table.evidence import Evidence, View
+from scumble.table.evidence import Evidence, Grouped, View
+from scumble.table.evidence import _column as column_of
 from scumble.table.mixture import Mixture
 from scumble.table.planner import Planner
-from scumble.table.publishing import COUNT_SHARE
-from scumble.table.release_evidence import Grouped
-from scumble.table.release_evidence import _column as column_of
+from scumble.table.sketch import COUNT_SHARE
 
 N, COLUMNS = 700, 12
 SCHEMA = scumble.Schema({f"c{k}": scumble.Boolean() for k in range(COLUMNS)})

@@ -16,7 +16,6 @@ from scumble import Boolean, Category, Number, Schema
 from scumble.cli import main
 from scumble.show.tableplots import marginals
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of heaps, which noise may feign
 ANSWERS = ("value", "low", "high", "standard_error")
 WORDS = ["x", "y"]
 LEVELS: dict[str, list[Any]] = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import scumble
 from scumble.privacy.budget import Budget
 from scumble.table.planner import alone
-from scumble.table.publishing import COUNT_SHARE, price
+from scumble.table.sketch import COUNT_SHARE, price
 
 PROMISES: tuple[dict[str, Any], ...] = (
     {"epsilon": 1},

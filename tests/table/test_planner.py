@@ -18,7 +18,7 @@ from scumble.table import budgeting
 from scumble.table.budgeting import CHOOSING, plan
 from scumble.table.counting import reference
 from scumble.table.planner import Planner, alone, evidence_of, grouped_by, records_of
-from scumble.table.publishing import COUNT_SHARE, price
+from scumble.table.sketch import COUNT_SHARE, price
 from scumble.table.spec import TableSpec
 
 SCHEMA = scumble.Schema(

@@ -17,7 +17,7 @@ from tests.table.people import people
 import scumble
 from scumble import TableRelease, TableSketch
 from scumble.cli import main, sample
-from scumble.table import drawing
+from scumble.table import rows as table_rows
 from scumble.table.mixture import Mixture
 
 SCHEMA = scumble.Schema(
@@ -101,7 +101,7 @@ def test_synthetic_rows_are_records_of_the_schema(release: TableRelease) -> None
 
 
 def test_batches_are_the_sample(release: TableRelease, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "BATCH", 64)
+    monkeypatch.setattr(table_rows, "BATCH", 64)
     sizes = [len(batch) for batch in release.sample_batches(150, 5)]
     assert sizes == [64, 64, 22]
     whole = release.sample(150, 5, format="arrow")
@@ -144,14 +144,14 @@ def test_where_the_model_has_nothing_cells_that_are_cut_are_not_blamed() -> None
     schema = scumble.Schema(x=scumble.Number(0, 199, whole=True, cells=2))
     model = Mixture(np.ones(1), (np.array([[1.0, 0.0]]),))
     with pytest.raises(scumble.ParameterError, match="nobody meets the condition"):
-        next(drawing.batches(model, scumble.columns.conditions.condition(schema, "x > 150"), 3, 0))
+        next(table_rows.batches(model, scumble.columns.conditions.condition(schema, "x > 150"), 3, 0))
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "arrow", "jsonl"])
 def test_the_command_writes_batches(
     release: TableRelease, tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drawing, "BATCH", 50)
+    monkeypatch.setattr(table_rows, "BATCH", 50)
     path, out = tmp_path / "people.scumble", tmp_path / f"rows.{ending}"
     release.save(path)
     asked = ["--n", "120", "--seed", "9", "--where", "age > 30", "--out", str(out)]

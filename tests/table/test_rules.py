@@ -14,7 +14,7 @@ import scumble
 from scumble.columns.rules import Factors
 from scumble.columns.schema import Schema
 from scumble.errors import ParameterError
-from scumble.table.obeying import Obeyed
+from scumble.table.mixture import Obeyed
 from scumble.table.posterior import Draws, Posterior, brought_to
 
 NUMBER, DATE = scumble.Number(0, 9, whole=True), scumble.Date("2024-01-01", "2024-12-31")

@@ -124,8 +124,7 @@ def sketch_of(spec: Spec | TableSpec, **options: Any) -> Any:
 def released(sketches: Sequence[Any], budget: Budget, account: Account | None, *, n: int | None = None) -> list[Any]:
     """The releases of a pass: several classes for the price of one, or one table."""
     from scumble.density.sketch import release_disjoint
-    from scumble.table.publishing import publish
-    from scumble.table.sketch import TableSketch
+    from scumble.table.sketch import TableSketch, publish
 
     if not isinstance(sketches[0], TableSketch):
         return list(release_disjoint(sketches, budget, account))

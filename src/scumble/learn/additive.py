@@ -47,10 +47,9 @@ from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction
-from scumble.table.publishing import price
-from scumble.table.publishing import publish as publish_table
 from scumble.table.release import TableRelease
-from scumble.table.sketch import TableSketch
+from scumble.table.sketch import TableSketch, price
+from scumble.table.sketch import publish as publish_table
 from scumble.table.spec import TableSpec
 
 KNOTS_SHARE, CHOICE_SHARE, PAIR_SHARE = Fraction(1, 16), Fraction(1, 20), Fraction(3, 20)

@@ -38,9 +38,8 @@ from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction
-from scumble.table.publishing import price, publish
 from scumble.table.release import TableRelease
-from scumble.table.sketch import TableSketch
+from scumble.table.sketch import TableSketch, price, publish
 from scumble.table.spec import TableSpec
 
 SHARES = ("threshold_share", "columns_share")

@@ -20,9 +20,9 @@ from scumble.show import cards
 from scumble.show.claims import rows_of
 from scumble.show.pages import AnyExhibit, Arrays, Questions, finite
 from scumble.show.usefulness import Facts
+from scumble.table.answers import shares_at_bounds
 from scumble.table.estimate import Estimate
-from scumble.table.heaps import shares_at_bounds
-from scumble.table.obeying import Obeyed
+from scumble.table.mixture import Obeyed
 from scumble.table.questions import extremes_of
 from scumble.table.release import TableRelease
 

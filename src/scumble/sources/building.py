@@ -35,8 +35,8 @@ from scumble.sources.rehearsal import NO_BUDGET, Rehearsal
 from scumble.sources.rehearsal import rehearse as rehearsed
 from scumble.sources.source import Source
 from scumble.sources.tally import Labels, Tally
-from scumble.table.publishing import COUNT_SHARE, price
 from scumble.table.release import TableRelease
+from scumble.table.sketch import COUNT_SHARE, price
 from scumble.table.spec import TableSpec
 
 

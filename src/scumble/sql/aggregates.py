@@ -22,8 +22,8 @@ from scumble.sql.scope import Scope, is_value, number, value
 from scumble.sql.syntax import Node, bare, exp, refused, shown
 from scumble.sql.where import CONDITIONS, case_of, key_of, tree_of
 from scumble.table.answers import NONE
+from scumble.table.asking import MOST_GROUPS
 from scumble.table.estimate import Estimate
-from scumble.table.frames import MOST_GROUPS
 from scumble.table.questions import Question, extremes_of, narrowed, place_of, question, values_of, with_order
 from scumble.table.release import TableRelease
 
@@ -297,7 +297,6 @@ class Moments:
             columns = tuple(dict.fromkeys(name for branch in branches for name in branch.columns))
             places = [place_of(schema, name) for name in columns]
             asked = release._question(found)
-            release._tell_heaps([*places, *(place for _, product in asked.even for place in product)])
             remarks |= dict.fromkeys(release._remarks(asked, *places))
             self._parts.append((asked, columns, branches))
         self.remarks = tuple(remarks)

@@ -19,8 +19,8 @@ from scumble.sql.scope import Scope, number, scope_of
 from scumble.sql.syntax import Node, bare, exp, flat, identifier, parse, plain, refused, shown, too_deep, words
 from scumble.sql.where import COARSER, Key, key_of, tree_of
 from scumble.table.answers import NONE
+from scumble.table.asking import MOST_GROUPS, require_few
 from scumble.table.estimate import Estimate
-from scumble.table.frames import MOST_GROUPS, require_few
 from scumble.table.questions import question
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from scumble.columns.number import Number
 from scumble.errors import ParameterError
 from scumble.sql.scope import Scope
 from scumble.sql.syntax import Node, bare, exp, identifier, refused, shown
-from scumble.table.frames import MOST_GROUPS
+from scumble.table.asking import MOST_GROUPS
 
 EVERYTHING, NOTHING = Junction(True, ()), Junction(False, ())
 _MOST_STEP = 1e299

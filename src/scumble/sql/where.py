@@ -30,7 +30,7 @@ from scumble.sql.cells import (
 )
 from scumble.sql.scope import Scope, fitting, is_value, number, value
 from scumble.sql.syntax import Node, bare, exp, identifier, parts_of, refused, shown
-from scumble.table.frames import MOST_GROUPS
+from scumble.table.asking import MOST_GROUPS
 
 CONDITIONS = (
     *(exp.And, exp.Or, exp.Not, exp.Boolean, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike),

@@ -13,19 +13,20 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from scumble import checks
+from scumble.columns.column import Column
 from scumble.columns.cuts import Positions
+from scumble.columns.number import Number
 from scumble.table.budgeting import Law
 from scumble.table.estimate import Estimate, around
 from scumble.table.evidence import Evidence
 from scumble.table.margins import level_variances
-from scumble.table.mixture import Condition, Mixture
-from scumble.table.obeying import Obeyed
+from scumble.table.mixture import Condition, Mixture, Obeyed
 from scumble.table.posterior import Draws, Posterior, drawn_by_class, leans, spread_evenly, truncated
 from scumble.table.questions import Question
 from scumble.table.remarks import is_part
@@ -269,3 +270,44 @@ class Answers:
         if column == self.place:
             return np.arange(self._spec.classes)
         return self.evidence[0].groups[self._number[column]]
+
+
+SURE = 4.0
+"""Standard errors by which records heap at a bound, if they do."""
+
+
+def shares_at_bounds(answers: Answers, place: int, column: Column) -> tuple[float, float]:
+    """Which share of its cell lies at the lower bound of a column, and at the upper one; nothing if that is not known.
+
+    Where values outside the bounds count as the nearest bound, that is what its cell has more than those beside it let
+    expect: as many as the next one has, or, if counts rise towards the bound, more by as much again. Where that may be
+    noise there is none, and where zero is in the cell none is reckoned with: many columns are most crowded there.
+    Cells must be alike but for their lengths, and so many that the next two tell what to expect.
+    """
+    line = column.size - column.missing
+    if getattr(column, "outside", "drop") != "clip" or getattr(column, "edges", None) is not None or line < 3:
+        return 0.0, 0.0
+    log = getattr(column, "scale", "linear") == "log"
+    low = 0.0 if log or _holds_zero(column, 0) else _at_bound(answers, place, column, (0, 1, 2))
+    cells = (line - 1, line - 2, line - 3)
+    return low, 0.0 if _holds_zero(column, line - 1) else _at_bound(answers, place, column, cells)
+
+
+def _holds_zero(column: Column, cell: int) -> bool:
+    """Whether zero lies in a cell: what heaps there may be zeros."""
+    if not isinstance(column, Number):
+        return False
+    least, most = (float(side[cell]) for side in column.cuts.extremes)
+    return least <= 0 <= most
+
+
+def _at_bound(answers: Answers, place: int, column: Any, cells: tuple[int, int, int]) -> float:
+    if getattr(column, "zero_level", None) in cells:  # which is beside the others
+        return 0.0
+    counts, variance = answers.singles(place)
+    here, there, next_ = (float(counts[cell]) for cell in cells)
+    longer = float(column.cuts.lengths[cells[0]] / column.cuts.lengths[cells[1]])
+    error = math.sqrt(max(variance * (1 + longer**2), 1e-12))
+    beside = max(there, 0.0)
+    usual = longer * max(beside, beside**2 / max(next_, error))
+    return (here - usual) / here if here - usual > SURE * error else 0.0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,15 +15,13 @@ from scumble import checks
 from scumble.checks import keywords
 from scumble.columns.conditions import all_of, condition
 from scumble.columns.containers import free
+from scumble.columns.date import Date
 from scumble.columns.schema import Schema
-from scumble.errors import warn
+from scumble.errors import ParameterError, parameter, warn
 from scumble.table import rows
-from scumble.table.answers import NONE, Answers
-from scumble.table.drawing import batches, perhaps_nobody
+from scumble.table.answers import NONE, Answers, shares_at_bounds
 from scumble.table.estimate import Estimate
 from scumble.table.faithfulness import Faithfulness, faithfulness
-from scumble.table.frames import Framing, frame
-from scumble.table.heaps import heaps, remark, shares_at_bounds
 from scumble.table.questions import (
     Floats,
     Part,
@@ -30,13 +29,14 @@ from scumble.table.questions import (
     Where,
     extremes_of,
     names_of,
+    parts,
     place_of,
     question,
     values_of,
     with_order,
 )
 from scumble.table.remarks import counted_as_one, not_counted_together, zero_if_tiny
-from scumble.table.rows import Format
+from scumble.table.rows import Format, batches, library, perhaps_nobody
 from scumble.table.statistic import Statistic, estimated, expected_powers, sampled
 
 if TYPE_CHECKING:
@@ -48,7 +48,12 @@ SURE = 0.95
 NO_DATE: Any = np.datetime64("NaT", "s")
 
 
-class Asking(Framing):
+MOST_GROUPS = 2_000
+BINS = 20
+"""Parts of each line, where several columns would have too many groups by their cells."""
+
+
+class Asking:
     """Counts, shares, sums, means, quantiles and tables, each with an interval; and synthetic rows."""
 
     if TYPE_CHECKING:
@@ -125,7 +130,6 @@ class Asking(Framing):
             (_, each), (_, even) = self._summed(asked, place, values, extremes)
             return self._answers.told(each, confidence, least, most, even)
 
-        self._tell_heaps([place])
         return self._each(where, by, total, place)
 
     @keywords
@@ -145,7 +149,6 @@ class Asking(Framing):
             with np.errstate(divide="ignore", invalid="ignore"):
                 return self._answers.told(sums / records, confidence, least, most, even_sums / even_records)
 
-        self._tell_heaps([place])
         return self._each(where, by, mean, place)
 
     @keywords
@@ -174,7 +177,6 @@ class Asking(Framing):
         """
         place = place_of(self.schema, column)
         line = with_order(self.schema[column], column)
-        self._tell_heaps([place])
 
         def at(share: float) -> Callable[[Question], Estimate]:
             return lambda asked: self._reached(line, place, asked, share, confidence)
@@ -190,6 +192,114 @@ class Asking(Framing):
             remarks |= dict.fromkeys(found.remarks if by is None else found.attrs.get("remarks", ()))
             rows += [{which: share, **row} for row in listed]
         return frame(rows, tuple(remarks))
+
+    # ---- frames ----
+
+    @keywords
+    def histogram(
+        self, column: str, bins: int | Iterable[Any] | None = None, where: Where = None, *, confidence: float = 0.95
+    ) -> DataFrame:
+        """How many records each level of a column has.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+        bins : int or list, optional
+            Of numbers and dates: how many bins, of as equal numbers of cells as can be (each cell is one if there are
+            fewer); or the edges of the bins, such as ``[0, 18, 65]`` or ``["2020-01-01", "2022-07"]``. By default each
+            cell is one, up to 400; of more, neighbours share one.
+        where, confidence : str, dict, float or None
+            As those of `count`.
+
+        Returns
+        -------
+        DataFrame
+            A row for each bin, with `value`, `low`, `high` and `standard_error`; missing cells, where there can be any,
+            are the last, ``(missing)``. What lies beyond given edges is in none.
+        """
+        place, asked = place_of(self.schema, column), self._question(where)
+        if isinstance(bins, int | np.integer) and not self.schema[column].ordered:
+            raise ParameterError(
+                f"`bins` are for numbers and dates, and {column!r} is a {self.schema[column].kind}: each of its words "
+                "is one. Hint: leave them out."
+            )
+        rows = []
+        levels = parts(self.schema[column], column, bins)
+        for part in levels:
+            ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
+            found = self._count(asked.narrowed(place, part), confidence)
+            rows.append(_row({column: part.name}, ends | found.to_dict()))
+        joined = _joined(self.schema, {column: levels}) if bins is None else ()
+        told = self._remarks(asked, place, parts=((place, part) for part in levels))
+        return frame(rows, (*told, *joined))
+
+    @keywords
+    def crosstab(
+        self,
+        first: str,
+        second: str | None = None,
+        where: Where = None,
+        *,
+        bins: int | None = None,
+        confidence: float = 0.95,
+    ) -> DataFrame:
+        """How many records have each combination of two columns' levels; of numbers and dates, of `bins` bins.
+
+        Returns
+        -------
+        DataFrame
+            A row for each combination, with `value`, `low`, `high` and `standard_error`; ``pivot`` makes it a table.
+        """
+        if second is None or first == second:
+            raise parameter("second", "another column than the first", second, "histogram counts one.")
+        names = [first, second]
+        asked = self._question(where)
+        return self._grouped_by(asked, names, lambda q: self._count(q, confidence), bins, all_levels=True)
+
+    def _grouped_by(
+        self,
+        asked: Question,
+        names: list[str],
+        answer: Callable[[Question], Estimate],
+        bins: int | None,
+        *of: int,
+        all_levels: bool = False,
+    ) -> DataFrame:
+        """A row for each combination of levels; not for those that the question itself leaves out, but for a table of
+        `all_levels`, or where it leaves out all."""
+        places = [place_of(self.schema, name) for name in names]
+        columns = [(self.schema[name], name) for name in names]
+        meant = [
+            None if all_levels else asked.meant(place, column.size)
+            for place, (column, _) in zip(places, columns, strict=True)
+        ]
+        levels = [parts(*one, bins, meant=those) for one, those in zip(columns, meant, strict=True)]
+        if bins is None and len(names) > 1 and math.prod(map(len, levels)) > MOST_GROUPS:
+            levels = [parts(*one, most=BINS, meant=those) for one, those in zip(columns, meant, strict=True)]
+        joined = [*_joined(self.schema, dict(zip(names, levels, strict=True)))] if bins is None else []
+        if asked.possible and not all_levels:
+            levels = [
+                [part for part in each if asked.narrowed(place, part).possible]
+                for place, each in zip(places, levels, strict=True)
+            ]
+        hint = "fewer columns in --by (by=), or a --where (where=) that leaves fewer of their levels"
+        if all_levels:
+            with_one_bin = [1 if of.ordered else len(each) for (of, _), each in zip(columns, levels, strict=True)]
+            hint = f"`count` by={names}, with a where= that leaves fewer of their levels"
+            hint = "a smaller `bins`" if 2 * math.prod(with_one_bin) <= MOST_GROUPS else hint
+        require_few(map(len, levels), hint, together=bool(joined))
+        rows = []
+        for combination in itertools.product(*levels):
+            mine = asked
+            for place, part in zip(places, combination, strict=True):
+                mine = mine.narrowed(place, part)
+            if asked.possible and not (all_levels or mine.possible):
+                continue
+            found = answer(mine)
+            rows.append(_row(dict(_named(names, combination)), found.to_dict()))
+        each = ((place, part) for place, those in zip(places, levels, strict=True) for part in those)
+        return frame(rows, (*self._remarks(asked, *places, *of, parts=each), *joined))
 
     # ---- any statistic ----
 
@@ -343,7 +453,6 @@ class Asking(Framing):
     def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int) -> Any:
         """The answer, or one for each level; `of` is the place of the column whose values are asked for."""
         asked = self._question(where)
-        self._tell_heaps(place for _, product in asked.even for place in product)
         if by is None:
             return replace(answer(asked), remarks=self._remarks(asked, *of))
         return self._grouped_by(asked, names_of(by), answer, None, *of)
@@ -373,19 +482,6 @@ class Asking(Framing):
         )
         return (*asked.remarks, *not_counted_together((names[one], names[two]) for one, two in pairs), *pooled)
 
-    @cached_property
-    def _looked_at(self) -> set[int]:
-        """Columns that were looked at for heaps; those that have one were told of."""
-        return set()
-
-    def _tell_heaps(self, places: Iterable[int]) -> None:
-        """Warn of columns whose bounds hold more than lies there, each once."""
-        for place in {*places} - self._looked_at:
-            self._looked_at.add(place)
-            name, column = list(self.schema.items())[place]
-            if ends := heaps(self._answers, place, column):
-                warn(remark(name, ends))
-
 
 def _reached(table: Floats, q: float) -> tuple[Any, Floats]:
     """For each draw the cell of a line in which a share `q` of the records is reached, and how far into it."""
@@ -405,3 +501,52 @@ def _at(column: Any, cells: list[int], shares: list[float]) -> list[Any]:
     """Values of a column, each so far into a cell."""
     found = column.cuts.at(np.array(cells), np.array(shares))
     return [column.moment(int(tick)) for tick in found] if column.kind == "date" else [zero_if_tiny(x) for x in found]
+
+
+def _joined(schema: Schema, levels: Mapping[str, Sequence[Part]]) -> Iterator[str]:
+    """A remark on each column whose cells are so many that several stand together in a group, unasked."""
+    for name, each in levels.items():
+        column = schema[name]
+        held = [int(np.count_nonzero(part.weights)) for part in each]
+        cells, most = sum(held) - column.missing, max(held)
+        if column.ordered and most > 1:
+            unit = column.cells if isinstance(column, Date) and isinstance(column.cells, str) else None
+            apart = f" In SQL, GROUP BY date_trunc('{unit}', {name}) tells each apart." if unit else ""
+            asked = " that are asked for" if cells < column.size - column.missing else ""
+            told = f"{name!r} has {cells:,} cells{asked}, too many for a group each: {most} stand together in one."
+            yield told + apart
+
+
+def require_few(sizes: Iterable[int], hint: str, *, together: bool = False) -> None:
+    """Refuse more groups than anybody reads, of columns with so many levels each; the hint says how to ask for fewer.
+
+    `together`: levels that have neighbours stand together already.
+
+    >>> require_few([72, 32], "fewer columns")
+    Traceback (most recent call last):
+        ...
+    scumble.errors.ParameterError: There would be more than 2,000 groups, 72 × 32. Hint: fewer columns.
+    """
+    each = [*sizes]
+    if math.prod(each) > MOST_GROUPS:
+        told = " × ".join(f"{size:,}" for size in each)
+        runs = ", though neighbouring cells stand together" if together else ""
+        raise ParameterError(f"There would be more than {MOST_GROUPS:,} groups, {told}{runs}. Hint: {hint}.")
+
+
+def _named(names: list[str], combination: tuple[Part, ...]) -> Iterator[tuple[str, Any]]:
+    for name, part in zip(names, combination, strict=True):
+        yield name, part.name
+
+
+def _row(labels: dict[str, Any], answers: dict[str, float]) -> dict[str, Any]:
+    """Levels of columns, and the answers beside them: a column keeps its name, whatever an answer is called."""
+    return labels | dict(zip(free(answers, labels), answers.values(), strict=True))
+
+
+def frame(rows: list[dict[str, Any]], remarks: tuple[str, ...]) -> DataFrame:
+    """The rows; what must be known of them stands in its ``attrs``."""
+    found: DataFrame = library("pandas").DataFrame(rows)
+    if remarks:
+        found.attrs["remarks"] = list(remarks)
+    return found

@@ -22,8 +22,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from functools import cached_property
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -409,3 +411,30 @@ def fitted(evidence: Evidence, seed: int) -> Mixture:
     return Mixture(
         weights[0].astype(float), tuple(one[0].astype(float)[:, group] * shape for one, group, shape in each)
     )
+
+
+_limited = threading.Lock()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within, BLAS uses one thread. Who comes while another is within leaves the limit to that one: it is the whole
+    process's, and must be lifted by who set it."""
+    if not _limited.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _controller().limit(limits=1, user_api="blas") if _controller() is not None else nullcontext():
+            yield
+    finally:
+        _limited.release()
+
+
+@cache
+def _controller() -> Any:
+    """What knows the libraries. To find them takes as long as an answer, so it is done once."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ModuleNotFoundError:  # who has NumPy alone waits a little longer
+        return None
+    return ThreadpoolController()

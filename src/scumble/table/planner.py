@@ -29,13 +29,11 @@ from scumble.gate.rows import NONE, Contest, PublishedRow, PublishedRows, Wanted
 from scumble.privacy.budget import Budget
 from scumble.table import budgeting
 from scumble.table.budgeting import CHOOSING, CHOOSING_TRIPLES, Choice, Noise, Plan
-from scumble.table.evidence import Evidence
-from scumble.table.fitting import fitted
+from scumble.table.evidence import Evidence, Grouped
+from scumble.table.evidence import cells as cells_of
+from scumble.table.fitting import fitted, one_thread
 from scumble.table.grouping import RUNS, Column, groups, in_order
 from scumble.table.mixture import Mixture
-from scumble.table.release_evidence import Grouped
-from scumble.table.release_evidence import cells as cells_of
-from scumble.table.single_thread import one_thread
 from scumble.table.spec import COARSE, TableSpec
 
 Floats = npt.NDArray[np.float64]

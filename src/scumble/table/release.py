@@ -20,12 +20,11 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.table.answers import Answers
 from scumble.table.asking import Asking
 from scumble.table.comparing import Comparing
-from scumble.table.frames import Framing
+from scumble.table.evidence import Grouped
+from scumble.table.posterior import NAMES, packed, unpacked
 from scumble.table.questions import names_of, place_of
-from scumble.table.release_evidence import Grouped
+from scumble.table.rows import Weighing
 from scumble.table.spec import TableSpec
-from scumble.table.storage import NAMES, packed, unpacked
-from scumble.table.weighing import Weighing
 
 if TYPE_CHECKING:
     from scumble.table.budgeting import Law
@@ -315,7 +314,7 @@ class TableRelease(Asking, Comparing, Weighing):
         return f"<TableRelease of about {many(records, 'record', ',.0f')}: {columns}, {self._privacy}>"
 
 
-for _room in (Asking, Comparing, Framing, Weighing):
+for _room in (Asking, Comparing, Weighing):
     for _name, _method in vars(_room).items():
         if isinstance(_method, FunctionType):  # Python's own messages name the class that people know
             _method.__qualname__ = f"TableRelease.{_name}"

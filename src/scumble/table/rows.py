@@ -7,12 +7,25 @@ and whoever has seen one knows the types of all.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
+import numpy.typing as npt
+
+from scumble import checks
+from scumble.columns.conditions import Condition
 from scumble.columns.schema import Schema
-from scumble.errors import ParameterError, parameter
+from scumble.errors import DataError, ParameterError, parameter
 from scumble.files.lazy_modules import pa
+from scumble.table.answers import Answers
+from scumble.table.estimate import Estimate
+from scumble.table.mixture import Mixture, folded
+from scumble.table.questions import Where, question
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
 
 Format = Literal["pandas", "polars", "arrow"]
 
@@ -59,3 +72,231 @@ def _pandas(rows: pa.Table, schema: Schema) -> Any:
             cells = cells.cast(pa.timestamp("s"))
         frame[name] = cells.to_pandas(types_mapper=gaps.get if column.missing else None)
     return pd.DataFrame(frame, columns=list(schema))
+
+
+TRIES = 1000
+"""Rounds without a single row, after which there is none to be found."""
+BATCH = 2**16
+"""Rows at a time: any number of them is drawn in the memory of so many."""
+
+
+def batches(
+    model: Mixture, where: Condition, size: int, random_state: Any, powers: Sequence[np.ndarray] | None = None
+) -> Iterator[pa.Table]:
+    """So many records of the condition's schema, as Arrow tables of `BATCH` rows and a last one; at least one table.
+
+    `powers` say where in their cells values lie (`Schema.decode`).
+    """
+    generator = generator_of(random_state)
+    yield _drawn(model, where, min(size, BATCH), generator, powers)
+    for first in range(BATCH, size, BATCH):
+        yield _drawn(model, where, min(size - first, BATCH), generator, powers)
+
+
+def _drawn(
+    model: Mixture, where: Condition, size: int, generator: np.random.Generator, powers: Sequence[np.ndarray] | None
+) -> pa.Table:
+    schema = where.schema
+    places = {name: j for j, name in enumerate(schema)}
+    asked = [
+        (1.0, {places[name]: schema[name].touches(part).astype(float) for name, part in product.items()})
+        for product in where.parts
+    ]
+    whole = [*folded(asked, schema.derived)]
+    found: list[pa.Table] = [schema.decode(np.empty((0, len(schema)), np.int64), generator)]
+    missing, fruitless = size, 0
+    surely = where.exact and not schema.rules
+    while missing > 0:
+        codes = model.draw(missing if surely else 2 * missing + 64, generator, whole)
+        if not len(codes):
+            raise ParameterError(
+                "By this release nobody meets the condition: there is nothing to draw from. Hint: ask for more, such "
+                "as a wider range; `count`, or scumble count, tells how many records a condition has."
+            )
+        if not where.exact:
+            codes = codes[generator.random(len(codes)) * _overlap(whole, codes) < 1]
+        schema.derive(codes)
+        rows = schema.decode(codes, generator, powers)
+        if schema.rules:
+            codes, rows = schema.constraints.kept(codes, rows)
+        if not where.exact:
+            rows = rows.filter(pa.array(where.holds(codes, rows)))
+        fruitless = 0 if len(rows) else fruitless + 1
+        if fruitless > TRIES:
+            raise _hardly_one(where)
+        found.append(rows.slice(0, missing))
+        missing -= len(found[-1])
+    return pa.concat_tables(found).unify_dictionaries().combine_chunks()
+
+
+def perhaps_nobody(found: Estimate, confidence: float) -> str | None:
+    """What to say to whoever draws records of a group that has so many, if it is not sure that there are any.
+
+    >>> perhaps_nobody(Estimate(3.2, 0.0, 41.0, 12.0), 0.95)
+    'Perhaps nobody meets the condition: about 3 records do (0 to 41, 95 %), and rows drawn of them may be noise alone.'
+    """
+    if round(found.low) > 0:
+        return None
+    sure = f"{found.low:,.0f} to {found.high:,.0f}, {100 * confidence:.0f} %"
+    return (
+        f"Perhaps nobody meets the condition: about {found.value:,.0f} records do ({sure}), and rows drawn of them may "
+        "be noise alone."
+    )
+
+
+def _hardly_one(where: Condition) -> ParameterError:
+    those = ", ".join(map(repr, where.partly)) or "all columns"
+    return ParameterError(
+        f"Values are drawn evenly within the cells of {those}, and hardly one of those would meet the condition"
+        f"{' and the rules' * bool(where.schema.rules)}. Hint: ask for whole cells, whose edges are in the schema."
+    )
+
+
+def _overlap(whole: list[Any], codes: np.ndarray) -> np.ndarray:
+    """How many products of the condition hold each record's cell."""
+    total = np.zeros(len(codes))
+    for _, product in whole:
+        mine = np.ones(len(codes))
+        for j, weights in product.items():
+            mine *= weights[codes[:, j]]
+        total += mine
+    return total
+
+
+def generator_of(random_state: int | np.random.Generator | None) -> np.random.Generator:
+    """A generator: the given one, one from a seed, or a fresh one. Synthetic rows come from a public model."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None or (isinstance(random_state, int | np.integer) and random_state >= 0):
+        return np.random.default_rng(random_state)
+    raise parameter("random_state", "a whole number that is not negative, a Generator or None", random_state)
+
+
+Floats = npt.NDArray[np.float64]
+SWEEPS = 50
+CLOSE = 1e-9
+"""A sweep that changes no weight by more than this share is the last."""
+
+
+class Weighing:
+    """Weights of synthetic rows, and both as a relation of DuckDB's."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def schema(self) -> Schema: ...
+
+        @property
+        def _answers(self) -> Answers: ...
+
+        def sample(
+            self, n: int, random_state: Any = None, *, where: Where = None, format: Format = "pandas"
+        ) -> Any: ...
+
+    def weights(self, rows: Any, *, where: Where = None) -> Floats:
+        """How many records each of some synthetic rows stands for.
+
+        With these weights every column by itself has exactly the counts of the release's model, and all weights sum to
+        the estimated number of records: weighted sums are counts and totals of the table, without the chance that is in
+        drawing rows.
+
+        Parameters
+        ----------
+        rows : DataFrame, Table or dict
+            Rows that `sample` has drawn.
+        where : str, mapping or None
+            The condition that they were drawn with.
+
+        Returns
+        -------
+        ndarray of float
+            A weight for each row.
+
+        Examples
+        --------
+        >>> import scumble
+        >>> schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), smoker=scumble.Boolean())
+        >>> sketch = scumble.TableSketch(schema).update({"age": [41, 30] * 5000, "smoker": [True, False] * 5000})
+        >>> release = sketch.release(epsilon=1.0)
+        >>> rows = release.sample(1000, random_state=0)
+        >>> weights = release.weights(rows)
+        >>> bool(abs(weights[rows.smoker].sum() - release.count("smoker").value) < 50)
+        True
+        """
+        found = self.schema.encode(rows, invalid="drop")
+        if found.dropped.any():
+            raise DataError("Rows that `sample` has drawn can be weighed, and some do not fit the schema.")
+        asked = question(self.schema, where).even
+        total = max(float(self._answers.posterior.counts(asked).mean()), 0.0)
+        if not len(found.codes):
+            return np.zeros(0)
+        posterior = self._answers.posterior
+        wanted = [np.maximum(posterior.cells([j], asked).mean(axis=0), 0.0) for j in range(len(self.schema))]
+        return raked(np.asarray(found.codes), wanted, total)
+
+    def relation(
+        self,
+        connection: DuckDBPyConnection | None = None,
+        *,
+        rows: int = 100_000,
+        random_state: Any = 0,
+        where: Where = None,
+        weight: str = "weight",
+    ) -> DuckDBPyRelation:
+        """Synthetic rows with their weights as a relation of DuckDB's, for all the SQL that `scumble.sql` refuses.
+
+        ``sum(weight)`` is the number of records, ``sum(weight * x) / sum(weight)`` a mean. There are no intervals, and
+        dependence beyond the measured sets of columns is the model's guess. Needs ``pip install 'scumble[duckdb]'``.
+
+        Parameters
+        ----------
+        connection : DuckDBPyConnection, optional
+            Where; DuckDB's own connection if it is left out.
+        rows : int
+            How many rows to draw.
+        random_state : int or Generator, optional
+            For the same rows again.
+        where : str, mapping or None
+            Only records that meet a condition.
+        weight : str
+            The name of the column of weights.
+
+        Returns
+        -------
+        DuckDBPyRelation
+            The relation; its ``create_view`` gives it a name.
+        """
+        try:
+            import duckdb
+        except ImportError:
+            raise ParameterError("A relation needs DuckDB. Hint: pip install 'scumble[duckdb]'.") from None
+        if not isinstance(weight, str) or not weight or weight.lower() in {name.lower() for name in self.schema}:
+            raise parameter("weight", "a name that no column has", weight)
+        if connection is not None and not hasattr(connection, "from_arrow"):
+            raise parameter("connection", "one of DuckDB's, or left out", connection, "duckdb.connect() makes one.")
+        drawn = self.sample(checks.whole("rows", rows), random_state, where=where, format="arrow")
+        drawn = drawn.append_column(weight, [self.weights(drawn, where=where)])
+        return (duckdb if connection is None else connection).from_arrow(drawn)
+
+
+def raked(codes: npt.NDArray[np.int64], wanted: list[Floats], total: float) -> Floats:
+    """Weights of rows with which each column's levels have the wanted shares of a total.
+
+    Each column in turn scales the rows of its levels (iterative proportional fitting). Levels without rows leave their
+    share to the others of their column; a column that wants none of the rows is left out.
+
+    >>> codes = np.array([[0, 0], [0, 1], [1, 1]])
+    >>> raked(codes, [np.array([0.5, 0.5]), np.array([0.25, 0.75])], 8.0).round(6).tolist()
+    [2.0, 2.0, 4.0]
+    """
+    weights = np.full(len(codes), total / len(codes))
+    for _ in range(SWEEPS):
+        before = weights
+        for code, goal in zip(codes.T, wanted, strict=True):
+            now = np.bincount(code, weights, minlength=len(goal))
+            scaled = weights * np.divide(goal, now, out=np.zeros(len(goal)), where=now > 0)[code]
+            if scaled.any():
+                weights = scaled * (total / scaled.sum())
+        if np.allclose(weights, before, rtol=CLOSE, atol=0.0):
+            break
+    return weights

@@ -24,8 +24,8 @@ from scumble.columns.schema import Schema
 from scumble.errors import ParameterError
 from scumble.table import rows
 from scumble.table.answers import Answers
-from scumble.table.drawing import batches, generator_of
 from scumble.table.estimate import Estimate
+from scumble.table.rows import batches, generator_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame

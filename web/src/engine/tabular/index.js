@@ -125,7 +125,7 @@ export function narrowed(question, j, weights) {
   return { even, sure: weighed(question.sure), maybe: weighed(question.maybe) };
 }
 
-// Synthetic rows, exactly those that meet a product of conditions: the twin of table/drawing.py and columns/cuts.py.
+// Synthetic rows, exactly those that meet a product of conditions: the twin of table/rows.py and columns/cuts.py.
 
 const LEAST = 1e-300; // a cell that begins below has no sensible logarithm
 const TRIES = 10000; // of a record that obeys the rules
