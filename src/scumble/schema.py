@@ -4,8 +4,9 @@ from scumble.columns.category import Boolean, Category
 from scumble.columns.column import Column
 from scumble.columns.conditions import Condition, condition
 from scumble.columns.date import Date
+from scumble.columns.draft import draft
 from scumble.columns.number import Number
-from scumble.columns.schema import Described, Encoded, Schema, draft
+from scumble.columns.schema import Described, Encoded, Schema
 
 __all__ = [
     "Boolean",

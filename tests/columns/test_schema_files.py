@@ -22,8 +22,9 @@ import scumble.schema
 from scumble.cli import main
 from scumble.columns.category import Boolean, Category
 from scumble.columns.date import Date
+from scumble.columns.draft import draft
 from scumble.columns.number import Number
-from scumble.columns.schema import MOST_BYTES, Schema, as_toml, draft, parse_toml
+from scumble.columns.schema import MOST_BYTES, Schema, as_toml, parse_toml
 from scumble.errors import MissingFileError
 
 SCHEMA = Schema(
@@ -348,3 +349,30 @@ def test_a_table_is_described_by_a_schema_its_columns_or_its_file(tmp_path: Path
             scumble.build(people, schema=odd, epsilon=1.0)  # type: ignore[call-overload]
     with pytest.raises(scumble.ParameterError):
         scumble.TableSketch({"age": (0, 99)})  # type: ignore[dict-item]
+
+
+def test_a_look_suggests_kinds_and_leaves_every_bound_and_word_to_the_curator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is read off the records stands in comments alone: without these, the draft is the same for other records."""
+    rows = [
+        f"{k};{k % 28 + 1:02d}.0{k % 9 + 1}.1984;€{k}.234,50;{('Ulm', 'ULM ', '-')[k % 3]};{('yes', 'no')[k % 2]}"
+        for k in range(99)
+    ]
+    (tmp_path / "people.csv").write_text("\n".join(["id;born;wage;town;member", *rows]))
+    out = tmp_path / "draft.toml"
+    assert main(["schema", str(tmp_path / "people.csv"), "--decimal", ",", "--look", "--out", str(out)]) == 0
+    text = out.read_text()
+    assert text.startswith("# SECRET") and capsys.readouterr().err.startswith("SECRET")
+    blank = {"low": "<?>", "high": "<?>"}
+    assert tomllib.loads(text)["columns"] == {
+        "id": {"kind": "number", "whole": True, **blank},
+        "born": {"kind": "date", "format": "%d.%m.%Y", **blank},
+        "wage": {"kind": "number", **blank},
+        "town": {"kind": "category", "values": ["<?>"], "missing_words": ["-"], "ignore_case": True},
+        "member": {"kind": "boolean"},
+    }
+    for seen in ("about 1984-01", "about 98000", '"Ulm", "ULM"', "perhaps an identifier"):
+        assert seen in text
+    with pytest.raises(scumble.ParameterError, match="blanks"):
+        Schema.load(out)

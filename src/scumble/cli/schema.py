@@ -1,4 +1,4 @@
-"""``scumble schema``: a draft of a table's schema, to be filled in by a person. No record is read."""
+"""``scumble schema``: a draft of a table's schema, to be filled in by a person. Records are read with --look alone."""
 
 from __future__ import annotations
 
@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 EXAMPLE = """
 scumble schema people.parquet --out draft.toml
 scumble schema people.csv
+scumble schema people.csv --look --out draft.toml
 scumble schema people.csv --columns age,income,mode --whole age --numbers income --categories mode
 """
-NOTHING_PRIVATE = "reads names and types, no record"
+NOTHING_PRIVATE = "reads names and types, and with --look records for the curator alone"
+LOOKED = (
+    "SECRET: the comments of this draft tell what the records hold, for you alone. "
+    "No budget covers what you copy from them: write what is known in advance."
+)
 HOLDS = {
     "numbers": "numbers",
     "whole": "whole numbers",
@@ -38,6 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what columns hold, if known; 'q*' for all that begin with q")
     for option, what in HOLDS.items():
         group.add_argument(f"--{option}", type=names, metavar="A,B", help=what)
+    parser.add_argument("--look", action="store_true", help="read the table, for your eyes only: see what it holds")
     take(parser, "replace", out={"default": "-", "help": "the schema to write, or '-' (default)"})
 
 
@@ -63,7 +69,7 @@ def _declared(args: argparse.Namespace, names: Sequence[str], source: Source) ->
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.columns.schema import draft
+    from scumble.columns.draft import draft, look
     from scumble.files.places import write_whole
     from scumble.sources.source import numbers_rows
 
@@ -73,7 +79,13 @@ def run(args: argparse.Namespace) -> None:
         numbers = [] if args.columns else [name for name in source.names if numbers_rows(name)]
         columns = source.columns(args.columns or None, besides=numbers)
         source.require(columns)
-        text = draft(source.types(columns) | _declared(args, columns, source))
+        kinds = source.types(columns) | _declared(args, columns, source)
+        seen = None
+        if args.look:
+            pieces = source.pieces(dict.fromkeys(columns, "any"), invalid="drop")
+            seen = look((piece.batch for piece in pieces), columns)
+            say(args, LOOKED)
+        text = draft(kinds, seen, decimal=source.decimal)
     finally:
         source.close()
     if numbers:

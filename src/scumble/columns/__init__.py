@@ -20,7 +20,8 @@ Tables::
 
 The schema::
 
-    schema.py         the columns of a table by name; its file, and drafts of one
+    schema.py         the columns of a table by name, and its file
+    draft.py          drafts of schema files, with a look at the table for the curator alone
     column.py         the base of all columns
     number.py         a column of numbers
     date.py           a column of dates or times

@@ -20,7 +20,7 @@ from scumble.columns.grammar import known
 from scumble.columns.rules import Rules, compiled
 from scumble.columns.table import Table, invalid_message
 from scumble.errors import DataError, FileError, MissingFileError, ParameterError, many, parameter
-from scumble.files.lazy_modules import pa, pt
+from scumble.files.lazy_modules import pa
 from scumble.files.paid import near_file
 from scumble.files.places import write_whole
 
@@ -395,23 +395,24 @@ def as_toml(columns: Mapping[str, Mapping[str, object]], rules: Sequence[str] = 
     kind = "number"
     low = 0.5
     """
-    out = [HEADER, *[f"rules = {_in_toml([*rules])}\n"] * bool(rules)]
+    out = [HEADER, *[f"rules = {in_toml([*rules])}\n"] * bool(rules)]
     for name, settings in columns.items():
-        lines = [f"{key} = {_in_toml(value)}" for key, value in settings.items()]
+        lines = [f"{key} = {in_toml(value)}" for key, value in settings.items()]
         out.append("\n".join([f"[columns.{key_of(name)}]", *lines, ""]))
     return "\n".join(out)
 
 
 def key_of(name: str) -> str:
     """A name as a TOML key."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _in_toml(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else in_toml(name)
 
 
-def _in_toml(value: object) -> str:
+def in_toml(value: object) -> str:
+    """A value as TOML writes it."""
     if isinstance(value, list):
-        return f"[{', '.join(map(_in_toml, value))}]"
+        return f"[{', '.join(map(in_toml, value))}]"
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key_of(key)} = {_in_toml(one)}' for key, one in value.items())} }}"
+        return f"{{ {', '.join(f'{key_of(key)} = {in_toml(one)}' for key, one in value.items())} }}"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return json.dumps(value)  # numbers and booleans: finite, and written alike
@@ -476,79 +477,3 @@ def _refuse_blanks(columns: Mapping[str, object], name: str) -> None:
             f"{name} has {many(len(blanks), 'blank')} left: {listed}. Hint: replace {BLANK!r} by what is known in "
             "advance, never by a value looked up in the table."
         )
-
-
-# ---- drafts: names and types are known, bounds and vocabularies must not be read off the table ----
-
-_HOW = f"""\
-# Replace {BLANK!r} by what is known in advance: never by a value looked up in the table.
-# Delete the columns that nobody will ask about: each of them takes a part of the budget.
-# kind = "number": low = 0, high = 100; optional: whole = true, cells = 50, edges = [0, 18, 100], outside = "drop",
-#   scale = "log" for incomes and other long tails
-# kind = "date": low = "2020-01-01", high = "2025-12-31"; optional: cells = "month" (or year, quarter, week, day).
-#   Dates are read as ISO 8601, 2020-01-31 or 2020-01-31T12:30, and as format = "%m/%d/%Y" says
-# kind = "category": values = ["one", "another"]; other words share a level, "(other)", unless other = false.
-#   Of a district within a region: within = "region", parents = {{ Ulm = "BW", Bonn = "NRW" }}
-# kind = "boolean": no settings
-# All kinds: missing = true if cells may be empty (the default for a category). Unreadable cells then count as missing.
-"""
-_UNTYPED = """\
-# Kinds are blank because the table declares no types, as in a CSV file. Write them here, or set them for many columns
-#   at once with scumble schema --numbers, --whole, --dates, --booleans, --categories.
-"""
-_NUMBER = [f'low = "{BLANK}"  # the smallest value possible', f'high = "{BLANK}"  # the largest value possible']
-
-_DATE = [
-    f'low = "{BLANK}"  # the earliest possible, such as 2020-01-01',
-    f'high = "{BLANK}"  # the latest possible, such as 2030-01-01',
-]
-
-
-def draft(columns: Mapping[str, pa.DataType | None] | pa.Schema) -> str:
-    """A schema file for a table whose names and types are known.
-
-    Parameters
-    ----------
-    columns : mapping or pyarrow.Schema
-        The Arrow type of each column by name, or None where the source has no types, as in CSV.
-
-    Returns
-    -------
-    str
-        TOML with blanks, which `Schema.load` refuses until they are filled in.
-
-    Examples
-    --------
-    >>> print(draft({"smoker": pa.bool_(), "age": pa.int32()}).split("missing.\\n")[1].strip())
-    [columns.smoker]
-    kind = "boolean"
-    <BLANKLINE>
-    [columns.age]
-    kind = "number"
-    whole = true
-    low = "<?>"  # the smallest value possible
-    high = "<?>"  # the largest value possible
-    """
-    if isinstance(columns, pa.Schema):
-        columns = dict(zip(columns.names, columns.types, strict=True))
-    if not isinstance(columns, Mapping) or not columns:
-        raise parameter("columns", "a type, or None, for each column by its name", columns)
-    blocks = ["\n".join([f"[columns.{key_of(check_name(name))}]", *_lines(kind), ""]) for name, kind in columns.items()]
-    untyped = _UNTYPED if any(kind is None for kind in columns.values()) else ""
-    return "\n".join([HEADER + _HOW + untyped, *blocks])
-
-
-def _lines(kind: pa.DataType | None) -> list[str]:
-    if kind is None:
-        return [f'kind = "{BLANK}"  # "number", "date", "category" or "boolean", and its settings as above']
-    while pt.is_dictionary(kind) or pt.is_run_end_encoded(kind):
-        kind = kind.value_type
-    if pt.is_boolean(kind):
-        return ['kind = "boolean"']
-    if pt.is_integer(kind):
-        return ['kind = "number"', "whole = true", *_NUMBER]
-    if pt.is_floating(kind) or pt.is_decimal(kind):
-        return ['kind = "number"', *_NUMBER]
-    if pt.is_date(kind) or pt.is_timestamp(kind):
-        return ['kind = "date"', *_DATE]
-    return ['kind = "category"', f'values = ["{BLANK}"]  # every word possible; others share a level, "(other)"']

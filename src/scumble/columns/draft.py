@@ -1,0 +1,209 @@
+"""Drafts of schemas: names and types are known; bounds and vocabularies must not be read off the table.
+
+A curator may look at the table herself. What the look finds stands in comments beside the blanks, for her eyes alone:
+what she copies from there is covered by no budget.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from scumble.columns import cells, clock
+from scumble.columns.category import Boolean
+from scumble.columns.column import BLANK
+from scumble.columns.schema import HEADER, check_name, in_toml, key_of
+from scumble.errors import parameter
+from scumble.files.lazy_modules import pa, pt
+
+_HOW = f"""\
+# Replace {BLANK!r} by what is known in advance: never by a value looked up in the table.
+# Delete the columns that nobody will ask about: each of them takes a part of the budget.
+# kind = "number": low = 0, high = 100; optional: whole = true, cells = 50, edges = [0, 18, 100], outside = "drop",
+#   scale = "log" for incomes and other long tails
+# kind = "date": low = "2020-01-01", high = "2025-12-31"; optional: cells = "month" (or year, quarter, week, day).
+#   Dates are read as ISO 8601, 2020-01-31 or 2020-01-31T12:30, and as format = "%m/%d/%Y" says
+# kind = "category": values = ["one", "another"]; other words share a level, "(other)", unless other = false.
+#   Of a district within a region: within = "region", parents = {{ Ulm = "BW", Bonn = "NRW" }}
+# kind = "boolean": no settings
+# All kinds: missing = true if cells may be empty (the default for a category). Unreadable cells then count as missing.
+"""
+_UNTYPED = """\
+# Kinds are blank because the table declares no types, as in a CSV file. Write them here, or set them for many columns
+#   at once with scumble schema --numbers, --whole, --dates, --booleans, --categories.
+"""
+_NUMBER = [f'low = "{BLANK}"  # the smallest value possible', f'high = "{BLANK}"  # the largest value possible']
+
+_DATE = [
+    f'low = "{BLANK}"  # the earliest possible, such as 2020-01-01',
+    f'high = "{BLANK}"  # the latest possible, such as 2030-01-01',
+]
+
+
+def draft(
+    columns: Mapping[str, pa.DataType | None] | pa.Schema,
+    seen: Mapping[str, Words] | None = None,
+    *,
+    decimal: str = ".",
+) -> str:
+    """A schema file for a table whose names and types are known.
+
+    Parameters
+    ----------
+    columns : mapping or pyarrow.Schema
+        The Arrow type of each column by name, or None where the source has no types, as in CSV.
+    seen : mapping, optional
+        What a `look` at the table found in each column: then the draft has suggestions, and is as secret as the table.
+    decimal : {".", ","}
+        The decimal mark of the numbers seen.
+
+    Returns
+    -------
+    str
+        TOML with blanks, which `Schema.load` refuses until they are filled in.
+
+    Examples
+    --------
+    >>> print(draft({"smoker": pa.bool_(), "age": pa.int32()}).split("missing.\\n")[1].strip())
+    [columns.smoker]
+    kind = "boolean"
+    <BLANKLINE>
+    [columns.age]
+    kind = "number"
+    whole = true
+    low = "<?>"  # the smallest value possible
+    high = "<?>"  # the largest value possible
+    """
+    if isinstance(columns, pa.Schema):
+        columns = dict(zip(columns.names, columns.types, strict=True))
+    if not isinstance(columns, Mapping) or not columns:
+        raise parameter("columns", "a type, or None, for each column by its name", columns)
+    blocks = []
+    for name, kind in columns.items():
+        lines = _lines(kind) if seen is None else _suggested(seen[name], kind, decimal)
+        blocks.append("\n".join([f"[columns.{key_of(check_name(name))}]", *lines, ""]))
+    untyped = _UNTYPED if seen is None and any(kind is None for kind in columns.values()) else ""
+    return "\n".join([("" if seen is None else SECRET) + HEADER + _HOW + untyped, *blocks])
+
+
+def _lines(kind: pa.DataType | None) -> list[str]:
+    if kind is None:
+        return [f'kind = "{BLANK}"  # "number", "date", "category" or "boolean", and its settings as above']
+    while pt.is_dictionary(kind) or pt.is_run_end_encoded(kind):
+        kind = kind.value_type
+    if pt.is_boolean(kind):
+        return ['kind = "boolean"']
+    if pt.is_integer(kind):
+        return ['kind = "number"', "whole = true", *_NUMBER]
+    if pt.is_floating(kind) or pt.is_decimal(kind):
+        return ['kind = "number"', *_NUMBER]
+    if pt.is_date(kind) or pt.is_timestamp(kind):
+        return ['kind = "date"', *_DATE]
+    return ['kind = "category"', f'values = ["{BLANK}"]  # every word possible; others share a level, "(other)"']
+
+
+# ---- a look at the table ----
+
+Words = Counter[str]
+"""How often each text is in a column; missing cells count as empty text. Secret."""
+SECRET = """\
+# SECRET until its comments are gone: "seen" tells what is in the records, for your eyes alone. No budget covers what
+# you copy from there, nor the kinds, formats and words for missing cells. Keep what anybody could know in advance.
+"""
+ROWS = 100_000
+"""Rows that are looked at."""
+MOST_OF = 0.9
+"""The share of cells that must be readable for a column to be of a kind."""
+LISTED, NAMES = 30, 0.5
+"""The most words that are shown, and the share of words that are different where most records have a word each."""
+EPOCH = datetime.datetime(1970, 1, 1)
+_GAPS = {"-", "--", "?", ".", "n/a", "na", "none", "nan", "null", "nil", "unknown", "missing", "k.a.", "#n/a"}
+_DAYS = (
+    *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%Y/%m/%d"),
+    *("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y"),
+)
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
+
+
+def look(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> dict[str, Words]:
+    """What the first rows of a table hold: as secret as the table.
+
+    >>> look([pa.record_batch({"town": ["Ulm", "Ulm", None]})], ["town"])["town"].most_common()
+    [('Ulm', 2), ('', 1)]
+    """
+    found: dict[str, Words] = {name: Counter() for name in columns}
+    rows = 0
+    for batch in batches:
+        for name, counted in found.items():
+            texts, places = cells.texts(batch.column(batch.schema.names.index(name)))
+            named = [(text or b"").decode(errors="replace").strip() for text in texts]
+            counted.update(named[place] for place in places.tolist())
+        if (rows := rows + batch.num_rows) >= ROWS:
+            break
+    return found
+
+
+def _suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]:
+    """The lines of a column: its kind, and what is seen beside each blank."""
+    gaps = [word for word in seen if word.lower() in _GAPS]
+    held = Counter({word: many for word, many in seen.items() if word and word not in gaps})
+    missing = ["missing = true"] if held.total() < seen.total() else []
+    if not held:
+        return [*_lines(kind), "# seen: nothing"]
+    if kind is None and _share(held, lambda word: Boolean().encode([word]).valid[0]) >= MOST_OF:
+        return ['kind = "boolean"', *missing]
+    if kind is None or pt.is_date(kind) or pt.is_timestamp(kind):
+        formats = [None] if kind is not None else [None, *(day + time for time in _TIMES for day in _DAYS)]
+        reads = {format: _share(held, _reader(format)) for format in formats}
+        best = max(reads, key=reads.__getitem__)
+        if reads[best] >= MOST_OF:
+            also = [format for format in formats if format != best and reads[format] == reads[best]]
+            doubt = f"  # seen: fits {' and '.join(map(str, also))} as well" if also else ""
+            written = [f"format = {in_toml(best)}{doubt}"] if best else []
+            read = _reader(best)
+            days = sorted(day for word in held if (day := read(word)) is not None)
+            ends = [f"{EPOCH + datetime.timedelta(seconds=day):%Y-%m}" for day in (days[0], days[-1])]
+            return ['kind = "date"', *written, *_blanks(ends), *missing]
+    if kind is None or not (pt.is_string(kind) or pt.is_large_string(kind) or pt.is_dictionary(kind)):
+        marks = str.maketrans(",.", ".,") if decimal == "," else {}
+        numbers = {word: cells.number_in(word.translate(marks).encode()) for word in held}
+        if _share(held, lambda word: math.isfinite(numbers[word])) >= MOST_OF:
+            finite = [number for number in numbers.values() if math.isfinite(number)]
+            whole = ["whole = true"] if all(number.is_integer() for number in finite) else []
+            few = f"  # seen: only {len(finite)} numbers; perhaps a category" if len(finite) <= 12 else ""
+            if whole and len(held) >= max(LISTED, NAMES * held.total()):
+                few = "  # seen: nearly every row has a number of its own; perhaps an identifier, for --person-column"
+            ends = [f"{float(f'{end:.2g}'):.12g}" for end in (min(finite), max(finite))]
+            return [f'kind = "number"{few}', *whole, *_blanks(ends), *missing]
+    if len(held) >= max(LISTED, NAMES * held.total()):
+        return [f'kind = "{BLANK}"  # seen: nearly every row has a word of its own; delete this column']
+    words = ", ".join(in_toml(word) for word, _ in held.most_common(LISTED)) + ", …" * (len(held) > LISTED)
+    return [
+        'kind = "category"',
+        f'values = ["{BLANK}"]  # seen, the most frequent first: {words}',
+        *([f"missing_words = {in_toml(sorted(gaps))}"] if gaps else []),
+        *(["ignore_case = true"] if len({word.casefold() for word in held}) < len(held) else []),
+    ]
+
+
+def _share(held: Words, reads: Callable[[str], object]) -> float:
+    return sum(many for word, many in held.items() if reads(word) not in (None, False)) / held.total()
+
+
+def _reader(format: str | None) -> Callable[[str], int | None]:
+    """The first second of a text, by ISO 8601 or by a format."""
+    pattern = None if format is None else clock.pattern_of(format)
+
+    def read(word: str) -> int | None:
+        if format is None and len(word) < len("2020-01"):
+            return None  # a year is a number, too
+        found = clock.seconds_in(word.encode(errors="replace"), pattern, only=format is not None)
+        return None if found is None else found[0]
+
+    return read
+
+
+def _blanks(ends: Sequence[str]) -> list[str]:
+    return [f'{name} = "{BLANK}"  # seen: about {end}' for name, end in zip(("low", "high"), ends, strict=True)]
