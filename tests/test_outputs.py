@@ -95,7 +95,7 @@ PAIRS = [
 ]
 WAYS = ("symbolic link", "hard link", "other spelling")
 TRIED = [(*pair, "same") for pair in PAIRS] + [("build", "source", "out", way) for way in WAYS]
-ENDINGS = {"export": ".html", "checkpoint": ".secret"}
+ENDINGS = {"export": ".html", "html": ".html", "checkpoint": ".secret"}
 
 
 def test_there_are_pairs_of_every_verb_that_reads_and_writes() -> None:
@@ -103,11 +103,9 @@ def test_there_are_pairs_of_every_verb_that_reads_and_writes() -> None:
         "check",
         "count",
         "sql",
-        "info",
         "ledger",
         "audit",
         "demo",
-        "plan",
         "mcp",
         "verify",
     }

@@ -171,6 +171,7 @@ def test_released_counters_are_read_only(sketch: scumble.Sketch) -> None:
 
 
 POST_PROCESSING = {
+    "show/expected.py",
     "show/ranges.py",
     "sources/rehearsal.py",
     "table/answers.py",

@@ -1,7 +1,7 @@
 // The R hash functions of a release: from records to buckets, the twin of `scumble.counting`.
 // Sums run in the order of the columns and without fused operations, so every bucket is Python's.
 
-import * as words from "./words.js";
+import * as words from "./coding.js";
 
 export const TILE = 2048;
 

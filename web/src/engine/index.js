@@ -37,7 +37,7 @@ function keep(arrays, prefix, found) {
   for (const [name, values] of Object.entries(found)) arrays[`${prefix} ${name}`] = values;
 }
 
-// A release's content: `description` (JSON) and `arrays` (name → typed array), as `scumble.show.payload` writes them.
+// A release's content: `description` (JSON) and `arrays` (name → typed array), as `scumble.show.pages` writes them.
 export class Engine {
   constructor(description, arrays) {
     this.coding = new Coding(description.columns);

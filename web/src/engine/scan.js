@@ -3,7 +3,7 @@
 // added up as differences. Where the next run begins is computed and then checked point by point with the very
 // arithmetic of `hasher.js`, which rounding leaves monotone: the codes are the same to the last bit.
 
-import * as words from "./words.js";
+import * as words from "./coding.js";
 
 const WORTH = 0.35; // more runs than this for each point, and going point by point is quicker
 

@@ -1,6 +1,6 @@
 // The form beside the pictures: what to draw.
 
-import { entryOf } from "./calendar.js";
+import { entryOf } from "./axes.js";
 import { choice, h, labelled, segments } from "./dom.js";
 import { CHOICES, replaced, SHOWS, SIDES } from "./state.js";
 import { exact, mayMiss, titleOf } from "./words.js";
@@ -102,7 +102,7 @@ function intervals(state, change) {
 }
 
 function colours(state, change) {
-  return segments("colours", "Colours", COLOURS, state.colours, (value) => change({ colours: value }));
+  return segments("colours", "Colors", COLOURS, state.colours, (value) => change({ colours: value }));
 }
 
 // The fields of one column: its range or its values if it is drawn, and where it stays if it is not.

@@ -1,6 +1,6 @@
 // Tables as text: reading what people paste or drop, writing answers.
 
-import { daysIn, isDated } from "./calendar.js";
+import { daysIn, isDated } from "./axes.js";
 import { mayMiss } from "./words.js";
 
 // Rows of cells. The separator is the one of comma, semicolon and tab that the first line has most of.

@@ -1,11 +1,10 @@
 // The explorer. Everything is computed here, from the release that lies in the page.
 
-import { cellTexts } from "./cells.js";
 import { button, h, tableOf, unseen } from "./dom.js";
-import { Exhibit } from "./exhibit.js";
+import { Pool } from "./drawing.js";
+import { cellTexts, Exhibit } from "./exhibit.js";
 import { app, footer, headline, start, wholeCard } from "./frame.js";
 import { points } from "./points.js";
-import { Pool } from "./pool.js";
 import { firstState } from "./state.js";
 import { rememberedTheme, wearTheme } from "./theme.js";
 import { counted, number, recordsText } from "./words.js";

@@ -5,13 +5,12 @@ import { contours } from "d3-contour";
 import { interpolateRgb } from "d3-interpolate";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
-import { Chart } from "./chart.js";
+import { aspectOf } from "./axes.js";
+import { bar, Chart, fadeKey, greyKey, key } from "./chart.js";
 import { add } from "./dom.js";
 import { winner } from "./exhibit.js";
-import { aspectOf } from "./geography.js";
-import { bar, fadeKey, greyKey, key } from "./legends.js";
 import { anyFaded, DROWNED, faded, packed, picture, ramp } from "./shading.js";
-import { NOT_KNOWN, percent, tick } from "./words.js";
+import { NOT_KNOWN, number, percent, tick } from "./words.js";
 
 // An axis of values that are answers, not questions.
 const answers = (label, most, tickFormat = (v) => tick(v, most)) => ({
@@ -97,7 +96,7 @@ export function errorMap({ width, x, y, density, error, palette, title, label })
   const unknown = packed(palette.unknown);
   picture(chart, x, y, (i) => (error[i] > MOST * density[i] ? unknown : shade(lift(error[i] / density[i]))));
   const stops = [0.01, 0.1, MOST].map((r) => [lift(r), percent(r)]);
-  return greyKey(bar(chart.axes(), palette.error, stops), "grey: over 50 %");
+  return greyKey(bar(chart.axes(), palette.error, stops), "gray: over 50 %");
 }
 
 export function classMap({ width, x, y, probabilities, least, classes, palette, title, label }) {
@@ -230,7 +229,7 @@ function logarithmic(most, least) {
 }
 
 // The stops with their words: the density, and below it what that is in records.
-const told = ({ stops, most }, count) =>
-  stops.map(([t, v], k) => [t, tick(rounded(v)), k === 0 ? "" : tick(rounded(v * count), most * count)]);
+const told = ({ stops }, count) =>
+  stops.map(([t, v], k) => [t, tick(rounded(v)), k === 0 ? "" : number(rounded(v * count))]);
 
 const rounded = (v) => Number(v.toPrecision(2));

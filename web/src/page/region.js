@@ -1,6 +1,6 @@
 // A part of the picture that the reader chooses, by dragging, by keys or by numbers, and what the release says of it.
 
-import { entryOf } from "./calendar.js";
+import { entryOf } from "./axes.js";
 import { add, button, h } from "./dom.js";
 import { replaced, shownReleases } from "./state.js";
 import { number, percent, recordsText } from "./words.js";

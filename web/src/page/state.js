@@ -1,6 +1,6 @@
 // What the page shows at the moment. The parts read it, change it with `set` alone, and listen for what they draw.
 
-import { angleOf, lengthOf } from "./geography.js";
+import { angleOf, lengthOf } from "./axes.js";
 import { exact } from "./words.js";
 
 export class State {

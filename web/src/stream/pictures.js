@@ -4,8 +4,8 @@ import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
 import { Chart } from "../page/chart.js";
 import { add, s } from "../page/dom.js";
-import { aspectOf } from "../page/geography.js";
-import { bar, fadeKey } from "../page/legends.js";
+import { aspectOf } from "../page/axes.js";
+import { bar, fadeKey } from "../page/chart.js";
 import { ERRORS, faded, picture, raster } from "../page/shading.js";
 import { tick } from "../page/words.js";
 

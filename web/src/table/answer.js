@@ -1,8 +1,7 @@
 // The answer to the filter: how many records, which share, and the mean of a column.
 
 import { button, choice, h } from "../page/dom.js";
-import { apart, interval, mean, records, share } from "./figures.js";
-import { condition, withFilter, words } from "./filters.js";
+import { apart, condition, interval, mean, records, share, withFilter, words } from "./filters.js";
 
 const EVERYBODY = "All records. Drag across a chart or tick boxes to select some of them.";
 

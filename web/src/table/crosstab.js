@@ -2,7 +2,7 @@
 // hatched.
 
 import { choice, h, labelled, segments } from "../page/dom.js";
-import { apart, doubt, interval, records, share } from "./figures.js";
+import { apart, doubt, interval, records, share } from "./filters.js";
 
 const PARTS = 8; // of a column with an order
 const NONE = 3; // the doubt of what may be none at all: it gets no colour

@@ -1,10 +1,8 @@
 // One column: its name, its picture, and its filter.
 
 import { breakable, button, h, tableOf } from "../page/dom.js";
-import { interval, mean, records } from "./figures.js";
-import { range, ticks, withFilter } from "./filters.js";
-import { Histogram } from "./histogram.js";
-import { Ticks } from "./ticks.js";
+import { interval, mean, range, records, ticks, withFilter } from "./filters.js";
+import { Histogram, Ticks } from "./histogram.js";
 
 const BARS = 26;
 

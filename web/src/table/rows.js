@@ -1,8 +1,8 @@
 // Synthetic rows: a look at a few, and a file of many.
 
-import { breakable, button, download, h, labelled } from "../page/dom.js";
 import { write } from "../page/csv.js";
-import { records } from "./figures.js";
+import { breakable, button, download, h, labelled } from "../page/dom.js";
+import { records } from "./filters.js";
 
 const MOST = 200000;
 const SHOWN = 5;
