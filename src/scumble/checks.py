@@ -143,11 +143,16 @@ def confidence(value: object) -> float:
 def sides(bounds: Any, dimensions: int) -> Sides:
     """Bounds as two arrays, low and high, a number for each column.
 
+    An array of shape (columns, 2) is a pair for each column, unless there are two columns.
+
     >>> sides((0, [1.0, 10.0]), 2)
     (array([0., 0.]), array([ 1., 10.]))
+    >>> sides([(0, 1), (0, 10), (-5, 5)], 3)
+    (array([ 0.,  0., -5.]), array([ 1., 10.,  5.]))
     """
     try:
-        low, high = bounds
+        by_pairs = len(bounds) == dimensions != 2 and all(np.shape(one) == (2,) for one in bounds)
+        low, high = zip(*bounds, strict=True) if by_pairs else bounds
         both = [np.array(np.broadcast_to(np.asarray(side, float), (dimensions,))) for side in (low, high)]
     except (TypeError, ValueError):
         each = "a number" if dimensions == 1 else f"a number or {dimensions} numbers"

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -87,6 +88,26 @@ def test_nothing_is_read_off_the_data_silently(kind: Any, table: np.ndarray) -> 
     fitted(kind, table, bounds=None, public=("bounds",), rows=16, buckets=64)
     with pytest.raises(scumble.ParameterError, match="public"):
         fitted(kind, table, public=("bound",))
+
+
+@EACH
+@pytest.mark.parametrize("budget", [{"rho": 0.02}, {"mu": 0.2, "delta": 1e-9}])
+def test_every_currency_pays(kind: Any, budget: dict[str, float], table: np.ndarray) -> None:
+    """A μ of 0.2 is a ρ of 0.02. Without a δ, the ε of a ρ is stated at 1e-6."""
+    claim = fitted(kind, table, rows=16, buckets=64, **budget).privacy_
+    assert 0.019 < claim.rho <= 0.02 * (1 + 1e-9) and claim.delta <= budget.get("delta", 1e-6)
+
+
+@EACH
+def test_what_fit_does_not_take(kind: Any, table: np.ndarray) -> None:
+    model, y = small(kind), target(kind, table)
+    with pytest.raises(scumble.ParameterError, match="sample_weight"):
+        model.fit(table, y, sample_weight=np.ones(len(table)))
+    with pytest.raises(scumble.DataError, match="dense"):
+        model.fit(csr_matrix(table), y)
+    with pytest.raises(TypeError, match="weights"):
+        model.fit(table, y, weights=None)
+    assert model.bounds == (0, 10) and not hasattr(model, "release_")
 
 
 @EACH

@@ -109,8 +109,6 @@ def run(args: argparse.Namespace) -> None:
     kind = getattr(learn, TASKS[args.task])
     takes = kind._get_param_names()
     regresses = "target_bounds" in takes
-    if not asked.keys() <= {*takes}:
-        raise ParameterError(f"--task {args.task} is paid for in ε alone. Hint: --epsilon 1, with or without --delta.")
     _require_fitting(args, regresses)
     whole = None if args.schema is None else Schema.load(args.schema)
     schema = None if whole is None else _features(args, whole)

@@ -46,7 +46,10 @@ def take_apart(X: Any, wanted: Sequence[str] | None = None, width: int | None = 
     if is_of(X, "pyarrow", "Array") or is_of(X, "pyarrow", "ChunkedArray"):
         return _one(X, None)
     if is_of(X, "scipy", "sparray") or is_of(X, "scipy", "spmatrix") or is_of(X, "scipy", "_spbase"):
-        raise DataError("`X` must be dense, got a SciPy sparse matrix. Hint: pass X.toarray(), in parts if large.")
+        raise DataError(
+            "`X` must be dense, got a SciPy sparse matrix: every cell is counted, zeros too. "
+            "Hint: pass X.toarray(), in parts if large."
+        )
     if isinstance(X, Mapping):
         return _named([_single(value, str(name)) for name, value in X.items()], list(X))
     if isinstance(X, list | tuple):

@@ -17,7 +17,6 @@ floating-point operations number by number in one order. An added or removed rec
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -41,12 +40,11 @@ from scumble.learn.moment_release import MomentRelease, mean_of_target, solved
 from scumble.learn.moment_sketch import MomentSketch, publish
 from scumble.learn.moment_spec import Floats, Integers, Span, steps
 from scumble.learn.reading import check_is_fitted
-from scumble.learn.supervised import LearnsFromMoments, Regressor, laplace_is_quieter
+from scumble.learn.supervised import LearnsFromMoments, Regressor, choice_epsilon, laplace_is_quieter
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
-from scumble.privacy.exact import as_fraction
 from scumble.table.release import TableRelease
 from scumble.table.sketch import TableSketch, price
 from scumble.table.sketch import publish as publish_table
@@ -461,13 +459,6 @@ def pair_spec(size: int, pure: bool, target_bounds: Span) -> HatMoments:
     """A row of so many cells, for what is left over."""
     far = largest_rest(target_bounds)
     return HatMoments(((0.0,), (size - 1.0,)), None, pure, (-far, far), (tuple(map(float, range(size))),))
-
-
-def choice_epsilon(budget: Budget) -> Fraction:
-    """What a choice may cost: a pure ε, of a budget in ρ the largest with ε²/2 ≤ ρ (Bun & Steinke 2016)."""
-    if budget.rho is None:
-        return as_fraction("epsilon", budget.epsilon)
-    return Fraction(math.isqrt(math.floor(2 * as_fraction("rho", budget.rho) * 2**80)), 2**40)
 
 
 def best_pair(

@@ -27,7 +27,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from scumble.density.plan import choose
 from scumble.density.release import Release
 from scumble.density.release_plan import DEFAULT_RECORDS
 from scumble.density.sketch import Sketch, release_disjoint
+from scumble.density.spec import Spec
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.gate.spending import Prepaid
 from scumble.kernels import EuclideanKernel, Kernel
@@ -49,6 +50,9 @@ from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.table.release import TableRelease
+
+if TYPE_CHECKING:
+    from scumble.privacy.ledger import Ledger
 
 BESIDE_COUNTERS = 1 << 20
 """Bytes of a model's file for everything but its counters."""
@@ -123,12 +127,21 @@ class PrivateEstimator(KnowsColumns):
     # ---- fit ----
 
     def fit(
-        self, X: Any, y: Any = None, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
+        self,
+        X: object,
+        y: object = None,
+        *,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        dataset: str | None = None,
+        part: str | None = None,
+        **unsupported: object,
     ) -> Self:
         """Make the release, the only contact with the data, and learn from it.
 
         `y` is the target; estimators without a target ignore it. `ledger`, `dataset`, `part`: where to charge.
+        Records have no weights: `sample_weight` is refused.
         """
+        _refuse(unsupported)
         self._check()
         self.price(), self._seed(), self._public()  # which refuse nonsense, also of what this estimator does not use
         for name in ("rows", "buckets"):
@@ -213,13 +226,9 @@ class PrivateEstimator(KnowsColumns):
         budget: Budget,
         *,
         seed: int | None = None,
-        most_rows: int | None = None,
         **options: Any,
     ) -> Sketch:
-        """An empty sketch for these columns, as large as the plan finds best for this budget.
-
-        Of hashed rows that the plan chose, at most `most_rows` are taken.
-        """
+        """An empty sketch for these columns, as large as the plan finds best for this budget."""
         names, seed = self._names(), self._seed() if seed is None else seed
         bounds = None if self.bounds_ is None else tuple(side.tolist() for side in self.bounds_)
         size: dict[str, Any] = {"rows": self.rows, "buckets": self.buckets, "design": "auto", **options}
@@ -229,9 +238,13 @@ class PrivateEstimator(KnowsColumns):
             return Sketch(kernel, self._width, columns=names, seed=seed, **size)
         facts |= {"n": self._public_count(X), "budget": budget, "later": later}
         spec, planned = choose(kernel, dimensions=self._width, columns=names, seed=seed, **size, **facts)
-        if most_rows is not None and size["rows"] is None and spec.shape is None and not planned:
-            spec = replace(spec, rows=min(spec.rows, most_rows))
+        if size["rows"] is None and spec.shape is None and not planned:
+            spec = replace(spec, rows=min(spec.rows, self._most_rows(spec)))
         return Sketch.from_spec(spec, planned=planned)
+
+    def _most_rows(self, spec: Spec) -> int:
+        """How many of the hashed rows that the plan chose are taken, at most."""
+        return spec.rows
 
     def _refines(self) -> bool:
         """Whether answers are refined (`scumble.learn.refine`), so fewer rows are enough."""
@@ -402,6 +415,18 @@ class PrivateEstimator(KnowsColumns):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # the noise has no seed
         return tags
+
+
+def _refuse(unsupported: Mapping[str, object]) -> None:
+    """What `fit` does not take."""
+    for name, value in unsupported.items():
+        if name != "sample_weight":
+            raise TypeError(f"`fit` got an unexpected keyword {name!r}. Hint: it takes ledger, dataset and part.")
+        if value is not None:
+            raise ParameterError(
+                "`sample_weight` is not supported: noise hides one record, not one that counts several times. "
+                "Hint: leave it out; classifiers have class_weight=."
+            )
 
 
 def default_kernel(bounds: Bounds, *, bandwidth: float | None = None, power: int = 2) -> EuclideanKernel:

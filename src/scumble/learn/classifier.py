@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from fractions import Fraction
 from math import inf, prod
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from scumble.kernels import Kernel
 from scumble.learn import calibration, ferns
 from scumble.learn.base import estimator
 from scumble.learn.levels import Levels, classes_of, logistic, table_of, target_of
-from scumble.learn.supervised import Classifier
+from scumble.learn.supervised import Classifier, choice_epsilon
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -39,6 +39,10 @@ ROWS, GAUSSIAN_ROWS = 15, 30
 """Rows of all kernels together: at δ = 0 the noise grows with their number, the knowledge only at first."""
 BUCKETS, MOST_BUCKETS = 512, 4096
 """Buckets, unless all codes of a row are at most so many and each can have its own."""
+
+
+WORK = 1 << 22
+"""Products of numbers that one query may cost, over all rows and classes: half a millisecond."""
 
 
 class _Learnt:
@@ -79,7 +83,7 @@ class PrivateKDEClassifier(_Learnt, Classifier):
 
     For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator` and
     :class:`~scumble.learn.supervised.Classifier`. Only `neighbors="add-remove"`: under
-    "replace" the classes' exact counts would be published. The budget is ε and δ: private choices cost ε.
+    "replace" the classes' exact counts would be published.
 
     Parameters
     ----------
@@ -122,8 +126,6 @@ class PrivateKDEClassifier(_Learnt, Classifier):
     ([1.0, 1.0, 1.0], 1.0)
     """
 
-    rho: ClassVar[None] = None  # type: ignore[misc]
-    mu: ClassVar[None] = None  # type: ignore[misc]
     rule: str = "ferns"
     priors: Sequence[float] | None = None
     calibration_share: float = 0.1
@@ -148,8 +150,6 @@ class PrivateKDEClassifier(_Learnt, Classifier):
             hint = "'levels' is for the release of a table." if self.rule == TABLE_RULE else ""
             raise parameter("rule", f"one of {', '.join(RULES)}", self.rule, hint)
         super()._check()
-        if as_fraction("epsilon", self.epsilon) <= 0:
-            raise parameter("epsilon", "positive", self.epsilon)
         for name in ("calibration_share", "selection_share"):
             if name != "selection_share" or self.selection_share is not None:
                 checks.number(name, getattr(self, name), "between 0 and 0.5", lambda share: 0.0 <= share <= 0.5)
@@ -178,7 +178,7 @@ class PrivateKDEClassifier(_Learnt, Classifier):
         planning = ferns.PLANNING_SHARE if self._plans() else Fraction(0)
         used = 1 if choosing else len(kernels)
         calibrating, counted = (whole.share(part, 0, count_share=0) for part in (share, planning))
-        self.selection_epsilon_ = str(whole.share(choosing).epsilon) if choosing else None
+        self.selection_epsilon_ = str(choice_epsilon(whole.share(choosing))) if choosing else None
         # One kernel's sketches pay for the counts of all; under the other rules each answers with its own.
         counting = [COUNT_SHARE * used * (k == 0) if self.rule == "ferns" else None for k in range(used)]
         left = (1 - share - choosing - planning) / used
@@ -226,10 +226,17 @@ class PrivateKDEClassifier(_Learnt, Classifier):
     def _size(self, kernel: Kernel, kernels: int) -> dict[str, Any]:
         if self.rule != "ferns":
             return {"rows": self.rows, "buckets": self.buckets}
-        rows = (GAUSSIAN_ROWS if self.delta > 0.0 else ROWS) // kernels if self.rows is None else self.rows
+        rows = (ROWS if self.price().pure else GAUSSIAN_ROWS) // kernels if self.rows is None else self.rows
         codes = prod(float(factor.radix or inf) ** factor.power for factor in kernel.factors)
         buckets = int(codes) if codes <= MOST_BUCKETS else BUCKETS
         return {"rows": max(rows, 1), "buckets": self.buckets or buckets, "design": "sobol"}
+
+    def _most_rows(self, spec: Spec) -> int:
+        return max(WORK * spec.rows // (max(spec.numbers, 1) * len(self.classes_)), 1)
+
+    def _epsilon(self) -> float:
+        """The whole ε, that of a budget in ρ at its δ."""
+        return float(as_fraction("epsilon", self.price().epsilon))
 
     # ---- kernels: given, planned with the classes' counts, or chosen privately ----
 
@@ -249,7 +256,7 @@ class PrivateKDEClassifier(_Learnt, Classifier):
 
     def _planned(self, counts: np.ndarray, columns: Sequence[int] | None = None) -> Kernel:
         assert self.bounds_ is not None
-        return ferns.ferns_kernel(self.bounds_, float(as_fraction("epsilon", self.epsilon)), counts, columns)
+        return ferns.ferns_kernel(self.bounds_, self._epsilon(), counts, columns)
 
     def _choosing(self, kernels: Sequence[Kernel], X: np.ndarray) -> Fraction:
         """The part of ε by which one of the kernels, or some of the columns, are to be chosen."""
@@ -258,9 +265,8 @@ class PrivateKDEClassifier(_Learnt, Classifier):
         if self.selection_share is not None:
             return as_fraction("selection_share", self.selection_share)
         records = self._public_count(X) if "count" in self._public() else ferns.ENOUGH
-        epsilon = as_fraction("epsilon", self.epsilon)
-        pure = self._plans() and self.delta == 0.0
-        worth = pure and ferns.pays(self._width, len(self.classes_), epsilon, records)
+        pure = self._plans() and self.price().pure
+        worth = pure and ferns.pays(self._width, len(self.classes_), self._epsilon(), records)
         return ferns.CHOICE_SHARE if worth else Fraction(0)
 
     def _chosen(self, kernels: Sequence[Kernel], parts: Sequence[np.ndarray], paid: Prepaid) -> Kernel:
@@ -281,8 +287,8 @@ class PrivateKDEClassifier(_Learnt, Classifier):
             kernels,
             parts,
             epsilon=epsilon,
-            release_epsilon=self.epsilon,
-            delta=self.delta,
+            release_epsilon=self.price().epsilon,
+            delta=self.price().delta,
             records_per_person=people,
             rows=size["rows"],
             buckets=size["buckets"],

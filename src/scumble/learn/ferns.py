@@ -137,7 +137,7 @@ ENOUGH = 10_000
 """Records beyond which cells need not be finer; also assumed where their number is not known."""
 
 
-def pays(width: int, classes: int, epsilon: Fraction, records: int) -> bool:
+def pays(width: int, classes: int, epsilon: float, records: int) -> bool:
     """Whether a choice of columns is worth its price, as far as public facts show.
 
     Many classes differ in many columns; and with few records the choice is noise.

@@ -26,6 +26,7 @@ from scumble.columns.schema import MOST_COLUMNS, Schema
 from scumble.density.draws import masses
 from scumble.density.release import Release
 from scumble.density.sketch import release_disjoint
+from scumble.density.spec import Spec
 from scumble.errors import ParameterError, parameter
 from scumble.learn import quantiles
 from scumble.learn.base import PrivateEstimator, estimator
@@ -134,7 +135,7 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
     def _publish(self, X: np.ndarray, y: Any, account: Account | None) -> None:
         """Release a sketch, and if it has hashed rows its columns' histograms and the records' scores."""
         whole = self.price()
-        sketch = self._sketch(self._kernel(), X, whole, most_rows=ROWS if whole.pure else GAUSSIAN_ROWS)
+        sketch = self._sketch(self._kernel(), X, whole)
         hashed = not sketch.spec.layout.has_places
         finding, apart = (hashed * as_fraction(name, getattr(self, name)) for name in SHARES)
         columns = columns_of(self.schema_, self.bounds_) if apart else None
@@ -165,6 +166,9 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
                 found, low, high = blend.squashed(self._scores(X, y)), -1.0, 1.0
             scores = quantiles.counted(found, low, high, counting.epsilon, self.release_.count)
             (self.scores_,) = release_disjoint([scores], counting, paid)
+
+    def _most_rows(self, spec: Spec) -> int:
+        return ROWS if self.price().pure else GAUSSIAN_ROWS
 
     # ---- from the releases alone ----
 

@@ -11,10 +11,12 @@ the same class.
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +36,7 @@ from scumble.learn.moment_spec import MomentSpec, Spans
 from scumble.learn.reading import beyond, target, target_numbers
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
+from scumble.privacy.exact import as_fraction
 
 _TWINS = {stable_hash(flag): stable_hash(int(flag)) for flag in (False, True)}
 """Where classes are numbers, a truth value counts as 0 or 1, and vice versa."""
@@ -346,3 +349,10 @@ def laplace_is_quieter(budget: Budget, size: float) -> bool:
     one = budget.claim(10_000)  # so many rows get Gaussian noise, a hundred times that of one
     deviation = np.sqrt(one.counter_variance) / 100.0
     return bool(np.sqrt(2.0) * size / float(budget.epsilon) < deviation)
+
+
+def choice_epsilon(budget: Budget) -> Fraction:
+    """What a choice may cost: a pure ε, of a budget in ρ the largest with ε²/2 ≤ ρ (Bun & Steinke 2016)."""
+    if budget.rho is None:
+        return as_fraction("epsilon", budget.epsilon)
+    return Fraction(math.isqrt(math.floor(2 * as_fraction("rho", budget.rho) * 2**80)), 2**40)
