@@ -137,11 +137,7 @@ def is_bytes(kind: object) -> bool:
 
 
 def chosen(batch: pa.Table, which: np.ndarray) -> pa.Table:
-    """The rows of an Arrow batch or table where a mask is true, without importing pandas.
-
-    >>> chosen(pa.record_batch({"age": [41, 42, 43]}), np.array([True, False, True]))["age"].to_pylist()
-    [41, 43]
-    """
+    """The rows of an Arrow batch or table where a mask is true, without importing pandas."""
     bits = pa.py_buffer(np.packbits(which, bitorder="little"))
     columns = [without_views(column) for column in batch.columns]
     filterable = type(batch).from_arrays(columns, names=batch.schema.names)
@@ -149,11 +145,7 @@ def chosen(batch: pa.Table, which: np.ndarray) -> pa.Table:
 
 
 def without_views(column: Column) -> Column:
-    """The same cells in a type that Arrow can filter and look up: no views and no run-end encoding.
-
-    >>> without_views(pa.array(["Ulm"], pa.string_view())).type
-    DataType(large_string)
-    """
+    """The same cells in a type that Arrow can filter and look up: no views and no run-end encoding."""
     kind = column.type
     if pt.is_run_end_encoded(kind):
         return without_views(pc.run_end_decode(column))
@@ -198,13 +190,7 @@ def says_nothing(text: bytes) -> bool:
 
 
 def there(column: Column, rows: np.ndarray, nothing: Callable[[bytes], bool] = says_nothing) -> np.ndarray:
-    """Which of these rows hold something, even if unreadable: neither a null nor a word for a missing cell.
-
-    >>> there(pa.array(["01/02/2009", None, "NA", " "]), np.array([0, 1, 2, 3])).tolist()
-    [True, False, False, False]
-    >>> there(np.array(["NA", None, {"a": 1}], object), np.array([0, 1, 2])).tolist()
-    [False, False, True]
-    """
+    """Which of these rows hold something, even if unreadable: neither a null nor a word for a missing cell."""
     if is_arrow(column):
         kind = plain_type(column)
         found = ~np.concatenate([np.empty(0, bool), *map(nulls_of, chunks(column))])[rows]
@@ -285,11 +271,7 @@ def number(cell: object) -> float:
 
 
 def number_or_none(cell: object) -> float | None:
-    """One cell of any type as a number, text parsed; None if it is missing, NaN if it holds something else.
-
-    >>> [number_or_none(cell) for cell in (5, " 5.0 ", b"5", "NA", None, "five")]
-    [5.0, 5.0, 5.0, None, None, nan]
-    """
+    """One cell of any type as a number, text parsed; None if it is missing, NaN if it holds something else."""
     if isinstance(cell, str | bytes):
         text = text_of(cell)
         return None if text is not None and says_nothing(text) else number_in(text)
@@ -305,11 +287,7 @@ def _float(cell: Any) -> float:
 
 
 def number_in(text: bytes | None) -> float:
-    """The number in a canonical text, or NaN. "true" is 1.
-
-    >>> [number_in(text) for text in (b"5", b" +2.5e1 ", b"TRUE", b"$1,234.50", b"12 %", b"1,2", b"two", None)]
-    [5.0, 25.0, 1.0, 1234.5, 12.0, nan, nan, nan]
-    """
+    """The number in a canonical text, or NaN. "true" is 1."""
     if text is None:
         return np.nan
     try:

@@ -166,15 +166,7 @@ def condition(schema: Schema, where: str | Mapping[str, object] | Tree | Conditi
 
 
 def all_of(schema: Schema, *conditions: str | Mapping[str, object] | Tree | Condition | None) -> Condition:
-    """The records that meet each of several conditions.
-
-    Examples
-    --------
-    >>> from scumble import Number, Schema
-    >>> schema = Schema(age=Number(0, 100, cells=4, zeros=False))
-    >>> all_of(schema, "age < 60", {"age": (50, None)}).terms[0]["age"].round(2).tolist()
-    [0.0, 0.0, 0.4, 0.0]
-    """
+    """The records that meet each of several conditions."""
     given = [where for where in conditions if where is not None]
     if len(given) < 2:
         return condition(schema, given[0] if given else None)

@@ -173,11 +173,6 @@ class Positions:
     Why not a row with a counter for each of 64 positions, or with linear weights? In units of the variance of a
     counter times the squared width of a cell, the noise of the mean is then 64/12 = 5.3, or 1/2, and with two digits,
     a fifth of the share being the second's, 1.3: and a record adds one to one counter of each row, as everywhere.
-
-    >>> positions = Positions.of_cells(Cuts((0, 1, 101, 201), real=False, log=False))
-    >>> cells = np.array([0, 1, 1, 2])
-    >>> [digit.tolist() for digit in positions.find(np.array([0.0, 1.0, 100.0, 102.0]), cells)]
-    [[0, 1, 8, 1], [0, 1, 8, 1]]
     """
 
     kind: np.ndarray
@@ -262,9 +257,6 @@ def cells_of(inner: np.ndarray, places: np.ndarray) -> np.ndarray:
     """How many of the sorted `inner` edges each place has reached, as int32; both are int64.
 
     NumPy's ``searchsorted`` is slower, because it mispredicts half of its branches on unordered records.
-
-    >>> cells_of(np.array([10, 20]), np.array([9, 10, 25])).tolist()
-    [0, 1, 2]
     """
     if len(places) < FEW:
         return np.searchsorted(inner, places, side="right").astype(np.int32)
@@ -321,11 +313,7 @@ def equal_cells(wholes: int | None) -> int | None:
 
 
 def whole_edges(low: int, high: int, cells: int, *, log: bool) -> list[int]:
-    """The first number of each cell, and the one after the last.
-
-    >>> whole_edges(17, 90, 4, log=False), whole_edges(0, 99, 6, log=True)
-    ([17, 35, 54, 72, 91], [0, 1, 2, 5, 13, 36, 100])
-    """
+    """The first number of each cell, and the one after the last."""
     end = high + 1
     cells = min(cells, end - low)
     if not log:
@@ -341,11 +329,7 @@ def whole_edges(low: int, high: int, cells: int, *, log: bool) -> list[int]:
 
 
 def real_edges(low: float, high: float, cells: int, *, log: bool) -> list[float]:
-    """The edges of cells of real numbers, the last one included; without the cell of zero.
-
-    >>> real_edges(0.0, 1.0, 4, log=False), real_edges(1.0, 100.0, 2, log=True)
-    ([0.0, 0.25, 0.5, 0.75, 1.0], [1.0, 10.0, 100.0])
-    """
+    """The edges of cells of real numbers, the last one included; without the cell of zero."""
     if not log:
         first, width = Fraction(low), Fraction(high) - Fraction(low)
         edges = [float(first + width * k / cells) for k in range(cells + 1)]
@@ -359,11 +343,7 @@ def real_edges(low: float, high: float, cells: int, *, log: bool) -> list[float]
 
 
 def nearest_to_fine(span: Fraction, steps: Iterable[Fraction]) -> Fraction:
-    """The step that cuts a span into as nearly `FINE` cells as can be.
-
-    >>> print(nearest_to_fine(Fraction(100_000), map(Fraction, (1000, 2000, 5000))))
-    2000
-    """
+    """The step that cuts a span into as nearly `FINE` cells as can be."""
     return min(steps, key=lambda step: max(span / step / FINE, FINE * step / span))
 
 

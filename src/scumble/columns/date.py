@@ -271,11 +271,7 @@ class Date(Ordered):
 
 
 def no_date(literal: object) -> ParameterError:
-    """The error for a value that is compared with a column of dates.
-
-    >>> print(no_date("31/12/2010"))
-    it holds dates, and '31/12/2010' is not one; write it as '2024-02-29', in quotes
-    """
+    """The error for a value that is compared with a column of dates."""
     return ParameterError(f"it holds dates, and {str(literal)[:40]!r} is not one; write it as '2024-02-29', in quotes")
 
 

@@ -80,11 +80,7 @@ Kinds = Mapping[str, str]
 
 
 def read_as(kind: str | None, decimal: str = ".") -> str:
-    """How cells of a declared column must be written.
-
-    >>> read_as("time"), read_as("whole")
-    ('times are read as ISO 8601, 2009-01-31T14:30', 'numbers are read as 1234.5, $1,234.50 and 12 %, and ...')
-    """
+    """How cells of a declared column must be written."""
     return _READ_AS.get(str(kind), f"numbers are read as {NUMBERS_READ[decimal]}")
 
 
@@ -97,13 +93,7 @@ def undeclared(name: str, decimal: str = ".") -> str:
 
 
 def read(column: cells.Column, kind: str, label: str) -> np.ndarray:
-    """The cells as float64, NaN for a bad one.
-
-    >>> read(pa.array(["2024-02-29", "1970-01-01T18:00", "soon", None]), "time", "Column 'seen'").tolist()
-    [19782.0, 0.75, nan, nan]
-    >>> read(pa.array(["yes", "FALSE", "perhaps"]), "boolean", "Column 'smoker'").tolist()
-    [1.0, 0.0, nan]
-    """
+    """The cells as float64, NaN for a bad one."""
     if kind == "whole":
         found: np.ndarray = np.floor(cells.numbers(column, label))
         return found
@@ -117,11 +107,6 @@ def ends_by(kind: str, ends: Sequence[object]) -> tuple[Any, ...]:
     """Bounds as numbers. An upper bound that is a day, a month or a year includes all of it.
 
     An integer of four digits is a year; days since 1970 are floats.
-
-    >>> ends_by("date", ("2024-01", "2024-02")), ends_by("time", ("1970-01-01", "1970-01-01"))
-    ((19723.0, 19782.0), (0.0, 0.999988425925926))
-    >>> ends_by("date", (2020, 2024)) == ends_by("date", ("2020-01-01", "2024-12-31")), ends_by("whole", (2020, 2024))
-    (True, (2020, 2024))
     """
     return tuple(_end(one, kind, last=place == 1) for place, one in enumerate(ends))
 
@@ -142,11 +127,7 @@ def _dated(literal: Any, kind: str | None) -> Any:
 
 
 def fixed_by(kinds: Kinds, at: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by column, with integers of four digits as years in columns of dates or times.
-
-    >>> fixed_by({"seen": "date"}, {"seen": 2020, "income": 2020})
-    {'seen': '2020', 'income': 2020}
-    """
+    """Values by column, with integers of four digits as years in columns of dates or times."""
     return {name: _dated(value, kinds.get(name)) for name, value in at.items()}
 
 
@@ -161,11 +142,7 @@ def points(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.C
 
 
 def records(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.Column]:
-    """The columns of a table by name, the declared ones as numbers.
-
-    >>> records({"age": [41.9, None], "town": ["Ulm", "Bonn"]}, {"age": "whole"}, ["age", "town"])["age"].tolist()
-    [41.0, nan]
-    """
+    """The columns of a table by name, the declared ones as numbers."""
     table = Table.of(X, columns=columns, dimensions=len(columns))
     found = {}
     for j, name in enumerate(columns):
@@ -197,11 +174,7 @@ def nearest(numbers: np.ndarray, kind: str) -> np.ndarray:
 
 
 def values(numbers: np.ndarray, kind: str | None) -> pa.Array:
-    """The values that numbers stand for.
-
-    >>> values(np.array([19782.2, 0.0]), "date").to_pylist()
-    [datetime.date(2024, 2, 29), datetime.date(1970, 1, 1)]
-    """
+    """The values that numbers stand for."""
     if kind is None:
         return pa.array(numbers)
     found = nearest(numbers, kind)
@@ -213,11 +186,7 @@ def values(numbers: np.ndarray, kind: str | None) -> pa.Array:
 
 
 def bounds_by(kinds: Kinds, bounds: Any) -> Any:
-    """Bounds by column, with dates as numbers and 0 and 1 for booleans. A plain pair stays as it is.
-
-    >>> bounds_by({"seen": "date", "smoker": "boolean"}, {"seen": ("2024-01-01", "2024-12-31")})
-    {'smoker': (0.0, 1.0), 'seen': (19723.0, 20088.0)}
-    """
+    """Bounds by column, with dates as numbers and 0 and 1 for booleans. A plain pair stays as it is."""
     if not isinstance(bounds, Mapping):
         return bounds
     found = {name: (0.0, 1.0) for name, kind in kinds.items() if kind == "boolean"} | dict(bounds)
@@ -231,11 +200,7 @@ def bounds_by(kinds: Kinds, bounds: Any) -> Any:
 
 
 def ranges_by(kinds: Kinds, ranges: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """Ranges by column, with dates as numbers.
-
-    >>> ranges_by({"seen": "date"}, {"age": (0, 99), "seen": ("2024-01-01", "2024-12-31")})
-    {'age': (0.0, 99.0), 'seen': (19723.0, 20088.0)}
-    """
+    """Ranges by column, with dates as numbers."""
     found = {}
     for name, ends in ranges.items():
         low, high = ends_by(kinds.get(name, ""), ends)
@@ -347,12 +312,7 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def roles_of(kernel: Kernel, columns: Sequence[str]) -> dict[str, str]:
-    """What the kernel reads each column as.
-
-    >>> from scumble.kernels import EuclideanKernel, HammingKernel
-    >>> roles_of(EuclideanKernel(1.0, columns=["age"]) * HammingKernel(columns=["town"]), ["age", "town"])
-    {'age': 'number', 'town': 'category'}
-    """
+    """What the kernel reads each column as."""
     roles: dict[str, str] = {}
     for factor in kernel.factors:
         which = factor.which(len(columns), columns)
@@ -375,11 +335,7 @@ def in_order(bounds: Any, kernel: Kernel, columns: Sequence[str] | None) -> Any:
 
 
 def numbers_from_text(column: pa.Array) -> pa.Array:
-    """Text cells as float64; what is no number becomes null.
-
-    >>> numbers_from_text(pa.array(["1.5", " +2 ", "true", "$1,234.50", "12 %", "1,2", "two", None])).to_pylist()
-    [1.5, 2.0, 1.0, 1234.5, 12.0, None, None, None]
-    """
+    """Text cells as float64; what is no number becomes null."""
     text = pc.utf8_lower(pc.utf8_trim_whitespace(column))
     dressed = pc.match_substring_regex(text, DRESSED_NUMBER)
     text = pc.if_else(dressed, pc.replace_substring_regex(text, DRESS, ""), text)
@@ -399,12 +355,7 @@ def converted(batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
 
 
 def without_words(batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
-    """The batch of a file with words for a missing cell as nulls, in categories and sets.
-
-    >>> batch = pa.record_batch({"town": ["Ulm", "NA", ""], "words": ["red NA", "NA", ""], "seen": ["NA", "", "2024"]})
-    >>> without_words(batch, {"town": "category", "words": "tokens", "seen": "word"}).to_pydict()
-    {'town': ['Ulm', None, None], 'words': ['red NA', None, ''], 'seen': ['NA', '', '2024']}
-    """
+    """The batch of a file with words for a missing cell as nulls, in categories and sets."""
     if NO_WORDS.keys().isdisjoint(roles.values()):
         return batch
     columns = [
@@ -415,11 +366,7 @@ def without_words(batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
 
 
 def says_nothing(cell: object, role: str) -> bool:
-    """Whether text stands for a missing cell in a column of this role.
-
-    >>> [says_nothing(cell, "tokens") for cell in ("NA", "", "NA DE", ["NA"])], says_nothing("NA", "word")
-    ([True, False, False, False], False)
-    """
+    """Whether text stands for a missing cell in a column of this role."""
     return isinstance(cell, str) and cell in NO_WORDS.get(role, ())
 
 

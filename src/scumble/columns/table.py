@@ -200,11 +200,7 @@ def invalid_message(
     *,
     hint: str = DROP_THEM,
 ) -> str:
-    """Where bad cells are, for the curator: columns and numbers, never what they hold.
-
-    >>> print(invalid_message(np.array([[False, True], [False, True]]), ["a", "b"]).split(" The")[0])
-    2 cells are missing, unreadable or not finite: 2 in column 'b'.
-    """
+    """Where bad cells are, for the curator: columns and numbers, never what they hold."""
     counts = np.count_nonzero(bad, axis=0)
     total = int(counts.sum())
     if total == 0:
@@ -351,11 +347,7 @@ numpy_first = Patience(0, COMPILING)
 
 
 def ends(values: np.ndarray) -> Ends:
-    """Those of a matrix, NaN where a column has one. NumPy is quick on long rows, so several are reduced as one.
-
-    >>> ends(np.array([[1.0, 5.0], [3.0, np.nan], [2.0, 4.0]]))
-    (array([ 1., nan]), array([ 3., nan]))
-    """
+    """Those of a matrix, NaN where a column has one. NumPy is quick on long rows, so several are reduced as one."""
     n, d = values.shape
     many = max(1, min(n, LONG // max(1, d)))
     whole = n - n % many
@@ -373,15 +365,6 @@ def write(columns: Sequence[np.ndarray], first: int, out: np.ndarray, ends: np.n
     """Write up to eight columns of float64 into a matrix in C order, from column `first` on, and widen its ends.
 
     If some cell is NaN, the ends of all these columns are NaN, and remain so.
-
-    >>> out, ends = np.zeros((2, 3)), no_ends(3)
-    >>> write([np.array([1.0, 2.0]), np.array([3.0, 4.0])], 1, out, ends)
-    >>> out
-    array([[0., 1., 3.],
-           [0., 2., 4.]])
-    >>> ends
-    array([[ inf,   1.,   3.],
-           [-inf,   2.,   4.]])
     """
     if numpy_first.lasts(len(columns) * len(out), ready) or not all(column.flags.c_contiguous for column in columns):
         _by_numpy(columns, first, out, ends)

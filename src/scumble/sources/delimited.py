@@ -297,11 +297,7 @@ class Delimited(Format):
 
 
 def point_for_comma(column: pa.Array) -> pa.Array:
-    """Cells with points and commas exchanged.
-
-    >>> point_for_comma(pa.array(["1.234,50", "3,14", None])).to_pylist()
-    ['1,234.50', '3.14', None]
-    """
+    """Cells with points and commas exchanged."""
     for old, new in ((",", "\0"), (".", ","), ("\0", ".")):
         column = pc.replace_substring(column, old, new)
     return column

@@ -369,12 +369,7 @@ class Lined(io.RawIOBase):
 
 
 def without_marks(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, list[int]]]:
-    """The batch with its marked cells missing, and the rows that had one, by column.
-
-    >>> batch, rows = without_marks(pa.RecordBatch.from_pydict({"town": ["Ulm", "K\ufdd0ln", None]}))
-    >>> batch.to_pydict(), rows
-    ({'town': ['Ulm', None, None]}, {'town': [1]})
-    """
+    """The batch with its marked cells missing, and the rows that had one, by column."""
     columns, rows = list(batch.columns), {}
     for j, column in enumerate(columns):
         if not pt.is_string(column.type):
@@ -387,11 +382,7 @@ def without_marks(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, list
 
 
 def with_questions(column: pa.Array) -> pa.Array:
-    """The cells with the Unicode replacement character for each mark.
-
-    >>> with_questions(pa.array(["K\ufdd0ln", None])).to_pylist()
-    ['K\ufffdln', None]
-    """
+    """The cells with the Unicode replacement character for each mark."""
     return pc.replace_substring(column, MARK, "\ufffd") if pt.is_string(column.type) else column
 
 
@@ -418,9 +409,5 @@ def spelt(encoding: str) -> str:
 
 
 def is_wide(encoding: str) -> bool:
-    """Whether ASCII letters have several bytes in this encoding.
-
-    >>> is_wide("utf-16"), is_wide("latin-1")
-    (True, False)
-    """
+    """Whether ASCII letters have several bytes in this encoding."""
     return len("a".encode(encoding)) > 1

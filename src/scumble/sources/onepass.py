@@ -335,9 +335,6 @@ def read_ahead(
 
     An error while reading is raised after the items before it. The stream ends early when `stopped` returns true.
     `wake` is called at the end, to stop a reader that waits for bytes.
-
-    >>> list(read_ahead(iter(range(5))))
-    [0, 1, 2, 3, 4]
     """
     waiting: queue.Queue[Any] = queue.Queue(depth)
     done = threading.Event()
@@ -387,11 +384,7 @@ def read_ahead(
 
 
 def in_order(items: Iterable[T], work: Callable[[T], S], threads: int) -> Iterator[S]:
-    """`work(item)` for each item, in order, `threads` of them at a time.
-
-    >>> list(in_order(range(5), lambda number: number**2, threads=2))
-    [0, 1, 4, 9, 16]
-    """
+    """`work(item)` for each item, in order, `threads` of them at a time."""
     waiting = deque[Callable[[], S]]()
     with begun(iter(items), work, threads) as under_way:
         for _, done in under_way:
