@@ -29,18 +29,9 @@ if TYPE_CHECKING:
 
 
 class CellMasses:
-    """Masses of the cells, and uniform places within them.
+    """Masses of the cells, and uniform places within them; `which` is the column of each axis.
 
-    Parameters
-    ----------
-    grid : Grid
-        The cells.
-    which : sequence of int
-        The column of each axis.
-    release : Release
-        Their counters.
-    bounds : Sides
-        Where to draw the columns that the kernel does not read.
+    Columns that the kernel does not read are drawn within the bounds.
     """
 
     def __init__(self, grid: Grid, which: Sequence[int], release: Release, bounds: Sides) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from scumble.checks import Json
+from scumble.checks import whole as whole_number
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
 
@@ -228,18 +229,8 @@ class Grid:
     and a whole step s fits, the cells are [low − ½ + is, low − ½ + (i + 1)s), so each holds s whole numbers and is
     centered on their mean; steps of 1/2, 1/3, … have a center on every whole number.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A stationary kernel, or a product of stationary kernels.
-    low, high : numpy.ndarray or sequence of float
-        Public bounds, one for each column that the kernel reads.
-    shape : sequence of int
-        Cells along each of these columns.
-    width, names : int, sequence of str or None
-        The number and names of the table's columns.
-    whole : sequence of bool
-        Which of the kernel's columns are declared to hold whole numbers.
+    `low`, `high`, `shape` and `whole` (declared to hold whole numbers) are given per column that the kernel reads;
+    `width` and `names` are those of the table.
 
     >>> from scumble.kernels import EuclideanKernel
     >>> grid = Grid(EuclideanKernel(5.0), low=[0, 0], high=[255, 10.5], shape=(128, 3), width=2)
@@ -260,7 +251,9 @@ class Grid:
     ) -> None:
         self.profile = Profile(kernel, width, names)
         self.low, self.high = checked_bounds(low, high, self.profile.dimensions)
-        self.shape = _checked_shape(shape, self.profile.dimensions)
+        if len(shape) != self.profile.dimensions:
+            raise parameter("shape", f"{self.profile.dimensions} whole numbers of at least 1", tuple(shape))
+        self.shape = tuple(int(whole_number("shape", cells)) for cells in shape)
         self.cells = prod(self.shape)
         sizes = [aligned(*axis) for axis in zip(self.low, self.high, self.shape, strict=True)]
         self.start = np.array([start for start, _, _ in sizes])
@@ -345,13 +338,6 @@ def checked_bounds(
             "Hint: leave out a constant column."
         )
     return lower, upper
-
-
-def _checked_shape(shape: Sequence[int], dimensions: int) -> tuple[int, ...]:
-    whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in shape)
-    if len(shape) != dimensions or not whole:
-        raise parameter("shape", f"{dimensions} whole numbers of at least 1", tuple(shape))
-    return tuple(int(n) for n in shape)
 
 
 FAR_FINER = 8

@@ -132,14 +132,9 @@ class HashedRows(Layout):
     def hasher_on_page(self, keep: Keep) -> Json:
         hasher = self.hasher
         factors = [
-            {
-                "family": kind,
-                "which": list(which),
-                "hashes": parameters.shape[1],
-                "width": parameters.shape[2],
-                "parameters": keep(parameters),
-            }
-            for kind, which, parameters in zip(hasher.families, hasher.which, hasher.parameters, strict=True)
+            {"family": kind, "which": list(which), "hashes": drawn.shape[1], "width": drawn.shape[2]}
+            | {"parameters": keep(drawn)}
+            for kind, which, drawn in zip(hasher.families, hasher.which, hasher.parameters, strict=True)
         ]
         return {
             "rows": hasher.rows,
@@ -236,18 +231,9 @@ class HashedReader(Reader):
 class RowMoments:
     """The mean over rows, and its variance from the spread of blocks of rows.
 
-    A row's value is (counter − shift) · gain; rows are summed by `lines`, runs of rows in the same block and group.
-
-    Parameters
-    ----------
-    blocks : numpy.ndarray
-        The block of each row, ascending; see :meth:`scumble.kernels.design.Design.blocks`.
-    shift : numpy.ndarray
-        Subtracted from each row's counters.
-    gain : float
-        Multiplies the difference.
-    groups : int or None
-        None for the mean, or the number of groups for the median of means (Alon, Matias & Szegedy 1999).
+    A row's value is (counter − shift) · gain. `blocks` are those of the rows, ascending (`Design.blocks`); `groups` is
+    the number of groups for the median of means (Alon, Matias & Szegedy 1999), None for the mean. Rows are summed by
+    `lines`, runs of rows in the same block and group.
     """
 
     def __init__(self, blocks: np.ndarray, shift: np.ndarray, gain: float, groups: int | None = None) -> None:
