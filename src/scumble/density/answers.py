@@ -135,12 +135,13 @@ class Answers(ABC):
     def density(self, Q: object, *, method: str = "mean", shrink: bool = True) -> np.ndarray:
         """The mean kernel value over all records, f(q)/N, between 0 and 1: the paper's Algorithm 2.
 
-        Where noise exceeds the spread of the answers in one call, they are shrunk towards their mean, each within its
-        own 95 % interval, which reduces the average error. Such an answer depends on the other queries of the call;
+        Where noise and hashing exceed the spread of the answers in one call, they are shrunk towards their mean, each
+        within its own 95 % interval, which reduces the average error. Such an answer depends on the other queries of the call;
         with ``shrink=False`` it does not. `kernel_sum` and `interval` are never shrunk.
         """
         found = self._asked(Q, method)
-        sums = shrunk(found.value, found.noise_variance) if _switch("shrink", shrink) else found.value
+        drawn = _switch("shrink", shrink) and bool(found.noise_variance.any())  # exact counters are left as they are
+        sums = shrunk(found.value, found.variance) if drawn else found.value
         return np.minimum(np.maximum(sums / self.divisor, 0.0), 1.0)
 
     def _asked(self, Q: object, method: str) -> Estimate:
@@ -168,7 +169,7 @@ NORMAL_95 = 1.959964
 def shrunk(values: np.ndarray, variances: np.ndarray) -> np.ndarray:
     """Answers shrunk towards their mean where noise exceeds their spread (empirical Bayes; James & Stein 1961).
 
-    With noise variance v and spread s² of the truths (the variance of the answers less v, plus √(2/n) v), an answer
+    With error variance v and spread s² of the truths (the variance of the answers less v, plus √(2/n) v), an answer
     keeps s²/(s² + v) of its distance from the mean, but moves by at most 1.96 standard errors (limited translation;
     Efron & Morris 1972). Where s² ≥ v, answers are unchanged.
 

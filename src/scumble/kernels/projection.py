@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from math import factorial, pi, sqrt
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,17 +35,6 @@ class ProjectionKernel(Kernel):
     @abstractmethod
     def profile(self, differences: np.ndarray) -> np.ndarray:
         """The collision probability of one hash as a function of x − y, for scaled columns (last axis)."""
-
-    @abstractmethod
-    def _of_distance(self, distance: np.ndarray) -> np.ndarray:
-        """The same as a function of the distance, in the metric of SciPy's `metric`."""
-
-    metric: ClassVar[str]
-
-    def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        from scipy.spatial.distance import cdist
-
-        return self._of_distance(cdist(X, Y, self.metric))
 
     def _inverse_scale(self, names: Sequence[str] | None, which: Sequence[int]) -> np.ndarray:
         return super()._inverse_scale(names, which) / self.bandwidth
@@ -160,13 +149,18 @@ class EuclideanKernel(ProjectionKernel):
     array([[1.    , 0.3687]])
     """
 
-    name, metric = "euclidean", "euclidean"
+    name = "euclidean"
 
     def _direction(self, draws: Draws, dimensions: int) -> np.ndarray:
         return draws.normal(dimensions)
 
     def profile(self, differences: np.ndarray) -> np.ndarray:
         return self._of_distance(np.sqrt(np.sum(np.square(differences), axis=-1)))
+
+    def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        from scipy.spatial.distance import cdist
+
+        return self._of_distance(cdist(X, Y))
 
     def _of_distance(self, distance: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", over="ignore"):
@@ -187,13 +181,18 @@ class ManhattanKernel(ProjectionKernel):
     array([[0.4487, 0.0205]])
     """
 
-    name, metric = "manhattan", "cityblock"
+    name = "manhattan"
 
     def _direction(self, draws: Draws, dimensions: int) -> np.ndarray:
         return draws.cauchy(dimensions)
 
     def profile(self, differences: np.ndarray) -> np.ndarray:
         return self._of_distance(np.sum(np.abs(differences), axis=-1))
+
+    def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        from scipy.spatial.distance import cdist
+
+        return self._of_distance(cdist(X, Y, "cityblock"))
 
     def _of_distance(self, distance: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):

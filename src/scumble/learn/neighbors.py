@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from math import ceil, log2
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +14,7 @@ from scumble import checks
 from scumble.density.layout import alike
 from scumble.density.release import Release
 from scumble.density.sketch import Sketch
-from scumble.errors import DataError, ParameterError, parameter
+from scumble.errors import DataError, ParameterError, parameter, warn
 from scumble.kernels import EuclideanKernel, Kernel
 from scumble.learn.base import PrivateEstimator, estimator, release_of
 from scumble.learn.kde import with_bandwidth
@@ -20,8 +22,21 @@ from scumble.privacy.budget import Budget
 
 SHARPNESS = 4
 """The default kernel's power. Higher ones are sharper, with more hashing variance."""
-ROWS, GAUSSIAN_ROWS, BUCKETS = 512, 2048, 256
-"""Of hashed rows: more than the plan takes for one broad table, since groups are smaller and tighter."""
+NEAR, SMALL = 1000, 250
+"""How many records lie near a typical query, and near one that few are: a prior."""
+LEAST_ROWS, ROWS, GAUSSIAN_ROWS, BUCKETS = 64, 512, 2048, 256
+"""Of hashed rows: more than the plan takes for one broad table, since groups are smaller and tighter. Fewer than the
+least cannot tell a crowd from half as many, whatever the noise."""
+
+
+def _rows_within(epsilon: float) -> int:
+    """The rows for pure ε, a power of two: R rows add the noise √(2R)/ε to f, and the hashing error of about 0.7 f/√R.
+
+    >>> [_rows_within(epsilon) for epsilon in (0.05, 0.3, 1.0, 10.0)]
+    [64, 256, 512, 512]
+    """
+    best = 0.7 * NEAR * epsilon / 2**0.5  # both are equal
+    return min(ROWS, max(LEAST_ROWS, 1 << ceil(log2(best))))
 
 
 class Counts(NamedTuple):
@@ -81,7 +96,14 @@ class PrivateNeighbors(PrivateEstimator):
         sketch = super()._sketch(kernel, X, budget, **options)
         if not sketch.spec.layout.hashed:
             return sketch
-        rows = self.rows or (GAUSSIAN_ROWS if not self.price().pure else ROWS)
+        rows = self.rows or (GAUSSIAN_ROWS if not self.price().pure else _rows_within(float(budget.epsilon)))
+        noise = budget.claim(rows).counter_variance / rows
+        crowd = 4.0 * NormalDist().inv_cdf(0.95) * noise**0.5  # `smallest_crowd` but for the hashing error
+        if not self.rows and crowd > SMALL:
+            warn(
+                f"With this budget a crowd has about {crowd:,.0f} records or more; smaller ones are not found. "
+                "Hint: give a larger epsilon, delta > 0, or bounds in up to three columns."
+            )
         return super()._sketch(kernel, X, budget, rows=rows, buckets=self.buckets or BUCKETS, **options)
 
     def _kernel(self) -> Kernel:
