@@ -136,8 +136,8 @@ class Answers(ABC):
         """The mean kernel value over all records, f(q)/N, between 0 and 1: the paper's Algorithm 2.
 
         Where noise and hashing exceed the spread of the answers in one call, they are shrunk towards their mean, each
-        within its own 95 % interval, which reduces the average error. Such an answer depends on the other queries of the call;
-        with ``shrink=False`` it does not. `kernel_sum` and `interval` are never shrunk.
+        within its own 95 % interval, which reduces the average error. Such an answer depends on the other queries of
+        the call; with ``shrink=False`` it does not. `kernel_sum` and `interval` are never shrunk.
         """
         found = self._asked(Q, method)
         drawn = _switch("shrink", shrink) and bool(found.noise_variance.any())  # exact counters are left as they are
