@@ -272,7 +272,8 @@ class _Reader:
         group = self._tree.args.get("group")
         if group is None or self._tree.args.get("distinct"):
             return self._distinct()
-        if any(part for name, part in group.args.items() if name not in ("expressions", "all")):
+        sets = any(isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets) for part in group.expressions)
+        if sets or any(part for name, part in group.args.items() if name not in ("expressions", "all")):
             raise refused("ROLLUP, CUBE and GROUPING SETS: ask one after the other")
         if group.args.get("all"):
             return [node for node in self._selected if not _aggregates(node)]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scumble.columns.column import Column
-from scumble.columns.conditions import condition
+from scumble.columns.conditions import bounds, condition
 from scumble.columns.date import Date
 from scumble.columns.grammar import Atom, Junction, Tree
 from scumble.columns.number import Number
@@ -98,8 +98,9 @@ def _plainly(number: float) -> str:
 
 
 def require_whole_cells(tree: Tree, where: Tree, name: str, scope: Scope, what: str) -> None:
-    """Refuse a group that cuts cells which WHERE keeps whole."""
-    if all(condition(scope.schema, asked).partly for asked in (tree, both(where, tree))):
+    """Refuse a group that cuts cells and holds none as a whole: all that is known of it would be a guess."""
+    found = [condition(scope.schema, asked) for asked in (tree, both(where, tree))]
+    if all(one.partly and not bounds(one)[0].possible for one in found):
         column = scope[name]
         assert isinstance(column, Number | Date)
         raise ParameterError(

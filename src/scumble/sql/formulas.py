@@ -18,7 +18,7 @@ from scumble.sql.syntax import Node, bare, exp, parts_of, refused, shown
 from scumble.sql.where import COMPARED, SIGNS, tree_of
 from scumble.table.estimate import Estimate, around
 
-_SIGNS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
+_SIGNS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Pow: "pow"}
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _overall(node: Node, scope: Scope) -> Formula:
 def _operation(node: Node) -> tuple[str, list[Node], int]:
     if type(node) in _SIGNS:
         return _SIGNS[type(node)], [node.this, node.expression], 0
-    if isinstance(node, exp.Neg | exp.Abs | exp.Sqrt):
+    if isinstance(node, exp.Neg | exp.Abs | exp.Sqrt | exp.Ln | exp.Exp):
         return type(node).__name__.lower(), [node.this], 0
     if isinstance(node, exp.Floor | exp.Ceil) and not node.args.get("decimals"):
         return "floor" if isinstance(node, exp.Floor) else "ceil", [node.this], 0
@@ -112,8 +112,8 @@ def _operation(node: Node) -> tuple[str, list[Node], int]:
     if isinstance(node, exp.Cast) and node.to.is_type("int", "bigint"):
         return "whole", [node.this], 0
     raise refused(
-        f"{shown(node)}: of aggregates, + - * /, round, floor, ceil, abs, sqrt, nullif(x, 0) and coalesce(x, 0) are "
-        "computed"
+        f"{shown(node)}: of aggregates, + - * /, round, floor, ceil, abs, sqrt, ln, exp, pow, nullif(x, 0) and "
+        "coalesce(x, 0) are computed"
     )
 
 
@@ -141,7 +141,7 @@ def worked_out(formula: Formula, answer: Callable[[Aggregate], Estimate], confid
     found = around(value, each.reshape(-1), confidence, remarks)
     if not varied:
         return Estimate(value, value, value, 0.0, remarks)
-    if len(varied) == 1 and formula.name != "abs" and (formula.name, varied) != ("/", [1]):
+    if len(varied) == 1 and formula.name not in ("abs", "pow") and (formula.name, varied) != ("/", [1]):
         return replace(found, value=value, low=min(ends), high=max(ends))
     return found
 
@@ -163,6 +163,9 @@ _OPERATIONS: dict[str, Callable[..., ArrayLike]] = {
     "neg": lambda _, a: -a,
     "sqrt": lambda _, a: np.sqrt(a),
     "abs": lambda _, a: np.abs(a),
+    "ln": lambda _, a: np.log(np.where(np.asarray(a) > 0, a, np.nan)),
+    "exp": lambda _, a: np.exp(a),
+    "pow": lambda _, a, b: np.power(np.asarray(a, float), b),
     "nullif": lambda _, a: np.where(np.asarray(a) == 0, np.nan, a),
     "coalesce": lambda _, a, b: np.where(np.isnan(a), b, a),
     "same": lambda _, a: a,

@@ -23,10 +23,7 @@ except ImportError:
 Node: TypeAlias = Any
 """A part of a statement: sqlglot types hardly more of it."""
 MOST_LETTERS, MOST_WORDS, MOST_DEPTH = 50_000, 4_000, 40
-CAN = (
-    "Hint: aggregates of one release, WHERE, GROUP BY, HAVING and ORDER BY can be asked; `release.relation` lets "
-    "DuckDB run all other SQL on synthetic rows."
-)
+CAN = "Hint: `release.relation` lets DuckDB run all other SQL, on synthetic rows."
 _DEEPER = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _BACK = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
@@ -177,7 +174,7 @@ def identifier(name: str) -> str:
 def shown(node: Node) -> str:
     """The same for a message: not all of a long one."""
     text = words(node)
-    return text if len(text) <= 80 else text[:80] + "…"
+    return text if len(text) <= 60 else text[:60] + "…"
 
 
 def refused(what: str) -> ParameterError:

@@ -128,12 +128,15 @@ def _constant(node: Node, left: object, sign: str, right: object) -> Tree:
 
 
 def _atom(scope: Scope, subject: Node, sign: str, written: list[Node]) -> Tree:
-    part = part_of(bare(subject), scope)
+    subject = bare(subject)
+    part, texts = part_of(subject, scope), _texts(subject, scope)
     if part is not None:
-        return _part(part, bare(subject), sign, written, scope)
+        return _part(part, subject, sign, written, scope)
+    if texts is not None:
+        return _among(scope.column(bare(subject.this)), texts, subject, sign, written)
     if not isinstance(bare(subject), exp.Column):
         raise refused(f"{shown(subject)} in a condition: a column must stand there by itself")
-    name = scope.column(bare(subject))
+    name = scope.column(subject)
     _require_text(scope, *written)
     values = [value(one) for one in written]
     if any(one is None for one in values):
@@ -146,7 +149,16 @@ def _atom(scope: Scope, subject: Node, sign: str, written: list[Node]) -> Tree:
 
 def _part(part: Part, subject: Node, sign: str, written: list[Node], scope: Scope) -> Tree:
     """year(seen) = 2015, month(seen) in (6, 7) and their kin."""
-    levels, values = runs(part, scope), [value(one) for one in written]
+    levels = runs(part, scope)
+    if part.unit != "year":  # years are ranges, which WHERE may cut
+        for tree in levels.values():
+            require_whole_cells(tree, EVERYTHING, part.column, scope, shown(subject))
+    return _among(part.column, levels, subject, sign, written)
+
+
+def _among(name: str, levels: dict[object, Tree], subject: Node, sign: str, written: list[Node]) -> Tree:
+    """The values of something computed of a column that are compared so."""
+    values = [value(one) for one in written]
     kind = type(next(iter(levels)))
     if not all(type(one) is kind for one in values) or kind not in (int, str):
         such = next(iter(levels))
@@ -156,10 +168,34 @@ def _part(part: Part, subject: Node, sign: str, written: list[Node], scope: Scop
     else:
         signs = (">=", "<=") if sign == "between" else (sign,)
         found = [t for one, t in levels.items() if all(COMPARED[s](one, v) for s, v in zip(signs, values, strict=True))]
-    if part.unit != "year":  # years are ranges, which WHERE may cut; of other parts every cell would be cut
-        for tree in found:
-            require_whole_cells(tree, EVERYTHING, part.column, scope, shown(subject))
-    return any_of(found) if found else Atom(part.column, "in", ())
+    return any_of(found) if found else Atom(name, "in", ())
+
+
+_TEXTS: dict[type, Callable[[str], str]] = {exp.Lower: str.lower, exp.Upper: str.upper, exp.Trim: str.strip}
+
+
+def _texts(node: Node, scope: Scope) -> dict[object, Tree] | None:
+    """lower(town), upper(town), trim(town): each text, and the words of which it is; None if it is none of these."""
+    if type(node) not in _TEXTS:
+        return None
+    name = scope.column(bare(node.this))
+    column, found = _vocabulary(name, scope, shown(node)), dict[object, list[object]]()
+    for word in column.values:
+        found.setdefault(_TEXTS[type(node)](str(word)), []).append(word)
+    return {text: Atom(name, "in", tuple(words)) for text, words in found.items()}
+
+
+def _vocabulary(name: str, scope: Scope, what: str) -> Category:
+    """A column of words that are all known."""
+    column = scope[name]
+    if not isinstance(column, Category) or not all(isinstance(word, str) for word in column.values):
+        raise ParameterError(f"Column {name!r} is no column of words, which {what} is for. Hint: compare it with =.")
+    if column.other:
+        raise ParameterError(
+            f"{what} cannot be answered on {name!r}: words beyond its vocabulary are counted together. "
+            f"Hint: {identifier(name)} IN (…)."
+        )
+    return column
 
 
 def _require_text(scope: Scope, *nodes: Node) -> None:
@@ -190,15 +226,7 @@ def _is(node: Node, scope: Scope) -> Tree:
 def _like(node: Node, scope: Scope) -> Tree:
     """Which words of a vocabulary have the form: known beforehand, if there are no others."""
     name = scope.column(bare(node.this))
-    column = scope[name]
-    pattern = value(node.expression)
-    if not isinstance(column, Category) or not all(isinstance(word, str) for word in column.values):
-        raise ParameterError(f"Column {name!r} is no column of words, which LIKE is for. Hint: compare it with =.")
-    if column.other:
-        raise ParameterError(
-            f"LIKE cannot be answered on {name!r}: words beyond its vocabulary are counted together, and which of them "
-            f"have the form is not known. Hint: {identifier(name)} IN (…)."
-        )
+    column, pattern = _vocabulary(name, scope, "LIKE"), value(node.expression)
     if not isinstance(pattern, str):
         raise refused(f"{shown(node)}: LIKE goes with a text")
     folded = str.lower if isinstance(node, exp.ILike) else str
@@ -267,6 +295,12 @@ def _levels(node: Node, scope: Scope, where: Tree) -> Iterator[tuple[object, Tre
         return _case(node, scope)
     if isinstance(node, CONDITIONS):
         return _condition(node, scope)
+    if isinstance(node, exp.Coalesce) and len(node.expressions) == 1 and is_value(node.expressions[0]):
+        filled = value(node.expressions[0])
+        return ((filled if name is None else name, tree) for name, tree in _levels(bare(node.this), scope, where))
+    texts = _texts(node, scope)
+    if texts is not None:
+        return iter([*texts.items(), *_missing(scope.column(bare(node.this)), scope)])
     part = part_of(node, scope)
     if part is not None:
         return _calendar(part, node, scope, where)
