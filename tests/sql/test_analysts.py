@@ -171,5 +171,3 @@ def test_statistics_of_a_real_release_have_intervals() -> None:
     assert (found.s_low >= 0).all() and (found.s_low < found.s).all() and (found.s < found.s_high).all()
     assert found.c_low.min() >= -1 and found.c_high.max() <= 1
     assert found.a_low.min() >= 1 and found.a_high.max() <= 3
-
-
