@@ -348,7 +348,9 @@ def _commands(table: Table, folder: Path, script: str) -> list[Any]:
         words = [folder / word[1:] if word.startswith("@") else word for word in line.removeprefix("~").split()]
         printed = command(folder, *words)
         shown += [] if line.startswith("~") else [printed]
-    out, days = folder / "out.scumble", folder / "days"
+    out, days, site = (folder / name for name in ("out.scumble", "days", "site"))
+    if site.exists():
+        return [*shown, *(file.read_bytes() for file in sorted(site.iterdir())), scumble.load(site / "people.scumble")]
     if days.exists():
         return [*shown, *(file.read_bytes() for file in sorted(days.iterdir())), scumble.load(days).privacy]
     if not out.exists():
@@ -375,6 +377,13 @@ for _name, _script, _endings, _traits, _promise in (
         ["", f"--target label --delta 1e-6 --json {_CHECKPOINT}"],
         (*_TEXTS, "empty"),
         {"few": 5},
+    ),
+    (
+        "publish",
+        "publish @people.csv --schema @schema.toml --invalid drop --epsilon 1 --folder @site",
+        [""],
+        ("floats",),
+        {"few": 2},
     ),
     ("sketch, merge, release", "\n".join(_PARTS), [""], ("floats", "missing"), {"few": 8}),
     ("sketch, release, declared columns", _DATES, [""], ("floats", "missing"), {"few": 3}),

@@ -271,10 +271,6 @@ def test_help_is_quick_and_whole() -> None:
     assert not re.search(r"\| +(numpy|numba|pyarrow|scipy|sklearn|matplotlib)$", shown.stderr, re.M)
     for verb in VERBS:
         assert f"\n  {verb} " in shown.stdout
-    code = "import sys, scumble.cli as c; c.main(['--help']); print({'numpy', 'pyarrow', 'numba'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.endswith(
-        "set()\n"
-    )
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -329,7 +325,7 @@ def test_verbs_that_hold_private_tables_leave_no_core_dumps(verb: str, monkeypat
     assert main(shlex.split(line)[1:]) == 0
     assert done == (
         ["off", "run"]
-        if verb in ("build", "check", "sketch", "merge", "release", "fit", "stream", "compare")
+        if verb in ("build", "check", "sketch", "merge", "release", "fit", "stream", "compare", "publish")
         else ["run"]
     )
 

@@ -104,7 +104,7 @@ def test_names_files_and_standard_input(
     ("words", "code", "said"),
     [
         (["a.scumble", "none.sql"], 4, "There is no file 'none.sql'"),
-        (["a.scumble", "select 1", "--csv", "--json"], 2, "exclude each other"),
+        (["a.scumble", "select 1", "--csv", "--json"], 2, "not allowed with"),
         (["a.scumble", "x/a.scumble", "select 1"], 2, "Two releases are called 'a'"),
         (["-", "-"], 2, "not both"),
         (["a.scumble", "drop table a"], 2, "must be a SELECT"),

@@ -18,7 +18,6 @@ NOTHING_PRIVATE = "makes its tables up"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     from scumble.cli.options import take
 
     what = parser.add_mutually_exclusive_group()
@@ -66,7 +65,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what the verb says."""
     from scumble.cli import REFUSED
     from scumble.cli.output import print_json
 

@@ -49,13 +49,11 @@ scumble build --config people.toml
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     take(parser, SOURCE, "label", "classes", KERNEL, KINDS, WHOLE_TABLE, BUDGET, "person_column", "noise_first")
     take(parser, "draws", "rehearse", LEDGER, SIZE, "n", RUNNING, CLUSTER, "out", "json")
 
 
 def run(args: argparse.Namespace) -> int | None:
-    """Do what the verb says."""
     from scumble.privacy.wording import human_bytes
     from scumble.show.cards import facts
 

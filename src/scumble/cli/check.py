@@ -20,7 +20,6 @@ ALL = 2**31 - 1
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     take(parser, Group("what to read", ("source", *READING, "query")), "json", source={"nargs": "+"})
     take(parser, schema={"required": True, "help": "what its columns can hold"})
     take(parser, person_column="the person that each row belongs to: also look for persons with many rows")
@@ -28,7 +27,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what the verb says."""
     from scumble.columns.schema import Schema
     from scumble.sources import Build
 

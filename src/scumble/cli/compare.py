@@ -26,7 +26,6 @@ scumble compare north.scumble south.scumble --at age=40,income=30000
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     parser.add_argument("release", help="the release of one table; with --reference, left out", nargs="?")
     parser.add_argument("source", help="the release of the other; with --reference, a table with the same columns")
     parser.add_argument(
@@ -40,19 +39,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "about the tables themselves, where noise is the only error",
     )
     take(parser, Group("how the table of --reference is read", (*READING, "query")))
-    take(parser, "confidence", "csv", "json", "replace")
+    take(parser, "confidence", "replace")
+    take(parser.add_mutually_exclusive_group(), "csv", "json")
     take(parser, at={"action": "append", "help": "for densities: a point; more than once for several"})
     take(parser, out={"default": "-", "help": "a .csv or .json file, or '-' (default)"})
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.table.comparing import SECRET
 
     if (args.reference is None) == (args.release is None):
         raise ParameterError("Name two releases, or --reference OLD and one table.")
-    if args.csv and args.json:
-        raise ParameterError("--csv and --json exclude each other.")
     secret = args.reference is not None
     check_out(args.out, like=(".csv", ".json"), replace=args.replace)
     first = load_release(args.reference or args.release, tables=True)

@@ -18,12 +18,10 @@ NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     take(parser, "where", "by", "confidence", "json", release="the release of a table; '-' for standard input")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.columns.containers import free
 
     release = table_release(args.release)

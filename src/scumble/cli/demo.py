@@ -37,7 +37,6 @@ YOUNG_AND_RICH = "age < 30 and income >= 60000"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     parser.add_argument("--out", default="demo-output", metavar="FOLDER", help="where to write (default: demo-output)")
     parser.add_argument(
         "--table", metavar="FILE", help="only write a synthetic table, .parquet or .csv, to practice on"
@@ -46,7 +45,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     if args.table is not None:
         _write_people(args.table)
         return

@@ -21,7 +21,6 @@ WORKING = "Working out the page …"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     take(parser, release="a released file, a model from scumble fit, or the folder of a stream")
     parser.add_argument("other", nargs="?", help="a second density of the same columns, to compare with")
     written = "write the page to a file that opens with a double-click"
@@ -40,7 +39,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.privacy.wording import human_bytes
     from scumble.show.opening import exhibit_of
     from scumble.show.pages import export

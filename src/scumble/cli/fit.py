@@ -55,7 +55,6 @@ LEARNS = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     from scumble.learn.estimators import TASKS
 
     take(parser, source={"nargs": None, "metavar": "table", "help": "the private table; '-' for standard input"})
@@ -86,7 +85,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble import learn
     from scumble.checks import by_column
     from scumble.cli.handover import replacing, set_apart

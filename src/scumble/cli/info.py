@@ -26,7 +26,6 @@ NOTHING_PRIVATE = "reads a released file, and a ledger, which is public"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     take(parser, release="a released file, or a fitted model; '-' for standard input")
     form = parser.add_mutually_exclusive_group()
     take(form, "json")
@@ -38,7 +37,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.show import nist
     from scumble.show.cards import card, estimator_card, estimator_facts, facts
 

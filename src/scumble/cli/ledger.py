@@ -22,7 +22,6 @@ NOTHING_PRIVATE = "writes what has been spent, which is public"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     parser.add_argument("file", help="the ledger; --open makes it if there is none")
     take(parser, dataset="show this one alone (default: all)")
     group = parser.add_argument_group("open a dataset (its budget never changes afterwards)")
@@ -37,7 +36,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.privacy.ledger import Ledger
 
     if args.open is not None and args.dataset is not None:

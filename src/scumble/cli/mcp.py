@@ -24,12 +24,10 @@ INSTRUCTIONS = (
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     parser.add_argument("releases", nargs="+", metavar="RELEASE", help="releases of tables, called as their files are")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     try:
         import anyio
         from mcp.server.stdio import stdio_server

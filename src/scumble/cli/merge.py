@@ -21,7 +21,6 @@ scumble merge monday.scumble tuesday.scumble --out week.scumble
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     parser.add_argument("files", nargs="+", help="secret parts, or released files; made with the same parameters")
     take(parser, out={"required": True, "help": "the merged file; '-' for a release to standard output"})
     parser.add_argument(
@@ -33,7 +32,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble import files
     from scumble.cli.handover import replacing
     from scumble.density.loading import NO_MERGED_TABLES

@@ -22,14 +22,12 @@ NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     take(parser, "release", "class", "method", "starts", "significance", "replace", "json", out=TABLE_OUT)
     take(parser, bounds="where to look; a grid knows its own")
     take(parser, seed={"type": Whole(0, 2**32 - 1), "help": "of the search (default: 0)"})
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.checks import by_column
     from scumble.columns.containers import free
     from scumble.columns.kinds import bounds_by, values

@@ -32,7 +32,6 @@ ASSUMED = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     take(parser, "n", columns="the columns")
     parser.add_argument(
         "--dimensions", type=options.Whole(1, 10**6), help="how many columns, if --columns does not name them"
@@ -46,7 +45,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.density.plan import by_epsilon, plan, require_dimensions
     from scumble.privacy.wording import AS_USUAL
 

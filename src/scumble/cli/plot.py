@@ -19,14 +19,12 @@ NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     take(parser, "release", "range", "units", "log", "title", "class", "confidence", "replace")
     take(parser, out={"required": True, "help": "the picture: .png, .svg or .pdf"})
     take(parser, at={"metavar": "B=5", "help": "cut through the data here: fixes these columns"})
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.show import plots
 
     check_out(args.out, like=plots.FORMATS, replace=args.replace)

@@ -27,7 +27,6 @@ NOTHING_PRIVATE = "reads a fitted model; the rows it answers for are the analyst
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     parser.add_argument("model", help="a model made by scumble fit")
     rows = "rows with the columns that the model was fitted to; '-' for standard input"
     take(parser, source={"nargs": None, "metavar": "table", "help": rows})

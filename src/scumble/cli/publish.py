@@ -65,7 +65,6 @@ print(release.count())
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     take(parser, Group("what to read", ("source", *READING, "query", "invalid")), WHOLE_TABLE, BUDGET, "person_column")
     take(parser, "noise_first", LEDGER, "n", "threads", "title", CARD)
     parser.add_argument("--folder", metavar="FOLDER", help="where everything goes; made if it is not there")
@@ -73,7 +72,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.cli.handover import tidy
     from scumble.columns.schema import Schema
 

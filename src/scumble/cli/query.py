@@ -30,7 +30,6 @@ ANSWERS = ("kernel_sum", "density", "lower", "upper")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     take(parser, release="a released file")
     parser.add_argument(
         "points", nargs="?", help="a table with the release's columns, one point per row; '-' for standard input"
@@ -39,7 +38,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.density.bundle import Bundle
 
     if (args.points is None) == (args.at is None):

@@ -19,13 +19,11 @@ scumble release part2.secret --epsilon 1 --delta 1e-6 --out part2.scumble --json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     parser.add_argument("secret", help="a secret part, made by sketch or merge")
     take(parser, BUDGET, LEDGER, "out", "keep_secret", "json")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.cli.handover import Handover, Part, room, set_apart, tidy
     from scumble.density.loading import load_secret, sketch_in
     from scumble.privacy.budget import Budget

@@ -22,7 +22,6 @@ NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     take(parser, "release", "where", "report", "replace", "json", out=TABLE_OUT | {"default": None})
     take(parser, n={"type": Whole(1, 10**9), "default": 1000, "help": "how many records (default: 1000)"})
     take(parser, bounds="draw within these; a grid knows its own")
@@ -30,7 +29,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     alone = args.report and args.out is None and not args.json
     args.out = "-" if args.out is None else args.out
     check_out(args.out, like=tuple(TABLES), replace=args.replace)

@@ -38,7 +38,6 @@ HOLDS = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     take(parser, Group("what to read", ("source", "columns", *READING, "query")), source={"nargs": "+"})
     group = parser.add_argument_group("what columns hold, if known; 'q*' for all that begin with q")
     for option, what in HOLDS.items():
@@ -68,7 +67,6 @@ def _declared(args: argparse.Namespace, names: Sequence[str], source: Source) ->
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.columns.draft import draft, look
     from scumble.files.places import write_whole
     from scumble.sources.source import numbers_rows

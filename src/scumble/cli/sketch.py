@@ -18,13 +18,11 @@ PLANNED = Group("budget, for the plan only", ("epsilon", "delta", "neighbors", "
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     take(parser, SOURCE, KERNEL, KINDS, WHOLE_TABLE, SIZE, "n", PLANNED, epsilon={"default": 1.0})
     take(parser, "person_column", RUNNING, out="the secret file, such as part.secret; mode 0600")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.cli.handover import room
     from scumble.files.interrupts import Unbroken
     from scumble.files.places import Place

@@ -27,7 +27,6 @@ _MOST = 1_000_000
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     parser.add_argument(
         "release",
         nargs="+",
@@ -35,16 +34,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "standard input, which is called stdin",
     )
     parser.add_argument("query", help="a SELECT; a file whose name ends in .sql; '-' for standard input")
-    take(parser, "confidence", "csv", "json")
+    take(parser, "confidence")
+    take(parser.add_mutually_exclusive_group(), "csv", "json")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     from scumble.columns.containers import free
     from scumble.sql.asking import sql
 
-    if args.csv and args.json:
-        raise ParameterError("--csv and --json exclude each other.")
     if any(_SELECT.match(word) for word in args.release) and not _SELECT.match(args.query):
         raise ParameterError('The statement comes last. Hint: scumble sql town.scumble "select count(*) from town".')
     paths = _by_name(args.release)

@@ -55,7 +55,6 @@ ACTS = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     parser.add_argument("act", choices=list(ACTS), help="; ".join(f"{act}: {what}" for act, what in ACTS.items()))
     parser.add_argument("stream", nargs="?", help="the stream's SECRET file; for window, the folder it publishes into")
     take(parser, SOURCE)
@@ -78,7 +77,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     if args.act != "plan" and args.stream is None:
         what = "the folder of its releases" if args.act == "window" else "its secret file, such as trips.secret"
         raise ParameterError(f"Name the stream: {what}.")

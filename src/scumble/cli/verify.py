@@ -21,13 +21,11 @@ EVIDENCE, MANIFEST, RELEASE = "scumble-evidence-1", "manifest.json", "release.sc
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
     parser.add_argument("claim", help="an answer of scumble mcp, as JSON; or what scumble evidence wrote")
     parser.add_argument("releases", nargs="*", metavar="RELEASE", help="the releases that an answer is about")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
     data = _read(args.claim)
     if data.startswith(b"PK"):
         said = evidence(data)

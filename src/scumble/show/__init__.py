@@ -12,6 +12,7 @@ Cards and plots::
 
 Questions in JSON::
 
+    expected.py      what analysts will see of a table at several budgets, and one picture of it
     claims.py        what an assistant asks of tables, and what `scumble verify` recomputes
 
 The page, built from ``web/`` into ``page/``::
