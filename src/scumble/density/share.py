@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,7 +24,7 @@ from scumble.privacy.splitting import enough, variances
 
 
 class Share:
-    """Counters with one custodian's part of the noise, made by `Sketch.release_share`.
+    """Counters with one custodian's part of the noise, made by `Sketch.release_share` or `TableSketch.release_share`.
 
     A share answers no queries. `combine` adds the shares of all custodians (except up to `dropouts`) to a release.
     **One share alone does not keep the promise**: give it only to an aggregator whom you trust with it, or use secure
@@ -42,7 +43,7 @@ class Share:
     (1.0, 3)
     """
 
-    def __init__(self, spec: Spec, counts: np.ndarray, count: int | None, privacy: PrivacyClaim, identity: str) -> None:
+    def __init__(self, spec: Any, counts: np.ndarray, count: int | None, privacy: PrivacyClaim, identity: str) -> None:
         self._spec, self._counts, self._count = spec, counts, count
         self._privacy, self._identity = privacy, identity
         self._process = os.getpid()
@@ -59,7 +60,7 @@ class Share:
         extra = [] if self._count is None else [self._count]
         return np.append(self._counts.ravel(), np.array(extra, np.int64)).view(np.uint64)
 
-    def from_sum(self, total: Any, *, arrived: int) -> Release:
+    def from_sum(self, total: Any, *, arrived: int) -> Any:
         """The release from the sum of `arrived` payloads modulo 2^64. This share supplies the parameters.
 
         `arrived`, as stated by the aggregator, sets the error bars.
@@ -75,7 +76,14 @@ class Share:
         count = None if self._count is None else int(signed[cells])
         _note([self], signed)
         counts, count = audit_hooks.publish(signed[:cells].reshape(self._counts.shape), count)
-        return _release(self._spec, counts, count, self._privacy, arrived)
+        return self._released(counts, count, arrived)
+
+    def _released(self, counts: np.ndarray, count: int | None, arrived: int) -> Any:
+        """The release with the sum of so many shares."""
+        counters, own = variances(self._privacy, arrived)
+        return Release(
+            self._spec, counts, self._privacy, noisy_count=count, counter_variance=counters, count_variance=own
+        )
 
     # ---- files ----
 
@@ -119,18 +127,23 @@ class Share:
             file.let_go()
 
     @staticmethod
-    def from_container(container: files.Container) -> Share:
+    def spec_of(data: Any) -> Any:
+        """The public parameters in a file."""
+        return Spec.from_dict(data)
+
+    @classmethod
+    def from_container(cls, container: files.Container) -> Share:
         """A share from a file's content."""
         data = container.metadata
         try:
-            spec = Spec.from_dict(data["spec"])
+            spec = cls.spec_of(data["spec"])
             privacy = PrivacyClaim.from_dict(data["privacy"])
             counts, count = container.arrays["counts"], data["count"]
             fitting = counts.shape == spec.counters and counts.dtype == np.int64
             whole = count is None or (type(count) is int and abs(count) < 2**63)
             if not fitting or not whole or privacy.custodians is None or privacy.rows != spec.rows:
                 raise ValueError
-            share = Share(spec, counts, count, privacy, str(data["identity"]))
+            share = cls(spec, counts, count, privacy, str(data["identity"]))
             share._sum = None if data.get("sum") is None else str(data["sum"])
             return share
         except (KeyError, TypeError, ValueError):
@@ -140,21 +153,24 @@ class Share:
         raise PrivacyError("A Share is not pickled or copied: it has only a part of the noise. Hint: share.save(path).")
 
     def __repr__(self) -> str:
-        spec, claim = self._spec, self._privacy
-        return f"<Share ({spec.rows} x {spec.buckets} counters; not private alone; the sum will have {claim})>"
+        size = f"{self._counts.size:,} counters"
+        return f"<{type(self).__name__} ({size}; not private alone; the sum will have {self._privacy})>"
 
 
 def load_share(path: str | os.PathLike[str]) -> Share:
     """Read a share, to combine it with others."""
-    share = Share.from_container(files.read(path, expect="share"))
+    container = files.read(path, expect="share")
+    of_table = "schema" in container.metadata.get("spec", {})
+    kind: Any = import_module("scumble.table.sketch").TableShare if of_table else Share
+    share: Share = kind.from_container(container)
     share._path = os.path.realpath(path)
     return share
 
 
-def combine(shares: Iterable[Share]) -> Release:
+def combine(shares: Iterable[Share]) -> Any:
     """Add up shares to a release. All must have the same parameters, and each goes into one sum only."""
     found = list(shares)
-    if not found or not all(isinstance(share, Share) for share in found):
+    if not found or not all(isinstance(share, Share) and type(share) is type(found[0]) for share in found):
         raise parameter("shares", "at least one share", ", ".join(type(share).__name__ for share in found))
     first = found[0]
     for other in found[1:]:
@@ -173,7 +189,7 @@ def combine(shares: Iterable[Share]) -> Release:
     known = [share._count for share in found if share._count is not None]
     _note(found, np.append(counts.ravel(), np.array([sum(known)] if known else [], np.int64)))
     counts, count = audit_hooks.publish(counts, sum(known) if known else None, *(share._identity for share in found))
-    return _release(first._spec, counts, count, first._privacy, len(found))
+    return first._released(counts, count, len(found))
 
 
 def _note(shares: list[Share], total: np.ndarray) -> None:
@@ -203,8 +219,3 @@ def _require_enough(claim: PrivacyClaim, arrived: int) -> None:
         )
     if arrived > most:
         raise MergeError(f"There are {arrived} shares, and only {most} custodians.")
-
-
-def _release(spec: Spec, counts: np.ndarray, count: int | None, claim: PrivacyClaim, arrived: int) -> Release:
-    counters, own = variances(claim, arrived)
-    return Release(spec, counts, claim, noisy_count=count, counter_variance=counters, count_variance=own)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import uuid
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -12,8 +14,9 @@ import numpy as np
 from scumble import checks, files
 from scumble.columns.column import Strays
 from scumble.columns.schema import Described
-from scumble.errors import CorruptFileError, PrivacyError, many, parameter, warn
-from scumble.gate.gate import Holder
+from scumble.density.share import Share
+from scumble.errors import CorruptFileError, ParameterError, PrivacyError, many, parameter, warn
+from scumble.gate.gate import Holder, publish_share
 from scumble.gate.rows import planned_claim, publish_as_planned, publish_rows
 from scumble.gate.secret import Secret, require_unreleased
 from scumble.gate.spending import Prepaid
@@ -21,10 +24,12 @@ from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
+from scumble.privacy.splitting import enough, variances
 from scumble.table import counting
+from scumble.table.evidence import Grouped
 from scumble.table.planner import Planner, with_positions
 from scumble.table.release import TableRelease
-from scumble.table.spec import TableSpec
+from scumble.table.spec import COARSE, TableSpec
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
@@ -66,6 +71,9 @@ class TableSketch(Holder):
         and a release measures those that pairs of columns explain least.
     important : list of str or tuple of str
         Columns, or pairs of columns, that get more of the budget and more levels.
+    pairs : list of tuple of str, optional
+        The pairs of columns to count; by default all. With pairs named, nothing that is published depends on an earlier
+        noisy number, as :meth:`release_share` needs it: an axis has 16 levels unless `levels` says otherwise.
     invalid : {"error", "drop"}
         What to do with records whose cells have no level in the schema.
     threads : int, optional
@@ -88,10 +96,20 @@ class TableSketch(Holder):
         levels: int | None = None,
         together: Iterable[Iterable[str]] = (),
         important: Iterable[str | Iterable[str]] = (),
+        pairs: Iterable[Iterable[str]] | None = None,
         invalid: str = "error",
         threads: int | None = None,
     ) -> None:
-        spec = TableSpec.of(schema, target=target, levels=levels, together=together, important=important)
+        fixed = pairs is not None
+        spec = TableSpec.of(
+            schema,
+            target=target,
+            levels=COARSE if fixed and levels is None else levels,
+            together=together,
+            important=important,
+            pairs=pairs,
+            positions=not fixed,
+        )
         self._start(spec, invalid, threads)
 
     def _start(self, spec: TableSpec, invalid: str, threads: int | None) -> None:
@@ -205,6 +223,33 @@ class TableSketch(Holder):
         budget = Budget.of(epsilon, delta, neighbors, records_per_person, share, rho=rho, mu=mu)
         return publish(self.secret, self._spec, budget, Account.of(ledger, dataset, part), n=n, keep=keep)
 
+    def release_share(
+        self,
+        epsilon: Number | None = None,
+        delta: Number = 0.0,
+        neighbors: str = "add-remove",
+        records_per_person: int = 1,
+        *,
+        custodians: int,
+        dropouts: int = 0,
+        rho: Number | None = None,
+        mu: Number | None = None,
+        count_share: Number | None = None,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        dataset: str | None = None,
+        part: str | None = None,
+    ) -> TableShare:
+        """Add this custodian's share of the noise, and give up the exact counters.
+
+        The parameters are those of `release` and of :meth:`Sketch.release_share`. All views get the same noise, so the
+        sketch must name its `pairs`. The shares of all `custodians` (except up to `dropouts`) add up to a release with
+        the noise of one: :func:`scumble.combine`. One share alone does not keep the promise.
+        """
+        share = COUNT_SHARE if count_share is None else count_share
+        budget = Budget.of(epsilon, delta, neighbors, records_per_person, share, rho=rho, mu=mu)
+        payer = Account.of(ledger, dataset, part)
+        return share_of(self.secret, self._spec, budget, payer, custodians=custodians, dropouts=dropouts)
+
     # ---- files ----
 
     @staticmethod
@@ -220,11 +265,10 @@ class TableSketch(Holder):
         return sketch
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name in ("start_with_noise", "release_share"):
+        if name == "start_with_noise":
             raise AttributeError(
                 f"A TableSketch has no `{name}`: which cells of a table are added up, and with how much noise, is "
-                "decided by the first noisy numbers, so its noise can be drawn neither beforehand nor in shares. "
-                "Hint: merge the custodians' sketches and release the sum, or let each release its own."
+                "decided by the first noisy numbers, so its noise cannot be drawn beforehand. Hint: call release()."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -276,3 +320,44 @@ def _shares(spec: TableSpec) -> list[Fraction]:
     """Where there is nothing to plan, all columns get the same."""
     shares = with_positions(spec, np.ones(spec.rows - len(spec.placed)))
     return [Fraction(share).limit_denominator(2**20) for share in shares.tolist()]
+
+
+class TableShare(Share):
+    """A table's counters with one custodian's part of the noise, made by `TableSketch.release_share`.
+
+    It is used as a :class:`scumble.Share` is: `combine` gives a `TableRelease`.
+    """
+
+    @staticmethod
+    def spec_of(data: Any) -> TableSpec:
+        return TableSpec.from_dict(data)
+
+    def _released(self, counts: np.ndarray, count: int | None, arrived: int) -> TableRelease:
+        spec, claim = self._spec, self._privacy
+        larger = {own: tuple(np.arange(int(axis.max()) + 1) for axis in spec.axes_of(own)) for own in spec.together}
+        alone = tuple(np.arange(int(axis.max()) + 1) for axis in spec.axes)
+        # More shares than are enough have more noise than is claimed: the scale of their sum, rounded up.
+        more = Fraction(math.sqrt(arrived / enough(claim)) * (1 + 1e-12))
+        scale = (claim.scales.counters * more).limit_denominator(10**12) + Fraction(1, 10**12)
+        return TableRelease(
+            Grouped(spec, alone, spec.pairs, larger),
+            counts,
+            claim,
+            noisy_count=count,
+            count_variance=variances(claim, arrived)[1],
+            identity=str(uuid.uuid4()),
+            scales=None if arrived == enough(claim) else (scale,) * spec.rows,
+        )
+
+
+def share_of(
+    secret: Secret, spec: TableSpec, budget: Budget, payer: Account | None, *, custodians: int, dropouts: int
+) -> TableShare:
+    """One custodian's share of a release in which every view has the same noise."""
+    if spec.triples or spec.positions:
+        raise ParameterError(
+            "Noise in shares needs views that are fixed beforehand. Hint: name the pairs of columns to measure, "
+            "TableSketch(schema, pairs=[('age', 'sex')])."
+        )
+    made = publish_share(secret, budget, payer, custodians=custodians, dropouts=dropouts)
+    return TableShare(spec, made.counts, made.noisy_count, made.privacy, made.identity)

@@ -108,10 +108,13 @@ class TableSpec:
         levels: int | None = None,
         together: Iterable[Iterable[str]] = (),
         important: Iterable[str | Iterable[str]] = (),
-        pairs: tuple[tuple[int, int], ...] | None = None,
+        pairs: Iterable[Iterable[str]] | None = None,
         positions: bool = True,
     ) -> TableSpec:
-        """All pairs, as finely as memory allows, and triples where nothing else is asked for."""
+        """All pairs, as finely as memory allows, and triples where nothing else is asked for.
+
+        With `pairs`, these alone.
+        """
         schema = Schema.of(schema)
         if target is not None and target not in schema:
             refused = parameter("target", f"one of the columns {', '.join(schema)}", target)
@@ -128,7 +131,13 @@ class TableSpec:
         weighty = tuple(dict.fromkeys(own for own, _ in _named(schema, "important", important, target) if own))
         if any(len(own) > 2 for own in weighty):
             raise parameter("important", "columns or pairs of columns", list(important), "`together` names more.")
-        chosen = tuple(itertools.combinations(counted, 2)) if pairs is None else pairs
+        chosen = tuple(itertools.combinations(counted, 2))
+        if pairs is not None:
+            listed = _named(schema, "pairs", pairs, target)
+            if any(len(given) != 2 for _, given in listed):
+                raise parameter("pairs", "pairs of columns", [given for _, given in listed])
+            wanted = {own for own, _ in listed}  # with a target, every column is counted beside it
+            chosen = tuple(own for own in chosen if own in wanted)
         if len(chosen) + len(counted) >= MOST_ROWS:
             raise ParameterError(
                 f"{len(schema):,} columns and {len(chosen):,} pairs of them are asked for, and a table has at most "

@@ -206,6 +206,13 @@ def _shares(table: Table, folder: Path, **options: Any) -> Release:
     return scumble.combine(shares(table, **options))
 
 
+@path("TableSketch.release_share, {}", "floats", "labels", each=BUDGETS, few=4)
+def _shares_of_tables(table: Table, folder: Path, **budget: Any) -> scumble.TableRelease:
+    parts = [[record for record in table if side(record, 3) == k] for k in range(3)]
+    named: Options = {"pairs": [("x", "thing")], "together": [("x", "y", "thing")], **reading(budget)}
+    return scumble.combine([tabled(part, **named).release_share(custodians=3, **budget) for part in parts])
+
+
 SHAPES: dict[str, Options] = {
     **{f"design {design}": {"design": design} for design in DESIGNS},
     **{f"engine {engine}": {"engine": engine} for engine in ENGINES if engine != "gpu" or gpu_is_there()},
