@@ -7,6 +7,7 @@ import datetime
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -151,7 +152,7 @@ class Category(Column):
     def size(self) -> int:
         return len(self.values) + self.other + self.missing
 
-    @property
+    @cached_property
     def levels(self) -> tuple[str, ...]:
         names = [text.decode() for text in self.known]
         return (*names, *([OTHER] if self.other else []), *([MISSING] if self.missing else []))

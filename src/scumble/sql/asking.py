@@ -19,7 +19,7 @@ from scumble.sql.scope import Scope, number, scope_of
 from scumble.sql.syntax import Node, bare, exp, flat, identifier, parse, plain, refused, shown, too_deep, words
 from scumble.sql.where import COARSER, Key, key_of, tree_of
 from scumble.table.answers import NONE
-from scumble.table.asking import MOST_GROUPS, require_few
+from scumble.table.asking import MOST_GROUPS, MOST_WORDS, require_few
 from scumble.table.estimate import Estimate
 from scumble.table.questions import question
 
@@ -131,7 +131,7 @@ class _Group:
 def _groups(statement: Statement, confidence: float) -> list[_Group]:
     """All groups that can be; without GROUP BY there is one, of all records."""
     schema, levels = statement.scope.schema, [key.levels for key in statement.keys]
-    if math.prod(map(len, levels)) > MOST_GROUPS:
+    if math.prod(map(len, levels)) > (MOST_WORDS if len(levels) == 1 else MOST_GROUPS):
         levels = [
             tuple(level for level in each if condition(schema, both(statement.where, level[1])).possible)
             for each in levels

@@ -30,7 +30,7 @@ from scumble.sql.cells import (
 )
 from scumble.sql.scope import Scope, fitting, is_value, number, value
 from scumble.sql.syntax import Node, bare, exp, identifier, parts_of, refused, shown
-from scumble.table.asking import MOST_GROUPS
+from scumble.table.asking import MOST_GROUPS, MOST_WORDS
 
 CONDITIONS = (
     *(exp.And, exp.Or, exp.Not, exp.Boolean, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike),
@@ -272,8 +272,8 @@ def key_of(node: Node, scope: Scope, where: Tree) -> Key:
     """The key that a part of a statement is, of records that WHERE keeps."""
     node = bare(node)
     found = list(_levels(node, scope, where))
-    if len(found) > MOST_GROUPS:
-        raise _too_many(shown(node))
+    if len(found) > MOST_WORDS:
+        raise _too_many(shown(node), MOST_WORDS)
     kinds = {_kind(name) for name, _ in found if name is not None}
     if len(kinds) > 1:
         raise refused(f"{shown(node)}: its values are of different kinds")
@@ -421,5 +421,5 @@ def _calendar(part: Part, node: Node, scope: Scope, where: Tree) -> Iterator[tup
     yield from _missing(part.column, scope)
 
 
-def _too_many(what: str) -> ParameterError:
-    return ParameterError(f"{what} has more than {MOST_GROUPS:,} groups. Hint: {COARSER}.")
+def _too_many(what: str, most: int = MOST_GROUPS) -> ParameterError:
+    return ParameterError(f"{what} has more than {most:,} groups. Hint: {COARSER}.")

@@ -28,7 +28,7 @@ from scumble.table.evidence import Evidence
 from scumble.table.margins import level_variances
 from scumble.table.mixture import Condition, Mixture, Obeyed
 from scumble.table.posterior import Draws, Posterior, drawn_by_class, leans, spread_evenly, truncated
-from scumble.table.questions import Question
+from scumble.table.questions import Part, Question
 from scumble.table.remarks import is_part
 from scumble.table.spec import TableSpec
 
@@ -189,6 +189,20 @@ class Answers:
             return np.maximum(middle, 0.0)
         low, high = (self.posterior.cells([column], side) for side in (asked.sure, asked.maybe))
         return np.maximum(self.leaning(middle, np.minimum(low, middle), np.maximum(high, middle)), 0.0)
+
+    def parts(self, asked: Question, column: int, parts: Sequence[Part], *, even: bool = False) -> Floats:
+        """(draws, parts): `counts` of the records in each of some parts of a column."""
+        self._note(asked.even, column)
+        cut = not even and (asked.cuts or any(part.cuts for part in parts))
+        tables = [self.posterior.cells([column], side) for side in (asked.even, asked.sure, asked.maybe)[: 1 + 2 * cut]]
+        found = []
+        for part in parts:
+            middle, *ends = (table @ side for table, side in zip(tables, (part.weights, *part.bounds), strict=False))
+            if cut:
+                low, high = ends
+                middle = self.leaning(middle, np.minimum(low, middle), np.clip(high, middle, self.posterior.totals))
+            found.append(middle)
+        return np.stack(found, axis=1)
 
     def told(
         self,

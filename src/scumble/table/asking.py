@@ -6,13 +6,14 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scumble import checks
 from scumble.checks import keywords
+from scumble.columns.column import MISSING, OTHER
 from scumble.columns.conditions import all_of, condition
 from scumble.columns.containers import free
 from scumble.columns.date import Date
@@ -20,7 +21,7 @@ from scumble.columns.schema import Schema
 from scumble.errors import ParameterError, parameter, warn
 from scumble.table import rows
 from scumble.table.answers import NONE, Answers, shares_at_bounds
-from scumble.table.estimate import Estimate
+from scumble.table.estimate import Estimate, reach_of
 from scumble.table.faithfulness import Faithfulness, faithfulness
 from scumble.table.questions import (
     Floats,
@@ -48,7 +49,11 @@ SURE = 0.95
 NO_DATE: Any = np.datetime64("NaT", "s")
 
 
+Answering = Callable[[Question, int, Sequence[Part]], Iterable[Estimate]]
+"""Answers to a question about each of some parts of a column."""
 MOST_GROUPS = 2_000
+MOST_WORDS = 10_000
+"""Groups by one column: so many words take a second, and as many bytes as their number squared."""
 BINS = 20
 """Parts of each line, where several columns would have too many groups by their cells."""
 
@@ -89,7 +94,8 @@ class Asking:
             Where a range cuts a cell, values are taken to lie evenly in it, and the interval allows for their lying
             elsewhere in it.
         """
-        return self._each(where, by, lambda asked: self._count(asked, confidence))
+        each = partial(self._count_each, confidence=confidence)
+        return self._each(where, by, lambda asked: self._count(asked, confidence), every=each)
 
     @keywords
     def share(self, condition: Where = None, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
@@ -226,13 +232,69 @@ class Asking:
             )
         rows = []
         levels = parts(self.schema[column], column, bins)
-        for part in levels:
+        for part, found in zip(levels, self._count_each(asked, place, levels, confidence), strict=True):
             ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
-            found = self._count(asked.narrowed(place, part), confidence)
             rows.append(_row({column: part.name}, ends | found.to_dict()))
         joined = _joined(self.schema, {column: levels}) if bins is None else ()
         told = self._remarks(asked, place, parts=((place, part) for part in levels))
         return frame(rows, (*told, *joined))
+
+    @keywords
+    def top(
+        self, column: str, k: int = 10, where: Where = None, *, by: By = None, confidence: float = 0.95
+    ) -> DataFrame:
+        """The most frequent levels of a column, each with its count and rank.
+
+        Parameters
+        ----------
+        column : str
+            The column. Missing cells, and the words that share ``(other)``, have no rank.
+        k : int
+            How many levels.
+        where, by, confidence : str, dict, list or float
+            As those of `count`; with `by`, there are `k` for each of its levels.
+
+        Returns
+        -------
+        DataFrame
+            A row for each, most frequent first, with `value`, `low`, `high`, `standard_error`, and in `rank_low` and
+            `rank_high` the ranks that it may have: it is behind every level whose count is larger by an interval of
+            this confidence, and ahead of every one whose count is as surely smaller.
+
+        Examples
+        --------
+        >>> import scumble
+        >>> sketch = scumble.TableSketch(scumble.Schema(town=scumble.Category(["Ulm", "Bonn", "Jena"])))
+        >>> release = sketch.update({"town": ["Ulm"] * 5000 + ["Bonn"] * 9000}).release(epsilon=1.0)
+        >>> release.top("town", 2)[["town", "rank_low", "rank_high"]].values.tolist()
+        [['Bonn', 1, 1], ['Ulm', 2, 2]]
+        """
+        place, most, sure = place_of(self.schema, column), checks.whole("k", k), checks.confidence(confidence)
+        names = [] if by is None else names_of(by)
+        if column in names:
+            raise parameter("by", "other columns than the one that is ranked", by)
+        ranked = [part for part in parts(self.schema[column], column) if part.name not in (OTHER, MISSING)]
+        levels = [parts(self.schema[name], name) for name in names]
+        if names:
+            require_few([min(most, len(ranked)), *map(len, levels)], "a smaller k, or fewer columns in by=")
+        asked, rows, groups = self._question(where), [], [place_of(self.schema, name) for name in names]
+        for combination in itertools.product(*levels):
+            mine = asked
+            for group, part in zip(groups, combination, strict=True):
+                mine = mine.narrowed(group, part)
+            if asked.possible and not mine.possible:
+                continue
+            labels = {name: part.name for name, part in zip(names, combination, strict=True)}
+            found = list(self._count_each(mine, place, ranked, sure))
+            each = np.stack([np.asarray(one.draws) for one in found], axis=1)
+            for one in np.argsort([-estimate.value for estimate in found], kind="stable")[:most]:
+                more = each - each[:, [one]]
+                error = reach_of(len(each), sure) * more.std(axis=0, ddof=1)
+                ahead, behind = (int((side * more.mean(axis=0) > error).sum()) for side in (1, -1))
+                ranks = {"rank_low": 1 + ahead, "rank_high": len(found) - behind}
+                rows.append(_row(labels | {column: ranked[one].name}, found[one].to_dict() | ranks))
+        told = ((at, part) for at, those in zip([place, *groups], [ranked, *levels], strict=True) for part in those)
+        return frame(rows, self._remarks(asked, place, *groups, parts=told))
 
     @keywords
     def crosstab(
@@ -255,19 +317,19 @@ class Asking:
             raise parameter("second", "another column than the first", second, "histogram counts one.")
         names = [first, second]
         asked = self._question(where)
-        return self._grouped_by(asked, names, lambda q: self._count(q, confidence), bins, all_levels=True)
+        return self._grouped_by(asked, names, partial(self._count_each, confidence=confidence), bins, all_levels=True)
 
     def _grouped_by(
         self,
         asked: Question,
         names: list[str],
-        answer: Callable[[Question], Estimate],
+        answers: Answering,
         bins: int | None,
         *of: int,
         all_levels: bool = False,
     ) -> DataFrame:
         """A row for each combination of levels; not for those that the question itself leaves out, but for a table of
-        `all_levels`, or where it leaves out all."""
+        `all_levels`, or where it leaves out all. `answers` has one for each of some parts of a column."""
         places = [place_of(self.schema, name) for name in names]
         columns = [(self.schema[name], name) for name in names]
         meant = [
@@ -290,14 +352,16 @@ class Asking:
             hint = "a smaller `bins`" if 2 * math.prod(with_one_bin) <= MOST_GROUPS else hint
         require_few(map(len, levels), hint, together=bool(joined))
         rows = []
-        for combination in itertools.product(*levels):
+        for combination in itertools.product(*levels[:-1]):
             mine = asked
-            for place, part in zip(places, combination, strict=True):
+            for place, part in zip(places, combination, strict=False):
                 mine = mine.narrowed(place, part)
-            if asked.possible and not (all_levels or mine.possible):
-                continue
-            found = answer(mine)
-            rows.append(_row(dict(_named(names, combination)), found.to_dict()))
+            last = levels[-1]
+            if asked.possible and not all_levels:
+                last = [part for part in last if mine.narrowed(places[-1], part).possible]
+            for part, found in zip(last, answers(mine, places[-1], last) if last else (), strict=True):
+                labels = [one.name for one in (*combination, part)]
+                rows.append(_row(dict(zip(names, labels, strict=True)), found.to_dict()))
         each = ((place, part) for place, those in zip(places, levels, strict=True) for part in those)
         return frame(rows, (*self._remarks(asked, *places, *of, parts=each), *joined))
 
@@ -410,6 +474,12 @@ class Asking:
         each, even = (self._answers.counts(asked, even=side) for side in (False, True))
         return self._answers.told(each, confidence, 0.0, even=even)
 
+    def _count_each(self, asked: Question, place: int, parts: Sequence[Part], confidence: float) -> Iterator[Estimate]:
+        """The number of records in each part of a column."""
+        each, even = (self._answers.parts(asked, place, parts, even=side).T for side in (False, True))
+        for one, other in zip(each, even, strict=True):
+            yield self._answers.told(one, confidence, 0.0, even=other)
+
     def _shares(self, asked: Question, among: Question | None, *, even: bool) -> Floats:
         """On each draw: which share of the records meant by `among` (None: of all) is `asked` for; NaN of none."""
         answers = self._answers
@@ -450,12 +520,19 @@ class Asking:
         each = np.asarray(cuts.at(cell, part), float)
         return Estimate(value, low, high, float(each.std(ddof=1)), (), each, self._answers.identity, confidence)
 
-    def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int) -> Any:
-        """The answer, or one for each level; `of` is the place of the column whose values are asked for."""
+    def _each(
+        self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int, every: Answering | None = None
+    ) -> Any:
+        """The answer, or one for each level, which `every` may give for all at once; `of` is the place of the column
+        whose values are asked for."""
         asked = self._question(where)
         if by is None:
             return replace(answer(asked), remarks=self._remarks(asked, *of))
-        return self._grouped_by(asked, names_of(by), answer, None, *of)
+
+        def one_by_one(asked: Question, place: int, parts: Sequence[Part]) -> Iterator[Estimate]:
+            return (answer(asked.narrowed(place, part)) for part in parts)
+
+        return self._grouped_by(asked, names_of(by), every or one_by_one, None, *of)
 
     def _question(self, where: Where) -> Question:
         return question(self.schema, where, self._at_bounds)
@@ -528,15 +605,11 @@ def require_few(sizes: Iterable[int], hint: str, *, together: bool = False) -> N
     scumble.errors.ParameterError: There would be more than 2,000 groups, 72 × 32. Hint: fewer columns.
     """
     each = [*sizes]
-    if math.prod(each) > MOST_GROUPS:
+    most = MOST_WORDS if len(each) == 1 else MOST_GROUPS
+    if math.prod(each) > most:
         told = " × ".join(f"{size:,}" for size in each)
         runs = ", though neighbouring cells stand together" if together else ""
-        raise ParameterError(f"There would be more than {MOST_GROUPS:,} groups, {told}{runs}. Hint: {hint}.")
-
-
-def _named(names: list[str], combination: tuple[Part, ...]) -> Iterator[tuple[str, Any]]:
-    for name, part in zip(names, combination, strict=True):
-        yield name, part.name
+        raise ParameterError(f"There would be more than {most:,} groups, {told}{runs}. Hint: {hint}.")
 
 
 def _row(labels: dict[str, Any], answers: dict[str, float]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -174,6 +175,16 @@ def _independent(
     return Estimate(value, value - half, value + half, error, remarks)
 
 
+@lru_cache(maxsize=64)
+def reach_of(draws: int, confidence: float) -> float:
+    """Student's t for an interval out of so many draws: P(|T| ≤ t) is the confidence.
+
+    >>> round(reach_of(11, 0.95), 4)
+    2.2281
+    """
+    return float(reach(np.array([draws - 1.0]), confidence)[0])
+
+
 def around(
     value: float,
     each: npt.NDArray[np.float64],
@@ -195,7 +206,7 @@ def around(
     if len(known) < 2 or not math.isfinite(value):
         return Estimate(math.nan, least, most, math.inf, remarks, confidence=confidence)
     error = float(known.std(ddof=1)) * math.sqrt(1 + 1 / len(known))
-    half = float(reach(np.array([len(known) - 1.0]), confidence)[0]) * error
+    half = reach_of(len(known), confidence) * error
     mean = float(known.mean())
     ends = value, min(value, mean - half), max(value, mean + half)
     value, low, high = (min(max(end, least), most) for end in ends)

@@ -98,7 +98,8 @@ class Draws:
         found = self.weights
         for j, weights in product.items():
             if j not in self.rules.beside:
-                found = found * np.einsum("mkg,mg->mk", self.tables[j], self._summed(j, np.asarray(weights, float)))
+                groups, each = self.summed(j, np.asarray(weights, float))
+                found = found * np.einsum("mkg,mg->mk", self.tables[j][:, :, groups], each)
         for tree in self.rules.trees:
             if without not in tree:
                 found = found * self._sent(tree[0], product).sum(axis=2)
@@ -139,14 +140,14 @@ class Draws:
             found = np.take(found, self.groups[j], axis=axis + 1) * share.reshape(len(share), *shape[1:])
         return np.asarray(found, float)
 
-    def _summed(self, column: int, weights: Floats) -> Floats:
-        """(draws, groups): the weight of each group."""
-        found = np.zeros((len(self.totals), self.tables[column].shape[2]))
-        share = self.within[column] * weights
-        order = np.argsort(self.groups[column], kind="stable")
-        starts = np.searchsorted(self.groups[column][order], np.arange(found.shape[1]))
-        found[:] = np.add.reduceat(share[:, order], starts, axis=1)
-        return found
+    def summed(self, column: int, weights: Floats) -> tuple[Integers, Floats]:
+        """The groups of a column of which some level has a weight, and (draws, those): the weight of each."""
+        levels = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=0))
+        if not len(levels):
+            return levels, np.zeros((len(self.totals), 0))
+        levels = levels[np.argsort(self.groups[column][levels], kind="stable")]
+        groups, starts = np.unique(self.groups[column][levels], return_index=True)
+        return groups, np.add.reduceat(self.within[column][:, levels] * weights[..., levels], starts, axis=1)
 
     def mixture(self, draw: int) -> Mixture:
         """One draw, over all levels."""
@@ -164,7 +165,9 @@ def brought_to(draws: Draws, margins: Sequence[Floats]) -> Draws:
             now = draws.cells([j], {}) / np.maximum(draws.totals, 1e-12)[:, None]
             # A level that no record can have gets nothing: what its counts say is noise.
             change = np.where(now > 0, np.minimum(wanted / np.maximum(now, 1e-12), MOST_OF_RULES), 0.0)
-            sums = draws._summed(j, change)
+            sums = np.zeros((len(draws.totals), draws.tables[j].shape[2]))
+            some, each = draws.summed(j, change)
+            sums[:, some] = each
             here = draws.groups[j]
             within = draws.within[j] * np.where(sums > 0, 1 / np.maximum(sums, 1e-30), 1.0)[:, here]
             within = np.where(sums[:, here] > 0, within * change, within)  # groups that have nobody keep their shares

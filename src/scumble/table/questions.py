@@ -45,6 +45,17 @@ class Part:
     most: Floats | None = None
     """What may be."""
 
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """What surely is meant of each level, and what may be."""
+        least = np.floor(self.weights) if self.least is None else self.least
+        return least, np.ceil(self.weights) if self.most is None else self.most
+
+    @property
+    def cuts(self) -> bool:
+        """Whether it cuts a cell."""
+        return not np.array_equal(*self.bounds)
+
 
 @dataclass(frozen=True)
 class Question:
@@ -110,14 +121,12 @@ class Question:
 
     def narrowed(self, column: int, part: Part) -> Question:
         """The same question, of a part of one more column alone."""
-        least = np.floor(part.weights) if part.least is None else part.least
-        most = np.ceil(part.weights) if part.most is None else part.most
-        weights = [part.weights, least, most]
+        weights = [part.weights, *part.bounds]
         if column in self.derived:
             weights = [one[self.derived[column].levels] for one in weights]
             column = self.derived[column].root
         even = narrowed(self.even, column, weights[0])
-        if not self.cuts and np.array_equal(least, most):
+        if not (self.cuts or part.cuts):
             return replace(self, even=even, sure=even, maybe=even)
         sure, maybe = narrowed(self.sure, column, weights[1]), narrowed(self.maybe, column, weights[2])
         return replace(self, even=even, sure=sure, maybe=maybe)
