@@ -13,6 +13,7 @@ import uuid
 import pytest
 
 import scumble
+from scumble.files import places
 from scumble.privacy import ledgerfile
 from scumble.privacy.budget import calibrate
 from scumble.privacy.ledger import Ledger
@@ -260,7 +261,7 @@ def test_a_ledger_that_may_not_be_read(book: Ledger, monkeypatch: pytest.MonkeyP
 
 def test_whoever_is_in_an_operation_is_waited_for(book: Ledger) -> None:
     descriptor = os.open(book.path, os.O_RDONLY)
-    assert ledgerfile.lock(descriptor)
+    assert places.lock(descriptor)
     with pytest.raises(scumble.FileError, match=r"in use for over 0\.1 s"):
         Ledger(book.path, timeout=0.1)
     timer = threading.Timer(0.3, lambda: ledgerfile.unlock(descriptor))
@@ -268,13 +269,6 @@ def test_whoever_is_in_an_operation_is_waited_for(book: Ledger) -> None:
     charge(Ledger(book.path, timeout=60.0))
     timer.join()
     os.close(descriptor)
-
-
-def test_a_folder_reaches_the_disk(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int] = []
-    monkeypatch.setattr("os.fsync", lambda descriptor: seen.append(os.fstat(descriptor).st_ino))
-    ledgerfile.sync(str(tmp_path))
-    assert seen == [os.stat(tmp_path).st_ino]
 
 
 def test_the_mark_in_the_files_header_never_changes() -> None:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import SupportsFloat, TypeAlias
 
+from scumble.checks import whole
 from scumble.errors import parameter
 
 Number: TypeAlias = Fraction | int | float | str | Decimal
@@ -50,15 +51,7 @@ def as_fraction(name: str, value: object, hint: str = "") -> Fraction:
 
 def as_count(name: str, value: object, hint: str = "") -> int:
     """Read `value` as a whole number of at least one."""
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise parameter(name, "a whole number of at least 1", value, hint) from None
-    if number < 1:
-        raise parameter(name, "at least 1", value, hint)
-    return number
+    return whole(name, operator.index(value) if hasattr(value, "__index__") and value is not True else value, hint=hint)
 
 
 def float_up(value: Fraction) -> float:

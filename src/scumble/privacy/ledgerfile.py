@@ -35,6 +35,7 @@ from typing import Any
 from urllib.parse import quote
 
 from scumble.errors import CorruptFileError, FileError, ForeignFileError, MissingFileError, NewerFileError
+from scumble.files.places import lock, sync_folder
 from scumble.privacy.costs import Balance, Charge, Cost
 
 APPLICATION = 0x5363_4C67  # "ScLg", in the header of the file
@@ -79,21 +80,6 @@ def _open(path: str) -> int:
         raise FileError(f"Cannot read ledger {shown}: {(error.strerror or type(error).__name__).lower()}.") from None
 
 
-def lock(descriptor: int) -> bool:
-    """Try to get the lock, and return whether it worked. Where there are no such locks, SQLite's own must do."""
-    if os.name != "posix":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # some network disks have none
-        return True
-    return True
-
-
 def unlock(descriptor: int) -> None:
     """Release the lock, even if a forked child also holds the descriptor."""
     if os.name == "posix":
@@ -105,7 +91,7 @@ def unlock(descriptor: int) -> None:
 
 def _lock(descriptor: int, path: str, timeout: float) -> None:
     end = time.monotonic() + timeout
-    while not lock(descriptor):
+    while lock(descriptor) is False:  # where there are no locks, SQLite's own must do
         if time.monotonic() > end:
             raise in_use(path, timeout)
         time.sleep(_PAUSE)
@@ -155,7 +141,7 @@ def _settle_journal(path: str, descriptor: int, sound: Callable[[sqlite3.Connect
             ) from None
         return
     os.unlink(journal)
-    sync(os.path.dirname(path))
+    sync_folder(os.path.dirname(path))
 
 
 def _changes_in(journal: str) -> int | None:
@@ -176,16 +162,6 @@ def _changes_in(journal: str) -> int | None:
     except (OSError, struct.error):
         return None
     return None
-
-
-def sync(folder: str) -> None:
-    """Sync a folder's entries to the disk."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 _VERSION = 1
@@ -248,7 +224,7 @@ def make(target: str) -> None:
                     os.unlink(name)
             unlock(descriptor)
             os.close(descriptor)
-        sync(os.path.dirname(target))
+        sync_folder(os.path.dirname(target))
     except FileExistsError:
         raise FileError(f"Cannot make a ledger at {target!r}: there is a file already. Hint: open it.") from None
     except FileNotFoundError:
