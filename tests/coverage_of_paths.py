@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import CodeType, FrameType
 from typing import Any
 
@@ -224,8 +225,9 @@ def _last_name(node: ast.AST) -> str:
 
 
 def _all_kinds(kind: Any) -> list[Any]:
-    for module in ("arrow", "database", "delimited", "excel", "jsonlines", "opening", "parquet"):
-        import_module(f"scumble.sources.{module}")
+    for module in iter_modules(sources.__path__, "scumble.sources."):
+        if not module.ispkg:  # as Spark is
+            import_module(module.name)
     return [one for one in kind.__subclasses__() if one.__module__.startswith("scumble.")]
 
 

@@ -243,10 +243,16 @@ def _small() -> scumble.Sketch:
     return scumble.Sketch(scumble.EuclideanKernel(1.0), dimensions=1, rows=4, buckets=16)
 
 
+def _killed(verb: str, path: str) -> None:
+    hit([path if word == "c.secret" else word for word in LINES[verb]], signal.SIGKILL, *STEPS["after the charge"])
+
+
 NOISE = {
     "a stream": _stream,
     "a share": lambda path: _small().update([[1.0]]).release_share(epsilon=1, custodians=2).save(path),
     "noise first": lambda path: _small().start_with_noise(epsilon=1.0).save(path),
+    "a charge": lambda path: _killed("build", path),
+    "noise first, in a checkpoint": lambda path: _killed("build, noise first", path),
 }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from scumble import files
 from scumble.cli import LAST, REFUSED
 from scumble.cli.inputs import opened
 from scumble.cli.options import (
@@ -137,7 +138,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
         **promised(args),
         **options,
     }
-    if args.checkpoint is not None:
+    if args.checkpoint is not None and files.kind_at(followed(args.checkpoint)) != "checkpoint":
         check_out(followed(args.checkpoint), ours=True, secret=True)
     make: Callable[..., Build]
     if getattr(args, "engine", "auto") == "spark":

@@ -16,16 +16,13 @@ from scumble.files import places
 from scumble.files.paid import forget, holds_noise, is_foreign, keep_paid, kind_at, near_file
 from scumble.files.places import in_turn, mark_of
 from scumble.files.reading import from_bytes, preamble, to_bytes
-from scumble.files.rules import SECRET_KINDS, Container, Json
+from scumble.files.rules import PAYMENT, SECRET_KINDS, Container, Json
 
 OURS = (".scumble", ".secret")
 """How names of our files usually end."""
 
 BOUND = "bound_to"
 """The metadata of a bound file: which file it is."""
-
-PAYMENT = "payment"
-"""The metadata of a file that is about to be paid for: under what identity, and which file it is."""
 
 
 def write(

@@ -20,7 +20,7 @@ import numpy as np
 from scumble.errors import FileError, nearest
 from scumble.files.places import write_error
 from scumble.files.reading import from_bytes
-from scumble.files.rules import KINDS, MAGIC, MAX_HEADER, SECRET_KINDS
+from scumble.files.rules import KINDS, MAGIC, MAX_HEADER, PAYMENT, SECRET_KINDS
 
 
 def is_paid(path: str) -> bool:
@@ -153,16 +153,19 @@ def kind_at(path: str | os.PathLike[str]) -> str | None:
 
 
 def holds_noise(path: str | os.PathLike[str]) -> bool:
-    """Whether a file holds noise that is paid for and not yet published: a stream, a share, or noise drawn first."""
+    """Whether a file holds what is paid for and not yet published: a stream, a share, noise drawn first, a charge."""
     kind = None if os.path.islink(path) else kind_at(path)
-    if kind != "secret":
+    if kind not in ("secret", "checkpoint"):
         return kind in ("stream", "share")
     try:
         with open(path, "rb") as file:
-            first = from_bytes(file.read(), expect="secret").metadata.get("noise_first")
+            found = from_bytes(file.read(), expect=kind).metadata
     except (OSError, FileError):
         return False
-    return isinstance(first, dict) and first.get("finished") is False
+    sketches = found.get("sketches")
+    parts = [found, *(sketches if isinstance(sketches, list) else [])]
+    firsts = [one.get("noise_first") for one in parts if isinstance(one, dict)]
+    return PAYMENT in found or any(isinstance(one, dict) and one.get("finished") is False for one in firsts)
 
 
 def near_file(path: str, like: Callable[[str], object]) -> str:

@@ -29,6 +29,8 @@ SECRET_KINDS = {
     "stream": "the state of a stream",
 }
 KINDS = PUBLIC_KINDS | SECRET_KINDS
+PAYMENT = "payment"
+"""The metadata of a file that is about to be paid for: under what identity, and which file it is."""
 RELEASES = ("release", "bundle", "table", "moments")
 """What noise was drawn for."""
 READER = {

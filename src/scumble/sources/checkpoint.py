@@ -173,7 +173,7 @@ class Checkpoint:
             metadata |= {"people": about, "over": tally.over}
             arrays |= people
         if self._shared:
-            files.write(self.path, "checkpoint", metadata, arrays, secret=True)
+            files.write(self.path, "checkpoint", metadata, arrays, secret=True, again=True)
         elif not self._file.write(
             files.bytes_of("checkpoint", metadata, arrays, bound=noisy, payment=None if noisy else self._payment)
         ):
