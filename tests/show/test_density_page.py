@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 from scipy.stats import norm
 
@@ -168,18 +167,6 @@ def test_keys_alone_choose_a_region(seen: Page) -> None:
         seen.keyboard.press(key)
     assert float(seen.get_by_label("Region: lon to").input_value()) == pytest.approx(10.5 + 0.9, abs=1e-3)
     assert float(seen.get_by_label("Region: lat to").input_value()) == pytest.approx(51.0 + 0.8, abs=1e-3)
-
-
-def test_on_a_phone_in_the_dark(seen: Page) -> None:
-    seen.emulate_media(color_scheme="dark")
-    seen.set_viewport_size({"width": 390, "height": 844})
-    seen.wait_for_selector(DONE)
-    assert seen.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    table = seen.locator("section[aria-labelledby=modes] .scroll")
-    assert table.evaluate("(node) => node.scrollWidth <= node.clientWidth"), "nothing to scroll sideways"
-    assert "Records near" in table.locator("td").nth(5).evaluate("(node) => getComputedStyle(node, '::before').content")
-    violations = Axe().run(seen).response["violations"]
-    assert [(found["id"], found["nodes"][0]["html"][:200]) for found in violations] == []
 
 
 def test_a_category_that_nobody_has_is_warned_of(visit: Callable[..., Any], tmp_path: Path) -> None:
