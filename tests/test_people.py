@@ -63,17 +63,6 @@ def test_many_persons_while_the_table_grows(rng: np.random.Generator) -> None:
     assert limit._persons == len(set(persons.tolist()))
 
 
-def test_memory_is_bounded_and_nobody_is_forgotten(rng: np.random.Generator) -> None:
-    limit = scumble.PersonLimit(1, memory=100_000)
-    room = 3 * limit._most_places // 4
-    assert limit.keep(np.arange(room)).all()
-    assert limit._hashes.nbytes + limit._counts.nbytes <= 100_000
-    assert not limit.keep(rng.permutation(room)).any(), "known persons are still known"
-    with pytest.raises(scumble.DataError, match="more persons than the limit has room for"):
-        limit.keep([-1])
-    assert not limit.keep(np.arange(room)).any()
-
-
 def test_no_number_of_persons_decides_whether_there_is_a_release() -> None:
     """Only a curator who sets the memory asks for a refusal."""
     table = pa.table({"age": np.arange(5000.0), "who": np.arange(5000)})

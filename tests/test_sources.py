@@ -350,18 +350,6 @@ def test_json_cells_of_any_type(tmp_path: Path) -> None:
     assert (np.sort(job.count().sketches[0]._counts, axis=1)[:, -2:] == [1, 3]).all()
 
 
-def test_batches_are_small_whatever_the_file(table: pa.Table, tmp_path: Path) -> None:
-
-    many = {"t.parquet": parquet.AT_ONCE, "t.feather": 1}  # of one column
-    big = pa.concat_tables([table] * 40)
-    pq.write_table(big, tmp_path / "t.parquet", row_group_size=len(big))
-    feather.write_feather(big, tmp_path / "t.feather", compression="uncompressed", chunksize=len(big))
-    for name, times in many.items():
-        source = open_source(tmp_path / name)
-        sizes = [piece.batch.num_rows for piece in source.pieces({"age": "number"})]
-        assert sum(sizes) == len(big) and max(sizes) <= times * BATCH_ROWS
-
-
 def test_excel(table: pa.Table, tmp_path: Path) -> None:
     columns = ["age", "income", "member"]  # a workbook has no empty texts: they are missing cells
     table.to_pandas().to_excel(tmp_path / "t.xlsx", index=False)

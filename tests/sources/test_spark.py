@@ -166,11 +166,9 @@ def test_a_whole_table_too(df, table: pa.Table) -> None:
 
 
 def test_no_record_decides_here_either_whether_there_is_a_release(session) -> None:
-    df = session.createDataFrame(pa.table({"town": ["zz"] * 100, "x": [1.0] * 99 + [None]})).repartition(3)
+    df = session.createDataFrame(pa.table({"town": ["zz"] * 100})).repartition(2)
     with pytest.warns(CuratorWarning, match="held none of its words"):
         spark.build(df, schema=scumble.Schema(town=scumble.Category(["Ulm"])), epsilon=1.0)
-    with pytest.raises(scumble.DataError):
-        spark.build(df, scumble.EuclideanKernel(1.0), ["x"], epsilon=1.0, invalid="error")
 
 
 # ---- exactly once ----
@@ -223,11 +221,10 @@ def test_a_table_that_changes_when_read_again_is_refused(session) -> None:
 # ---- merging and releasing ----
 
 
-@pytest.mark.parametrize("room", [counting.ROOM, 8 * 16 * 64], ids=["all open", "one at a time"])
-def test_one_sketch_a_key(df, table: pa.Table, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_sketch_a_key(df, table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = {}
     take = counting._take
-    monkeypatch.setattr(counting, "ROOM", room)
+    monkeypatch.setattr(counting, "ROOM", 8 * 16 * 64)  # one sketch is open at a time
     monkeypatch.setattr(counting, "_take", lambda sums, tally: (take(sums, tally), kept.update(tally=tally))[0])
     kernel, towns = scumble.EuclideanKernel(1.0), ["Ulm", "Köln", "Bonn", "Rom"]
     size = {"rows": 16, "buckets": 64, "seed": 3, "design": "iid"}
@@ -334,8 +331,8 @@ class Interrupted(Exception):
 def test_a_stream_that_is_stopped_anywhere_counts_every_record_once(session, table: pa.Table, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     stream_table = table.select(["a", "b", "town"])
-    for k in range(4):
-        pq.write_table(stream_table.slice(1500 * k, 1500), tmp_path / "in" / f"{k}.parquet")
+    for k in range(3):
+        pq.write_table(stream_table.slice(2000 * k, 2000), tmp_path / "in" / f"{k}.parquet")
         os.utime(tmp_path / "in" / f"{k}.parquet", (k, k))
     schema = "a double, b bigint, town string"
     seen: list[tuple[str, int]] = []
@@ -365,7 +362,7 @@ def test_a_stream_that_is_stopped_anywhere_counts_every_record_once(session, tab
     run(after=2)  # within a batch: counted here, not yet known to Spark
     stream = run()  # and on to the end
     arrived = [number for what, number in seen if what == "arrived"]
-    assert arrived == [0, 1, 1, 2, 2, 3], "Spark gave two batches twice"
+    assert arrived == [0, 1, 1, 2, 2], "Spark gave two batches twice"
     release = stream.release(epsilon=1.0)
     expected = alone(table)
     assert abs(release.count - expected.count) < FAR
@@ -520,14 +517,15 @@ def test_no_file_outlives_the_job(df, folder: Path) -> None:
     assert shuffles() - old == set()
 
 
-def test_a_boolean_label_is_read_as_on_one_machine() -> None:
+@pytest.mark.parametrize("room", [counting.ROOM, 1], ids=["all open", "one at a time"])
+def test_a_boolean_label_is_read_as_on_one_machine(room: int) -> None:
     table = pa.table({"x": [1.0, 2.0, 3.0, 4.0, 5.0], "b": ["yes", "no", "T", "0", "maybe"]})
     options: dict = {"label": "b", "booleans": ["b"], "rows": 4, "buckets": 16, "design": "iid"}
     alone, spread = (
         Build(table, scumble.EuclideanKernel(1.0), ["x"], invalid="drop", epsilon=1.0, **options) for _ in range(2)
     )
     tally = spread.tally
-    order = Order(tally.sketches[0].spec, shares=1, room=counting.ROOM, labels=tally.labels, **tally.options)
+    order = Order(tally.sketches[0].spec, shares=1, room=room, labels=tally.labels, **tally.options)
     sums = counting.Sums()
     for batch in order(iter(table.to_batches(2))):
         sums.add(batch)
