@@ -121,7 +121,7 @@ def whole_rows(
     with `stops`; in another they are written with question marks.
     """
     from scumble.columns.containers import like_a_record
-    from scumble.sources.formats import not_text, spelt, usual_beside, with_questions, without_marks
+    from scumble.sources.formats import not_text, other_than, with_questions, without_marks
 
     found = source.keys()
     twice = [name for name in dict.fromkeys(found) if found.count(name) > 1 and name not in needed]
@@ -151,8 +151,8 @@ def whole_rows(
         what = "missing" if name in needed else "written with \ufffd in their place"
         say(
             args,
-            f"{'1 cell' if cells == 1 else f'{cells:,} cells'} of {name!r}: bytes that are no {spelt(args.encoding)} "
-            f"text are {what}. Hint: --encoding {' or '.join(usual_beside(args.encoding))}.",
+            f"{'1 cell' if cells == 1 else f'{cells:,} cells'} of {name!r}: bytes that are no {args.encoding.upper()} "
+            f"text are {what}. Hint: --encoding {other_than(args.encoding)}.",
         )
 
 

@@ -29,7 +29,7 @@ from scumble.columns.column import (
 )
 from scumble.columns.containers import one_column
 from scumble.columns.hashing import UNTOLD, text_of
-from scumble.columns.line import Span, Spans
+from scumble.columns.line import Span
 from scumble.errors import ParameterError, nearest, parameter
 from scumble.files.lazy_modules import pa, pc
 
@@ -220,9 +220,6 @@ class Category(Column):
         codes = np.array([*read.values(), unforeseen], np.int32)[places]
         return np.where(cells.nulls_of(piece), UNREADABLE, codes).astype(np.int32)
 
-    def _draw(self, codes: np.ndarray, gone: np.ndarray, share: np.ndarray) -> pa.Array:
-        return self._held(codes, gone)
-
     def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
         kinds = {type(word) for word in self.values}
         if self.other or str in kinds or (bool in kinds and len(kinds) > 1):
@@ -248,12 +245,6 @@ class Category(Column):
         guess = f"did you mean {close!r}?" if close is not None else f"it has {', '.join(map(repr, words[:4]))}"
         other = f"; other words are counted as '{OTHER}', missing ones are asked for by `is missing`" * self.other
         return f"{str(literal)[:60]!r} is not in its vocabulary ({guess}){other}"
-
-    def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
-        share = np.zeros(self.line[1])
-        for first, end in spans:
-            share[first:end] = 1.0
-        return share, np.zeros(len(share), bool)
 
     def _arguments(self) -> Arguments:
         usual = {"other": True, "missing": True, "strip": True, "ignore_case": False, "missing_words": ()}
@@ -370,9 +361,6 @@ class Boolean(Column):
     def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, None]:
         return by_text(column, label, _code, "booleans"), None
 
-    def _draw(self, codes: np.ndarray, gone: np.ndarray, share: np.ndarray) -> pa.Array:
-        return self._held(codes, gone)
-
     def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
         return pa.array(values == 1, pa.bool_(), mask=gone)
 
@@ -382,12 +370,6 @@ class Boolean(Column):
         if code < 0:
             raise ParameterError("it holds booleans: compare it with true or false, without quotes")
         return code, code + 1
-
-    def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
-        share = np.zeros(2)
-        for first, end in spans:
-            share[first:end] = 1.0
-        return share, np.zeros(2, bool)
 
     def _arguments(self) -> Arguments:
         return (), {"missing": True} if self.missing else {}

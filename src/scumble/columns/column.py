@@ -228,9 +228,9 @@ class Column(ABC):
         share = generator.random(len(levels)) if self.kind in ("number", "date") else np.empty(0)
         return self._draw(levels, gone, share if powers is None or not len(share) else share ** powers[levels])
 
-    @abstractmethod
     def _draw(self, codes: np.ndarray, gone: np.ndarray, share: np.ndarray) -> pa.Array:
         """The values of levels on the line, each so far up in its level."""
+        return self._held(codes, gone)
 
     @abstractmethod
     def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
@@ -255,9 +255,12 @@ class Column(ABC):
         """Where the cells that equal a literal are."""
         return self.span(literal)
 
-    @abstractmethod
     def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
         """The share of each level on the line that lies in the spans, and whether the level is cut."""
+        share = np.zeros(self.line[1])
+        for first, end in spans:
+            share[first:end] = 1.0
+        return share, np.zeros(len(share), bool)
 
     def weights(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
         """The share of each level that lies in a set of values, and whether the level is cut."""

@@ -31,7 +31,6 @@ from scumble.sources.formats import (
     is_empty,
     is_wide,
     not_text,
-    spelt,
     standard_input,
     without_marks,
 )
@@ -95,7 +94,7 @@ class Delimited(Format):
         if is_wide(self.options.encoding) and b"\0" not in data:
             given = self.options.encoding
             raise DataError(
-                f"{file.name} is not {spelt(given)} text: it has no wide characters. "
+                f"{file.name} is not {given.upper()} text: it has no wide characters. "
                 "Hint: leave out --encoding (encoding=) if it is UTF-8, or name another, such as --encoding latin-1."
             )
         return data.decode(self._encoding, "replace"), len(data) == HEAD

@@ -388,24 +388,14 @@ def with_questions(column: pa.Array) -> pa.Array:
 
 def not_text(what: str, given: str, way_out: str) -> DataError:
     """Bytes are no text in the `given` encoding."""
-    others = " or ".join(usual_beside(given))
-    return DataError(
-        f"{what} is not {spelt(given)} text. Hint: name its encoding, such as --encoding {others}, {way_out}."
-    )
+    name = "UTF-8" if given == "utf8" else given.upper()
+    hint = f"name its encoding, such as --encoding {other_than(given)}, {way_out}."
+    return DataError(f"{what} is not {name} text. Hint: {hint}")
 
 
-def usual_beside(given: str) -> list[str]:
+def other_than(given: str) -> str:
     """Encodings to try when this one is not it."""
-    return [one for one in ("utf8", "latin-1", "utf-16") if one != encoding_named(given)][:2]
-
-
-def spelt(encoding: str) -> str:
-    """An encoding as written in messages.
-
-    >>> spelt("utf8"), spelt("latin-1")
-    ('UTF-8', 'LATIN-1')
-    """
-    return encoding_named(encoding).upper().replace("UTF8", "UTF-8")
+    return " or ".join([one for one in ("utf8", "latin-1", "utf-16") if one != encoding_named(given)][:2])
 
 
 def is_wide(encoding: str) -> bool:
