@@ -49,7 +49,8 @@ DEFAULT_RECORDS = 100_000
 LEAST_ROWS, MOST_ROWS, MOST_COUNTED = 8, 2**13, 2**23
 """The fewest and the most rows among which a release chooses, and the most counters."""
 WORTH, SMALL = 1.03, 2**16
-"""The smallest layout within this factor of the least error is chosen; up to so many counters all are equally small."""
+"""Of rows or of grids, the smallest within this factor of the least error is taken; up to so many counters, all are
+equally small."""
 FOLDED_ROWS, FOLDED_BUCKETS = 32, 1024
 """The rows made of a grid's cells for the typical norm."""
 
@@ -290,12 +291,16 @@ def likelihood(seen: float, expected: np.ndarray, scale: np.ndarray) -> np.ndarr
 
 
 def smallest_near_best(scores: dict[Spec, float]) -> Spec:
-    """The smallest layout whose log error is close to the least."""
-    enough = min(scores.values()) + log(WORTH)
-    return min(
-        (spec for spec in scores if scores[spec] <= enough),
-        key=lambda spec: (max(spec.rows * spec.buckets, SMALL), scores[spec]),
-    )
+    """The smallest layout whose log error is close to the least of its kind, of the better kind: rows or a grid.
+
+    Between kinds, a few percent for a smaller one would make errors rise with the budget where it changes over.
+    """
+    found = []
+    for kind in ([spec for spec in scores if (spec.shape is None) == rows] for rows in (False, True)):
+        enough = min((scores[spec] for spec in kind), default=0.0) + log(WORTH)
+        near = [spec for spec in kind if scores[spec] <= enough]
+        found += sorted(near, key=lambda spec: (max(spec.rows * spec.buckets, SMALL), scores[spec]))[:1]
+    return min(found, key=lambda spec: scores[spec])
 
 
 def count_from(own: float, sums: float) -> float:
