@@ -18,7 +18,7 @@ from scumble.density.loading import load_secret, merge
 from scumble.errors import CorruptFileError, DataError, MergeError, ParameterError
 from scumble.learn import moment_sketch as sketch_module
 from scumble.learn.hats import MOST_KNOTS, PARTS, HatMoments
-from scumble.learn.moment_products import LENGTH, ClassMoments, LinearMoments, UnitMoments
+from scumble.learn.moment_products import LENGTH, ClassMoments, LinearMoments, UnitLinearMoments, UnitMoments
 from scumble.learn.moment_release import MomentRelease
 from scumble.learn.moment_sketch import MomentSketch
 from scumble.learn.moment_spec import (
@@ -48,6 +48,8 @@ SPECS: dict[str, Any] = {
     "classes, Gaussian": ClassMoments(BOUNDS, None, False, 0.5, 3),
     "unit, pure": UnitMoments(((-2.0,) * 3, (2.0,) * 3), None, True, 0.25, 3),
     "unit, Gaussian": UnitMoments(((-2.0,) * 3, (2.0,) * 3), None, False, 0.25, 3),
+    "unit linear, pure": UnitLinearMoments(((-2.0,) * 3, (2.0,) * 3), None, True, 0.25, (0.0, 10.0)),
+    "unit linear, Gaussian": UnitLinearMoments(((-2.0,) * 3, (2.0,) * 3), None, False, 0.25, (0.0, 10.0)),
 }
 EACH = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 

@@ -23,7 +23,7 @@ from scumble.kernels import Kernel
 from scumble.learn import calibration, ferns
 from scumble.learn.base import estimator
 from scumble.learn.levels import Levels, classes_of, logistic, table_of, target_of
-from scumble.learn.supervised import Classifier, choice_epsilon
+from scumble.learn.supervised import Classifier, TakesVectors, choice_epsilon
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -45,6 +45,10 @@ WORK = 1 << 22
 """Products of numbers that one query may cost, over all rows and classes: half a millisecond."""
 
 
+SPREAD = 3.0
+"""Bounds of a vector's columns, in their usual deviation, length/√d."""
+
+
 class _Learnt:
     """What the classifier learns; files of older versions have no `counts_`."""
 
@@ -60,7 +64,7 @@ class _Learnt:
 
 
 @estimator
-class PrivateKDEClassifier(_Learnt, Classifier):
+class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
     """A classifier from one private sketch per class, the paper's section 4.
 
     A record affects only its class's release: every class gets the whole budget (parallel composition). Three rules
@@ -161,6 +165,14 @@ class PrivateKDEClassifier(_Learnt, Classifier):
                 "Classes are learnt with neighbors='add-remove' only: the classes' exact counts would be published. "
                 "Hint: ε under add-remove is 2ε under replace."
             )
+
+    def _enter(self, X: object) -> tuple[np.ndarray, int]:
+        found, clipped = super()._enter(X)
+        if self.length is not None and self.kernel is None:
+            side = np.full(self._width, SPREAD * float(self.length) / np.sqrt(self._width))
+            self.bounds_ = -side, side
+            found = np.clip(found, *self.bounds_)
+        return found, clipped
 
     def _indicators(self) -> bool:
         return self.rule != "ferns"  # they cut columns into steps

@@ -6,25 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from scumble import checks
 from scumble.columns.cells import Column
 from scumble.density.release import Release
 from scumble.density.sketch import Sketch, release_disjoint
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import AngularKernel, Kernel
 from scumble.learn.base import estimator, require_kernel
-from scumble.learn.columns import Bounds
 from scumble.learn.moment_products import LENGTH, ONCE, TWICE, ClassMoments, UnitMoments, anchored
 from scumble.learn.moment_release import MomentRelease
-from scumble.learn.moment_spec import Floats, MomentSpec, longer
+from scumble.learn.moment_spec import Floats, MomentSpec
 from scumble.learn.signs import first_moment, minimize, require_signs
-from scumble.learn.supervised import Classifier, LearnsFromMoments, laplace_is_quieter
+from scumble.learn.supervised import Classifier, LearnsFromMoments, TakesVectors, laplace_is_quieter
 from scumble.privacy.account import Account
 
 METHODS = ("auto", "moments", "surrogate")
 POWER = 4
 GAUSSIAN_ROWS, LAPLACE_ROWS = 2000, 200
-MOST_LENGTH = 1e300
 ANCHOR, UNIT_ANCHOR = 0.15, 0.05
 """a² over the number of columns, and over the square of the greatest length."""
 CAUTION = 1.0
@@ -36,7 +33,7 @@ CLEAREST = 0.95
 
 
 @estimator
-class PrivateLinearClassifier(LearnsFromMoments, Classifier):
+class PrivateLinearClassifier(LearnsFromMoments, TakesVectors, Classifier):
     """A linear classifier in closed form, for any number of classes: made for wide records, such as embeddings.
 
     **Idea.** Columns are scaled to [−1, 1] by their public bounds, a constant column is added, and each record's vector
@@ -65,9 +62,6 @@ class PrivateLinearClassifier(LearnsFromMoments, Classifier):
     ----------
     method : {"auto", "moments", "surrogate"}
         What to release, and how to learn from it.
-    length : float or None
-        The greatest length (Euclidean) of a record, public; 1 for vectors of unit length. For moments, and instead of
-        `bounds`, `schema` and `categories`.
     kernel : Kernel or None
         Of the surrogate: an AngularKernel; None takes power 4.
 
@@ -92,7 +86,6 @@ class PrivateLinearClassifier(LearnsFromMoments, Classifier):
     """
 
     method: str = "auto"
-    length: float | None = None
 
     _learnt = ("classes_", "coef_", "intercept_", "planes_", "offsets_", "shares_")
     _always_needs_bounds = True
@@ -106,23 +99,12 @@ class PrivateLinearClassifier(LearnsFromMoments, Classifier):
         super()._check()
         if self.class_weight == "balanced" and not self._by_moments():
             raise parameter("class_weight", "of moments: the surrogate does not know the classes' shares", "balanced")
-        if self.length is None:
-            return
-        must = f"a number between {1 / MOST_LENGTH:g} and {MOST_LENGTH:g}"
-        checks.number("length", self.length, must, lambda long: 1 / MOST_LENGTH <= long <= MOST_LENGTH)
-        if self.bounds is not None or self.schema is not None or self.categories is not None:
-            raise ParameterError(
-                "`length` stands instead of `bounds`, `schema` and `categories`. Hint: leave them out."
-            )
-        if not self._by_moments():
+        if self.length is not None and not self._by_moments():
             raise ParameterError("`length` is for moments. Hint: leave out `method`, `kernel`, `rows` and `buckets`.")
 
     def _by_moments(self) -> bool:
         plain = self.kernel is None and self.rows is None and self.buckets is None
         return self.method == "moments" or (self.method == "auto" and plain)
-
-    def _public_bounds(self, X: np.ndarray) -> Bounds | None:
-        return super()._public_bounds(X) if self.length is None else None
 
     def _take_classes(self, y: Column | None) -> None:
         super()._take_classes(y)
@@ -132,8 +114,6 @@ class PrivateLinearClassifier(LearnsFromMoments, Classifier):
             )
 
     def _publish(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
-        if self.length is not None:
-            self.clipped_ = longer(X, float(self.length))
         if self._by_moments():
             self.release_ = self._release_moments(self._spec(), X, y, account)
         else:
@@ -143,8 +123,7 @@ class PrivateLinearClassifier(LearnsFromMoments, Classifier):
         d, classes = self._width, len(self.classes_)
         pure = laplace_is_quieter(self.price(), 0.75 * (d + 1))
         if self.length is not None:
-            sides = (-float(self.length),) * d, (float(self.length),) * d
-            return UnitMoments(sides, self._columns(), pure, anchored(1, UNIT_ANCHOR), classes)
+            return UnitMoments(self._spans(), self._columns(), pure, anchored(1, UNIT_ANCHOR), classes)
         return ClassMoments(self._spans(), self._columns(), pure, anchored(d, ANCHOR), classes)
 
     def _release_signs(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:

@@ -187,13 +187,11 @@ class ClassMoments(Products):
 
 
 @dataclass(frozen=True)
-class UnitMoments(ClassMoments):
-    """The same of records that are at most so long, such as embeddings: what is longer is made shorter, as it points.
+class WithinLength(Products):
+    """Records that are at most so long, such as embeddings: what is longer is made shorter, as it points.
 
     The bounds of every column are −length and length.
     """
-
-    kind: ClassVar[str] = "unit classes"
 
     @property
     def length(self) -> float:
@@ -207,6 +205,20 @@ class UnitMoments(ClassMoments):
         super().check()
         if self.bounds != ((-self.length,) * self.dimensions, (self.length,) * self.dimensions):
             raise ParameterError("The bounds of all columns must be −length and length.")
+
+
+@dataclass(frozen=True)
+class UnitMoments(WithinLength, ClassMoments):
+    """For classification of such records."""
+
+    kind: ClassVar[str] = "unit classes"
+
+
+@dataclass(frozen=True)
+class UnitLinearMoments(WithinLength, LinearMoments):
+    """For regression on such records."""
+
+    kind: ClassVar[str] = "unit linear"
 
 
 def anchored(d: int, share: float) -> float:

@@ -23,7 +23,7 @@ from scumble.density.release import COMBINE, Disjoint
 from scumble.errors import CorruptFileError, MergeError, ParameterError, many, parameter
 from scumble.files.rules import fits
 from scumble.learn.hats import HatMoments
-from scumble.learn.moment_products import ClassMoments, LinearMoments, UnitMoments
+from scumble.learn.moment_products import ClassMoments, LinearMoments, UnitLinearMoments, UnitMoments
 from scumble.learn.moment_spec import Floats, MomentSpec, Spans
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import MERGED
@@ -191,7 +191,7 @@ def _single(claim: PrivacyClaim) -> list[PrivacyClaim]:
 
 
 KINDS: dict[str, type[MomentSpec]] = {
-    kind.kind: kind for kind in (LinearMoments, HatMoments, ClassMoments, UnitMoments)
+    kind.kind: kind for kind in (LinearMoments, HatMoments, ClassMoments, UnitMoments, UnitLinearMoments)
 }
 """Each kind by its name in files."""
 

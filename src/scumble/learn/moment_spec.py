@@ -64,6 +64,18 @@ def within_length(vectors: Floats, length: float) -> Integers:
     return shortened(found, np.maximum(root_above((found * found).sum(axis=1)), UNIT), UNIT)
 
 
+def pointing(vectors: Floats, length: float) -> Floats:
+    """Vectors as they point, those that are longer than `length` made that long.
+
+    >>> pointing(np.array([[0.0, 0.25], [30.0, -40.0], [0.0, 1e300]]), 1.0).tolist()
+    [[0.0, 0.25], [0.6, -0.8], [0.0, 1.0]]
+    """
+    largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), length)
+    parts = vectors / largest  # at most 1: nothing overflows
+    long = np.linalg.norm(parts, axis=1, keepdims=True)
+    return np.where(long > length / largest, parts / np.maximum(long, 1e-300) * length, vectors)
+
+
 def longer(vectors: Floats, length: float) -> int:
     """How many vectors are longer than this."""
     with np.errstate(over="ignore"):

@@ -9,15 +9,15 @@ import numpy as np
 
 from scumble.density.release import Release
 from scumble.density.sketch import Sketch, release_disjoint
-from scumble.errors import DataError, PrivacyError, parameter
+from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
 from scumble.learn.base import estimator, require_kernel
 from scumble.learn.levels import RIDGE, Levels, least_squares, target_of
-from scumble.learn.moment_products import ONCE, TWICE, LinearMoments, anchored
+from scumble.learn.moment_products import ONCE, TWICE, LinearMoments, UnitLinearMoments, anchored
 from scumble.learn.moment_release import MomentRelease, mean_of_target, ratio, solved
-from scumble.learn.moment_spec import Floats, MomentSpec
+from scumble.learn.moment_spec import Floats, MomentSpec, pointing
 from scumble.learn.signs import kappa, minimize, require_folded, second_moments
-from scumble.learn.supervised import LearnsFromMoments, Regressor, laplace_is_quieter
+from scumble.learn.supervised import LearnsFromMoments, Regressor, TakesVectors, laplace_is_quieter
 from scumble.privacy.account import Account
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
@@ -27,6 +27,8 @@ METHODS = ("auto", "moments", "closed", "surrogate")
 MEAN_KERNEL, MEAN_SHARE = ColumnKernel(1.0 / 16.0, origin=0.0), Fraction(1, 5)
 ANCHORS = {True: 0.5, False: 0.15}
 """a² over the number of columns, for pure noise and for Gaussian noise."""
+UNIT_COLUMNS = 3
+"""Columns that are even within their bounds have a mean square of a third: so many are as long as a unit vector."""
 CAUTION = 1.5
 """λ/(s √q) of moments."""
 SIGNS_CAUTION = {True: 10.0, False: 2.0}
@@ -41,7 +43,7 @@ LARGEST = 1.5
 
 
 @estimator
-class PrivateLinearRegression(LearnsFromMoments, Regressor):
+class PrivateLinearRegression(LearnsFromMoments, TakesVectors, Regressor):
     """Linear regression in closed form: from moments, or from the folded sketch.
 
     Columns and target are scaled to [−1, 1] by their public bounds.
@@ -115,6 +117,9 @@ class PrivateLinearRegression(LearnsFromMoments, Regressor):
     def _check(self) -> None:
         if self.method not in METHODS:
             raise parameter("method", f"one of {', '.join(METHODS)}", self.method)
+        super()._check()
+        if self.length is not None and not self._may_take_moments():
+            raise ParameterError("`length` is for moments. Hint: leave out `method`, `kernel`, `rows` and `buckets`.")
 
     def _publish(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
         self.release_of_target_: Release | None = None
@@ -125,19 +130,24 @@ class PrivateLinearRegression(LearnsFromMoments, Regressor):
 
     def _by_moments(self, X: np.ndarray) -> bool:
         """Whether moments are asked for, or predict the smaller error: by public facts alone."""
-        if self.method != "auto":
-            return self.method == "moments"
-        if not (self.kernel is None and self.rows is None and self.buckets is None):
-            return False
+        if self.method == "moments" or self.length is not None or not self._may_take_moments():
+            return self._may_take_moments()
         spec, q = self._spec(), self._width + 2
         made = self.price().claim(spec.rows, spec.shares, spec.reach)
         noise = np.sqrt(made.law.variance(made.row_scales[-1])) / spec.step
         # A vector of length 1 in L1 has a square of 1/q or more, on which the signs' errors are measured.
         return bool(noise * (q / 2.0 if spec.pure else 1.0) < self._error_of_signs(self._public_count(X)))
 
+    def _may_take_moments(self) -> bool:
+        plain = self.kernel is None and self.rows is None and self.buckets is None
+        return self.method == "moments" or (self.method == "auto" and plain)
+
     def _spec(self) -> LinearMoments:
         d = self._width
         pure = laplace_is_quieter(self.price(), 0.75 * (d + 2))
+        if self.length is not None:
+            anchor = anchored(UNIT_COLUMNS, ANCHORS[pure])
+            return UnitLinearMoments(self._spans(), self._columns(), pure, anchor, self.target_bounds_)
         return LinearMoments(self._spans(), self._columns(), pure, anchored(d, ANCHORS[pure]), self.target_bounds_)
 
     def _error_of_signs(self, records: int) -> float:
@@ -237,8 +247,9 @@ class PrivateLinearRegression(LearnsFromMoments, Regressor):
         return minimize(self.release_, query, start, penalty=penalty, spread=0.1, rounds=40)
 
     def _in_units(self, theta: np.ndarray) -> None:
-        (low, high), (bottom, top) = self.bounds_, self.target_bounds_  # type: ignore[misc]
+        bottom, top = self.target_bounds_
         half = (top - bottom) / 2.0
+        low, high = map(np.array, self._spans())
         slope = 2.0 * theta[:-1] / (high - low)
         self.coef_ = half * slope
         self.intercept_ = float(bottom + half * (1.0 + theta[-1] - np.sum(slope * low) - np.sum(theta[:-1])))
@@ -252,6 +263,8 @@ class PrivateLinearRegression(LearnsFromMoments, Regressor):
         X = self._read(X, clip=True)
         if self._levels() is not None:  # of a table: X has the places of the levels
             return np.clip(self.coef_[X].sum(axis=1) + self.intercept_, *self.target_bounds_)
+        if self.length is not None:
+            X = pointing(X, float(self.length))
         return np.clip(X @ self.coef_ + self.intercept_, *self.target_bounds_)
 
     def _learn_table(self, release: TableRelease, target: str | None) -> None:
@@ -263,6 +276,8 @@ class PrivateLinearRegression(LearnsFromMoments, Regressor):
     def _take_moments(self, spec: MomentSpec) -> None:
         assert isinstance(spec, LinearMoments)
         self.target_bounds_, self.release_of_target_ = spec.target_bounds, None
+        if isinstance(spec, UnitLinearMoments):
+            self.length, self.bounds_ = spec.length, None
 
     def _take(self, release: Release) -> None:
         require_kernel(release.kernel, (FoldedKernel,), "Regression")

@@ -24,15 +24,17 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import check_classification_targets
 
+from scumble import checks
 from scumble.columns.cells import Column, categories, is_arrow
 from scumble.columns.hashing import stable_hash
 from scumble.density.bundle import plain
 from scumble.density.loading import load
 from scumble.errors import UNPUBLISHED, DataError, ParameterError, PrivacyError, parameter
 from scumble.learn.base import PrivateEstimator, estimator
+from scumble.learn.columns import Bounds
 from scumble.learn.moment_release import MomentRelease
 from scumble.learn.moment_sketch import MomentSketch, publish
-from scumble.learn.moment_spec import MomentSpec, Spans
+from scumble.learn.moment_spec import MomentSpec, Spans, longer
 from scumble.learn.reading import beyond, target, target_numbers
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
@@ -133,6 +135,7 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
         """The noisy shares of the classes, all positive."""
 
     def _check(self) -> None:
+        super()._check()
         if self.unknown not in ("error", "drop"):
             raise parameter("unknown", "'error' or 'drop'", self.unknown)
         if self.unknown == "drop" and self.neighbors == "replace":
@@ -278,6 +281,43 @@ def _places(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.where(hashes[nearest] == labels, np.array([names[one] for one in hashes])[nearest], -1)
 
 
+# ---- vectors ----
+
+MOST_LENGTH = 1e300
+
+
+@estimator
+class TakesVectors(PrivateEstimator, ABC):
+    """What estimators share whose records may be vectors of bounded length, such as embeddings.
+
+    Parameters
+    ----------
+    length : float or None
+        The greatest length (Euclidean) of a record, public; 1 for vectors of unit length. Longer ones are made that
+        long; of ferns, columns end at three times length/√d. Instead of `bounds`, `schema` and `categories`.
+    """
+
+    length: float | None = None
+
+    def _check(self) -> None:
+        super()._check()
+        if self.length is None:
+            return
+        must = f"a number between {1 / MOST_LENGTH:g} and {MOST_LENGTH:g}"
+        checks.number("length", self.length, must, lambda long: 1 / MOST_LENGTH <= long <= MOST_LENGTH)
+        if self.bounds is not None or self.schema is not None or self.categories is not None:
+            raise ParameterError(
+                "`length` stands instead of `bounds`, `schema` and `categories`. Hint: leave them out."
+            )
+
+    def _public_bounds(self, X: np.ndarray) -> Bounds | None:
+        return super()._public_bounds(X) if self.length is None else None
+
+    def _enter(self, X: object) -> tuple[np.ndarray, int]:
+        found, clipped = super()._enter(X)
+        return found, clipped if self.length is None else longer(found, float(self.length))
+
+
 # ---- moments ----
 
 
@@ -330,6 +370,9 @@ class LearnsFromMoments(PrivateEstimator, ABC):
 
     def _spans(self) -> Spans:
         """The bounds as a spec holds them."""
+        length = getattr(self, "length", None)
+        if length is not None:
+            return (-float(length),) * self._width, (float(length),) * self._width
         assert self.bounds_ is not None
         low, high = self.bounds_
         return tuple(map(float, low)), tuple(map(float, high))

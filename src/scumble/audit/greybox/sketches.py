@@ -32,7 +32,7 @@ from scumble.density.sketch import release_disjoint
 from scumble.kernels import Kernel, ProductKernel
 from scumble.kernels.design import DESIGNS
 from scumble.learn.hats import HatMoments
-from scumble.learn.moment_products import ClassMoments, LinearMoments, UnitMoments
+from scumble.learn.moment_products import ClassMoments, LinearMoments, UnitLinearMoments, UnitMoments
 from scumble.learn.moment_sketch import MomentSketch
 from scumble.learn.moment_spec import MomentSpec
 from scumble.privacy.budget import Budget
@@ -115,6 +115,7 @@ MOMENTS: dict[str, Callable[[bool], MomentSpec]] = {
     "hats": lambda pure: HatMoments(_BOX, None, pure, (0.0, 10.0), 3),
     "placed hats": lambda pure: HatMoments(_BOX, None, pure, (0.0, 10.0), ((0.0, 1.0, 2.5), (3.0, 8.0))),
     "moments of classes": lambda pure: ClassMoments(_BOX, None, pure, 1.0, len(CLASSES)),
+    "unit linear moments": lambda pure: UnitLinearMoments(((-5.0, -5.0), (5.0, 5.0)), None, pure, 0.5, (0.0, 10.0)),
     "unit moments": lambda pure: UnitMoments(((-5.0, -5.0), (5.0, 5.0)), None, pure, 0.5, len(CLASSES)),
 }
 Make = Callable[..., Any]
