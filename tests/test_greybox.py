@@ -36,7 +36,6 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.sensitivity import Column
 from scumble.privacy.splitting import calibrate_shares, draw_counters_share
 from scumble.streams import choosing, method, toeplitz
-from scumble.streams.stream import Stream
 
 PATHS = all_paths()
 ALONE = [name for name in PATHS if not name.startswith("spark")]
@@ -81,7 +80,7 @@ def test_what_has_not_run_is_a_hole():
     doors, holes = coverage.doors(), coverage.holes(coverage.Seen())
     assert {"scumble.build", "scumble.Sketch.release", "scumble.PrivateKDE.fit", "scumble fit"} <= set(doors)
     assert {f"{door} was never called" for door in doors} <= set(holes)
-    assert "Groups.__init__ was never called with `person_column`" in holes
+    assert "Options.__init__ was never called with `person_column`" in holes
     with mock.patch.dict(neighbors.BYTES), mock.patch.dict(estimators.VALUES):
         del neighbors.BYTES[".parquet"], estimators.VALUES["threshold_share"]
         assert len(coverage.holes(coverage.Seen())) == len(holes) + 2
@@ -305,14 +304,14 @@ def a_weight_grows_after_the_column_was_taken(patch):
 
 @planted("", "Stream, resumed from its file", "Stream, bridge resumed from its file")
 def noise_is_drawn_again_after_a_resume(patch):
-    load = Stream.load
+    load = scumble.load_stream
 
     def again(*args, **options):
         stream = load(*args, **options)
         stream._machine.open(stream._closed, stream._nodes.draw, stream._nodes.pin)
         return stream
 
-    patch.setattr(Stream, "load", staticmethod(again))
+    patch.setattr(scumble, "load_stream", again)
 
 
 @planted("something else than its noise", BRIDGE)
