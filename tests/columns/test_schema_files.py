@@ -22,7 +22,7 @@ import scumble.schema
 from scumble.cli import main
 from scumble.columns.category import Boolean, Category
 from scumble.columns.date import Date
-from scumble.columns.draft import draft
+from scumble.columns.draft import draft, look
 from scumble.columns.number import Number
 from scumble.columns.schema import MOST_BYTES, Schema, as_toml, parse_toml
 from scumble.errors import MissingFileError
@@ -357,3 +357,12 @@ def test_a_look_suggests_kinds_and_leaves_every_bound_and_word_to_the_curator(
         assert seen in text
     with pytest.raises(scumble.ParameterError, match="blanks"):
         Schema.load(out)
+
+
+def test_a_look_at_typed_columns_keeps_their_types() -> None:
+    typed = {"ok": pa.array([True, None] * 20), "n": pa.array([*range(20)] * 2), "day": pa.array(["2020-02-29"] * 40)}
+    typed |= {"at": typed["day"].cast(pa.date32()), "word": pa.array(["a", "b"] * 20).dictionary_encode()}
+    batch = pa.record_batch(typed)
+    text = draft(batch.schema, look([batch], batch.schema.names))
+    found = {name: one["kind"] for name, one in tomllib.loads(text)["columns"].items()}
+    assert found == {"ok": "boolean", "n": "number", "day": "date", "at": "date", "word": "category"}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLE = """
 scumble schema people.parquet --out draft.toml
 scumble schema people.csv
-scumble schema people.csv --look --out draft.toml
+scumble schema people.csv --look --out look.toml
 scumble schema people.csv --columns age,income,mode --whole age --numbers income --categories mode
 """
 NOTHING_PRIVATE = "reads names and types, and with --look records for the curator alone"

@@ -147,12 +147,15 @@ def look(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> dict[str,
 
 def _suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]:
     """The lines of a column: its kind, and what is seen beside each blank."""
+    if kind is not None and (cells.is_text(kind) or pt.is_dictionary(kind)):
+        kind = None  # text may hold anything
     gaps = [word for word in seen if word.lower() in _GAPS]
     held = Counter({word: many for word, many in seen.items() if word and word not in gaps})
     missing = ["missing = true"] if held.total() < seen.total() else []
     if not held:
         return [*_lines(kind), "# seen: nothing"]
-    if kind is None and _share(held, lambda word: Boolean().encode([word]).valid[0]) >= MOST_OF:
+    boolean = pt.is_boolean(kind) if kind is not None else False
+    if boolean or (kind is None and _share(held, lambda word: Boolean().encode([word]).valid[0]) >= MOST_OF):
         return ['kind = "boolean"', *missing]
     if kind is None or pt.is_date(kind) or pt.is_timestamp(kind):
         formats = [None] if kind is not None else [None, *(day + time for time in _TIMES for day in _DAYS)]
@@ -166,7 +169,7 @@ def _suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]
             days = sorted(day for word in held if (day := read(word)) is not None)
             ends = [f"{EPOCH + datetime.timedelta(seconds=day):%Y-%m}" for day in (days[0], days[-1])]
             return ['kind = "date"', *written, *_blanks(ends), *missing]
-    if kind is None or not (pt.is_string(kind) or pt.is_large_string(kind) or pt.is_dictionary(kind)):
+    if kind is None or cells.arrow_is_numeric(kind):
         marks = str.maketrans(",.", ".,") if decimal == "," else {}
         numbers = {word: cells.number_in(word.translate(marks).encode()) for word in held}
         if _share(held, lambda word: math.isfinite(numbers[word])) >= MOST_OF:
