@@ -153,7 +153,7 @@ def test_densities_are_read_without_numba(tmp_path: Path) -> None:
         points = np.linspace(-2.0, 2.0, 4).reshape(2, 2)
         expected.append([release.density(points).tolist(), release.interval(points)[0].tolist()])
     done = subprocess.run([sys.executable, "-c", READER, *paths], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == expected
+    np.testing.assert_allclose(json.loads(done.stdout), expected, rtol=1e-12)  # sums depend on how arrays lie in memory
     assert re.fullmatch(r"'\w+' is a loop that numba compiles\. Hint: pip install numba\.\n", done.stderr)
 
 

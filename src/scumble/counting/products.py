@@ -1,11 +1,8 @@
 """Projections in the processor's registers: a block of directions times blocks of records.
 
-A library's matrix product is called by the interpreter, which threads can only enter one by one: sixteen of them would
-wait for each other. And what a compiler makes of loops for a product takes two to three times as long as a library. So
-the vectors are spelled out here, as LLVM's, for compiled loops to use.
-
-Each sum starts at zero and takes the columns in their order, one product at a time, fused or not as the processor has
-it: `guard` shows that this does not matter.
+A library's product is called by the interpreter, which threads enter one by one, and a compiler's loops take two to
+three times as long. So the vectors are spelled out as LLVM's, for compiled loops to use. Each sum starts at zero and
+takes the columns in their order, fused or not: `guard` shows that this does not matter.
 """
 
 from __future__ import annotations

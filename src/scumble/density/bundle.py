@@ -36,17 +36,8 @@ class Bundle(Mapping[Label, Release]):
     Every record is in one class only, so the whole bundle costs as much as one of its releases (parallel composition,
     McSherry 2009). All releases share one spec and one privacy claim. Empty classes have a release, too.
 
-    ===================================  ==========================================================
-    ``Bundle({"bus": a, "car": b})``     from releases; labels are text, whole numbers, floats or bools
-    ``bundle["bus"]``, ``len``, ``in``   a mapping, in the order given
-    ``bundle.classes``                   the labels, a tuple
-    ``bundle.spec``                      the spec of all releases
-    ``bundle.privacy``                   the privacy claim of the whole bundle
-    ``bundle.label``                     the name of the class column, or None
-    ``bundle.extra``                     a dict of your own JSON values, stored in the file
-    ``save``, ``Bundle.load``            one file, by convention ``.scumble``
-    ``to_bytes``, ``Bundle.from_bytes``  the same in memory
-    ===================================  ==========================================================
+    Labels are text, whole numbers, floats or bools. `label` is the name of the class column, or None; `extra` a dict of
+    your own JSON values, stored in the file.
 
     >>> import numpy as np, scumble
     >>> def release(center):
@@ -113,25 +104,21 @@ class Bundle(Mapping[Label, Release]):
     @property
     def spec(self) -> Spec:
         """The public parameters of all releases."""
-        return next(iter(self._releases.values())).spec
+        return self[self.classes[0]].spec
 
     @property
     def privacy(self) -> PrivacyClaim:
         """The privacy claim of the whole bundle."""
-        return self._one.privacy
+        return self[self.classes[0]].privacy
 
     def __repr__(self) -> str:
         classes = ", ".join(map(repr, self.classes[:10]))
-        return f"<Bundle of {many(len(self), 'release')}: {classes}; {self._one.privacy}>"
+        return f"<Bundle of {many(len(self), 'release')}: {classes}; {self.privacy}>"
 
     def _repr_html_(self) -> str:
         from scumble.show import cards
 
         return cards.release_html(self)
-
-    @property
-    def _one(self) -> Release:
-        return next(iter(self._releases.values()))
 
     # ---- files ----
 

@@ -1,16 +1,12 @@
-"""Uniform, normal and Cauchy numbers from a seed, the same for ever.
+"""Uniform, normal and Cauchy numbers from a seed, the same on every platform and in every version.
 
-Two people who hold the same seed must get the same hash functions, today and in ten years, on ARM and
-on x86. NumPy promises that for none of its distributions, and the logarithms of two C libraries differ in
-the last bit. So this file owns its generator and its transforms:
+NumPy promises that for none of its distributions, and logarithms of two C libraries differ in the last bit. So the
+generator and its transforms stand here:
 
-* **Philox4x32-10** (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"), a counter-based
-  generator: number ``i`` of stream ``s`` under key ``k`` is a pure function of ``(k, s, i)``. There is no
-  state to carry, and any part can be computed alone.
-* Transforms built from ``+ - * /`` and ``sqrt`` only. IEEE 754 fixes those to the last bit, and NumPy does them one
-  at a time, on one number after the other: nothing is reordered or fused.
+* **Philox4x32-10** (Salmon et al. 2011), counter-based: number ``i`` of stream ``s`` under key ``k`` is a pure function
+  of ``(k, s, i)``, so any part can be computed alone.
+* Transforms of ``+ - * /`` and ``sqrt``, which IEEE 754 fixes to the last bit, one number at a time.
 
-All of it is NumPy, a few thousand numbers at a time: compiling would take longer than the numbers of any sketch do.
 Golden tests hold the resulting bits.
 """
 

@@ -1,13 +1,11 @@
 """Scrambled Sobol points: rows that spread out instead of clumping by chance.
 
-A Sobol sequence fills the unit cube far more evenly than independent points do. Scrambled (Owen 1995), every
-single point is still exactly uniform over the cube, so every row of a sketch keeps its exact law and the
-estimate stays unbiased; only the rows' errors now cancel each other. The scramble here is Matoušek's (1998):
-a random lower-triangular binary matrix, then a random digital shift, for each coordinate. It has the
-variance of Owen's full scramble.
+A scrambled Sobol sequence (Owen 1995) fills the unit cube evenly, and every single point is still exactly uniform: each
+row of a sketch keeps its exact law, and only the rows' errors cancel. The scramble is Matoušek's (1998), a random
+lower-triangular binary matrix and a random digital shift for each coordinate, with the variance of Owen's.
 
-Direction numbers: Joe & Kuo (2008), the first 1,024 coordinates of their set with property A. Coordinates
-beyond are independent uniform numbers, which changes no law.
+Direction numbers: Joe & Kuo (2008), the first 1,024 coordinates of their set with property A. Coordinates beyond are
+independent uniform numbers, which changes no law.
 """
 
 from __future__ import annotations

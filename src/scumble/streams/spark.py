@@ -1,15 +1,10 @@
-"""Structured Streaming: micro-batches into one sketch, each record once, whatever is killed when.
+"""Structured Streaming: micro-batches into one sketch, each record once.
 
-Spark numbers its batches, writes down what a batch consists of before it runs, and after a crash runs the last one
-again, with the same number and the same records. So exactly once needs one thing of us: counters and the number of the
-next batch change together. They lie in one secret file, replaced in one step (`scumble.sources.checkpoint`):
+Spark numbers its batches, and after a crash runs the last one again with the same number and records. So the counters
+and the number of the next batch change together, in one secret file (`scumble.sources.checkpoint`). A batch with a
+smaller number was counted already and is passed over; with a larger one, records are missing, and it is refused.
 
-    batch arrives < number in the file    it was counted before the crash: passed over
-    batch arrives = number in the file    counted; counters and number + 1 take the old file's place
-    batch arrives > number in the file    records are missing: refused
-
-The file knows the query whose batches it counts, by the identity that Spark's own checkpoint keeps. The two belong
-together: keep both, or delete both.
+The file knows the query by the identity in Spark's own checkpoint. Keep both, or delete both.
 """
 
 from __future__ import annotations

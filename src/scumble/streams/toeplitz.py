@@ -1,22 +1,20 @@
 """A triangle of whole numbers with decaying memories, for Gaussian noise.
 
 The best known triangle C for running totals is nearly the root of A: its entry (t, j) falls off slowly with t − j. A
-sum of one or two powers, c_0 = 1 and c_k = Σ_i ω_i θ_i^(k−1), does as well within a few percent, and it needs no memory
-of all periods: one vector for each power remembers Σ_j θ^(t−j) x_j.
+sum of one or two powers, c_0 = 1 and c_k = Σ_i ω_i θ_i^(k−1), does as well within a few percent, and needs one vector
+Σ_j θ^(t−j) x_j for each power instead of all periods.
 
-Discrete noise wants whole numbers, and whole numbers cannot decay for ever. So time is cut into epochs of L periods,
-with θ^−L at most 80. Period j enters memory i with the weight round(q₁ h_j θ_i^−(j mod L)), which grows within an
-epoch, and row t reads it with round(q₂ ω_i θ_i^((t mod L) − 1)), which falls. The last epoch's memory is read, by a
-factor θ^L less, until the next one ends; then it is dropped. Its own period, row t reads with round(q₁ q₂ h_t). The
-factors h_j make all columns equally long: a late record moves fewer rows.
+Whole numbers cannot decay for ever, so time is cut into epochs of L periods, with θ^−L at most 80. Period j enters
+memory i with the weight round(q₁ h_j θ_i^−(j mod L)), and row t reads it with round(q₂ ω_i θ_i^((t mod L) − 1)). The
+last epoch's memory is read, by a factor θ^L less, until the next one ends. Its own period, row t reads with
+round(q₁ q₂ h_t). The factors h_j make all columns equally long.
 
-Rounding makes it another triangle than the one meant, by about 0.1 %, but an exact one: the largest column is found in
-whole numbers, and the reader undoes this very triangle, row by row, with the same memories of what has been read. All
-weights are made in decimal arithmetic of a fixed precision, so that they are the same on every machine.
+Rounding makes it another triangle, by about 0.1 %, but an exact one: the largest column is found in whole numbers, and
+the reader undoes this very triangle, row by row. Weights are made in decimal arithmetic of a fixed precision, so they
+are the same on every machine.
 
-Choquette-Choo, Dvijotham, Pillutla, Ganesh, Steinke & Thakurta 2023 ("Correlated noise provably beats independent
-noise") and Dvijotham, McMahan, Pillutla, Steinke & Thakurta 2024 ("Efficient and near-optimal noise generation") have
-the idea of decaying buffers; whole numbers and epochs are ours.
+Decaying buffers: Choquette-Choo et al. 2023 ("Correlated noise provably beats independent noise") and Dvijotham et al.
+2024 ("Efficient and near-optimal noise generation").
 """
 
 from __future__ import annotations
