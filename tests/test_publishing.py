@@ -98,3 +98,10 @@ def test_a_folder_is_paid_for_once(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert release.identity == Ledger("l.ledger").account("d").charges[0].identity
     assert main([*words[:5], "2", *words[6:]]) == 2, "another budget is another release"
     assert len(Ledger("l.ledger").account("d").charges) == 1
+
+
+@pytest.mark.parametrize("where", [".", "..", "people.csv"])
+def test_a_private_table_is_not_published_with_its_release(folder: Path, where: str) -> None:
+    before = sorted(folder.rglob("*"))
+    assert main([*PUBLISH[:-1], where]) == 2
+    assert sorted(folder.rglob("*")) == before

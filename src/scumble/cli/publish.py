@@ -83,13 +83,13 @@ def run(args: argparse.Namespace) -> None:
     )
     promised(args)
     schema = Schema.load(args.schema)
-    _make_folder(args.folder)
+    _make_folder(args.folder, args.source)
     stem = os.path.splitext(os.path.basename(args.source[0].rstrip("/")))[0]
     name = re.sub(r"[^\w-]+", "-", stem).strip("-") or "release"
     args.title, args.date = args.title or name, args.date or datetime.date.today().isoformat()
     args.out = os.path.join(args.folder, f"{name}.scumble")
     if args.checkpoint is None and args.source != ["-"] and not any("://" in one for one in args.source):
-        args.checkpoint = f"{os.path.normpath(args.folder)}.secret"
+        args.checkpoint = f"{os.path.abspath(args.folder)}.secret"  # beside what a web server shows
     args.checkpoint_seconds, args.allow_empty = 30.0, False
     for path in filter(None, (args.out, args.checkpoint)):
         for line in tidy(path, takes=True):
@@ -108,7 +108,11 @@ def run(args: argparse.Namespace) -> None:
     say(args, f"Published {args.folder}: {release.privacy}. Put the folder on any web server.")  # type: ignore[union-attr]
 
 
-def _make_folder(folder: str) -> None:
+def _make_folder(folder: str, sources: list[str]) -> None:
+    here = os.path.realpath(folder)
+    for one in sources:
+        if one != "-" and "://" not in one and f"{os.path.realpath(one)}{os.sep}".startswith(os.path.join(here, "")):
+            raise ParameterError(f"The table {one!r} lies in the folder to be published. Hint: name another --folder.")
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as problem:
