@@ -17,9 +17,7 @@ import scumble
 from scumble.cli import main
 from scumble.columns.date import Date
 from scumble.privacy.budget import Budget
-from scumble.show import tablecards
-from scumble.show.cards import card, facts
-from scumble.show.usefulness import group, noises
+from scumble.show.cards import facts
 from scumble.sources.rehearsal import Rehearsal
 from scumble.table.budgeting import CHOOSING
 from scumble.table.evidence import Evidence, Grouped, View
@@ -97,51 +95,6 @@ def test_where_most_pairs_stay_unmeasured_there_is_advice(rows: pa.Table, rehear
     assert re.fullmatch(r"Counts of \d columns and (\d+) of \1 pairs of them", fewer.kind) and not fewer.advice
 
 
-@pytest.mark.parametrize(
-    ("names", "words"),
-    [
-        (["a"], "of the column a. No record"),
-        (["a", "b"], "of the columns a, b, each alone and 1 pair of them. No record"),
-        (["a", "b", "c"], "of the columns a, b, c, each alone and 3 pairs of them. No record"),
-    ],
-)
-def test_the_card_counts_columns_and_pairs_in_good_english(names: list[str], words: str) -> None:
-    schema = scumble.Schema({name: scumble.Boolean() for name in names})
-    table = {name: [True, False] * 500 for name in names}
-    release = scumble.TableSketch(schema).update(table).release(epsilon=20.0)
-    assert words in dict(tablecards.lines(release))["Released"]
-
-
-def test_a_deviation_that_all_counters_share_is_told_once() -> None:
-    schema, few = scumble.Schema(a=scumble.Boolean()), {"a": [True, False] * 500}
-    told = dict(tablecards.lines(scumble.TableSketch(schema).update(few).release(epsilon=1.0)))["Mechanism"]
-    assert re.search(r"standard deviation [0-9.]+ on a counter", told)
-    schema, few = scumble.Schema(a=scumble.Boolean(), b=scumble.Number(0, 9)), few | {"b": [1.0, 2.0] * 500}
-    told = dict(tablecards.lines(scumble.TableSketch(schema).update(few).release(epsilon=20.0)))["Mechanism"]
-    ends = re.search(r"standard deviation ([0-9.]+) to ([0-9.]+) on a counter", told)
-    assert ends is not None and float(ends[1]) < float(ends[2])
-
-
-def test_the_card_names_the_pairs_and_says_what_stands_out_in_them(release: scumble.TableRelease) -> None:
-    data = json.loads(json.dumps(facts(release)))
-    measured = [list(view) for view in release.views if len(view) == 2]
-    assert [pair["columns"] for pair in data["pairs"]] == measured and 3 < len(measured) < 8
-    assert data["pairs_not_measured"] == math.comb(COLUMNS, 2) - len(measured)
-    told = " ".join(card(release, "t").split())
-    assert all(f"{a} × {b}" in told for a, b in measured) and f"; {data['pairs_not_measured']} others are not." in told
-    deviation = math.sqrt(release.variances[-1])
-    assert "in a cell of a measured pair" in told and f" of about {group(deviation)}" in told
-    assert noises(data)["in a cell of a measured pair"] == deviation
-
-
-def test_the_card_says_what_stands_out_of_the_answers_about_a_column(release: scumble.TableRelease) -> None:
-    """Pairs and the number of records tell of a column, too: its answers are surer than its own counters."""
-    level = math.sqrt(np.median([release._answers.of_levels(place)[0] for place in range(COLUMNS)]))
-    noise = facts(release)["noise"]
-    assert noise["level"] == pytest.approx(level) and noise["level"] < 0.95 * noise["single"]
-    assert f" of about {group(level)} " in dict(tablecards.lines(release))["Worth"]
-
-
 @pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day"])
 def test_cells_of_the_calendar_begin_where_the_calendar_says(unit: str) -> None:
     """Day by day, by Python's own calendar."""
@@ -216,20 +169,6 @@ def _remarked(capsys: pytest.CaptureFixture[str], pair: tuple[str, str] | None) 
         assert captured.err == "".join(f"scumble: warning: {remark}\n" for remark in row["remarks"])
         assert len(row["remarks"]) == (pair is not None)
         assert pair is None or "Not counted together: '{}' and '{}'. ".format(*pair) in row["remarks"][0]
-
-
-def test_one_remark_names_a_few_pairs_and_counts_the_others(
-    release: scumble.TableRelease, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    release.save(tmp_path / "t.scumble")
-    assert main(["count", str(tmp_path / "t.scumble"), "--where", " and ".join(SCHEMA)]) == 0
-    left = math.comb(COLUMNS, 2) - (len(release.views) - COLUMNS)
-    assert f" and {left - 3} more pairs. Their" in capsys.readouterr().err
-
-
-def test_the_card_does_not_vouch_for_pairs_that_were_not_measured(release: scumble.TableRelease) -> None:
-    told = dict(tablecards.lines(release))["Worth"]
-    assert "are inferred; intervals are too narrow" in told
 
 
 @pytest.mark.parametrize("target", [None, "kind"])

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scumble.errors import ParameterError
 from scumble.table.grouping import RUNS, Column, groups, pooled, runs
 
 masses = st.lists(st.floats(-100, 1000, allow_nan=False), min_size=1, max_size=60)
@@ -61,12 +60,3 @@ def test_a_heavy_cell_stands_alone() -> None:
     counts = np.array([1.0, 1.0, 90.0, 1.0, 1.0, 1.0])
     group = runs(counts, 3)
     assert (group == group[2]).sum() == 1
-
-
-def test_senseless_columns_are_refused() -> None:
-    with pytest.raises(ParameterError, match="levels"):
-        Column(0)
-    with pytest.raises(ParameterError, match="ordered"):
-        Column(3, 4)
-    with pytest.raises(ParameterError, match="most"):
-        groups(Column(3), np.ones(3), 0)

@@ -7,41 +7,12 @@ import pyarrow as pa
 import pytest
 
 import scumble
-from scumble.show.cards import card, lines
 
 
 def release(year: np.ndarray, column: scumble.Number) -> scumble.TableRelease:
     table = pa.table({"year": year, "sex": np.arange(len(year)) % 2 == 0})
     schema = scumble.Schema(year=column, sex=scumble.Boolean())
     return scumble.TableSketch(schema).update(table).release(epsilon=2.0)
-
-
-def test_the_card_says_what_columns_hold() -> None:
-    found = release(np.arange(1950, 2010), scumble.Number(1950, 1990, whole=True))
-    told = " ".join(card(found, "t").split())
-    assert "Columns year: whole number, 1950 to 1990; sex: boolean" in told
-    assert "What lies outside bounds counts at the nearest." in told
-
-
-def test_a_long_vocabulary_is_cut_between_words() -> None:
-    words = [f"word number {k}" for k in range(40)]
-    schema = scumble.Schema(c=scumble.Category(words, other=False))
-    found = scumble.TableSketch(schema).update(pa.table({"c": words * 30})).release(epsilon=2.0)
-    assert "'word number 2', …, others not counted, missing." in " ".join(card(found, "t").split())
-
-
-@pytest.mark.parametrize(
-    ("column", "told"),
-    [
-        (scumble.Category(["TV-MA", "TV-14", "R", "PG-13", "TV-Y", "Köln"]), "'TV-Y', 'Köln', others, missing."),
-        (scumble.Category(["yes", "no"], other=False, missing=False), "'yes', 'no', others not counted."),
-        (scumble.Category(["yes" * 40], other=False), f"'{'yes' * 19}ye…, others not counted, missing."),
-        (scumble.Category(["yes" * 40, "no"], missing=False), f"'{'yes' * 19}ye…, …, others."),
-    ],
-)
-def test_dots_stand_for_words_alone_and_what_becomes_of_others_is_told(column: scumble.Category, told: str) -> None:
-    found = scumble.TableSketch(scumble.Schema(c=column), invalid="drop").update(pa.table({"c": ["no"]}))
-    assert told in dict(lines(found.release(epsilon=2.0)))["Columns"]
 
 
 def at_bounds(where: str, outside: str = "clip") -> tuple[scumble.Estimate, scumble.Estimate]:

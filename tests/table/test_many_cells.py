@@ -42,10 +42,3 @@ def test_no_answer_makes_a_table_of_cells_by_cells(
         assert tracemalloc.get_traced_memory()[1] < ROOM
     finally:
         tracemalloc.stop()
-
-
-def test_rows_of_a_single_column_have_a_report(days: scumble.TableRelease) -> None:
-    report = days.faithfulness()
-    assert len(report.pairs) == 0
-    assert "The column alone" in str(report)
-    assert "Pairs" not in str(report) and "pair" not in str(report)

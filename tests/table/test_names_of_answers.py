@@ -14,7 +14,6 @@ import pytest
 import scumble
 from scumble import Boolean, Category, Number, Schema
 from scumble.cli import main
-from scumble.show.tableplots import marginals
 
 ANSWERS = ("value", "low", "high", "standard_error")
 WORDS = ["x", "y"]
@@ -104,23 +103,6 @@ def test_a_cross_table(release: Any, names: tuple[str, str]) -> None:
     assert [*zip(found[names[0]], found[names[1]], strict=True)] == combinations
     alone = release.count(_condition(names[0], combinations[0][0]) | _condition(names[1], combinations[0][1]))
     assert found.iloc[0, 2:].tolist() == pytest.approx([*alone.to_dict().values()], rel=1e-9)
-
-
-def test_pictures_of_such_columns(release: Any) -> None:
-    drawn = [
-        {
-            *(
-                round(value)
-                for bars in axes.patches[:1]
-                if hasattr(bars, "get_data")
-                for value in bars.get_data().values
-            ),
-            *(round(bar.get_width()) for bar in axes.patches if hasattr(bar, "get_width")),
-        }
-        for axes in marginals(release, ["value", "low", "to"]).axes
-    ]
-    for name, heights in zip(("value", "low", "to"), drawn, strict=True):
-        assert {round(value) for value in release.count(by=name).iloc[:, 1]} <= heights
 
 
 @pytest.mark.parametrize("names", [["value", "low"], ["high"], ["standard_error"], ["from", "to"], ["remarks", "self"]])

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
-import re
-from types import SimpleNamespace
-
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from scumble import Category, Date, Number, Schema, TableSketch
-from scumble.show.tableplots import marginals
 from scumble.table.questions import LEVELS, parts
 
 YEARS = Date(edges=[*(f"{year}-01-01" for year in range(1965, 2000)), "1999-12-31"])
@@ -30,10 +24,6 @@ def sizes(column: Number | Date | Category, bins: int | None = None) -> list[int
 )
 def test_each_cell_is_a_level(column: Number | Date) -> None:
     assert sizes(column) == [1] * column.size
-
-
-def test_years_are_told_by_their_own_names() -> None:
-    assert [part.name for part in parts(YEARS, "date")] == [f"{y}-01-01 to {y}-12-31" for y in range(1965, 2000)]
 
 
 @pytest.mark.parametrize("cells", [2, 64, 74, 90, 127, LEVELS, LEVELS + 1, 150, 997])
@@ -61,63 +51,6 @@ def test_the_last_bin_ends_at_the_bound_and_holds_it() -> None:
     assert [part.name for part in money] == ["[0, 1234.5678)", "[1234.5678, 12345678]"]
     heights = parts(Number(0, 100, whole=True, missing=True), "height", 2)
     assert [part.name for part in heights] == ["0 to 50", "51 to 100", "(missing)"]
-
-
-class Sevens:
-    """What a picture needs of a release, with seven records in each cell."""
-
-    def __init__(self, column: Number) -> None:
-        import pandas as pd
-
-        self.schema, self.columns, self.privacy = {"x": column}, ("x",), SimpleNamespace(epsilon=1.0, delta=0.0)
-        self._answers = type("Answers", (), {"total": type("Total", (), {"value": 10_651.0, "variance": 1244.0**2})})
-        rows = []
-        for part in parts(column, "x"):
-            many = 7.0 * part.weights.sum()
-            rows.append({"x": part.name, "value": many, "low": many - 1, "high": many + 1})
-        self._frame = pd.DataFrame(rows)
-
-    def histogram(self, name: str) -> object:
-        return self._frame
-
-
-@pytest.mark.parametrize("cells", [90, 131])
-@pytest.mark.parametrize("missing", [False, True])
-def test_bars_of_a_level_density_are_of_one_height(cells: int, missing: bool) -> None:
-    """The last of 66 groups has one cell of 131, the others two: half as wide a bar, as high as theirs."""
-    figure = marginals(Sevens(Number(1.0, 2.0, cells=cells, missing=missing)))  # type: ignore[arg-type]
-    heights, edges, _ = figure.axes[0].patches[0].get_data()
-    assert figure._suptitle.get_text() == "about 11,000 records; ε = 1", "no digits that the noise does not leave"
-    assert figure.axes[0].yaxis.get_major_formatter()(7500.0) == "7,500", "a short axis of records is not of years"
-    assert figure.axes[0].get_xlabel() == ("7 missing" if missing else "")
-    assert np.ptp(heights) < 1e-9 * heights[0]
-    assert edges.tolist() == pytest.approx([1.0, *edges[1:-1], 2.0]) and np.all(np.diff(edges) > 0)
-
-
-def test_cells_of_two_and_three_numbers_are_no_comb() -> None:
-    """Records that lie evenly make a level picture, whatever the cells: each bar is what its usual width would hold."""
-    rows = pa.table(
-        {
-            "age": [*range(101)] * 60,
-            "far": [*range(101)] * 60,
-            "own": [*range(101)] * 60,
-            "seen": [datetime.date(2024, 1, 1) + datetime.timedelta(days=k) for k in range(101)] * 60,
-        }
-    )
-    schema = Schema(
-        age=Number(0, 100, whole=True, cells=45),
-        far=Number(0, 100, whole=True, cells=45, zeros=True),
-        own=Number(0, 100, whole=True, edges=[0, 2, 5, 100]),
-        seen=Date("2024-01-01", "2024-04-10", cells=45),
-    )
-    axes = TableSketch(schema).update(rows).release(1e6).plot().axes
-    told = ["records per 2 units", "records per 2 units; 60 at 0", "", "records per 2 days"]
-    found = [re.sub(r"[\d,]+ at 0", "60 at 0", one.get_xlabel()) for one in axes[:4]]
-    assert found == told
-    heights = [one.patches[0].get_data().values.round().tolist() for one in axes[:4]]
-    even = [*heights[0], *heights[1][1:], *heights[3]]
-    assert even == pytest.approx([120] * len(even), abs=2)  # two records per cell: fits end that near
-    assert heights[2] == pytest.approx([120, 180, 5760], abs=2)
 
 
 def test_a_condition_that_leaves_few_cells_has_a_group_for_each() -> None:

@@ -202,26 +202,6 @@ def test_a_number_that_is_public_decides_in_the_counts_place(n: int, choice: str
     assert played.planner.predicted(n).plan.choice == choice and (len(played.shares) > played.spec.singles) == (n > 40)
 
 
-@pytest.mark.parametrize(
-    ("count", "n", "as_of"), [(None, None, 100_000), (0, None, 1), (-5, None, 1), (7, None, 7), (7, 3, 3)]
-)
-def test_a_plan_is_made_for_the_number_that_is_public(count: int | None, n: int | None, as_of: int) -> None:
-    """With so much budget every number has a plan of its own."""
-    planner = Planner(TableSpec.of(SCHEMA), RICH, n)
-    planner(PublishedRows((), price(planner.spec, RICH), count, 0.0, ""), ())
-    assert planner._plan == planner.predicted(as_of).plan != planner.predicted(as_of + 1).plan
-    assert planner.predicted(0) == planner.predicted(1)
-
-
-def test_numbers_of_records_that_a_plan_takes() -> None:
-    spec = TableSpec.of(SCHEMA)
-    for n in (1, 2**53):
-        Planner(spec, LAPLACE, n)
-    for n in (0, 2**53 + 1):
-        with pytest.raises(scumble.ParameterError, match="n"):
-            Planner(spec, LAPLACE, n)
-
-
 @pytest.mark.parametrize(("columns", "most"), [(2, 1), (4, 3), (8, 8)])
 def test_no_view_has_more_than_any_plan_gives(columns: int, most: int) -> None:
     """Of equal columns one has 1 in so many if nothing else is published; of pairs one has twice its part of 85 %."""

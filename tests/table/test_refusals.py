@@ -27,25 +27,11 @@ def release() -> scumble.TableRelease:
     return scumble.build(PEOPLE, schema=SCHEMA, epsilon=5.0)
 
 
-def test_groups_that_are_too_many_though_cells_stand_together(release: scumble.TableRelease) -> None:
-    with pytest.raises(ParameterError, match=r"2,000 groups, 11 × 42 × 17, though neighbouring cells stand together\."):
-        release.count(by=["year", "country", "total"])
-    with pytest.raises(ParameterError, match=r"2,000 groups, 66 × 51\. Hint"):
-        release.crosstab("year", "total", bins=100)
-
-
 def test_a_cross_table_is_of_two_columns_and_a_share_of_all(release: scumble.TableRelease) -> None:
     with pytest.raises(ParameterError, match=r"another column than the first, got None\. Hint: histogram counts one"):
         release.crosstab("total")
     assert release.share().value == 1.0
     assert release.share(by="country").value.between(0, 1).all()
-
-
-def test_what_was_not_counted_together_is_inferred_wherever_it_is_said() -> None:
-    found = scumble.build(PEOPLE, schema=SCHEMA, epsilon=0.01)
-    assert ("year", "country") not in found.views
-    assert "- Not counted together, so how they are related is inferred: year × country" in str(found.faithfulness())
-    assert "is inferred" in found.count("year > 2000 and country == 'c1'").remarks[0]
 
 
 def test_rows_in_memory_are_counted_from_zero_as_numpy_and_pandas_do() -> None:
@@ -59,17 +45,6 @@ def test_rows_in_memory_are_counted_from_zero_as_numpy_and_pandas_do() -> None:
             refused()
     with pytest.raises(DataError, match=r"row 1 \(counted from 0\)"):
         scumble.Sketch(scumble.EuclideanKernel(1.0), 1).update([[0.0], [np.nan]])
-
-
-def test_one_cell_is_no_words() -> None:
-    unlisted = scumble.Schema(country=scumble.Category(["a"], other=False))
-    with pytest.raises(DataError, match="1 cell is missing, unreadable, not finite or none of the schema's words"):
-        scumble.build(pd.DataFrame({"country": ["a", "b"]}), schema=unlisted, epsilon=1.0, invalid="error")
-
-
-def test_a_table_without_rows() -> None:
-    with pytest.raises(DataError, match=r"^There are columns but no rows in the table\."):
-        scumble.build(PEOPLE.iloc[:0], schema=SCHEMA, epsilon=1.0, invalid="error")
 
 
 def test_columns_are_those_of_the_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

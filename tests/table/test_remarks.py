@@ -14,8 +14,6 @@ import pytest
 import scumble
 from scumble import Boolean, Category, Date, Number, Schema
 from scumble.cli import main
-from scumble.errors import CuratorWarning
-from scumble.show.cards import lines
 from scumble.show.tableexhibit import TableExhibit
 from scumble.table.spec import TableSpec
 
@@ -67,22 +65,6 @@ def test_what_was_counted_together_needs_no_remark(release: Any) -> None:
         assert found.remarks == () and "remarks" not in repr(found)
     for frame in (release.count(by=["age", "smoker"]), release.histogram("age"), release.mean("age", by="smoker")):
         assert not frame.attrs
-
-
-def test_sql_says_it(release: Any) -> None:
-    found = scumble.sql("select town, avg(age) as a from people group by town", people=release)
-    assert [one[: len(REMARK)] for one in found.attrs["remarks"]] == [REMARK]
-    assert not scumble.sql("select smoker, avg(age) as a from people group by smoker", people=release).attrs
-
-
-def test_the_api_says_it(release: Any) -> None:
-    exhibit = TableExhibit(release)
-    assert [one[: len(REMARK)] for one in exhibit.count(WHERE)["remarks"]] == [REMARK]
-    assert [one[: len(REMARK)] for one in exhibit.mean("age", "town == 'Ulm'")["remarks"]] == [REMARK]
-    assert exhibit.count("smoker")["remarks"] == []
-    with warnings.catch_warnings(action="ignore"):
-        (beyond,) = exhibit.count("age > 150")["remarks"]
-    assert "outside" in beyond or "beyond" in beyond
 
 
 WEEKS = "The question cuts cells of 'seen', which was counted by the week: the answer as"
@@ -168,75 +150,6 @@ def test_a_range_to_a_fraction_and_whole_floats_need_no_remark(minutes: Any) -> 
         assert minutes.count("seasons == 2.0").value == minutes.count("seasons == 2").value
 
 
-def test_the_card_says_what_the_cells_of_dates_are(by_the_week: Any) -> None:
-    assert "seen: date, 2024-01-01 to 2024-03-31, by the week;" in dict(lines(by_the_week))["Columns"]
-    first, last = "2020-01-01", "2025-12-31"
-    cells = {"month": "by the month", "quarter": "by the quarter", 6: "in 6 cells of 365 to 366 days", 1: "in one cell"}
-    for given, told in cells.items():
-        assert Date(first, last, cells=given).words().startswith(f"{first} to {last}, {told}")
-    assert Date(first, "2020-03-31").words() == f"{first} to 2020-03-31, by the day"
-    assert Date(first, "2020-01-02", resolution="hour").words().endswith("by the hour")
-    assert Date("2020-01-01T00:00", "2020-01-02T23:59", cells=3).words().endswith("in 3 cells of 16 hours")
-
-
-@pytest.mark.parametrize("target", [None, "smoker"])
-def test_a_card_speaks_of_other_pairs_only_if_there_are_some(release: Any, target: str | None) -> None:
-    told = dict(lines(release))
-    assert "Relationships in other pairs are inferred;" in told["Worth"]
-    assert told["Pairs"].endswith("; 1 other is not.")
-    spec = TableSpec.of(SCHEMA, pairs=(), target=target)
-    table = {"age": [1, 2] * 9, "town": ["Ulm", "Bonn"] * 9, "smoker": [True, False] * 9}
-    worth = dict(lines(scumble.TableSketch.from_spec(spec).update(table).release(epsilon=1.0)))["Worth"]
-    assert "are inferred, as no pairs were counted;" in worth and ("within a class" in worth) == bool(target)
-
-
-def test_a_budget_that_nobody_gave_is_told() -> None:
-    table = pa.table({"age": [1.0, 2.0] * 50, "town": ["Ulm", "Bonn"] * 50})
-    kernel, size = scumble.EuclideanKernel(bandwidth=5.0), {"rows": 2, "buckets": 4}
-    told = r"^No budget is given, so ε is 1 \(epsilon=, rho= or mu= gives one\)\.$"
-    with pytest.warns(CuratorWarning, match=told):
-        assert scumble.build(table, kernel, ["age"], **size).privacy.epsilon == 1
-    with pytest.warns(CuratorWarning, match=told):
-        scumble.build_by(table, kernel, ["age"], label="town", classes=["Ulm", "Bonn"], **size)
-    with pytest.warns(CuratorWarning, match=told):
-        scumble.build(table, schema=Schema(age=SCHEMA["age"]))
-    scumble.build(table, kernel, ["age"], epsilon=1.0, **size)
-    scumble.build(table, kernel, ["age"], rho=0.1, **size)
-
-
-def test_booleans_come_back_as_booleans(release: Any) -> None:
-    assert release.histogram("smoker")["smoker"].tolist() == [False, True]
-    assert release.crosstab("smoker", "town")["smoker"].dtype == bool
-    assert release.mean("age", by="smoker")["smoker"].tolist() == [False, True]
-    assert release.count(by="smoker").set_index("smoker").loc[True, "value"] < 2000
-
-
-def test_too_many_groups_are_told_with_how_to_ask_for_fewer() -> None:
-    words = Category([f"word {k}" for k in range(30)], other=False, missing=False)
-    wide = Schema(a=words, b=words, c=Number(1, 10, whole=True), d=Number(0, 1, cells=300))
-    table = {"a": ["word 1"], "b": ["word 2"], "c": [3], "d": [0.5]}
-    release = scumble.TableSketch(wide).update(table).release(epsilon=1.0)
-    with pytest.raises(scumble.ParameterError, match=r"2,000 groups, 30 × 30 × 10\. Hint: fewer .*--by \(by=\), or a"):
-        release.count(by=["a", "b", "c"])
-    with pytest.raises(
-        scumble.ParameterError, match=r"2,000 groups, 30 × 30 × 8\. .* a --where \(where=\) that leaves"
-    ):
-        release.count("c >= 3", by=["a", "b", "c"])
-    assert len(release.count("c >= 3 and a == 'word 1'", by=["a", "b", "c"])) == 30 * 8
-    with pytest.raises(scumble.ParameterError, match=r"2,000 groups, 300 × 10\. Hint: a smaller `bins`\.$"):
-        release.crosstab("d", "c", bins=300)
-
-
-@pytest.mark.parametrize("bins", [None, 5])
-def test_a_cross_table_of_too_many_words_is_told_to_ask_for_some_of_them(bins: int | None) -> None:
-    some, more = (Category([f"word {k}" for k in range(many)], other=False, missing=False) for many in (12, 195))
-    release = scumble.TableSketch(Schema(a=more, b=some)).update({"a": ["word 1"], "b": ["word 2"]}).release(1.0)
-    hint = r"195 × 12\. Hint: `count` by=\['a', 'b'\], with a where= that leaves fewer of their levels\.$"
-    with pytest.raises(scumble.ParameterError, match=hint):
-        release.crosstab("a", "b", bins=bins)
-    assert len(release.count("a in ('word 1', 'word 2')", by=["a", "b"])) == 2 * 12
-
-
 def test_a_mean_lies_where_its_condition_has_the_column() -> None:
     table = pa.table({"height": np.repeat([3.0, 7.0, 40.0], [500, 60, 5]), "tall": np.tile(["no", "yes"], 283)[:565]})
     schema = scumble.Schema(height=scumble.Number(0, 200, cells=40), tall=scumble.Category(["no", "yes"]))
@@ -288,12 +201,6 @@ def test_whole_runs_and_a_column_alone_need_no_such_remark(ranks: Any) -> None:
     assert whole.remarks == ()
     assert ranks.mean("share", "rank > 13").remarks == ranks.count("rank == 2").remarks == ()
     assert not ranks.count(by="rank").attrs and not ranks.histogram("share").attrs
-
-
-def test_words_that_were_pooled_are_named(ranks: Any) -> None:
-    (told,) = ranks.mean("share", by="word").attrs["remarks"]
-    assert told.startswith("Counted as one with 'share': words of 'word', 'w") and told.count("'w") == 4
-    assert "release with fewer columns." in told
 
 
 def test_classes_tell_all_levels_of_a_column_apart() -> None:

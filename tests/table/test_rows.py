@@ -16,9 +16,8 @@ from tests.table.people import people
 
 import scumble
 from scumble import TableRelease, TableSketch
-from scumble.cli import main, sample
+from scumble.cli import main
 from scumble.table import rows as table_rows
-from scumble.table.mixture import Mixture
 
 SCHEMA = scumble.Schema(
     age=scumble.Number(17, 90, whole=True, cells=10),
@@ -140,13 +139,6 @@ def test_whoever_draws_of_a_group_that_may_be_empty_is_told(
         assert len(out.splitlines()) == 4 and ("warning: Perhaps nobody meets the condition" in err) is told
 
 
-def test_where_the_model_has_nothing_cells_that_are_cut_are_not_blamed() -> None:
-    schema = scumble.Schema(x=scumble.Number(0, 199, whole=True, cells=2))
-    model = Mixture(np.ones(1), (np.array([[1.0, 0.0]]),))
-    with pytest.raises(scumble.ParameterError, match="nobody meets the condition"):
-        next(table_rows.batches(model, scumble.columns.conditions.condition(schema, "x > 150"), 3, 0))
-
-
 @pytest.mark.parametrize("ending", ["parquet", "csv", "arrow", "jsonl"])
 def test_the_command_writes_batches(
     release: TableRelease, tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
@@ -166,22 +158,6 @@ def test_the_command_writes_batches(
         assert len(read) == 120 and read.columns == list(SCHEMA) and read["age"].min() > 30
         again, _ = SCHEMA.encode(read)  # also from text
         np.testing.assert_array_equal(again, SCHEMA.encode(wanted).codes)
-
-
-def test_the_command_reports(
-    small: TableRelease, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    monkeypatch.setattr(sample, "load_release", lambda path, tables: small)
-    assert main(["sample", "people.scumble", "--n", "2", "--report"]) == 0
-    told = capsys.readouterr()
-    assert "Single columns" in told.out and "Single columns" not in told.err, "the report is the answer"
-    assert ",".join(small.schema) not in told.out, "and there are no rows"
-    for rows, lines in (["--out", "-"], 3), (["--json"], 4):
-        assert main(["sample", "people.scumble", "--n", "2", "--report", *rows]) == 0
-        told = capsys.readouterr()
-        assert "\n- Single columns" in told.err and len(told.out.splitlines()) == lines
-    assert main(["sample", "people.scumble", "--where", "height > 3", "--report"]) != 0
-    assert "height" in capsys.readouterr().err
 
 
 # ---- how faithful ----
@@ -222,11 +198,3 @@ def test_variations_are_those_between_draws_and_their_mean(small: TableRelease) 
             each.append(cells)
         off = np.abs(np.array(each) - np.mean(each, axis=0)).sum(axis=(1, 2)).mean() / 2
         assert row.variation == pytest.approx(off, rel=1e-3)
-
-
-def test_what_was_not_measured_is_said() -> None:
-    some = scumble.Schema({name: SCHEMA[name] for name in ("age", "sex", "smoker")})
-    with pytest.warns(UserWarning):  # no pair is measured
-        report = TableSketch(some).update(FRAME).release(epsilon=0.001, n=100).faithfulness()
-    assert not report.pairs.measured.any()
-    assert "how they are related is inferred: age × sex, age × smoker, sex × smoker." in str(report)

@@ -154,19 +154,6 @@ def test_a_bad_cell_is_told_by_column_and_never_by_value() -> None:
 # ---- the command line ----
 
 
-def test_a_draft_has_blanks_that_build_refuses(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("schema people.parquet --out draft.toml") == 0
-    text = Path("draft.toml").read_text()
-    assert '[columns.age]\nkind = "number"\nwhole = true' in text and 'kind = "boolean"' in text
-    assert str(FRAME.age.max()) not in text and "Female" not in text
-    assert run("build people.parquet --schema draft.toml --epsilon 1 --out p.scumble") == 2
-    assert "blank" in capsys.readouterr().err
-    assert run("schema people.csv") == 0
-    assert '[columns."seen"]' in (out := capsys.readouterr().out) or "[columns.seen]" in out
-    assert run("schema people.jsonl") == 3  # keys of records are private
-    assert run("schema people.jsonl --columns age,sex") == 0
-
-
 def test_from_a_file_to_answers(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("build people.parquet --schema people.toml --epsilon 3 --delta 1e-6 --out p.scumble") == 0
     assert run("info p.scumble") == 0
@@ -219,12 +206,6 @@ def test_parts_by_the_command_line() -> None:
     assert run("release all.secret --epsilon 1 --out all.scumble") == 0
     assert isinstance(scumble.load("all.scumble"), TableRelease)
     assert run("release all.secret --epsilon 1 --out again.scumble") == 3
-
-
-@pytest.mark.parametrize("more", ["--columns age", "--bandwidth 1", "--rows 5", "--noise-first", "--design grid"])
-def test_options_of_kernels_are_refused(more: str) -> None:
-    assert run(f"build people.csv --schema people.toml --epsilon 1 --out p.scumble {more}") in (2, 3)
-    assert not Path("p.scumble").exists()
 
 
 def test_blanks_around_words_of_a_file_do_not_count(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +17,6 @@ from tests.table.people import SCHEMA, people
 
 import scumble
 from scumble import TableRelease, TableSketch, files
-from scumble.cli import main
 from scumble.density.loading import release_in
 from scumble.show.cards import card, facts
 
@@ -210,26 +208,6 @@ def test_cards_and_pictures(release: TableRelease) -> None:
     assert "Promise" in release._repr_html_() and "TableRelease" in repr(release)
 
 
-def test_pictures_of_all_columns(release: TableRelease) -> None:
-    figure = release.plot(["sex", "smoker"])
-    assert [axes.get_title() for axes in figure.axes] == ["sex", "smoker"]
-
-
-def test_missing_cells_are_called_so_in_pictures_of_every_kind_of_column() -> None:
-    schema = scumble.Schema(
-        x=scumble.Number(0, 2, cells=2, zeros=False, missing=True),
-        day=scumble.Date("2024-01-01", "2024-01-02", missing=True),
-        word=scumble.Category(["a"]),
-        cars=scumble.Number(0, 10, whole=True, missing=True),
-    )
-    rows = {"x": [1.0], "day": ["2024-01-01"], "word": ["a"], "cars": [2]}
-    figure = scumble.TableSketch(schema).update(rows).release(1.0).plot()
-    ordered = [figure.axes[k] for k in (0, 1, 3)]  # a tower of missing cells would flatten the others: it is told below
-    assert all(re.fullmatch(r"[\d,]+ missing", axes.get_xlabel()) for axes in ordered)
-    assert [len(axes.patches[0].get_data().values) for axes in ordered] == [2, 2, 11]
-    assert figure.axes[2].get_yticklabels()[-1].get_text() == "(missing)"
-
-
 def drawn(schema: scumble.Schema, rows: dict[str, list[Any]], **options: Any) -> Any:
     """The picture of a table of a few rows, laid out."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -246,39 +224,6 @@ def test_dollars_in_names_and_words_are_no_formulas() -> None:
     texts = [axes.title, *axes.get_yticklabels()]
     shown = [text._preprocess_math(text.get_text()) for text in texts]
     assert shown[: len(words) + 1] == [(word, False) for word in ("price_$ or cost_$", *words)]
-
-
-def test_every_bar_of_words_has_its_name() -> None:
-    figure = drawn(scumble.Schema(town=scumble.Category([f"ward {k}" for k in range(60)])), {"town": ["ward 57"] * 999})
-    labels = figure.axes[0].get_yticklabels()
-    assert len({label.get_text() for label in labels}) == 40 and "ward 57" in {label.get_text() for label in labels}
-    assert figure.axes[0].get_xlabel().startswith(f"records; … and {62 - 40} more")
-    places = [label.get_window_extent().extents.tolist() for label in labels]
-    assert all(below[3] <= above[1] for above, below in itertools.pairwise(places)), "each has a line of its own"
-
-
-@pytest.mark.parametrize(("low", "high"), [(0, 50), (3, 5000), (20, 99_999), (3, 12_345_678), (1000, 1e9)])
-def test_labels_of_logarithms_stand_apart(low: float, high: float) -> None:
-    one = scumble.Number(low, high, scale="log")
-    figure = drawn(scumble.Schema(a=one, b=one, c=one), {name: [20.0] for name in "abc"})
-    labels = [label for label in figure.axes[0].get_xticklabels() if label.get_text()]
-    places = [label.get_window_extent() for label in labels]
-    assert len(labels) > 3
-    assert all(left.x1 + 2 < right.x0 for left, right in itertools.pairwise(places)), [str(one) for one in labels]
-
-
-def test_long_words_have_room_beside_their_bars() -> None:
-    """Whole, within the picture, and a sixth of an inch from the neighbour at least."""
-    words = ["Bachelor of Science (Honours)", "Some college, no degree", "Associate degree, vocational"]
-    schema = scumble.Schema(age=scumble.Number(0, 9, whole=True), school=scumble.Category(words, other=False))
-    figure = drawn(schema, {"age": [1], "school": [words[0]]})
-    left, right = figure.axes
-    labels = right.get_yticklabels()
-    assert [label.get_text() for label in labels] == [*words, "(missing)"]
-    assert right.get_xlabel() == "records" and len(right.patches) == 4
-    for label in labels:
-        extent = label.get_window_extent()
-        assert left.get_window_extent().x1 + figure.dpi / 6 < extent.x0 < extent.x1 <= right.get_window_extent().x0
 
 
 @pytest.mark.parametrize(
@@ -322,30 +267,6 @@ def test_bars_stand_where_their_values_are() -> None:
     assert figure.axes[2].get_xlabel().endswith(" at 0") and len(edges[2]) == 11
 
 
-def test_who_asks_a_file_for_what_it_does_not_hold_is_told_its_kind(
-    release: TableRelease, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    release.save(tmp_path / "table.scumble")
-    monkeypatch.setitem(sys.modules, "scumble.learn", None)  # nobody has to install anything to learn it
-    assert main(["modes", str(tmp_path / "table.scumble")]) == 2
-    assert "is the release of a table, which has no densities" in capsys.readouterr().err
-    density = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["x"], rows=2, buckets=4).update([[0.0]])
-    density.release(epsilon=1.0).save(tmp_path / "density.scumble")
-    assert main(["count", str(tmp_path / "density.scumble")]) == 2
-    assert "is not the release of a table" in capsys.readouterr().err
-
-
-def test_counts_by_a_column_are_written_as_one_alone_is(
-    release: TableRelease, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Whole numbers, with thousands set apart."""
-    release.save(tmp_path / "table.scumble")
-    assert main(["count", str(tmp_path / "table.scumble"), "--by", "sex"]) == 0
-    told = [line.split()[1:4] for line in capsys.readouterr().out.splitlines()[1:]]
-    found = release.count(by="sex")[["value", "low", "high"]].to_numpy()
-    assert told == [[f"{one:,.0f}" for one in row] for row in found.tolist()]
-
-
 def test_counters_cannot_be_changed(release: TableRelease) -> None:
     with pytest.raises(ValueError, match="read-only"):
         release.counts[0] = 1
@@ -362,11 +283,3 @@ def test_a_golden_file_answers_as_it_did(name: str) -> None:
     assert found == wanted
     # Without stored draws models are fitted anew, and matrix products differ between machines in their last digits.
     assert counts == pytest.approx(wanted_counts, abs=1e-3 if name.startswith("draws") else 60)
-
-
-def test_records_are_written_beside_the_axes_that_count_them() -> None:
-    words = [f"a long word {number}" for number in range(12)]
-    schema = scumble.Schema({name: scumble.Category(words) for name in "abcd"} | {"age": scumble.Number(0, 9)})
-    figure = drawn(schema, {name: [words[0]] for name in "abcd"} | {"age": [5.0]})
-    assert [axes.get_ylabel() for axes in figure.axes[:5]] == ["", "", "", "", "records"]
-    assert figure.get_supylabel() == "" and figure.axes[0].get_xlabel() == "records"

@@ -35,7 +35,7 @@ def register(connection: Any) -> None:
     connection.create_function("scumble_count", _count, ["VARCHAR", "VARCHAR"], "DOUBLE", type="arrow")
 
 
-def _density(path: Any, *columns: Any) -> pa.Array:
+def _density(path: pa.Array, *columns: pa.Array) -> pa.Array:
     found = np.empty(len(path))
     for name, rows in _by_value(path):
         release = _release(name)
@@ -50,7 +50,7 @@ def _density(path: Any, *columns: Any) -> pa.Array:
     return pa.array(found)
 
 
-def _count(path: Any, condition: Any) -> pa.Array:
+def _count(path: pa.Array, condition: pa.Array) -> pa.Array:
     found = np.empty(len(path))
     for name, rows in _by_value(path):
         release = _release(name)
@@ -61,13 +61,13 @@ def _count(path: Any, condition: Any) -> pa.Array:
     return pa.array(found)
 
 
-def _by_value(texts: Any) -> list[tuple[str, np.ndarray]]:
+def _by_value(texts: pa.Array) -> list[tuple[str, np.ndarray]]:
     """Each text, and the rows that have it."""
     values, places = np.unique(np.asarray(_plain(texts).to_pylist(), object).astype(str), return_inverse=True)
     return [(str(value), np.flatnonzero(places == k)) for k, value in enumerate(values)]
 
 
-def _plain(column: Any) -> Any:
+def _plain(column: pa.Array) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 

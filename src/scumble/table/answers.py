@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from scumble import checks
 from scumble.columns.column import Column
 from scumble.columns.cuts import Positions
+from scumble.columns.date import Date
 from scumble.columns.number import Number
 from scumble.table.budgeting import Law
 from scumble.table.estimate import Estimate, around
@@ -299,7 +300,7 @@ def shares_at_bounds(answers: Answers, place: int, column: Column) -> tuple[floa
     Cells must be alike but for their lengths, and so many that the next two tell what to expect.
     """
     line = column.size - column.missing
-    if getattr(column, "outside", "drop") != "clip" or getattr(column, "edges", None) is not None or line < 3:
+    if not isinstance(column, Number | Date) or column.outside != "clip" or column.edges is not None or line < 3:
         return 0.0, 0.0
     log = getattr(column, "scale", "linear") == "log"
     low = 0.0 if log or _holds_zero(column, 0) else _at_bound(answers, place, column, (0, 1, 2))
@@ -315,7 +316,7 @@ def _holds_zero(column: Column, cell: int) -> bool:
     return least <= 0 <= most
 
 
-def _at_bound(answers: Answers, place: int, column: Any, cells: tuple[int, int, int]) -> float:
+def _at_bound(answers: Answers, place: int, column: Number | Date, cells: tuple[int, int, int]) -> float:
     if getattr(column, "zero_level", None) in cells:  # which is beside the others
         return 0.0
     counts, variance = answers.singles(place)

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from scumble import checks
 from scumble.checks import keywords
@@ -17,8 +18,10 @@ from scumble.columns.column import MISSING, OTHER
 from scumble.columns.conditions import all_of, condition
 from scumble.columns.containers import free
 from scumble.columns.date import Date
+from scumble.columns.number import Number
 from scumble.columns.schema import Schema
 from scumble.errors import ParameterError, parameter, warn
+from scumble.files.lazy_modules import pa
 from scumble.table import rows
 from scumble.table.answers import NONE, Answers, shares_at_bounds
 from scumble.table.estimate import Estimate, reach_of
@@ -37,7 +40,7 @@ from scumble.table.questions import (
     with_order,
 )
 from scumble.table.remarks import counted_as_one, not_counted_together, zero_if_tiny
-from scumble.table.rows import Format, batches, library, perhaps_nobody
+from scumble.table.rows import Format, RandomState, batches, library, perhaps_nobody
 from scumble.table.statistic import Statistic, estimated, expected_powers, sampled
 
 if TYPE_CHECKING:
@@ -203,7 +206,7 @@ class Asking:
 
     @keywords
     def histogram(
-        self, column: str, bins: int | Iterable[Any] | None = None, where: Where = None, *, confidence: float = 0.95
+        self, column: str, bins: int | Iterable[object] | None = None, where: Where = None, *, confidence: float = 0.95
     ) -> DataFrame:
         """How many records each level of a column has.
 
@@ -402,7 +405,7 @@ class Asking:
         return estimated(self._answers, self.schema, statistic, checks.whole("rows", rows), confidence)
 
     @keywords
-    def draws(self, m: int, random_state: Any = 0, *, rows: int | None = None) -> Iterator[DataFrame]:
+    def draws(self, m: int, random_state: RandomState = 0, *, rows: int | None = None) -> Iterator[DataFrame]:
         """Synthetic tables, each of another draw from the posterior, as pandas frames.
 
         Where `sample` mixes all draws, each of these is one: what differs between them is what the release leaves open.
@@ -424,7 +427,9 @@ class Asking:
     # ---- rows ----
 
     @keywords
-    def sample(self, n: int, random_state: Any = None, *, where: Where = None, format: Format = "pandas") -> Any:
+    def sample(
+        self, n: int, random_state: RandomState = None, *, where: Where = None, format: Format = "pandas"
+    ) -> Any:
         """Synthetic records, with the table's own columns, types and levels.
 
         Types follow from the schema alone: whole numbers are int64, words are categorical with all words of the
@@ -451,7 +456,7 @@ class Asking:
         return rows.held(rows.together(self.sample_batches(n, random_state, where=where)), self.schema, format)
 
     @keywords
-    def sample_batches(self, n: int, random_state: Any = None, *, where: Where = None) -> Iterator[Any]:
+    def sample_batches(self, n: int, random_state: RandomState = None, *, where: Where = None) -> Iterator[pa.Table]:
         """The records of `sample` as Arrow tables, one after the other: any number of them in little memory."""
         asked, size = condition(self.schema, where), checks.whole("n", n, 0)
         if asked.columns and (told := perhaps_nobody(self._count(self._question(asked), SURE), SURE)):
@@ -503,7 +508,7 @@ class Asking:
         each, expected = (side[..., known] for side in self._answers.values(place, values, *extremes))
         return (table.sum(axis=1), (table * each).sum(axis=1)), (even.sum(axis=1), even @ expected)
 
-    def _reached(self, column: Any, place: int, asked: Question, q: float, confidence: float) -> Estimate:
+    def _reached(self, column: Number | Date, place: int, asked: Question, q: float, confidence: float) -> Estimate:
         """The value of an ordered column up to which a share `q` of the records lies; places are counted in cells."""
         cuts = column.cuts
         table, even = (self._answers.levels(asked, place, even=side)[:, : cuts.size] for side in (False, True))
@@ -560,7 +565,7 @@ class Asking:
         return (*asked.remarks, *not_counted_together((names[one], names[two]) for one, two in pairs), *pooled)
 
 
-def _reached(table: Floats, q: float) -> tuple[Any, Floats]:
+def _reached(table: Floats, q: float) -> tuple[npt.NDArray[np.int64], Floats]:
     """For each draw the cell of a line in which a share `q` of the records is reached, and how far into it."""
     upto = np.cumsum(table, axis=1)
     mark = q * upto[:, -1]
@@ -574,10 +579,12 @@ def _share(q: object) -> float:
     return checks.number("q", q, "between 0 and 1", lambda share: 0 <= share <= 1, "0.5 is the median.")
 
 
-def _at(column: Any, cells: list[int], shares: list[float]) -> list[Any]:
+def _at(column: Number | Date, cells: list[int], shares: list[float]) -> list[Any]:
     """Values of a column, each so far into a cell."""
     found = column.cuts.at(np.array(cells), np.array(shares))
-    return [column.moment(int(tick)) for tick in found] if column.kind == "date" else [zero_if_tiny(x) for x in found]
+    return (
+        [column.moment(int(tick)) for tick in found] if isinstance(column, Date) else [zero_if_tiny(x) for x in found]
+    )
 
 
 def _joined(schema: Schema, levels: Mapping[str, Sequence[Part]]) -> Iterator[str]:
@@ -612,12 +619,12 @@ def require_few(sizes: Iterable[int], hint: str, *, together: bool = False) -> N
         raise ParameterError(f"There would be more than {most:,} groups, {told}{runs}. Hint: {hint}.")
 
 
-def _row(labels: dict[str, Any], answers: dict[str, float]) -> dict[str, Any]:
+def _row(labels: dict[str, object], answers: dict[str, float]) -> dict[str, object]:
     """Levels of columns, and the answers beside them: a column keeps its name, whatever an answer is called."""
     return labels | dict(zip(free(answers, labels), answers.values(), strict=True))
 
 
-def frame(rows: list[dict[str, Any]], remarks: tuple[str, ...]) -> DataFrame:
+def frame(rows: list[dict[str, object]], remarks: tuple[str, ...]) -> DataFrame:
     """The rows; what must be known of them stands in its ``attrs``."""
     found: DataFrame = library("pandas").DataFrame(rows)
     if remarks:

@@ -125,7 +125,7 @@ def counted(answers: Answers, column: int) -> Counted:
     return Counted(levels, variance, len(evidence), group, np.asarray(sums), margin, cells, laplace)
 
 
-def counted_in(schema: Schema, tables: Iterable[Any]) -> list[Counted]:
+def counted_in(schema: Schema, tables: Iterable[object]) -> list[Counted]:
     """What tables with records say of each column, exactly."""
     found = [np.zeros(size) for size in schema.sizes]
     for table in tables:
@@ -135,7 +135,7 @@ def counted_in(schema: Schema, tables: Iterable[Any]) -> list[Counted]:
     return [Counted(levels) for levels in found]
 
 
-def statistics(column: Column, mass: Floats) -> Iterator[tuple[str, Any, Floats, Floats]]:
+def statistics(column: Column, mass: Floats) -> Iterator[tuple[str, object, Floats, Floats]]:
     """What is compared of a column: the name, what it is of, weights, and among which records."""
     everybody = np.ones(column.size)
     if column.kind == "number":
@@ -252,7 +252,7 @@ class Comparing:
         return compared(rows, of, [SECRET] * secret + remarks)
 
 
-def _records(one: Any, other: Any, exact: list[Counted], confidence: float) -> dict[str, Any]:
+def _records(one: Any, other: Any, exact: list[Counted], confidence: float) -> dict[str, object]:
     """The row on the numbers of records."""
     first = one._answers.total
     second, variance = (float(exact[0].levels.sum()), 0.0) if other is None else other._answers.total

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,14 @@ import numpy.typing as npt
 from scumble.density.student import reach
 from scumble.errors import plain_number, with_interval
 
+Term: TypeAlias = "Estimate | float"
+Operation: TypeAlias = Callable[[Any, Any], Any]
 USUAL = 0.95
 """The confidence of an interval that is computed from others."""
+
+
+def _arithmetic(operation: Operation) -> Callable[[Estimate, Term], Estimate]:
+    return lambda one, other: _combined(one, other, operation)
 
 
 @dataclass(frozen=True)
@@ -110,35 +117,20 @@ class Estimate:
 
     # ---- arithmetic ----
 
-    def __add__(self, other: Any) -> Estimate:
-        return _combined(self, other, lambda a, b: a + b)
-
-    def __radd__(self, other: Any) -> Estimate:
-        return _combined(self, other, lambda a, b: b + a)
-
-    def __sub__(self, other: Any) -> Estimate:
-        return _combined(self, other, lambda a, b: a - b)
-
-    def __rsub__(self, other: Any) -> Estimate:
-        return _combined(self, other, lambda a, b: b - a)
-
-    def __mul__(self, other: Any) -> Estimate:
-        return _combined(self, other, lambda a, b: a * b)
-
-    def __rmul__(self, other: Any) -> Estimate:
-        return _combined(self, other, lambda a, b: b * a)
-
-    def __truediv__(self, other: Any) -> Estimate:
-        return _combined(self, other, lambda a, b: a / b)
-
-    def __rtruediv__(self, other: Any) -> Estimate:
-        return _combined(self, other, lambda a, b: b / a)
+    __add__ = _arithmetic(operator.add)
+    __radd__ = _arithmetic(lambda a, b: b + a)
+    __sub__ = _arithmetic(operator.sub)
+    __rsub__ = _arithmetic(lambda a, b: b - a)
+    __mul__ = _arithmetic(operator.mul)
+    __rmul__ = _arithmetic(lambda a, b: b * a)
+    __truediv__ = _arithmetic(operator.truediv)
+    __rtruediv__ = _arithmetic(lambda a, b: b / a)
 
     def __neg__(self) -> Estimate:
         return 0.0 - self
 
 
-def _combined(one: Estimate, other: object, operation: Callable[[Any, Any], Any]) -> Estimate:
+def _combined(one: Estimate, other: object, operation: Operation) -> Estimate:
     """Something computed of two numbers: draw by draw if one release gave both, else by their slopes."""
     plain = not isinstance(other, Estimate)
     if isinstance(other, Estimate):
@@ -159,7 +151,7 @@ def _combined(one: Estimate, other: object, operation: Callable[[Any, Any], Any]
 
 
 def _independent(
-    one: Estimate, two: Estimate, value: float, operation: Callable[[Any, Any], Any], remarks: tuple[str, ...]
+    one: Estimate, two: Estimate, value: float, operation: Operation, remarks: tuple[str, ...]
 ) -> Estimate:
     """Errors that have nothing to do with each other: what each alone would change, added in squares."""
     halves, errors = [], []

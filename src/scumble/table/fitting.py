@@ -73,7 +73,7 @@ class Block:
         self.where, self.precision = where, np.float32(precision)
         self.within = [np.asarray(one, np.float32) for one in within]
 
-    def slope(self, shares: Numbers, weights: Numbers, target: Numbers, slope: npt.NDArray[Any]) -> Numbers:
+    def slope(self, shares: Numbers, weights: Numbers, target: Numbers, slope: Numbers) -> Numbers:
         """Add A ∘ ∂/∂A to the slope of each column's groups; returns w ∂/∂w. All have the fits first."""
         fits, components = weights.shape
         axes = [within @ shares[:, here] for here, within in zip(self.where, self.within, strict=True)]

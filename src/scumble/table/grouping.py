@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -136,7 +135,7 @@ def runs(mass: Floats, most: int) -> Integers:
     return np.cumsum(marks)
 
 
-def pooled(mass: npt.NDArray[Any], most: int, above: Sequence[Integers] = ()) -> Integers:
+def pooled(mass: npt.NDArray[np.floating | np.integer], most: int, above: Sequence[Integers] = ()) -> Integers:
     """Keep the heaviest levels and pool the others: all of them, or those that lie within the same level above.
 
     >>> pooled(np.array([9, 5, 1, 2, 3]), 4, [np.array([0, 0, 1, 1, 1])])

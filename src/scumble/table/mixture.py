@@ -120,8 +120,8 @@ class Mixture:
         while missing > 0:
             rows = _drawn_from(parts, masses / masses.sum(), missing if not signed else 2 * missing + 16, generator)
             if signed:
-                above = sum(c * _weight(rows, product) for c, product in where)
-                rows = rows[generator.random(len(rows)) * sum(c * _weight(rows, p) for c, p in positive) < above]
+                above = sum(c * weight(rows, product) for c, product in where)
+                rows = rows[generator.random(len(rows)) * sum(c * weight(rows, p) for c, p in positive) < above]
             drawn.append(rows[:missing])
             missing -= len(drawn[-1])
         return drawn[-1] if len(drawn) == 2 else np.concatenate(drawn)
@@ -167,7 +167,8 @@ def labelled(parts: Sequence[Mixture], counts: npt.ArrayLike, column: int) -> Mi
     return Mixture(whole.weights, (*whole.columns[:column], classes, *whole.columns[column:]))
 
 
-def _weight(rows: Integers, product: Product) -> Floats:
+def weight(rows: Integers, product: Product) -> Floats:
+    """The weight of each record in a product of conditions."""
     weight = np.ones(len(rows))
     for j, weights in product.items():
         weight *= np.asarray(weights, float)[rows[:, j]]

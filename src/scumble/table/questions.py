@@ -25,7 +25,7 @@ from scumble.table import mixture
 from scumble.table.remarks import cut, ends_of_run, name_of_run
 
 Floats = npt.NDArray[np.float64]
-Where = str | Mapping[str, Any] | Tree | Condition | None
+Where = str | Mapping[str, object] | Tree | Condition | None
 """Which records are meant; see :func:`scumble.columns.conditions.condition`."""
 BINS = "a number of bins, or the rising edges of a column of numbers or dates"
 LEVELS = 400
@@ -36,7 +36,7 @@ LEVELS = 400
 class Part:
     """Some levels of a column that stand together in an answer."""
 
-    name: Any
+    name: object
     weights: Floats
     ends: tuple[float, float] | None = None
     """From where to where, of a number."""
@@ -161,7 +161,7 @@ def narrowed(asked: mixture.Condition, column: int, weights: Floats) -> mixture.
     ]
 
 
-def place_of(schema: Schema, name: Any) -> int:
+def place_of(schema: Schema, name: object) -> int:
     """Where a column stands."""
     return schema.names.index(known(name, schema.columns))
 
@@ -180,7 +180,7 @@ def names_of(by: str | Iterable[str], argument: str = "by") -> list[str]:
 def parts(
     column: Column,
     name: str,
-    bins: int | Iterable[Any] | None = None,
+    bins: int | Iterable[object] | None = None,
     most: int = LEVELS,
     meant: npt.NDArray[np.bool_] | None = None,
 ) -> list[Part]:
@@ -254,16 +254,17 @@ def extremes_of(column: Column) -> tuple[Floats, Floats]:
     return np.append(least, gap), np.append(most, gap)
 
 
-def with_order(column: Column, name: str) -> Any:
+def with_order(column: Column, name: str) -> Number | Date:
     """A column that has quantiles."""
     if not column.ordered:
         raise ParameterError(
             f"Column {name!r} is a {column.kind}, of which there are no quantiles. Hint: ask for counts."
         )
+    assert isinstance(column, Number | Date)
     return column
 
 
-def _between(column: Column, name: str, given: Any) -> list[Part]:
+def _between(column: Column, name: str, given: object) -> list[Part]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise parameter("bins", BINS, given, "leave it out, and each cell is one.")
     edges = list(given)

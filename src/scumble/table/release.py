@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -94,13 +94,13 @@ class TableRelease(Asking, Comparing, Weighing):
 
     if not TYPE_CHECKING:  # to whom it would say that there is any name
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             grouped = self.__dict__.get("_grouped")
             column = f"it is a column: ask `mean({name!r})`, `histogram({name!r})`, or `count(by={name!r})`"
             columns = {name: column} if grouped is not None and name in grouped.spec.schema else {}
             return suggest_attribute(self, name, ELSEWHERE | columns)
 
-        def __getitem__(self, name: object) -> Any:
+        def __getitem__(self, name: object) -> object:
             raise TypeError(
                 "No record is in a release, and no column can be taken out. Hint: ask `mean(column)`, "
                 "`histogram(column)` or `count(where, by=column)`; `sample(1000)` draws synthetic records."
@@ -225,8 +225,8 @@ class TableRelease(Asking, Comparing, Weighing):
         """The release in such bytes."""
         return TableRelease.from_container(files.from_bytes(data, expect="table"))
 
-    def _contents(self, draws: bool | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        metadata: dict[str, Any] = {
+    def _contents(self, draws: bool | None = None) -> tuple[dict[str, object], dict[str, np.ndarray]]:
+        metadata: dict[str, object] = {
             "spec": self.spec.to_dict(),
             "privacy": self._privacy.to_dict(),
             "noisy_count": self._own_count,
@@ -286,12 +286,12 @@ class TableRelease(Asking, Comparing, Weighing):
         except (KeyError, TypeError, OverflowError, ParameterError) as problem:
             raise CorruptFileError(f"The file lacks a part of a table's release: {problem}.") from problem
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, tuple[bytes]]:
         return TableRelease.from_bytes, (self.to_bytes(),)
 
     # ---- to look at ----
 
-    def plot(self, columns: str | Iterable[str] | None = None) -> Any:
+    def plot(self, columns: str | Iterable[str] | None = None) -> object:
         """Histograms of all columns with intervals, a matplotlib Figure. Needs ``pip install 'scumble[plot]'``.
 
         `columns`: one of them, or some.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -132,7 +131,7 @@ def counted_as_one(name: str, column: Column, group: Integers, beside: Iterable[
     )
 
 
-def name_of_run(column: Column, first: int, end: int) -> Any:
+def name_of_run(column: Column, first: int, end: int) -> str | bool:
     """What neighboring levels of a column are called, from the first to before the end."""
     levels = column.levels
     if end == first + 1:

@@ -20,13 +20,15 @@ from scumble.errors import DataError, ParameterError, parameter
 from scumble.files.lazy_modules import pa
 from scumble.table.answers import Answers
 from scumble.table.estimate import Estimate
-from scumble.table.mixture import Mixture, folded
+from scumble.table.mixture import Mixture, folded, weight
 from scumble.table.questions import Where, question
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    from pandas import DataFrame
 
 
+RandomState = int | np.random.Generator | None
 Format = Literal["pandas", "polars", "arrow"]
 
 
@@ -62,7 +64,7 @@ def library(name: str) -> Any:
         ) from None
 
 
-def _pandas(rows: pa.Table, schema: Schema) -> Any:
+def _pandas(rows: pa.Table, schema: Schema) -> DataFrame:
     pd = library("pandas")
     gaps = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
     frame = {}
@@ -81,7 +83,7 @@ BATCH = 2**16
 
 
 def batches(
-    model: Mixture, where: Condition, size: int, random_state: Any, powers: Sequence[np.ndarray] | None = None
+    model: Mixture, where: Condition, size: int, random_state: RandomState, powers: Sequence[np.ndarray] | None = None
 ) -> Iterator[pa.Table]:
     """So many records of the condition's schema, as Arrow tables of `BATCH` rows and a last one; at least one table.
 
@@ -114,7 +116,7 @@ def _drawn(
                 "as a wider range; `count`, or scumble count, tells how many records a condition has."
             )
         if not where.exact:
-            codes = codes[generator.random(len(codes)) * _overlap(whole, codes) < 1]
+            codes = codes[generator.random(len(codes)) * sum(weight(codes, product) for _, product in whole) < 1]
         schema.derive(codes)
         rows = schema.decode(codes, generator, powers)
         if schema.rules:
@@ -152,18 +154,7 @@ def _hardly_one(where: Condition) -> ParameterError:
     )
 
 
-def _overlap(whole: list[Any], codes: np.ndarray) -> np.ndarray:
-    """How many products of the condition hold each record's cell."""
-    total = np.zeros(len(codes))
-    for _, product in whole:
-        mine = np.ones(len(codes))
-        for j, weights in product.items():
-            mine *= weights[codes[:, j]]
-        total += mine
-    return total
-
-
-def generator_of(random_state: int | np.random.Generator | None) -> np.random.Generator:
+def generator_of(random_state: RandomState) -> np.random.Generator:
     """A generator: the given one, one from a seed, or a fresh one. Synthetic rows come from a public model."""
     if isinstance(random_state, np.random.Generator):
         return random_state
@@ -190,10 +181,10 @@ class Weighing:
         def _answers(self) -> Answers: ...
 
         def sample(
-            self, n: int, random_state: Any = None, *, where: Where = None, format: Format = "pandas"
+            self, n: int, random_state: RandomState = None, *, where: Where = None, format: Format = "pandas"
         ) -> Any: ...
 
-    def weights(self, rows: Any, *, where: Where = None) -> Floats:
+    def weights(self, rows: object, *, where: Where = None) -> Floats:
         """How many records each of some synthetic rows stands for.
 
         With these weights every column by itself has exactly the counts of the release's model, and all weights sum to
@@ -239,7 +230,7 @@ class Weighing:
         connection: DuckDBPyConnection | None = None,
         *,
         rows: int = 100_000,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         where: Where = None,
         weight: str = "weight",
     ) -> DuckDBPyRelation:

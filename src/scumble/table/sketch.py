@@ -143,7 +143,7 @@ class TableSketch(Holder):
 
     # ---- filling ----
 
-    def update(self, X: Any) -> TableSketch:
+    def update(self, X: object) -> TableSketch:
         """Count the records of a table: pandas, polars, Arrow, NumPy, a dict of columns. Call it as often as you like.
 
         A record with a cell that has no level is refused, with its whole table, or dropped, as `invalid` says.
@@ -152,7 +152,7 @@ class TableSketch(Holder):
             self.secret.require_open("update")
         return self.add(self.levels(X))
 
-    def levels(self, X: Any) -> Levels:
+    def levels(self, X: object) -> Levels:
         """What `update` counts of a table: a function of its records alone. Threads may ask at the same time."""
         (codes, dropped), strays = self._spec.schema.find(X, invalid=self._invalid, positions=self._spec.placed)
         kept = codes[~dropped] if dropped.any() else codes

@@ -19,7 +19,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -280,7 +279,7 @@ class TableSpec:
     def prepare(self) -> None:
         """Nothing has to be made."""
 
-    def differences(self, other: Any) -> list[str]:
+    def differences(self, other: object) -> list[str]:
         """What differs, in words."""
         if not isinstance(other, TableSpec):
             return ["one is of a table, the other is not"]
@@ -297,7 +296,7 @@ class TableSpec:
         told += [f"{name} differ" for name in SETS if getattr(self, name) != getattr(other, name)]
         return told
 
-    def require_equal(self, other: Any) -> None:
+    def require_equal(self, other: object) -> None:
         """Refuse to merge unequal specs, saying what differs."""
         told = self.differences(other)
         if told:
@@ -305,10 +304,10 @@ class TableSpec:
 
     # ---- files ----
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The spec as JSON values."""
         every = tuple(itertools.combinations(self.counted, 2))
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "schema": self.schema.to_dict(),
             "levels": self.levels,
             "target": self.target,
@@ -318,7 +317,7 @@ class TableSpec:
         return data | {name: [list(own) for own in getattr(self, name)] for name in SETS[1:] if getattr(self, name)}
 
     @staticmethod
-    def from_dict(data: Any) -> TableSpec:
+    def from_dict(data: object) -> TableSpec:
         """The spec that `to_dict` described. Whatever else is refused."""
         try:
             if not isinstance(data, Mapping) or not FIELDS <= set(data) <= FIELDS | {*SETS, "positions"}:

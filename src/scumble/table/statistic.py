@@ -25,16 +25,18 @@ from scumble.errors import ParameterError
 from scumble.table import rows
 from scumble.table.answers import Answers
 from scumble.table.estimate import Estimate
-from scumble.table.rows import batches, generator_of
+from scumble.table.rows import RandomState, batches, generator_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 Floats = npt.NDArray[np.float64]
-Statistic = Callable[[Any], Any]
+Statistic = Callable[["DataFrame"], object]
 
 
-def sampled(answers: Answers, schema: Schema, number: int, random_state: Any, size: int | None) -> Iterator[DataFrame]:
+def sampled(
+    answers: Answers, schema: Schema, number: int, random_state: RandomState, size: int | None
+) -> Iterator[DataFrame]:
     """Frames of synthetic rows, each of one draw."""
     generator, posterior, everybody = generator_of(random_state), answers.posterior, condition(schema, None)
     for table in range(number):
@@ -44,7 +46,9 @@ def sampled(answers: Answers, schema: Schema, number: int, random_state: Any, si
         yield rows.held(rows.together(found), schema, "pandas")
 
 
-def estimated(answers: Answers, schema: Schema, statistic: Statistic, most: int, confidence: float) -> Any:
+def estimated(
+    answers: Answers, schema: Schema, statistic: Statistic, most: int, confidence: float
+) -> Estimate | DataFrame:
     """The statistic with its interval: an Estimate, or a frame of several."""
     if not callable(statistic):
         raise ParameterError(
@@ -52,7 +56,7 @@ def estimated(answers: Answers, schema: Schema, statistic: Statistic, most: int,
         )
     posterior = answers.posterior
     size = max(1, min(round(answers.total.value), most))
-    names: list[Any] | None = None
+    names: list[object] | None = None
     one = two = np.empty((0, 0))
     for half in range(2):
         each = []
@@ -113,7 +117,7 @@ def power(share: Floats) -> Floats:
     return (1 - share) / share
 
 
-def _numbers(found: Any) -> tuple[list[Any], list[float]]:
+def _numbers(found: Any) -> tuple[list[object], list[float]]:
     """What a statistic returned, as labels and numbers; a single number has no label."""
     if hasattr(found, "to_dict"):
         found = found.to_dict()
