@@ -126,6 +126,8 @@ def test_several_numbers_are_a_frame(release: TableRelease) -> None:
     for town in ("Ulm", "Bonn"):
         assert found.loc[town, "value"] == pytest.approx(by.loc[town, "value"], abs=0.2)
         assert found.loc[town, "low"] <= found.loc[town, "value"] <= found.loc[town, "high"]
+    rare = [{"a": 1.0}, {"a": 1.0, "b": 2.0}] * release._answers.posterior.size
+    assert release.estimate(lambda _: rare.pop(0), rows=10).index.tolist() == ["a", "b"], "groups that some draws have"
     assert release.estimate(lambda table: {"n": len(table)}, rows=50).loc["n"].tolist() == [50, 50, 50, 0]
     for wrong in ("age", lambda table: "many", lambda table: table.describe()):
         with pytest.raises(scumble.ParameterError, match="Hint"):

@@ -56,19 +56,15 @@ def estimated(
         )
     posterior = answers.posterior
     size = max(1, min(round(answers.total.value), most))
-    names: list[object] | None = None
-    one = two = np.empty((0, 0))
-    for half in range(2):
-        each = []
-        for frame in sampled(answers, schema, posterior.size, half, size):
-            labels, numbers = _numbers(statistic(frame))
-            if names is None:
-                names = labels
-            known = dict(zip(labels, numbers, strict=True))
-            each.append([known.get(name, math.nan) for name in names])
-        one, two = (np.array(each), two) if half == 0 else (one, np.array(each))
-    assert names is not None
-    found = [_told(answers, one[:, k], two[:, k], confidence) for k in range(len(names))]
+    halves = [
+        [_numbers(statistic(frame)) for frame in sampled(answers, schema, posterior.size, half, size)]
+        for half in range(2)
+    ]
+    names = [*dict.fromkeys(name for half in halves for each in half for name in each)]  # groups that any draw has
+    found = []
+    for name in names:
+        one, two = (np.array([each.get(name, math.nan) for each in half]) for half in halves)
+        found.append(_told(answers, one, two, confidence))
     if names == [None]:
         return found[0]
     pd = rows.library("pandas")
@@ -80,7 +76,7 @@ def _told(answers: Answers, one: Floats, two: Floats, confidence: float) -> Esti
     each = (one + two) / 2
     known = np.isfinite(each)
     if known.sum() < 2:
-        return Estimate(math.nan, -math.inf, math.inf, math.inf)
+        return Estimate(math.nan, -math.inf, math.inf, math.inf, confidence=confidence)
     mean, spread = each[known].mean(), each[known].var(ddof=1)
     chance = float(((one - two)[known] ** 2).mean()) / 4
     unsure = spread * math.sqrt(2.0 / (known.sum() - 1))
@@ -117,14 +113,14 @@ def power(share: Floats) -> Floats:
     return (1 - share) / share
 
 
-def _numbers(found: Any) -> tuple[list[object], list[float]]:
-    """What a statistic returned, as labels and numbers; a single number has no label."""
+def _numbers(found: Any) -> dict[object, float]:
+    """What a statistic returned, by labels; a single number has none."""
     if hasattr(found, "to_dict"):
         found = found.to_dict()
     try:
-        if isinstance(found, Mapping):
-            return list(found), [float(number) for number in found.values()]
-        return [None], [float(found)]
+        return {
+            name: float(number) for name, number in (found if isinstance(found, Mapping) else {None: found}).items()
+        }
     except (TypeError, ValueError):
         raise ParameterError(
             "A statistic must return a number, a Series or a dict of numbers. Hint: for example t['age'].std()."
