@@ -52,7 +52,6 @@ NO_MATTER = {
     "epsilon": "in every claim; the noise's scale depends on it and nothing else does",
     "threads": "all numbers of threads count alike, to the integer (tests/test_quick.py)",
     "engine": "audited by `Sketch(engine=...)` and `MomentSketch(engine=...)`; the rest pass it on",
-    "person_memory": "how much memory the table of persons may take",
     "seed": "public",
     "timeout": "how long a ledger waits",
     "part": "a name in the ledger",

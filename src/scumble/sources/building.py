@@ -112,8 +112,6 @@ def build(
         How often it is written.
     person_column : str or None
         The column of persons: of each, only `records_per_person` records are counted (1 by default).
-    person_memory : int or None
-        Refuse more persons than this many bytes can tell apart; see :class:`scumble.PersonLimit`.
     noise_first : bool
         Draw the noise before the first record is read; see :meth:`scumble.Sketch.start_with_noise`.
     ledger, dataset, part : Ledger, str, path-like or None
@@ -252,7 +250,7 @@ class Build:
         self._require_apart(source, book.get("ledger"), options)
         people = None
         if asked.person_column is not None:
-            people = PersonLimit(self.budget.records_per_person, memory=asked.person_memory)
+            people = PersonLimit(self.budget.records_per_person)
         require_known(options)
         self.source: Source = open_source(source, **options)
         try:
@@ -432,7 +430,6 @@ class Options:
     label: str | None = None
     classes: Sequence[Label] | None = None
     person_column: str | None = None
-    person_memory: int | None = None
 
     invalid: str | None = None
     engine: str = "auto"

@@ -8,8 +8,7 @@ little. Bloom and count-min filters violate this. Here each decision depends on 
 persons collide with probability below 10⁻²⁰ for a billion persons).
 
 **Memory.** The table grows with the number of persons, 27 to 80 bytes for each, and never forgets one. No limit of
-fixed memory keeps the promise for any number of persons (people.proof.md), so only a curator who sets `memory` has a
-build refused for having too many.
+fixed memory keeps the promise for any number of persons (people.proof.md).
 
 **Several parts.** Each limit starts anew: after merging k parts with limits of their own, a person may have k·m
 records, and that is the `records_per_person` to release with, unless each person is in one part only.
@@ -32,9 +31,6 @@ from scumble.files.compiling import njit
 from scumble.files.rules import Json
 from scumble.gate.spending import filtered_by_hand
 
-_PLACE = 30  # bytes: 16 of the hash, 4 of the count, and 10 of the old table while it grows
-_ANY = 2**60  # bytes: no machine has as many
-
 
 class PersonLimit:
     """Lets at most `records_per_person` records of each person pass.
@@ -49,16 +45,12 @@ class PersonLimit:
     ----------
     records_per_person : int
         m, the most records of one person that are counted.
-    memory : int or None
-        Bytes that the table may take; with more persons than fit, the limit refuses to go on. None: as many as needed.
     """
 
-    def __init__(self, records_per_person: int, *, memory: int | None = None) -> None:
+    def __init__(self, records_per_person: int) -> None:
         self.records_per_person = whole("records_per_person", records_per_person, 1, 2**31 - 1)
-        most = _ANY if memory is None else whole("memory", memory, 1024, must="at least 1024 bytes")
-        self._most_places = 1 << (most // _PLACE).bit_length() - 1
         self._key = os.urandom(32)
-        self._make(min(1024, self._most_places))
+        self._make(1024)
 
     def _make(self, places: int) -> None:
         self._hashes = np.zeros((places, 2), np.uint64)
@@ -90,16 +82,8 @@ class PersonLimit:
         which = np.array([known.setdefault(_named(names[k]), len(known)) for k in used.tolist()], np.int64)[places]
         hashes = np.frombuffer(b"".join(map(self._hash, known)), np.uint64).reshape(-1, 2)
         while 4 * (self._persons + len(hashes)) > 3 * len(self._counts):
-            if len(self._counts) < self._most_places:
-                self._grow()
-                continue
-            if 4 * (self._persons + self._new_persons(hashes)) <= 3 * len(self._counts):
-                break
-            raise DataError(
-                f"There are more persons than the limit has room for ({3 * len(self._counts) // 4:,}). "
-                "Hint: leave out `memory` (person_memory=), or split the table by person."
-            )
-        places, fresh = _find(self._hashes, self._counts, hashes, True)
+            self._grow()
+        places, fresh = _find(self._hashes, self._counts, hashes)
         self._persons += int(fresh)
         kept: np.ndarray = _pass(self._counts, places, which, self.records_per_person)
         return kept
@@ -108,14 +92,11 @@ class PersonLimit:
         """How many records of each person have passed. Secret."""
         return self._counts[self._counts > 0]
 
-    def _new_persons(self, hashes: np.ndarray) -> int:
-        return int((_find(self._hashes, self._counts, hashes, False)[0] < 0).sum())
-
     def _grow(self) -> None:
         hashes, counts, persons = self._hashes, self._counts, self._persons
         self._make(2 * len(counts))
         taken = counts != 0
-        places, _ = _find(self._hashes, self._counts, hashes[taken], True)
+        places, _ = _find(self._hashes, self._counts, hashes[taken])
         self._counts[places] = counts[taken]
         self._persons = persons
 
@@ -145,7 +126,7 @@ class PersonLimit:
         while 4 * len(counts) > 3 * places:
             places *= 2
         self._make(places)
-        found, _ = _find(self._hashes, self._counts, hashes, True)
+        found, _ = _find(self._hashes, self._counts, hashes)
         self._counts[found] = counts
         self._persons = len(counts)
 
@@ -166,8 +147,8 @@ def _named(name: bytes | None) -> bytes:
 
 
 @njit(cache=True)
-def _find(table: np.ndarray, counts: np.ndarray, hashes: np.ndarray, add: bool) -> tuple[np.ndarray, int]:
-    """The place of each hash, by linear probing; −1 if it has none (and `add` is false).
+def _find(table: np.ndarray, counts: np.ndarray, hashes: np.ndarray) -> tuple[np.ndarray, int]:
+    """The place of each hash, by linear probing, and how many are new.
 
     A place is taken if its count is not 0; a new one has −1, "no record yet".
     """
@@ -179,9 +160,6 @@ def _find(table: np.ndarray, counts: np.ndarray, hashes: np.ndarray, add: bool) 
         while counts[at] != 0 and not (table[at, 0] == hashes[k, 0] and table[at, 1] == hashes[k, 1]):
             at = (at + np.uint64(1)) & mask
         if counts[at] == 0:
-            if not add:
-                places[k] = -1
-                continue
             table[at, 0], table[at, 1] = hashes[k, 0], hashes[k, 1]
             counts[at] = -1
             fresh += 1

@@ -165,7 +165,6 @@ def restore(
     data: Json,
     arrays: dict[str, np.ndarray],
     folder: str | os.PathLike[str] | None,
-    memory: int | None,
     **options: Any,
 ) -> None:
     """Make a stream of what `contents` gave."""
@@ -189,7 +188,7 @@ def restore(
         sketch = Sketch.from_spec(spec, invalid=data["invalid"], **options)
         people = None
         if person is not None:
-            people = PersonLimit(claim.records_per_person, memory=memory)
+            people = PersonLimit(claim.records_per_person)
             people.restore(data["people"], arrays)
         stream._begin(sketch, method, claim, person, people, where, str(data["backend"]))
         stream._go_on(str(uuid.UUID(str(data["identity"]))), closed)

@@ -120,8 +120,6 @@ class Stream:
     person_column : str or None
         The column that says whose record it is: of each person only `records_per_person` (1 unless you
         say) are counted, over all periods.
-    person_memory : int or None
-        Refuse more persons than this many bytes can tell apart; see :class:`scumble.PersonLimit`.
     size : object
         `columns`, `rows`, `buckets`, `seed`, `design`, `bounds`, `whole`, `dates`, `times`, `booleans`, `invalid`,
         `engine`, `threads` of :class:`scumble.Sketch`.
@@ -156,7 +154,6 @@ class Stream:
         folder: str | os.PathLike[str] | None = None,
         file: str | os.PathLike[str] | None = None,
         person_column: str | None = None,
-        person_memory: int | None = None,
         **size: Any,
     ) -> None:
         budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
@@ -164,7 +161,7 @@ class Stream:
         sketch._decide(budget)  # rows that were left open: every period has the same
         if person_column is not None and (sketch.columns is None or person_column in sketch.columns):
             raise ParameterError("`person_column` goes with `columns`, and is none of them. Hint: name the columns.")
-        people = None if person_column is None else PersonLimit(records_per_person, memory=person_memory)
+        people = None if person_column is None else PersonLimit(records_per_person)
         expected = chosen(method, periods, sketch.rows, budget)
         account = Account.of(ledger, dataset, part)
         if file is not None:
@@ -533,18 +530,17 @@ def load_stream(
     folder: str | os.PathLike[str] | None = None,
     engine: str = "auto",
     threads: int | None = None,
-    person_memory: int | None = None,
 ) -> Stream:
     """Go on from the secret file that `Stream.save` wrote, to the very same releases.
 
     The file is locked until the stream is closed: one process at a time. `folder` is where the published releases have
-    moved; `engine`, `threads` and `person_memory` are this process's own.
+    moved; `engine` and `threads` are this process's own.
     """
     state = State(path)
     container = state.read()
     try:
         stream = object.__new__(Stream)
-        restore(stream, container.metadata, container.arrays, folder, person_memory, engine=engine, threads=threads)
+        restore(stream, container.metadata, container.arrays, folder, engine=engine, threads=threads)
     except BaseException:
         state.let_go()
         raise
