@@ -181,12 +181,9 @@ def test_the_least_and_the_most_that_may_be_asked_for() -> None:
             scumble.Sketch(KERNEL, 2, buckets=wrong, design="grid", bounds=(0.0, 1.0))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [("ab", "a list of names"), (["a", 5], "a list of names"), (["a", "a"], "names that differ")],
-)
-def test_columns_have_names(columns: object, message: str) -> None:
-    with pytest.raises(scumble.ParameterError, match=f"`columns` must be {message}"):
+@pytest.mark.parametrize("columns", ["ab", ["a", 5], ["a", "a"]])
+def test_columns_have_names(columns: object) -> None:
+    with pytest.raises(scumble.ParameterError, match="`columns`"):
         scumble.Sketch(KERNEL, columns=columns)  # type: ignore[arg-type]
     assert scumble.Sketch(KERNEL, 2, columns=["a", "b"], rows=1, buckets=1).dimensions == 2
 

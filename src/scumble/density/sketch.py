@@ -440,8 +440,7 @@ def _buckets(value: object) -> int | tuple[int, ...] | None:
 
 
 def _names(columns: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
-        raise parameter("columns", "a list of names", columns)
-    if len(set(columns)) != len(columns):
-        raise parameter("columns", "names that differ", list(columns))
-    return tuple(columns)
+    found = checks.names("columns", columns)
+    if not all(isinstance(name, str) for name in found) or len(set(found)) != len(found):
+        raise parameter("columns", "a list of names that differ", list(found))
+    return found

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from scumble.checks import Json, names, whole
+from scumble.checks import Json, names, number, whole
 from scumble.columns.containers import NOT_SHOWN, like_a_record
 from scumble.columns.table import Ends, Table
 from scumble.errors import DataError, ForeignFileError, ParameterError, many, parameter
@@ -311,13 +311,7 @@ def bandwidth_of(value: Any) -> float:
 
 def positive(name: str, value: Any, hint: str = "") -> float:
     """A finite number above zero, or a clear error."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise parameter(name, "a positive number", value, hint) from None
-    if isinstance(value, (bool, str)) or not 0.0 < number < float("inf"):
-        raise parameter(name, "a positive, finite number", value, hint)
-    return number
+    return number(name, value, "a positive, finite number", lambda it: 0.0 < it < float("inf"), hint)
 
 
 def _checked_scale(scale: Scale) -> float | tuple[float, ...] | dict[str, float] | None:

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from scumble.checks import Json
+from scumble.checks import Json, whole
 from scumble.errors import CorruptFileError, parameter
 from scumble.privacy.laws import LAPLACE
 from scumble.privacy.sensitivity import ONCE, Column
@@ -115,10 +115,9 @@ class Machine(ABC):
 
 def whole_periods(periods: object) -> int:
     """T, if it is one."""
-    if isinstance(periods, bool) or not isinstance(periods, int | np.integer) or not 1 <= periods <= MOST_PERIODS:
-        must = f"a whole number from 1 to {MOST_PERIODS:,}, the most periods that there will be"
-        raise parameter("periods", must, periods, "declare it generously: ten times as many cost about a sixth.")
-    return int(periods)
+    must = f"a whole number from 1 to {MOST_PERIODS:,}, the most periods that there will be"
+    hint = "declare it generously: ten times as many cost about a sixth."
+    return whole("periods", periods, 1, MOST_PERIODS, must=must, hint=hint)
 
 
 class Daily(Method):
