@@ -39,6 +39,7 @@ NOT_PRIVATE = {
         "check_regressor_data_not_an_array": NOISE,
         "check_regressors_int": NOISE,
     },
+    "PrivateLogisticRegression": {"check_fit_idempotent": NOISE},
     "PrivateLinearClassifier": {"check_fit_idempotent": NOISE},
     "PrivateAdditiveRegressor": {
         "check_fit_idempotent": NOISE,

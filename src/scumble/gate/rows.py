@@ -1,7 +1,8 @@
 """Rows with noise of their own, for one claim: with shares of the budget fixed beforehand, or planned on the way.
 
-`publish_rows` publishes rows whose shares are given. `publish_as_planned` calls a `plan` again and again with what has
-been published, and the plan answers with
+`publish_rows` publishes rows whose shares are given. `publish_in_turn` does so one row after the other, each counted
+over the records in a way that may follow from the rows before it. `publish_as_planned` calls a `plan` again and again
+with what has been published, and the plan answers with
 
 - rows: which, how their cells are grouped, and what share of the budget each gets;
 - or a contest: the row farthest from an expectation is chosen privately (`selection`), for a share of the budget;
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -111,6 +113,32 @@ def publish_rows(
         return way.begin()._replace(rows=way.publish(scales, dict.fromkeys(paid), claim))
 
 
+Counted = Callable[[PublishedRows], np.ndarray]
+"""The exact next row, from the records and what is published so far."""
+
+
+def publish_in_turn(
+    secret: Secret,
+    budget: Budget,
+    payer: Account | Prepaid | None = None,
+    *,
+    shares: Sequence[Number],
+    counted: Counted,
+) -> PublishedRows:
+    """Publish the count, and then row after row; `shares` divide the budget among them, in any unit.
+
+    The secret holds the first row, which counts records. What one record adds to any other row must be a function of
+    that record, of what is published and of the spec alone, of the size that the spec's reach says.
+    """
+    claim = budget.claim(secret.spec.rows, list(shares), secret.spec.reach)
+    with _releasing(secret, budget, claim, payer, keep=False) as way:
+        found = way.begin()
+        for row, scale in enumerate(claim.row_scales):
+            late = partial(counted, found) if row else None
+            found = found._replace(rows=found.rows + way.publish({row: scale}, {row: None}, late=late))
+        return found
+
+
 def planned_claim(budget: Budget, rows: int, most: int) -> PrivacyClaim:
     """What a planned release of so many rows will claim."""
     return budget.claim(rows, worst_case(rows, most))
@@ -193,11 +221,16 @@ class _Way:
         return PublishedRows((), claim, noisy, claim.count_variance or 0.0, self.name)
 
     def publish(
-        self, scales: Mapping[int, Fraction], groups: Groups, claim: PrivacyClaim | None = None
+        self,
+        scales: Mapping[int, Fraction],
+        groups: Groups,
+        claim: PrivacyClaim | None = None,
+        late: Callable[[], np.ndarray] | None = None,
     ) -> tuple[PublishedRow, ...]:
         """Publish rows, group by group: all noise is drawn before an exact counter is touched.
 
-        `claim` names the scales, in this order; without one, each row has them for its own.
+        `claim` names the scales, in this order; without one, each row has them for its own. `late` counts a row that
+        the secret does not hold.
         """
         lengths, law = self.secret.spec.lengths, self.claim.law
         sizes = {row: lengths[row] if of is None else int(of.max()) + 1 for row, of in groups.items()}
@@ -208,10 +241,11 @@ class _Way:
                 audit_hooks.hold(name, _with_scale(self.claim, scale), noise, None)
             else:
                 audit_hooks.hold(name, claim, noise, None, row=place)
+            exact = self.secret.row(row) if late is None else late()
             if of is None:
-                noise += self.secret.row(row)
+                noise += exact
             else:
-                np.add.at(noise, of, self.secret.row(row))
+                np.add.at(noise, of, exact)
             drawn[row], _ = audit_hooks.publish(noise, None, name)
             drawn[row].flags.writeable = False
         return tuple(

@@ -12,6 +12,7 @@ The estimators::
     neighbors.py        PrivateNeighbors: how many records are within a radius
     classifier.py       PrivateKDEClassifier: one sketch per class
     linear.py           PrivateLinearClassifier: planes between classes, from moments
+    logistic.py         PrivateLogisticRegression: noisy steps, for embeddings
     regression.py       PrivateLinearRegression: a plane, from moments or from one sketch of signs
     additive.py         PrivateAdditiveRegressor: a curve per column, from moments
 
@@ -37,6 +38,7 @@ how large they can be is exact (`moments.proof.md`)::
     moment_spec.py       what a kind of moments answers; records as whole numbers, on a processor or GPU
     moment_products.py   products of all columns with each other and with a target, or with classes; unit vectors too
     hats.py              the same of hat functions: cross-tables with interpolation
+    descent.py           middle, radius, products and gradients, each row counted as those before it say
     moment_sketch.py     the secret sums
     moment_release.py    what is published, and the list of kinds
 """

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scumble.learn.diversity import DiversitySampler as DiversitySampler
     from scumble.learn.kde import PrivateKDE as PrivateKDE
     from scumble.learn.linear import PrivateLinearClassifier as PrivateLinearClassifier
+    from scumble.learn.logistic import PrivateLogisticRegression as PrivateLogisticRegression
     from scumble.learn.modes import PrivateModes as PrivateModes
     from scumble.learn.neighbors import PrivateNeighbors as PrivateNeighbors
     from scumble.learn.outliers import PrivateOutlierDetector as PrivateOutlierDetector
@@ -27,6 +28,7 @@ __all__ = [
     "PrivateKDEClassifier",
     "PrivateLinearClassifier",
     "PrivateLinearRegression",
+    "PrivateLogisticRegression",
     "PrivateModes",
     "PrivateNeighbors",
     "PrivateOutlierDetector",
@@ -39,6 +41,7 @@ HOMES = {
     "PrivateKDEClassifier": "scumble.learn.classifier",
     "PrivateLinearClassifier": "scumble.learn.linear",
     "PrivateLinearRegression": "scumble.learn.regression",
+    "PrivateLogisticRegression": "scumble.learn.logistic",
     "PrivateModes": "scumble.learn.modes",
     "PrivateNeighbors": "scumble.learn.neighbors",
     "PrivateOutlierDetector": "scumble.learn.outliers",

@@ -22,6 +22,7 @@ from scumble.checks import Json
 from scumble.density.release import COMBINE, Disjoint
 from scumble.errors import CorruptFileError, MergeError, ParameterError, many, parameter
 from scumble.files.rules import fits
+from scumble.learn.descent import DescentSpec
 from scumble.learn.hats import HatMoments
 from scumble.learn.moment_products import ClassMoments, LinearMoments, UnitLinearMoments, UnitMoments
 from scumble.learn.moment_spec import Floats, MomentSpec, Spans
@@ -191,7 +192,8 @@ def _single(claim: PrivacyClaim) -> list[PrivacyClaim]:
 
 
 KINDS: dict[str, type[MomentSpec]] = {
-    kind.kind: kind for kind in (LinearMoments, HatMoments, ClassMoments, UnitMoments, UnitLinearMoments)
+    kind.kind: kind
+    for kind in (LinearMoments, HatMoments, ClassMoments, UnitMoments, UnitLinearMoments, DescentSpec)
 }
 """Each kind by its name in files."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from scumble import files
 from scumble.errors import DataError, many, parameter
 from scumble.gate.gate import Holder
-from scumble.gate.rows import publish_rows
+from scumble.gate.rows import PublishedRows, publish_rows
 from scumble.gate.secret import Secret, require_unreleased
 from scumble.gate.spending import Prepaid
 from scumble.learn.moment_release import MomentRelease, spec_from_dict
@@ -108,8 +108,11 @@ class MomentSketch(Holder):
 
 def publish(sketch: MomentSketch, budget: Budget, payer: Account | Prepaid | None = None) -> MomentRelease:
     """Publish the sums, each row with noise of its own, and give up the exact ones."""
-    spec = sketch.spec
-    made = publish_rows(sketch.secret, budget, payer, shares=spec.shares)
+    return released(sketch.spec, publish_rows(sketch.secret, budget, payer, shares=sketch.spec.shares))
+
+
+def released(spec: MomentSpec, made: PublishedRows) -> MomentRelease:
+    """Rows that have left the gate, as a release."""
     return MomentRelease(
         spec,
         np.concatenate([row.counts for row in made.rows]),

@@ -110,7 +110,10 @@ class Path:
 
     @property
     def allowance(self) -> int:
-        """How often the claim may be used: a replaced record is one removed and one added."""
+        """How many steps apart the tables are, each within the claim: a replaced record is one removed and one added.
+
+        So many steps cost as many times ε, and the square of that times ρ (Bun & Steinke 2016, Proposition 1.9).
+        """
         return 2 if self.neighbors == "add-remove" and "count" in self.public else 1
 
 
@@ -263,7 +266,7 @@ def _judge(path: Path, here: Outcome, there: Outcome, verdict: Verdict) -> Itera
         if here.refused is None and played.calls:
             yield "something noisy is published without a claim"
         return
-    share = used(here.claim, played.epsilon, played.rho) / path.allowance
+    share = used(here.claim, played.epsilon / path.allowance, played.rho / path.allowance**2)
     verdict.share = max(verdict.share, share)
     if share > 1.0:
         yield f"{share:.3g} times the claim is spent ({here.claim})"

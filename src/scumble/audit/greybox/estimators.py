@@ -66,6 +66,7 @@ VALUES: dict[str, list[Any]] = {
     "knots": [3],
     "pair": [True, False],
     "length": [4.0],
+    "class_weight": ["balanced"],
 }
 """Values besides the default to be tried; those of `kernel`, `public`, `rule` and `method` are discovered."""
 TOGETHER: list[Options] = [

@@ -1,0 +1,218 @@
+"""PrivateLogisticRegression: what a record adds to each row, turns at the gate, accuracy, classes, files."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble.errors import BudgetError, MergeError, ParameterError, PrivacyError
+from scumble.gate.rows import PublishedRow, PublishedRows, publish_in_turn
+from scumble.gate.secret import Secret
+from scumble.learn import PrivateLinearClassifier, PrivateLogisticRegression, load
+from scumble.learn.descent import BLOCK, CLIP, GRAIN, WHOLE, Counting, DescentSpec, residuals
+from scumble.privacy import noise
+from scumble.privacy.budget import Budget
+
+BOUNDS = ((0.0, -1.0, 5.0), (1.0, 1.0, 9.0))
+SPECS = {
+    "bounds": DescentSpec(BOUNDS, None, False, 3, 4, False),
+    "length": DescentSpec(((-2.0,) * 3, (2.0,) * 3), None, False, 3, 4, True),
+}
+EACH = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+
+
+def published(rows: list[np.ndarray], variance: float = 1.0) -> PublishedRows:
+    """Rows as the gate would publish them."""
+    made = [PublishedRow(k, row, variance, None, Fraction(1)) for k, row in enumerate(rows)]
+    return PublishedRows(tuple(made), None, None, 0.0, "")  # type: ignore[arg-type]
+
+
+def paths(spec: DescentSpec, rng: np.random.Generator) -> list[np.ndarray]:
+    """Rows that could be published: of many records in turn, or nothing but noise of any size."""
+    size = spec.step * rng.choice([1.0, 1e3, 1e6])
+    rows = [rng.normal(0.0, size, length).astype(np.int64) for length in spec.lengths]
+    rows[2] = np.abs(rows[2])
+    return rows
+
+
+def added(spec: DescentSpec, X: np.ndarray, y: np.ndarray, rows: list[np.ndarray]) -> list[np.ndarray]:
+    """What records add to each row but the first, after such rows."""
+    counting = Counting(spec, X, y)
+    return [counting(published(rows[:number])) for number in range(1, spec.rows)]
+
+
+def records(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Records within the bounds, beyond them, and very far."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-3.0, 12.0, (n, 3))
+    X[:4] = [[0.0, 0.0, 0.0], [1e300, -1e300, 1e300], [1.0, 1.0, 9.0], [0.0, -1.0, 5.0]]
+    return X, rng.integers(0, 3, n)
+
+
+@EACH
+def test_no_record_adds_more_than_the_step(spec: DescentSpec) -> None:
+    X, y = records(24)
+    rng, largest = np.random.default_rng(1), np.zeros(spec.rows - 1)
+    for k in range(len(X)):
+        for number, row in enumerate(added(spec, X[k : k + 1], y[k : k + 1], paths(spec, rng))):
+            assert len(row) == spec.lengths[number + 1]
+            largest[number] = max(largest[number], math.sqrt(sum(int(one) ** 2 for one in row)) / spec.step)
+    assert (largest <= 1.0).all() and (largest > 0.5).all()  # the bound holds, and is not idle
+
+
+@EACH
+def test_a_record_adds_the_same_in_any_company(spec: DescentSpec) -> None:
+    X, y = records(BLOCK + 7)
+    rows = paths(spec, np.random.default_rng(2))
+    whole = added(spec, X, y, rows)
+    order = np.array_split(np.random.default_rng(0).permutation(len(X)), 5)
+    parts = [added(spec, np.asfortranarray(X[part]), y[part], rows) for part in order]
+    for number, row in enumerate(whole):
+        np.testing.assert_array_equal(row, sum(part[number] for part in parts))
+
+
+def test_residuals_are_those_of_the_softmax() -> None:
+    rng = np.random.default_rng(4)
+    logits, y = rng.normal(0.0, 3.0, (50, 5)), rng.integers(0, 5, 50)
+    chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    expected = np.eye(5)[y] - chances
+    expected *= np.minimum(1.0, CLIP / np.linalg.norm(expected, axis=1, keepdims=True))
+    found = residuals(np.floor(logits * GRAIN).astype(np.int64), y) / WHOLE
+    np.testing.assert_allclose(found, expected, atol=2.0 / GRAIN)
+
+
+def test_rows_are_published_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row's noise is drawn before the row is counted, and the count sees the rows before it alone."""
+    spec, events = SPECS["bounds"], []
+    drawing = noise.discrete_gaussian
+
+    def counted(found: PublishedRows) -> np.ndarray:
+        events.append(len(found.rows))
+        return np.zeros(spec.lengths[len(found.rows)], np.int64)
+
+    def drawn(sigma: Any, size: Any, **options: Any) -> np.ndarray:
+        events.append("drawn")
+        return drawing(sigma, size, **options)
+
+    monkeypatch.setattr("scumble.privacy.noise.discrete_gaussian", drawn)
+    secret, budget = Secret(spec, drops=False), Budget(1.0, 1e-6)
+    made = publish_in_turn(secret, budget, shares=spec.shares, counted=counted)
+    assert events[-2 * (spec.rows - 1) :] == [one for row in range(1, spec.rows) for one in ("drawn", row)]
+    assert made.privacy == budget.claim(spec.rows, spec.shares, spec.reach)
+    assert [len(row.counts) for row in made.rows] == list(spec.lengths)
+    with pytest.raises(BudgetError, match="released"):
+        publish_in_turn(secret, budget, shares=spec.shares, counted=counted)
+
+
+# ---- the estimator ----
+
+
+def words(n: int, d: int, classes: int, apart: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Like mean word vectors: directions that fade, one that all share, unit length."""
+    rng = np.random.default_rng(seed)
+    sizes = np.arange(1, d + 1.0) ** -0.3
+    sizes /= np.linalg.norm(sizes)
+    means, y = apart * rng.normal(size=(classes, d)) * sizes, rng.integers(0, classes, n)
+    X = means[y] + rng.normal(size=(n, d)) * sizes + np.eye(d)[0]
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+def fitted(X: np.ndarray, y: np.ndarray, **options: Any) -> PrivateLogisticRegression:
+    return PrivateLogisticRegression(**{"length": 1.0, "classes": np.unique(y).tolist(), **options}).fit(X, y)
+
+
+def test_many_classes_of_embeddings() -> None:
+    """Forty classes, 250 records each. Four fits: 0.71 to 0.72, and planes 0.58 to 0.60."""
+    X, y = words(12_000, 60, 40, 0.45)
+    test, truth = X[10_000:], y[10_000:]
+    score = fitted(X[:10_000], y[:10_000]).score(test, truth)
+    planes = PrivateLinearClassifier(epsilon=1.0, delta=1e-6, length=1.0, classes=list(range(40)))
+    assert score > 0.65 and score > planes.fit(X[:10_000], y[:10_000]).score(test, truth) + 0.05
+
+
+def test_with_little_noise_it_is_logistic_regression() -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    X, y = words(6000, 20, 5, 0.5)
+    best = LogisticRegression(C=100.0, max_iter=500).fit(X, y).score(X, y)
+    assert fitted(X, y, epsilon=1000.0).score(X, y) > best - 0.02
+
+
+def test_where_noise_is_all_there_is_the_majority_wins() -> None:
+    rng = np.random.default_rng(6)
+    X, y = rng.uniform(0, 1, (2000, 20)), (rng.random(2000) < 0.1).astype(int)
+    scores = [fitted(X, y, epsilon=0.5, length=None, bounds=(0, 1)).score(X, y) for _ in range(9)]
+    assert np.median(scores) > 0.85
+
+
+def test_chances_are_calibrated_and_weights_name_the_rare() -> None:
+    rng = np.random.default_rng(7)
+    y = (rng.random(8000) < 0.08).astype(int)
+    X = np.clip(rng.normal(size=(8000, 6)) + 1.5 * y[:, None] * np.eye(6)[0], -4, 5.5)
+    options: dict[str, Any] = {"length": None, "bounds": (-4, 5.5), "epsilon": 2.0}
+    model = fitted(X, y, **options)
+    chances = model.predict_proba(X)
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    assert abs(chances[:, 1].mean() - y.mean()) < 0.03
+    balanced = PrivateLogisticRegression.from_release(model.release_, classes=[0, 1], class_weight="balanced")
+    named, plain = (np.mean([np.mean(one.predict(X)[y == c] == c) for c in (0, 1)]) for one in (balanced, model))
+    assert named > 0.7 and named > plain + 0.05
+    heavy = PrivateLogisticRegression.from_release(model.release_, classes=[0, 1], class_weight={1: 1e6})
+    assert heavy.predict(X).mean() > 0.99
+
+
+@pytest.mark.parametrize("options", [{}, {"length": None, "bounds": (-1, 1)}], ids=["length", "bounds"])
+def test_a_file_alone_is_enough(options: dict[str, Any], tmp_path: Path) -> None:
+    X, y = words(2000, 6, 3, 1.0)
+    model = fitted(X, y, epsilon=5.0, **options)
+    model.release_.save(tmp_path / "r.scumble")
+    again = PrivateLogisticRegression.from_release(tmp_path / "r.scumble", classes=[0, 1, 2])
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    model.save(tmp_path / "m.scumble")
+    other = load(tmp_path / "m.scumble")
+    np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(other.decision_function(X[:1]), model.decision_function(X)[:1])
+    with pytest.raises(ParameterError, match="the 3 that the release has"):
+        PrivateLogisticRegression.from_release(model.release_, classes=[0, 1])
+    with pytest.raises(PrivacyError, match="classes"):
+        PrivateLogisticRegression.from_release(model.release_)
+
+
+def test_models_do_not_merge() -> None:
+    X, y = words(300, 4, 2, 1.0)
+    one, other = (fitted(X, y).release_ for _ in range(2))
+    with pytest.raises(MergeError, match="steps"):
+        one.merge(other)
+    with pytest.raises(ParameterError, match="PrivateLogisticRegression"):
+        scumble.learn.moment_sketch.MomentSketch(one.spec).update(X, y)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"delta": 0.0},
+        {"length": 0.0},
+        {"length": 1.0, "bounds": (0, 1)},
+        {"class_weight": "even"},
+        {"class_weight": {0: -1.0}},
+        {"classes": [0]},
+    ],
+)
+def test_refused(options: dict[str, Any]) -> None:
+    X, y = words(50, 4, 2, 1.0)
+    with pytest.raises(ParameterError):
+        fitted(X, y, **options)
+
+
+@pytest.mark.parametrize("change", [{"steps": 0}, {"steps": 65}, {"classes": 0}, {"pure": True}, {"ball": True}])
+def test_specs_of_files_are_checked(change: dict[str, Any]) -> None:
+    from dataclasses import replace
+
+    with pytest.raises(ParameterError):
+        replace(SPECS["bounds"], **change).check()
