@@ -6,17 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from scumble import checks
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.gate.rows import publish_in_turn
 from scumble.gate.secret import Secret
 from scumble.learn.base import estimator
-from scumble.learn.columns import Bounds
 from scumble.learn.descent import FINE, Counting, Descent, DescentSpec, exact_logits
 from scumble.learn.moment_products import LENGTH
 from scumble.learn.moment_sketch import LIMIT, released
-from scumble.learn.moment_spec import MomentSpec, longer
-from scumble.learn.supervised import Classifier, LearnsFromMoments
+from scumble.learn.moment_spec import MomentSpec
+from scumble.learn.supervised import Classifier, LearnsFromMoments, TakesVectors
 from scumble.privacy.account import Account
 
 STEPS = 8
@@ -24,7 +22,7 @@ STEPS = 8
 
 
 @estimator
-class PrivateLogisticRegression(LearnsFromMoments, Classifier):
+class PrivateLogisticRegression(LearnsFromMoments, TakesVectors, Classifier):
     """Multinomial logistic regression by a few noisy steps: for embeddings of texts and images, and other wide records.
 
     **Idea.** Records are moved to their noisy middle and shortened to a ball that half of them are in. Gradients of all
@@ -32,13 +30,8 @@ class PrivateLogisticRegression(LearnsFromMoments, Classifier):
     (:mod:`scumble.learn.descent`). Number of steps and shares of the budget are fixed; nothing is tuned on the data.
 
     Gaussian noise needs δ > 0. For pure ε, take :class:`~scumble.learn.PrivateLinearClassifier`. For the other
-    parameters, see :class:`~scumble.learn.base.PrivateEstimator` and :class:`~scumble.learn.supervised.Classifier`.
-
-    Parameters
-    ----------
-    length : float or None
-        The greatest length (Euclidean) of a record, public; 1 for vectors of unit length. Instead of `bounds`, `schema`
-        and `categories`.
+    parameters, see :class:`~scumble.learn.base.PrivateEstimator`, :class:`~scumble.learn.supervised.Classifier` and
+    :class:`~scumble.learn.supervised.TakesVectors`.
 
     Attributes
     ----------
@@ -62,7 +55,6 @@ class PrivateLogisticRegression(LearnsFromMoments, Classifier):
     """
 
     delta: float = 1e-6
-    length: float | None = None
 
     _learnt = ("classes_", "weights_", "middle_", "radius_", "shares_", "offsets_")
     _always_needs_bounds = True
@@ -75,20 +67,8 @@ class PrivateLogisticRegression(LearnsFromMoments, Classifier):
                 "PrivateLogisticRegression adds Gaussian noise, which needs a δ above 0. "
                 "Hint: pass delta=1e-6, or take PrivateLinearClassifier."
             )
-        if self.length is None:
-            return
-        checks.number("length", self.length, "a number between 1e-300 and 1e+300", lambda long: 1e-300 <= long <= 1e300)
-        if self.bounds is not None or self.schema is not None or self.categories is not None:
-            raise ParameterError(
-                "`length` stands instead of `bounds`, `schema` and `categories`. Hint: leave them out."
-            )
-
-    def _public_bounds(self, X: np.ndarray) -> Bounds | None:
-        return super()._public_bounds(X) if self.length is None else None
 
     def _publish(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
-        if self.length is not None:
-            self.clipped_ = longer(X, float(self.length))
         budget, spec = self.price(), self._spec()
         self._require_ready(spec)
         if len(X) * spec.step * 4 >= LIMIT:
@@ -101,10 +81,8 @@ class PrivateLogisticRegression(LearnsFromMoments, Classifier):
         self.release_ = released(spec, made)
 
     def _spec(self) -> DescentSpec:
-        if self.length is None:
-            return DescentSpec(self._spans(), self._columns(), False, len(self.classes_), STEPS, False)
-        sides = (-float(self.length),) * self._width, (float(self.length),) * self._width
-        return DescentSpec(sides, self._columns(), False, len(self.classes_), STEPS, True)
+        ball = self.length is not None
+        return DescentSpec(self._spans(), self._columns(), False, len(self.classes_), STEPS, ball)
 
     # ---- from the release alone ----
 

@@ -192,8 +192,7 @@ def _single(claim: PrivacyClaim) -> list[PrivacyClaim]:
 
 
 KINDS: dict[str, type[MomentSpec]] = {
-    kind.kind: kind
-    for kind in (LinearMoments, HatMoments, ClassMoments, UnitMoments, UnitLinearMoments, DescentSpec)
+    kind.kind: kind for kind in (LinearMoments, HatMoments, ClassMoments, UnitMoments, UnitLinearMoments, DescentSpec)
 }
 """Each kind by its name in files."""
 
