@@ -16,7 +16,7 @@ import scumble
 from estimators import CLASSES, EACH, options, parts, releases, small
 from scumble import Boolean, Category, Date, Number, Schema, learn
 from scumble.gate import selection
-from scumble.learn.frames import Coding, short_schema
+from scumble.learn.columns import Coding, short_schema
 from scumble.learn.models import contents, from_bytes
 from scumble.privacy.laws.discrete_laplace import DiscreteLaplace
 

@@ -11,14 +11,14 @@ import scumble
 from scumble.density.bundle import Bundle
 from scumble.density.draws import masses
 from scumble.density.release import Release
-from scumble.learn import calibration, quantiles
+from scumble.learn import score_histograms
 
 # ---- probabilities ----
 
 
 def histogram(counts: np.ndarray, epsilon: float) -> Release:
     """A release with these very counters: as if the noise had been none."""
-    sketch = scumble.Sketch(calibration.KERNEL, 1, rows=1, buckets=len(counts), design="iid", seed=1)
+    sketch = scumble.Sketch(score_histograms.KERNEL, 1, rows=1, buckets=len(counts), design="iid", seed=1)
     release = sketch.release(epsilon=epsilon)
     return Release(
         release.spec,
@@ -37,7 +37,7 @@ def slow_curve(
     priors: tuple[float, float],
     counts: tuple[float, float],
     se: float,
-) -> calibration.Curve:
+) -> score_histograms.Curve:
     """Every line and every bent line, one after the other; the cells' middles are 24 to the unit."""
     offset = float(histogram(zero, 1.0).spec.layout.hasher.parameters[0][0, 0][2])
     places = [min(max((cell + 0.5 - offset) / 24, 1 / 48), 47 / 48) for cell in range(25)]
@@ -63,7 +63,7 @@ def slow_curve(
             if there.any() and gain >= math.sqrt(spread):
                 best = min(best, (float(line[k]), slope, shift, 0))
             best = min(best, (float(curve[k]), slope, shift, side))
-    return calibration.Curve(centre, height + best[2], float(best[1]), best[3])
+    return score_histograms.Curve(centre, height + best[2], float(best[1]), best[3])
 
 
 def shares(counts: tuple[float, float]) -> tuple[float, float]:
@@ -78,20 +78,20 @@ def fitted(
     counts: tuple[float, float],
     priors: tuple[float, float] | None = None,
     se: float = 5.0,
-) -> calibration.Curve:
+) -> score_histograms.Curve:
     """The curve of such histograms."""
     made = Bundle({0: histogram(zero, epsilon), 1: histogram(one, epsilon)})
-    return calibration.fitted(made, np.array(priors or shares(counts)), np.array(counts), se)
+    return score_histograms.fitted(made, np.array(priors or shares(counts)), np.array(counts), se)
 
 
 def counted(scores: np.ndarray) -> np.ndarray:
-    sketch = scumble.Sketch(calibration.KERNEL, 1, rows=1, buckets=32, design="iid", seed=1)
-    return sketch.update(calibration.squashed(scores))._counts[0]
+    sketch = scumble.Sketch(score_histograms.KERNEL, 1, rows=1, buckets=32, design="iid", seed=1)
+    return sketch.update(score_histograms.squashed(scores))._counts[0]
 
 
 def test_scores_are_squashed_to_one_column_between_0_and_1() -> None:
     scores = np.array([-1e9, -60.0, -2.0, 0.0, 2.0, 60.0, 1e9])
-    found = calibration.squashed(scores)
+    found = score_histograms.squashed(scores)
     assert found.shape == (7, 1)
     expected = [1 / (1 + math.exp(-min(max(s / 2, -30), 30))) for s in scores]
     np.testing.assert_allclose(found[:, 0], expected, rtol=1e-14)
@@ -149,7 +149,7 @@ def test_the_larger_class_is_the_answer_where_a_better_one_is_not_sure() -> None
 
 @pytest.mark.parametrize("side", [1, -1])
 def test_a_bent_line_ranks_as_a_straight_one_and_keeps_small_probabilities(side: int) -> None:
-    line, bent = (calibration.Curve(0.5, -0.2, 1.3, turn) for turn in (0, side))
+    line, bent = (score_histograms.Curve(0.5, -0.2, 1.3, turn) for turn in (0, side))
     asked = np.linspace(-20.0, 20.0, 401)
     z, found = line(asked), bent(asked)
     assert (np.diff(found) > 0.0).all() and (side * found < 0.0).all()
@@ -178,7 +178,7 @@ def test_a_class_that_may_be_there_keeps_a_chance() -> None:
 
 def by_roots(release: Release, X: np.ndarray, epsilon: float) -> scumble.Sketch:
     """The records counted by the roots of their kernel sums."""
-    return quantiles.counted(*quantiles.roots(release, X), epsilon, release.count)
+    return score_histograms.counted(*score_histograms.roots(release, X), epsilon, release.count)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.5])
@@ -195,7 +195,7 @@ def test_the_threshold_of_a_histogram_of_scores(share: float) -> None:
             place = grid.start[0] + grid.step[0] * (cell + (target - seen) / weight)
             break
         seen += weight
-    assert quantiles.of_counted(scores, 3000.0, share) == pytest.approx(place, rel=1e-9)
+    assert score_histograms.of_counted(scores, 3000.0, share) == pytest.approx(place, rel=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3])
@@ -211,7 +211,7 @@ def test_the_threshold_of_a_grid(share: float) -> None:
         seen += counts[cell] - extra
         below += seen < (1 - share) * release.count
     ordered = sorted(sums, reverse=True)
-    assert quantiles.on_grid(release, share) == pytest.approx(ordered[min(below, len(sums) - 1)], rel=1e-12)
+    assert score_histograms.on_grid(release, share) == pytest.approx(ordered[min(below, len(sums) - 1)], rel=1e-12)
 
 
 def test_records_are_counted_by_the_roots_of_their_kernel_sums() -> None:
@@ -228,7 +228,7 @@ def test_records_are_counted_by_the_roots_of_their_kernel_sums() -> None:
     order = np.sort(np.sign(sums) * np.sqrt(np.abs(sums)))
     for share in (0.1, 0.5):
         wanted = order[int(share * len(order))]
-        found = quantiles.of_counted(scores, len(X), share)
+        found = score_histograms.of_counted(scores, len(X), share)
         assert found == pytest.approx(wanted, abs=0.35)
 
 
@@ -243,7 +243,7 @@ def test_as_many_cells_as_the_budget_bears(monkeypatch: pytest.MonkeyPatch, epsi
 
     sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=8, buckets=16, design="iid")
     release = sketch.update(np.zeros((2000, 1))).release(epsilon=100.0, neighbors="replace")
-    monkeypatch.setattr(quantiles, "Sketch", spy)
+    monkeypatch.setattr(score_histograms, "Sketch", spy)
     by_roots(release, np.zeros((3, 1)), epsilon)
     assert release.count == 2000 and asked == [cells]
 
@@ -273,7 +273,7 @@ def test_thresholds_of_grids_whose_counters_do_not_add_up(count: int) -> None:
             for cell in order:
                 seen += counts[cell] - (counts.sum() - total) / 9
                 below += seen < (1 - share) * total - 1e-12
-            assert quantiles.on_grid(release, share) == pytest.approx(sums[order[below]], rel=1e-9)
+            assert score_histograms.on_grid(release, share) == pytest.approx(sums[order[below]], rel=1e-9)
 
 
 def test_no_records_are_counted_as_one() -> None:
@@ -288,13 +288,13 @@ def test_no_records_are_counted_as_one() -> None:
     mass = masses(scores.counts[0].astype(float), scores.counter_variance, 1.0)
     for share in (0.01, 0.1, 0.5):
         place = np.interp(share, np.append(0.0, np.cumsum(mass)), edges)
-        assert quantiles.of_counted(scores, 0.0, share) == pytest.approx(place, rel=1e-9)
+        assert score_histograms.of_counted(scores, 0.0, share) == pytest.approx(place, rel=1e-9)
     full = grid_release(np.array([950, *[10] * 8]), 1030)
     start, step = full.spec.layout.grid.start[0], full.spec.layout.grid.step[0]
     mass = masses(full.counts[0].astype(float), 2.0, 1030.0)
     for share in (0.0005, 0.05):  # within the first cell
         place = start + step * share * mass.sum() / mass[0]
-        assert quantiles.of_counted(full, 1030.0, share) == pytest.approx(place, rel=1e-9)
+        assert score_histograms.of_counted(full, 1030.0, share) == pytest.approx(place, rel=1e-9)
 
 
 def test_a_rare_class_is_not_given_more_than_its_due() -> None:
@@ -306,9 +306,9 @@ def test_a_rare_class_is_not_given_more_than_its_due() -> None:
 
 
 def test_the_histogram_has_24_cells_from_0_to_1() -> None:
-    assert calibration.KERNEL.settings() == {"bandwidth": 1 / 24, "origin": 0.0}
+    assert score_histograms.KERNEL.settings() == {"bandwidth": 1 / 24, "origin": 0.0}
 
 
 def test_the_last_share_of_a_grid_is_its_sparsest_cell() -> None:
     release = grid_release(np.array([3, 5, 9, 40, 70, 31, 9, 5, 4]), 176)
-    assert quantiles.on_grid(release, 1e-6) == release._reader().field.at_centres().min()
+    assert score_histograms.on_grid(release, 1e-6) == release._reader().field.at_centres().min()

@@ -21,16 +21,14 @@ What they share::
     estimators.py       the list of all of them
     base.py             what an estimator is, and how to write one
     reading.py          records, labels and targets; what is taken from scikit-learn, which is an extra
-    columns.py          what an estimator knows of its columns
-    frames.py           mixed tables as numbers, by a public schema
+    columns.py          what an estimator knows of its columns; mixed tables as numbers, by a public schema
+    supervised.py       what classifiers share, and regressors, and estimators that release moments
     levels.py           learning from the release of a table
     models.py           fitted estimators in files
     sampling.py         `sample`: synthetic records from a release; `refine`: sharper answers from hashed rows
     ferns.py            rows as naive-Bayes experts, and their plan; `choose_kernel`: the best of a public list
-    calibration.py      from scores to probabilities
-    quantiles.py        thresholds below which a share of the records falls
+    score_histograms.py thresholds below which a share of the records falls; from scores to probabilities
     signs.py            moments from sketches of signs; `minimize`: any loss that is a collision probability
-    by_moments.py       estimators that release moments as such
 
 Moments: sums of products of columns, as whole numbers. A record adds bounded whole numbers to every row of counters;
 how large they can be is exact (`moments.proof.md`)::
@@ -40,7 +38,7 @@ how large they can be is exact (`moments.proof.md`)::
     hats.py              the same of hat functions: cross-tables with interpolation
     descent.py           middle, radius, products and gradients, each row counted as those before it say
     moment_sketch.py     the secret sums
-    moment_release.py    what is published, and the list of kinds
+    moment_release.py    what is published, the list of kinds, and least squares
 """
 
 from __future__ import annotations

@@ -392,7 +392,8 @@ def additive_errors(release: MomentRelease) -> Floats:
 
 
 def _tables(release: MomentRelease, rows: list[Floats]) -> _Tables:
-    spec: Any = release.spec
+    spec = release.spec
+    assert isinstance(spec, HatMoments)
     d, parts, knots = spec.dimensions, spec.parts, sum(spec.sizes)
     products, cross = np.zeros((knots, knots)), np.zeros(knots)
     for part, size, row in zip(parts, spec.sizes, rows[1 : d + 1], strict=True):
@@ -478,7 +479,8 @@ def best_pair(
 
 def effects(release: MomentRelease) -> Floats:
     """The mean of what is left over in each cell, shrunk by the share of its variance that is noise."""
-    spec: Any = release.spec
+    spec = release.spec
+    assert isinstance(spec, HatMoments)
     far, noise = spec.target_bounds[1], release.errors[1]
     low, high = release.rows[1].reshape(-1, 2)[: spec.sizes[0]].T
     records = np.maximum(low + high, noise)

@@ -114,12 +114,12 @@ class PrivateEstimator(KnowsColumns):
     rho: float | None = None
     mu: float | None = None
     neighbors: str = "add-remove"
-    kernel: Any = None
+    kernel: object = None
     rows: int | None = None
     buckets: int | None = None
-    bounds: Any = None
+    bounds: object = None
     schema: Described | None = None
-    categories: Mapping[str, Sequence[Any]] | None = None
+    categories: Mapping[str, Sequence[object]] | None = None
     public: Sequence[str] = ()
     records_per_person: int = 1
     random_state: int | None = None

@@ -20,7 +20,7 @@ from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.gate.selection import claim_of_choice
 from scumble.gate.spending import Prepaid
 from scumble.kernels import Kernel
-from scumble.learn import calibration, ferns
+from scumble.learn import ferns, score_histograms
 from scumble.learn.base import estimator
 from scumble.learn.levels import Levels, classes_of, logistic, table_of, target_of
 from scumble.learn.supervised import Classifier, TakesVectors, choice_epsilon
@@ -202,7 +202,7 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         claims += self._selection_claims() + [one.claim(1) for one in (calibrating, counted) if one.epsilon]
         # The kernel that will be chosen or planned may want more buckets than the first.
         cells = [draft.rows * max(draft.buckets, MOST_BUCKETS if choosing or planning else 0) for draft in drafts]
-        counters = len(self.classes_) * (sum(cells) + calibration.CELLS + 1)
+        counters = len(self.classes_) * (sum(cells) + score_histograms.CELLS + 1)
         paid = self._pay(claims, account, counters=counters)
         parts = [X[y == place] for place in range(len(self.classes_))]
         self.counts_ = None
@@ -218,8 +218,10 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         self._forget()
         if share:
             scores = [np.diff(self._experts().scores(part, own))[:, 0] for own, part in enumerate(parts)]
-            spec = self._one_row(calibration.KERNEL, calibration.CELLS)
-            self.calibration_ = self._bundle(spec, [calibration.squashed(one) for one in scores], calibrating, paid)
+            spec = self._one_row(score_histograms.KERNEL, score_histograms.CELLS)
+            self.calibration_ = self._bundle(
+                spec, [score_histograms.squashed(one) for one in scores], calibrating, paid
+            )
 
     def _draft(self, kernel: Kernel, kernels: int, X: np.ndarray, budget: Budget, place: int) -> Sketch:
         """An empty sketch: what those of all classes will be like, for the kernel at that place in the list."""
@@ -330,13 +332,13 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
             self._ferns = ferns.Ferns(self.releases_, self._counts(), self._shares())
         return self._ferns
 
-    def _curve_of_scores(self) -> calibration.Curve:
+    def _curve_of_scores(self) -> score_histograms.Curve:
         """Log-odds of scores; scores as they are without a calibration."""
         if "_curve" not in vars(self):
-            self._curve = calibration.Curve()
+            self._curve = score_histograms.Curve()
             if self.calibration_ is not None:
                 deviation = float(self._precisions().sum() ** -0.5)
-                self._curve = calibration.fitted(self.calibration_, self._shares(), self._counts(), deviation)
+                self._curve = score_histograms.fitted(self.calibration_, self._shares(), self._counts(), deviation)
         return self._curve
 
     def _shares(self) -> np.ndarray:

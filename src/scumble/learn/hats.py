@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -121,7 +121,7 @@ class HatMoments(MomentSpec):
             raise ParameterError("`bounds` are so near each other that knots would coincide. Hint: fewer knots.")
         self.check_size()
 
-    def _check_places(self, knots: tuple[Any, ...]) -> None:
+    def _check_places(self, knots: tuple[tuple[float, ...], ...]) -> None:
         if len(knots) != self.dimensions:
             raise ParameterError("`knots` must be given for each column.")
         for places, low, high in zip(knots, *self.bounds, strict=True):

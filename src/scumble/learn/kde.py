@@ -108,7 +108,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         return min(shared, key=lambda budget: budget.claim(rows).counter_variance)
 
     @classmethod
-    def from_release(cls, release: Any, **parameters: Any) -> Self:
+    def from_release(cls, release: object, **parameters: Any) -> Self:
         """A fitted estimator from a release, or from a list of releases with different bandwidths."""
         if not isinstance(release, (list, tuple)):
             return super().from_release(release, **parameters)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from scumble.columns.cells import Column
@@ -153,7 +151,8 @@ class PrivateLinearClassifier(LearnsFromMoments, TakesVectors, Classifier):
             self._in_units(theta[None, :] / (np.linalg.norm(theta) or 1.0))
             return
         self.planes_, self.offsets_, self.shares_ = class_model(self.release_)
-        spec: Any = self.release_.spec
+        spec = self.release_.spec
+        assert isinstance(spec, ClassMoments)
         planes = self.planes_ if len(self.classes_) > 2 else self.planes_[1:]
         planes = np.column_stack([planes[:, :-1], planes[:, -1] * spec.anchor])
         if isinstance(spec, UnitMoments):
@@ -249,7 +248,8 @@ def class_model(release: MomentRelease) -> tuple[Floats, Floats, Floats]:
 
 def class_scores(release: MomentRelease, planes: Floats, offsets: Floats, X: Floats) -> Floats:
     """(n, classes): the log-odds of each class against all others."""
-    spec: Any = release.spec
+    spec = release.spec
+    assert isinstance(spec, ClassMoments)
     # Plane by plane: a record's score must not depend on who else is asked about.
     z = spec.vectors(X) / LENGTH
     return np.stack([np.einsum("nq,q->n", z, plane) + one for plane, one in zip(planes, offsets, strict=True)], 1)

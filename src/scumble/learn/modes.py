@@ -60,7 +60,7 @@ class PrivateModes(PrivateEstimator):
         (m, columns), the highest first.
     records_ : pandas.DataFrame
         The same, where there is a `schema`: records of the table. `modes_` are then their numbers
-        (:mod:`scumble.learn.frames`).
+        (:mod:`scumble.learn.columns`).
     densities_ : numpy.ndarray
         (m,), the mean kernel value over all records there.
     intervals_ : numpy.ndarray

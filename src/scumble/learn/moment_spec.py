@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import reduce
 from operator import add
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -132,11 +132,11 @@ class Engine:
         """Within it, arrays are made in this memory."""
         return nullcontext()
 
-    def upload(self, values: np.ndarray) -> Any:
+    def upload(self, values: np.ndarray) -> np.ndarray:
         """An array in host memory, in this one."""
         return values
 
-    def download(self, values: Any) -> np.ndarray:
+    def download(self, values: np.ndarray) -> np.ndarray:
         """An array in this memory, in the host's."""
         found: np.ndarray = values
         return found
@@ -152,13 +152,15 @@ class Device(Engine):
         device: AbstractContextManager[object] = self._device
         return device
 
-    def upload(self, values: np.ndarray) -> Any:
+    def upload(self, values: np.ndarray) -> np.ndarray:
         import cupy
 
         return cupy.asarray(values)
 
-    def download(self, values: Any) -> np.ndarray:
-        found: np.ndarray = values.get()
+    def download(self, values: np.ndarray) -> np.ndarray:
+        import cupy
+
+        found: np.ndarray = cupy.asnumpy(values)
         return found
 
 

@@ -28,9 +28,9 @@ from scumble.density.release import Release
 from scumble.density.sketch import release_disjoint
 from scumble.density.spec import Spec
 from scumble.errors import ParameterError, parameter
-from scumble.learn import quantiles
+from scumble.learn import score_histograms
 from scumble.learn.base import PrivateEstimator, estimator
-from scumble.learn.frames import coding
+from scumble.learn.columns import coding
 from scumble.learn.levels import Levels, log_likelihoods
 from scumble.learn.reading import OutlierMixin
 from scumble.learn.sampling import Sampler
@@ -150,7 +150,7 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
         counting, rest = whole.share(finding, 0, count_share=0), whole.share(1 - finding, 1)
         shares = [left / (1 - finding)] + ([apart / (1 - finding)] if singles else [])
         budgets = rest.divide(shares, claims)
-        counters = sketch.rows * sketch.buckets + quantiles.MOST + (singles.spec.counters[0] if singles else 0)
+        counters = sketch.rows * sketch.buckets + score_histograms.MOST + (singles.spec.counters[0] if singles else 0)
         sketch.update(X)
         paid = self._pay([*claims(budgets), *([counting.claim(1)] if finding else [])], account, counters=counters)
         (self.release_,) = release_disjoint([sketch], budgets[0], paid)
@@ -161,10 +161,10 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
         if finding:
             blend = self._blended()
             if blend is None:
-                found, low, high = quantiles.roots(self.release_, X)
+                found, low, high = score_histograms.roots(self.release_, X)
             else:
                 found, low, high = blend.squashed(self._scores(X, y)), -1.0, 1.0
-            scores = quantiles.counted(found, low, high, counting.epsilon, self.release_.count)
+            scores = score_histograms.counted(found, low, high, counting.epsilon, self.release_.count)
             (self.scores_,) = release_disjoint([scores], counting, paid)
 
     def _most_rows(self, spec: Spec) -> int:
@@ -182,10 +182,10 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
         """The threshold: the score below which the requested share of the private records falls."""
         blend, release = self._blended(), self.release_
         if self.scores_ is not None:
-            place = quantiles.of_counted(self.scores_, release.count, self.contamination)
+            place = score_histograms.of_counted(self.scores_, release.count, self.contamination)
             self.offset_ = blend.unsquashed(place) if blend is not None else float(_score(place * abs(place)))
         elif release.spec.layout.has_places:
-            self.offset_ = float(_score(quantiles.on_grid(release, self.contamination)))
+            self.offset_ = float(_score(score_histograms.on_grid(release, self.contamination)))
         else:
             drawn = Sampler(release, np.random.default_rng(self._seed()), bounds=self.bounds_).draw(DRAWS)
             coded = self._coding()

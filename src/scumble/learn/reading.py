@@ -34,7 +34,7 @@ except ImportError as problem:
 class BadCells(DataError, TypeError):
     """Cells that are not finite numbers: scikit-learn expects a ValueError for some and a TypeError for others."""
 
-    def __init__(self, bad: np.ndarray, names: Any) -> None:
+    def __init__(self, bad: np.ndarray, names: Sequence[str] | None) -> None:
         hint = (  # "argument must be … string … number": scikit-learn looks for these words
             "The cells of this argument must be no NaN, no infinity and no string: finite numbers. Hint: correct them, "
             "or leave such records out; columns of a `schema` may have missing cells, and words."

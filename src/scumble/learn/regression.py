@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -292,7 +291,8 @@ class PrivateLinearRegression(LearnsFromMoments, TakesVectors, Regressor):
 
 def linear_model(release: MomentRelease) -> tuple[Floats, float]:
     """Slopes, then the intercept, in units of the bounds; and the penalty, in (weighted) records."""
-    spec: Any = release.spec
+    spec = release.spec
+    assert isinstance(spec, LinearMoments)
     q, error = spec.dimensions, release.errors[1]
     unit = np.append(np.ones(q), np.full(2, 1.0 / spec.anchor))
     moments = spec.matrix(release.rows[1]) * np.outer(unit, unit)

@@ -21,7 +21,7 @@ from scumble.density.spec import Spec
 from scumble.errors import DataError, ParameterError, parameter
 
 
-def sample(release: Release | Bundle, n: int, random_state: int | None = None, *, bounds: Any = None) -> Any:
+def sample(release: Release | Bundle, n: int, random_state: int | None = None, *, bounds: object = None) -> Any:
     """Draw `n` synthetic records from what a release says about its table. Post-processing: it costs no privacy.
 
     Parameters
@@ -61,7 +61,7 @@ def sample(release: Release | Bundle, n: int, random_state: int | None = None, *
     return Sampler(release, rng, bounds=bounds).draw(int(n))
 
 
-def _sample_bundle(bundle: Bundle, n: int, rng: np.random.Generator, bounds: Any) -> tuple[np.ndarray, np.ndarray]:
+def _sample_bundle(bundle: Bundle, n: int, rng: np.random.Generator, bounds: object) -> tuple[np.ndarray, np.ndarray]:
     counts = np.array([max(release.count, 0.0) for release in bundle.values()])
     if counts.sum() <= 0.0:
         counts[:] = 1.0
@@ -75,7 +75,7 @@ def _sample_bundle(bundle: Bundle, n: int, rng: np.random.Generator, bounds: Any
 class Sampler:
     """What `sample` prepares once, for drawing from the same release again and again."""
 
-    def __init__(self, release: Release, rng: np.random.Generator, *, bounds: Any = None) -> None:
+    def __init__(self, release: Release, rng: np.random.Generator, *, bounds: object = None) -> None:
         self.release, self.rng = release, rng
         self.bounds = bounds_of(release, bounds)
         self._source = release.spec.layout.source(release, self.bounds, rng)
@@ -89,7 +89,7 @@ class Sampler:
         return X
 
 
-def bounds_of(release: Release, bounds: Any) -> Sides:
+def bounds_of(release: Release, bounds: object) -> Sides:
     """The bounds to draw records within: those given, or the release's own."""
     for factor in release.kernel.factors:
         if factor.reads != "number":
@@ -115,7 +115,7 @@ PAIRS = 1 << 20
 """Kernel values at a time: bounds the memory of queries."""
 
 
-def refine(release: Release, bounds: Any = None) -> Release | Refined:
+def refine(release: Release, bounds: object = None) -> Release | Refined:
     """Answers from a release of hashed rows with about half the error of hashing. It costs no privacy.
 
     A *companion*, a cloud of weighted points z made from the release (see :func:`~scumble.learn.sample`) and counted by
@@ -156,7 +156,7 @@ class Refined(Answers):
 
     _spec: Spec
 
-    def __init__(self, release: Release, bounds: Any = None) -> None:
+    def __init__(self, release: Release, bounds: object = None) -> None:
         self.release, self._spec = release, release.spec
         rng = np.random.default_rng(release.seed)  # any will do; a fixed one gives the same answers to everybody
         half = release.rows // 2

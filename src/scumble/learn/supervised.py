@@ -310,6 +310,10 @@ class TakesVectors(PrivateEstimator, ABC):
                 "`length` stands instead of `bounds`, `schema` and `categories`. Hint: leave them out."
             )
 
+    @abstractmethod
+    def _publish(self, X: np.ndarray, y: Any, account: Account | None) -> None:
+        """Make the release."""
+
     def _public_bounds(self, X: np.ndarray) -> Bounds | None:
         return super()._public_bounds(X) if self.length is None else None
 

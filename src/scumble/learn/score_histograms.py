@@ -1,9 +1,14 @@
-"""From scores to probabilities, for a small share of the budget: a private Platt scaling, and when to trust it.
+"""Histograms of the private records' own scores, for a small share of the budget: thresholds, and probabilities.
 
-One more sketch holds the scores of the training records, of each class, in one row of about 24
-counters. A score is made of the released counters *less the record itself*, so it is a function of that record and of
-what has been released, and each record adds one to one counter. A score s is the log-odds l of the classes' shares,
-plus evidence. The probability of class 1 has the log-odds
+A score under a release is a public function of a record, to the last bit, made of whole numbers, looked-up numbers, and
+sums in one order. So scores can be counted in one row of counters, of which each record touches one.
+
+**Quantiles.** Below which score does a share of the records fall? Of a grid, the cells are ranked by their kernel sums,
+and the counters summed down the ranks; of hashed rows, the counted scores answer.
+
+**Probabilities.** A private Platt scaling of a classifier, and when to trust it. The scores of each class are counted
+in about 24 counters; they are made of the released counters *less the record itself*. A score s is the log-odds l of
+the classes' shares, plus evidence. The probability of class 1 has the log-odds
 
     z = l + b + a (s − l),
 
@@ -22,7 +27,71 @@ import numpy as np
 
 from scumble.density.bundle import Bundle
 from scumble.density.draws import masses
-from scumble.kernels import ColumnKernel
+from scumble.density.release import Release
+from scumble.density.sketch import Sketch
+from scumble.kernels import ColumnKernel, EuclideanKernel
+from scumble.privacy.exact import Number
+
+# ---- quantiles ----
+
+QUANTILE_CELLS, FEWEST, MOST = 4.0, 16, 1024
+"""Cells for each √(εN), and their bounds. With more noise adds up, with fewer the quantile is lost."""
+DEVIATIONS = 4.0
+"""Of the noise below zero, where the first cell begins."""
+TILE = 1 << 16
+
+
+def on_grid(release: Release, share: float) -> float:
+    """From the counters of a grid, or of any layout that has places."""
+    (sums, counts), total = release._reader().places(), release.divisor
+    order = np.argsort(-sums, kind="stable")
+    counts = counts[order]
+    above = np.cumsum(counts - (counts.sum() - total) / len(counts))
+    # Noise makes the sum cross its mark more than once: as many cells as lie below it, wherever they are.
+    cells = int(np.sum(above < (1.0 - share) * total))
+    return float(sums[order[min(cells, len(order) - 1)]])
+
+
+def counted(scores: np.ndarray, low: float, high: float, epsilon: Number, total: float) -> Sketch:
+    """A sketch of its own, to be released for `epsilon`: the private records, `total` or so, by their scores."""
+    cells = int(np.clip(QUANTILE_CELLS * np.sqrt(float(epsilon) * max(total, 1.0)), FEWEST, MOST))
+    sketch = Sketch(EuclideanKernel(high - low), 1, buckets=cells, bounds=(low, high), design="grid")
+    return sketch.update(scores[:, None])
+
+
+def roots(release: Release, X: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """The signed roots of the records' kernel sums under a release, and between what they are to be counted.
+
+    Roots resolve sparse places and crowds alike.
+    """
+    reader, layout = release._reader(), release.spec.layout
+    found = np.empty(len(X))
+    for first in range(0, len(X), TILE):
+        parts, _ = layout.read(X[first : first + TILE], invalid="error")
+        found[first : first + TILE] = root(reader.lone_sums(parts))
+    return found, float(root(-DEVIATIONS * reader.lone_deviation)), float(root(release.divisor))
+
+
+def of_counted(scores: Release, total: float, share: float) -> float:
+    """The score that `share` of the records are below, from what `counted` released; `total` is how many there are.
+
+    The counters become masses as in :func:`scumble.learn.sample`; between edges records are taken to lie evenly.
+    """
+    edges = scores.spec.layout.edges()[0]
+    mass = masses(scores.counts[0].astype(float), scores.counter_variance, max(total, 1.0))
+    return float(np.interp(share * mass.sum(), np.append(0.0, np.cumsum(mass)), edges))
+
+
+def root(sums: np.ndarray | float) -> np.ndarray:
+    """The signed root: in the order of the kernel sums, also below zero.
+
+    >>> root(np.array([-4.0, 9.0]))
+    array([-2.,  3.])
+    """
+    return np.sign(sums) * np.sqrt(np.abs(sums))
+
+
+# ---- probabilities ----
 
 KERNEL = ColumnKernel(1.0 / 24.0, origin=0.0)
 CELLS = KERNEL.radix or 0
