@@ -81,7 +81,7 @@ def test_columns_as_models_see_them() -> None:
     assert [_column(spec, j) for j in range(3)] == [
         Column(6, ordered=5, missing=True, lone=0),
         Column(4, missing=True),
-        Column(days, ordered=days, dated=True),
+        Column(days, ordered=days),
     ]
 
 

@@ -1,6 +1,6 @@
 """Answers out of a release: its posterior over tables, drawn when the first answer needs it and then kept.
 
-Each statistic is computed on every draw (`views.posterior`); :meth:`Answers.told` turns the numbers into a value and an
+Each statistic is computed on every draw (`table.posterior`); :meth:`Answers.told` turns the numbers into a value and an
 interval. It is the one place where that happens.
 """
 

@@ -106,10 +106,6 @@ class Evidence:
         """A column alone."""
         return self._found[column,]
 
-    def pair(self, columns: tuple[int, int]) -> View | None:
-        """Two columns, if they were measured together."""
-        return self._found.get(columns)
-
     def together(self, columns: Iterable[int]) -> bool:
         """Whether a view holds all these columns."""
         wanted = frozenset(columns)
@@ -346,4 +342,4 @@ def _column(spec: TableSpec, place: int) -> Column:
     line = column.size - column.missing if column.ordered else 0
     lone = getattr(column, "zero_level", None)
     above = tuple(spec.above(place)[0].tolist()) if spec.above(place) else ()
-    return Column(column.size, line, column.missing, column.kind == "date", lone, above)
+    return Column(column.size, line, column.missing, lone, above)

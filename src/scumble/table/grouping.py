@@ -36,8 +36,6 @@ class Column:
         them (missing, other) stands for itself.
     missing : bool
         Whether the last level is that of missing cells.
-    dated : bool
-        Whether the line is one of dates.
     lone : int, optional
         Which of the ordered ones has a single value, zero: what lies beside it tells nothing of it.
     """
@@ -45,7 +43,6 @@ class Column:
     levels: int
     ordered: int = 0
     missing: bool = False
-    dated: bool = False
     lone: int | None = None
     above: tuple[int, ...] = ()
     """Of words that lie within others, which those are."""
@@ -55,15 +52,6 @@ class Column:
             raise parameter("levels", "at least 1", self.levels)
         if not 0 <= self.ordered <= self.levels:
             raise parameter("ordered", f"between 0 and {self.levels}", self.ordered)
-
-    def between(self, one: int, other: int) -> Floats:
-        """Weights of a condition as people ask: the levels from one record's to another's, or just the first one's.
-
-        >>> Column(4, ordered=3).between(2, 1), Column(4, ordered=3).between(2, 3)
-        (array([0., 1., 1., 0.]), array([0., 0., 1., 0.]))
-        """
-        levels, (low, high) = np.arange(self.levels), sorted((one, other))
-        return ((levels >= low) & (levels <= high) if high < self.ordered else levels == one).astype(float)
 
 
 def groups(column: Column, counts: Floats, most: int, above: Sequence[Integers] = ()) -> Integers:

@@ -1,8 +1,8 @@
 """What to publish next of a table: the count first, then single columns, then pairs, each by what is public by then.
 
 The number of records, with its noise, decides how much goes to single columns and how much to pairs, and whether all
-pairs are published, a few that are chosen, or none (`views.budgeting`). The noisy single columns decide which levels
-the pairs tell apart (`views.grouping`). Where pairs are chosen, a model of all that is published so far says what each
+pairs are published, a few that are chosen, or none (`table.budgeting`). The noisy single columns decide which levels
+the pairs tell apart (`table.grouping`). Where pairs are chosen, a model of all that is published so far says what each
 pair should look like, and the pair that is farthest from it is asked for next (McKenna, Mullins, Sheldon & Miklau 2022,
 "AIM"): the secret sketch has all pairs, so nothing is counted again. Triples are chosen in the same way, after pairs.
 

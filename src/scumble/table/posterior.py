@@ -1,12 +1,12 @@
 """A release as a distribution over tables: draws from the posterior, by perturbing and fitting.
 
-The noisy counts and the prior (`views.prior`) define a posterior over tables. A draw of it is made in four steps
+The noisy counts and the prior (`table.prior`) define a posterior over tables. A draw of it is made in four steps
 (randomize-then-optimize, Bardsley et al. 2014; exact where model and noise are linear and Gaussian):
 
 1. perturb the counts by fresh noise of the law that was added to them; draws come in pairs with noise e and −e;
 2. draw a cross-table for every pair of columns from the prior, around independence;
-3. fit a mixture of products to both, each weighed by how sure it is (`views.fitting`), from a start of its own;
-4. draw each column's levels from their own posterior (`views.margins`), and bring the mixture to these.
+3. fit a mixture of products to both, each weighed by how sure it is (`table.fitting`), from a start of its own;
+4. draw each column's levels from their own posterior (`table.margins`), and bring the mixture to these.
 
 Any statistic of a table is answered by computing it on every draw: the mean over draws is the answer, their spread its
 error. A draw is a mixture of K products, p(x) = Σ_k w_k Π_j A_j[k, g_j(x_j)] b_j(x_j), where g_j is the group of a

@@ -1,7 +1,7 @@
 """The prior over tables, and how finely its posterior is computed: every constant of table answers.
 
 A release holds noisy counts. Together with this prior they define a posterior distribution over tables
-(`views.posterior`). The prior is deliberately vague: where the counts say much it hardly matters, and where they say
+(`table.posterior`). The prior is deliberately vague: where the counts say much it hardly matters, and where they say
 little an interval should be wide. Each constant was set on Adult, thirteen public tables and three synthetic ones, by
 the 95 % interval score of random questions; `benchmarks.tables.coverage` reports it on tables that took no part in it.
 """

@@ -1,6 +1,6 @@
 """What can be asked of a table: conditions by position, and the parts that a column falls into.
 
-A question is a list of products of weights with coefficients, as the model takes it (`views.mixture`).
+A question is a list of products of weights with coefficients, as the model takes it (`table.mixture`).
 """
 
 from __future__ import annotations
@@ -76,16 +76,6 @@ class Question:
     def cuts(self) -> bool:
         """Whether it cuts a cell."""
         return self.sure is not self.even
-
-    @property
-    def everybody(self) -> bool:
-        """Whether nothing is asked for that some record might not meet.
-
-        >>> whoever, nobody = [(1.0, {})], []
-        >>> Question(whoever, whoever, whoever).everybody, Question(nobody, nobody, nobody).everybody
-        (True, False)
-        """
-        return [*self.even] == [(1.0, {})]
 
     def ends(self, column: int, lowest: Floats, highest: Floats) -> tuple[float, float]:
         """The least and the largest value that may be meant, of a column's levels that have such; NaN: some have none.

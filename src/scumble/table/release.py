@@ -217,7 +217,7 @@ class TableRelease(Asking, Comparing, Weighing):
         return files.to_bytes("table", *self._contents(draws))
 
     def packed_draws(self) -> dict[str, np.ndarray]:
-        """The draws that answers come from, as files store them (`tabular.storage`)."""
+        """The draws that answers come from, as files store them (`table.posterior`)."""
         return packed(self._answers.posterior.classes) if self._stored is None else self._stored
 
     @staticmethod
