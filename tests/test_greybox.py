@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections import Counter
 from fractions import Fraction
 from functools import partial
 from unittest import mock
@@ -54,7 +53,7 @@ def test_no_path_is_left_out():
     An estimator with options of its own is not run again here, for these are found by name: a hole it would fill shows.
     `make test` installs Java, so Spark is there.
     """
-    seen, rounds = coverage.Seen(), Counter()
+    seen, known, alike = coverage.Seen(), set(), []
     assert greybox_paths.spark_is_there() and len(ALONE) < len(PATHS)
     try:
         for name in set(PATHS) - set(ALONE):
@@ -62,17 +61,26 @@ def test_no_path_is_left_out():
                 assert audit_path(PATHS[name]).findings == []
     finally:
         greybox_paths.stop_spark()
-    turns = []
+
+    def runs(name):
+        with seen.watching():
+            run(PATHS[name].run, PATHS[name].pairs()[0].here)
+
     for name in ALONE:
         if not re.search(r"\(.+\)$", name) or name.startswith("Sketch"):
-            rounds[PATHS[name].run.func] += 1
-            turns.append((rounds[PATHS[name].run.func], name))
-    left = coverage.holes(seen)
-    for turn, name in sorted(turns):  # each function once, then those with further options
-        if turn == 1 or left:
-            with seen.watching():
-                run(PATHS[name].run, PATHS[name].pairs()[0].here)
-            left = coverage.holes(seen) if turn > 1 else ["some"]
+            way = PATHS[name].run
+            new = {
+                (way.func, option, value if isinstance(value, str) or callable(value) else None)
+                for option, value in [("", ""), *way.keywords.items()]
+            }
+            if new <= known:
+                alike.append(name)
+            else:
+                known |= new
+                runs(name)
+    for name in alike:  # differ from others in the numbers of their options alone
+        if coverage.holes(seen):
+            runs(name)
     assert coverage.holes(seen) == []
 
 
