@@ -63,11 +63,10 @@ VALUES: dict[str, list[Any]] = {
     "threshold_share": [0.0, 0.4],
     "columns_share": [0.0, 0.5],
     "priors": [[0.25, 0.75]],
-    "class_weight": [dict(zip(CLASSES, (1.0, 3.0), strict=True))],
+    "class_weight": ["balanced", dict(zip(CLASSES, (1.0, 3.0), strict=True))],
     "knots": [3],
     "pair": [True, False],
     "length": [4.0],
-    "class_weight": ["balanced"],
 }
 """Values besides the default to be tried; those of `kernel`, `public`, `rule` and `method` are discovered."""
 TOGETHER: list[Options] = [
