@@ -15,6 +15,8 @@ CLASSIFIERS = pytest.mark.parametrize(
     "kind", [kind for kind in KINDS if "classes" in options(kind)], ids=lambda kind: kind.__name__
 )
 RARE = 0.02
+BEHIND = {"PrivateLogisticRegression": 0.09}
+"""How far balanced accuracy may be below the best threshold on the same scores; 0.05 for the others."""
 
 
 def table(seed: int, gap: float, share: float = RARE) -> tuple[np.ndarray, np.ndarray]:
@@ -37,26 +39,26 @@ def best_balanced(scores: np.ndarray, y: np.ndarray) -> float:
 @pytest.mark.statistical(rate=1e-9)
 @CLASSIFIERS
 def test_a_class_of_two_percent_is_named_as_well_as_its_scores_allow(kind: Any) -> None:
-    """Twenty fits of each: 0.011 ± 0.005 below the best threshold on the same scores; plain, above the majority."""
+    """Twenty fits of each: 0.011 ± 0.005 below the best threshold; plain, above the majority. Noisy steps: 0.045 ± 0.005."""
     (X, y), (asked, truth) = table(1, 3.0), table(2, 3.0)
     model = fitted(kind, X, y)
     plain = model.predict(asked)
     assert np.mean(plain == truth) >= 1.0 - truth.mean() - 0.005
     model.class_weight = "balanced"
     reached = balanced_accuracy_score(truth, model.predict(asked))
-    assert reached > best_balanced(model.decision_function(asked), truth) - 0.05
+    assert reached > best_balanced(model.decision_function(asked), truth) - BEHIND.get(kind.__name__, 0.05)
     assert reached > balanced_accuracy_score(truth, plain)
 
 
 @pytest.mark.statistical(rate=1e-9)
 @CLASSIFIERS
 def test_probabilities_are_calibrated(kind: Any) -> None:
-    """Twenty fits: 0.41 ± 0.02 of the loss of the shares alone, and a mean within 0.004 of the class's share."""
+    """Twenty fits: 0.43 ± 0.02 of the loss of the shares alone, and a mean within 0.011 of the class's share."""
     (X, y), (asked, truth) = table(3, 3.0), table(4, 3.0)
     chances = fitted(kind, X, y).predict_proba(asked)
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
     shares = np.tile([1.0 - RARE, RARE], (len(truth), 1))
-    assert log_loss(truth, chances) < 0.7 * log_loss(truth, shares) and abs(chances[:, 1].mean() - RARE) < 0.015
+    assert log_loss(truth, chances) < 0.7 * log_loss(truth, shares) and abs(chances[:, 1].mean() - RARE) < 0.02
 
 
 @CLASSIFIERS
