@@ -39,7 +39,7 @@ def best_balanced(scores: np.ndarray, y: np.ndarray) -> float:
 @pytest.mark.statistical(rate=1e-9)
 @CLASSIFIERS
 def test_a_class_of_two_percent_is_named_as_well_as_its_scores_allow(kind: Any) -> None:
-    """Twenty fits of each: 0.011 ± 0.005 below the best threshold; plain, above the majority. Noisy steps: 0.045 ± 0.005."""
+    """Twenty fits: 0.011 ± 0.005 below the best threshold; plain, above the majority. Noisy steps: 0.045 ± 0.005."""
     (X, y), (asked, truth) = table(1, 3.0), table(2, 3.0)
     model = fitted(kind, X, y)
     plain = model.predict(asked)
