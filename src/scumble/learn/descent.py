@@ -239,7 +239,10 @@ class Counting:
     """The records of one fit: counts the next row, wherever the descent is by then."""
 
     def __init__(self, spec: DescentSpec, X: Floats, y: Integers) -> None:
-        self.spec, self.X, self.y = spec, X, y
+        self.spec, self.y = spec, y
+        self.cells = np.empty(X.shape, np.int32)
+        for part in self._blocks():
+            self.cells[part] = spec.cells(X[part])
         self.descent = Descent(spec)
         self.vectors = np.empty((0, 0), np.int16)
 
@@ -250,18 +253,19 @@ class Counting:
         once = spec.step // LENGTH
         if number == 1:
             radius = np.array([spec.radius])
-            sums = (shortened(spec.cells(self.X[part]), radius, LENGTH).sum(axis=0) for part in self._blocks())
+            sums = (shortened(self._cells(part), radius, LENGTH).sum(axis=0) for part in self._blocks())
             return sum(sums, np.zeros(spec.dimensions, np.int64)) * once
         if number == 2:
             places = np.concatenate([np.zeros(0, np.int64), *(self._bins(part) for part in self._blocks())])
             return np.bincount(places, minlength=BINS) * spec.step
         if number == 3:
-            self.vectors = np.empty((len(self.X), spec.width), np.int16)  # LENGTH is 2**14
+            self.vectors = np.empty((len(self.y), spec.width), np.int16)  # LENGTH is 2**14
             matrix = np.zeros((spec.width, spec.width), np.int64)
             for part in self._blocks():
-                z = spec.vectors(spec.cells(self.X[part]), descent.middle, descent.radius)
+                z = spec.vectors(self._cells(part), descent.middle, descent.radius)
                 self.vectors[part] = z
                 matrix += across(z, z)
+            self.cells = np.empty((0, 0), np.int32)  # no further row needs them
             return matrix[spec.upper] * np.where(spec.upper[0] == spec.upper[1], ONCE[False], TWICE[False])
         gradient = np.zeros((spec.classes, spec.width), np.int64)
         for part in self._blocks():
@@ -271,11 +275,14 @@ class Counting:
         return gradient.ravel() * ONCE[False]
 
     def _blocks(self) -> Iterator[slice]:
-        return (slice(first, first + BLOCK) for first in range(0, len(self.X), BLOCK))
+        return (slice(first, first + BLOCK) for first in range(0, len(self.y), BLOCK))
+
+    def _cells(self, part: slice) -> Integers:
+        return self.cells[part].astype(np.int64)
 
     def _bins(self, part: slice) -> Integers:
         """The bin of each record's distance from the middle."""
-        moved = self.spec.cells(self.X[part]) - self.descent.middle
+        moved = self._cells(part) - self.descent.middle
         places = np.searchsorted(self.spec.edges, root_above((moved * moved).sum(axis=1)))
         return np.minimum(places, BINS - 1).astype(np.int64)
 

@@ -73,11 +73,11 @@ class PrivateLogisticRegression(LearnsFromMoments, TakesVectors, Classifier):
         self._require_ready(spec)
         if len(X) * spec.step * 4 >= LIMIT:
             raise DataError("There are too many records: a sum could pass 2**62. Hint: fit to a part of them.")
-        secret = Secret(spec, drops=False)
+        secret, counting = Secret(spec, drops=False), Counting(spec, X, y)
         with secret.changing("update"):
             secret.row(0)[:] = np.bincount(y, minlength=spec.classes) * spec.step
         paid = self._pay([budget.claim(spec.rows, spec.shares, spec.reach)], account, counters=spec.counters[0])
-        made = publish_in_turn(secret, budget, paid, shares=spec.shares, counted=Counting(spec, X, y))
+        made = publish_in_turn(secret, budget, paid, shares=spec.shares, counted=counting)
         self.release_ = released(spec, made)
 
     def _spec(self) -> DescentSpec:
