@@ -64,7 +64,7 @@ LEAST = {
     "sketch": 14,
     "merge": 14,
     "query": 24,
-    "the others": 27,
+    "the others": 39,
 }
 """How many points each test has at least tried."""
 
@@ -95,6 +95,7 @@ def furnish(home: Path) -> None:
         made.update(rng.normal(size=(50, 1))).save(f"{name}.secret")
         made.release(1.0).save(f"{name}.scumble")
     (home / "points.csv").write_text("x\n0\n1\n")
+    (home / "q.toml").write_text('[columns.x]\nkind = "number"\nlow = -3\nhigh = 3\ncells = 4\n')
 
 
 def restore(home: Path, clean: Path) -> None:
@@ -341,8 +342,15 @@ OTHERS = {
     "predict": ["predict", "model.scumble", "points.csv", "--out", "o.csv", "--replace"],
     "schema": ["schema", "q.csv", "--out", "o.toml", "--replace"],
     "stream": ["stream", "window", "nights", "--width", "1", "--out", "o.scumble"],
+    "info": ["info", "d.scumble", "--html", "o.html", "--replace"],
+    "plan": ["plan", "--schema", "q.toml", "--n", "600", "--out", "o.svg", "--replace"],
+    "compare": ["compare", "d.scumble", "e.scumble", "--at", "x=0", "--out", "o.csv", "--replace"],
+    "evidence": ["evidence", "d.scumble", "--out", "o.zip", "--replace"],
 }
-COVERED = {"release", "build", "sketch", "merge", "query", *OTHERS}
+COVERED = {"release", "build", "sketch", "merge", "query", *OTHERS, "publish"}
+"""The last of them writes a folder: tests/test_publishing.py."""
+OPTIONS = {"explore": "--export", "info": "--html"}
+"""By which a verb names its file, if not by --out."""
 
 
 @pytest.mark.parametrize("verb", OTHERS)
@@ -358,7 +366,7 @@ def test_the_others(desk: Path, verb: str, monkeypatch: pytest.MonkeyPatch) -> N
     if verb == "predict":
         assert quietly([*OTHERS["fit"][:-1], "model.scumble", "--quiet"]) == 0
     assert quietly(words) == 0
-    out = desk / words[words.index("--export" if verb == "explore" else "--out") + 1]
+    out = desk / words[words.index(OPTIONS.get(verb, "--out")) + 1]
     size = out.stat().st_size
     out.unlink()
     most = len(points_of(words, STORING))

@@ -15,7 +15,6 @@ import scumble
 from scumble import Boolean, Category, Date, Number, Schema
 from scumble.cli import main
 from scumble.show.tableexhibit import TableExhibit
-from scumble.table.spec import TableSpec
 
 SCHEMA = Schema(age=Number(0, 99, cells=10), town=Category(["Ulm", "Bonn"]), smoker=Boolean())
 REMARK = "Not counted together: 'age' and 'town'. Their relationship is inferred;"
@@ -27,9 +26,7 @@ def release() -> Any:
     rng = np.random.default_rng(0)
     n = 4000
     table = {"age": rng.integers(0, 90, n), "town": rng.choice(["Ulm", "Bonn"], n), "smoker": rng.random(n) < 0.3}
-    names = list(SCHEMA)
-    pairs = [(names.index("age"), names.index("smoker")), (names.index("town"), names.index("smoker"))]
-    sketch = scumble.TableSketch.from_spec(TableSpec.of(SCHEMA, pairs=pairs)).update(table)
+    sketch = scumble.TableSketch(SCHEMA, pairs=[("age", "smoker"), ("town", "smoker")]).update(table)
     return sketch.release(epsilon=5.0)
 
 
@@ -87,7 +84,7 @@ def test_a_question_about_single_days_of_a_week_is_remarked_on(
     assert by_the_week.mean("smoker", day).remarks == found.remarks
     assert by_the_week.count(day, by="smoker").attrs["remarks"] == [*found.remarks]
     assert by_the_week.count(whole).remarks == () and not by_the_week.count(whole, by="smoker").attrs
-    assert TableExhibit(by_the_week).count(day)["remarks"] == [*found.remarks]
+    assert TableExhibit(by_the_week).count({"where": day})["remarks"] == [*found.remarks]
     asked = "select smoker, count(*) as n from people where seen = '2024-02-29' group by smoker"
     assert scumble.sql(asked, people=by_the_week).attrs["remarks"] == [*found.remarks]
     by_the_week.save(tmp_path / "people.scumble")
@@ -128,7 +125,8 @@ def minutes() -> Any:
     ],
 )
 def test_a_question_for_a_single_number_of_a_cell_is_remarked_on(minutes: Any, where: str, cell: str | None) -> None:
-    told = [one[: len(CELL.format(cell))] for one in minutes.count(where).remarks]
+    cuts = [one for one in minutes.count(where).remarks if one.startswith(CELL[:18])]
+    told = [one[: len(CELL.format(cell))] for one in cuts]
     assert told == ([] if cell is None else [CELL.format(cell)])
 
 
@@ -187,7 +185,7 @@ def test_values_that_a_pair_counted_as_one_are_remarked_on_in_every_way(
     assert ranks.quantile("share", [0.1, 0.5], "rank == 2").attrs["remarks"] == [told]
     assert ranks.crosstab("share", "rank", bins=30).attrs["remarks"][-1] == told
     assert ranks.histogram("rank", where="share < 0.5").attrs["remarks"] == [told]
-    assert TableExhibit(ranks).mean("share", "rank == 2")["remarks"] == [told]
+    assert TableExhibit(ranks).mean({"column": "share", "where": "rank == 2"})["remarks"] == [told]
     asked = "select rank, avg(share) as s from people group by rank"
     assert scumble.sql(asked, people=ranks).attrs["remarks"] == [told], "once for all groups"
     ranks.save(tmp_path / "people.scumble")

@@ -117,7 +117,7 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
         those in `y` are public.
     unknown : {"error", "drop"}
         What to do with records of labels that are not in `classes`.
-    class_weight : "balanced", mapping or None
+    class_weight : str, mapping or None
         Weights of the classes in all answers, by label (1 where there is none); it can be changed after `fit`.
         "balanced" weighs each class by one over its noisy share, so that rare classes are named.
     """

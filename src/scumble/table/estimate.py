@@ -76,7 +76,7 @@ class Estimate:
 
     def __repr__(self) -> str:
         value, low, high = self._shown()
-        return f"{value} ({low} to {high}, {100 * self.confidence:g} %)"
+        return " ".join([f"{value} ({low} to {high}, {100 * self.confidence:g} %)", *self.remarks])
 
     def __float__(self) -> float:
         return self.value
