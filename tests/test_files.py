@@ -120,23 +120,6 @@ def test_published_counters_that_fit_are_stored_in_32_bits(numbers, kind, stored
     assert box.arrays["counts"].dtype == np.int64 and box.arrays["counts"].tolist() == array.tolist()
 
 
-def test_beside_an_array_of_32_bits_nothing_is_narrowed():
-    arrays = {"a": np.arange(3), "b": np.arange(3, dtype=np.int32)}
-    box = files.from_bytes(files.to_bytes("model", {}, arrays), expect="model")
-    assert box.version == 1 and {name: one.dtype for name, one in box.arrays.items()} == {
-        name: one.dtype for name, one in arrays.items()
-    }
-
-
-def test_arrays_of_16_bits_are_of_version_3_alone():
-    arrays = {"a": np.arange(3), "b": np.arange(3, dtype=np.uint16)}
-    data = files.to_bytes("table", {}, arrays)
-    box = files.from_bytes(data, expect="table")
-    assert box.version == 3 and {name: one.dtype for name, one in box.arrays.items()} == {"a": np.int64, "b": np.uint16}
-    with pytest.raises(errors.ParameterError, match="int32 beside uint16"):
-        files.to_bytes("table", {}, arrays | {"c": np.arange(3, dtype=np.int32)})
-
-
 def test_many_small_arrays_stay_readable_in_half_the_bytes():
     arrays = {f"counts.{k}": np.array([k]) for k in range(200)}
     box = files.from_bytes(files.to_bytes("bundle", {}, arrays), expect="bundle")
@@ -144,17 +127,11 @@ def test_many_small_arrays_stay_readable_in_half_the_bytes():
 
 
 def test_equal_content_gives_equal_bytes():
-    a, b = np.arange(3), np.float32([1, 2])
+    """Whatever the order of names, the byte order and the layout in memory."""
+    a, b = np.arange(6).reshape(2, 3), np.float32([1, 2])
     one = files.to_bytes("model", {"x": 1, "y": {"p": 2, "q": 3}}, {"a": a, "b": b})
-    two = files.to_bytes("model", {"y": {"q": 3, "p": 2}, "x": 1}, {"b": b, "a": a})
-    assert one == two
-
-
-def test_other_byte_orders_and_layouts_give_equal_bytes():
-    a = np.arange(6).reshape(2, 3)
-    want = files.to_bytes("release", {}, {"a": a})
-    assert files.to_bytes("release", {}, {"a": a.astype(">i8")}) == want
-    assert files.to_bytes("release", {}, {"a": np.asfortranarray(a)}) == want
+    for other in (a, a.astype(">i8"), np.asfortranarray(a)):
+        assert files.to_bytes("model", {"y": {"q": 3, "p": 2}, "x": 1}, {"b": b, "a": other}) == one
 
 
 GOLDEN = base64.b64decode(
@@ -176,77 +153,36 @@ def test_the_bytes_of_version_1_never_change(monkeypatch):
     assert box.metadata == metadata and box.arrays["counts"].tolist() == [[0, 1], [2, 3]]
 
 
-def test_a_file_of_version_1_written_by_hand_loads():
-    data = sealed({"__metadata__": about(scumble='{"a":1}'), "c": entry("F64", (2,), (0, 16))}, np.ones(2).tobytes())
-    box = files.from_bytes(data, expect="release")
-    assert box.metadata == {"a": 1} and box.arrays["c"].tolist() == [1.0, 1.0]
+LOOP: dict = {}
+LOOP["loop"] = LOOP
+BENT = [{"a": float("nan")}, {"a": float("inf")}, {1: 2}, {"a": np.int64(1)}, {"a": {2, 3}}, {"a": b"x"}, [1], LOOP]
+ARRAYS = [np.array([1j]), np.array([object()]), np.array(["a"]), np.int16([1]), np.array([True]), np.zeros((1,) * 9)]
+NAMES = ["", "__metadata__", "a b", 'a"b', "é", "x" * 129, 5]
 
 
 @pytest.mark.parametrize(
-    "metadata",
+    ("kind", "metadata", "arrays"),
     [
-        {"a": float("nan")},
-        {"a": float("inf")},
-        {1: 2},
-        {"a": np.int64(1)},
-        {"a": {2, 3}},
-        {"a": b"x"},
-        {"a": 1 << 9000},
-        [1],
+        ("pickle", {}, {}),
+        ("table", {}, {"a": np.uint16([1]), "b": np.int32([1])}),
+        *(("release", metadata, {}) for metadata in [*BENT, {"a": 1 << 9000}]),
+        *(("release", {}, {"a": array}) for array in ARRAYS),
+        *(("release", {}, {name: np.arange(2)}) for name in NAMES),
     ],
 )
-def test_metadata_that_json_would_bend_is_refused(metadata):
-    with pytest.raises(errors.ParameterError, match="`metadata` must be"):
-        files.to_bytes("release", metadata, {})
-
-
-def test_metadata_that_nests_without_end_is_refused():
-    loop: dict = {}
-    loop["loop"] = loop
-    with pytest.raises(errors.ParameterError, match="levels"):
-        files.to_bytes("release", loop, {})
-
-
-@pytest.mark.parametrize(
-    "array",
-    [np.array([1j]), np.array([object()]), np.array(["a"]), np.int16([1]), np.array([True]), np.zeros((1,) * 9)],
-)
-def test_arrays_of_other_types_are_refused(array):
-    with pytest.raises(errors.ParameterError, match="dtype"):
-        files.to_bytes("release", {}, {"a": array})
-
-
-@pytest.mark.parametrize("name", ["", "__metadata__", "a b", 'a"b', "é", "x" * 129, 5])
-def test_odd_names_are_refused(name):
-    with pytest.raises(errors.ParameterError, match="named"):
-        files.to_bytes("release", {}, {name: np.arange(2)})
-
-
-def test_unknown_kinds_and_huge_headers_are_refused():
-    with pytest.raises(errors.ParameterError, match="`kind` must be one of release"):
-        files.to_bytes("pickle", {}, {})
-    with pytest.raises(errors.ParameterError, match="at most 16,777,216 bytes"):
-        files.to_bytes("checkpoint", {"a": "x" * (1 << 24)}, {})
-    with pytest.raises(errors.ParameterError, match="small beside the arrays"):
-        files.to_bytes("release", {"a": "x" * (1 << 20)}, {})
+def test_what_the_format_does_not_hold_is_refused(kind, metadata, arrays):
+    with pytest.raises(errors.ParameterError):
+        files.to_bytes(kind, metadata, arrays)
 
 
 # ----------------------------------------------------------------- damage
 
 
-def test_every_truncation_is_refused():
+def test_every_truncation_and_extension_is_refused():
     data = small()
-    with pytest.raises(errors.ForeignFileError, match="empty"):
-        files.from_bytes(b"", expect="release")
-    for n in range(1, len(data)):
+    for bad in (*(data[:n] for n in range(1, len(data))), *(data + more for more in (b"\0", b" ", bytes(8), data))):
         with pytest.raises(errors.CorruptFileError):
-            files.from_bytes(data[:n], expect="release")
-
-
-def test_every_extension_is_refused():
-    for extra in (b"\0", b" ", b"\0" * 8, small()):
-        with pytest.raises(errors.CorruptFileError, match="checksum"):
-            files.from_bytes(small() + extra, expect="release")
+            files.from_bytes(bad, expect="release")
 
 
 def test_every_single_bit_flip_is_refused():
@@ -280,12 +216,11 @@ def test_noise_never_gets_through(noise, start, stop):
         b"\x80\x04\x95" + b"\0" * 100,
         safetensors.numpy.save({"a": np.arange(3)}, {"format": "pt"}),
         b"\xff" * 8 + b"{}" * 40,
+        b"",
     ],
 )
 def test_files_of_others_are_foreign(data):
-    with pytest.raises(
-        errors.ForeignFileError, match=r"the data: it is not a scumble file\. Hint: .*Of a table, scumble build"
-    ):
+    with pytest.raises(errors.ForeignFileError):
         files.from_bytes(data, expect="release")
 
 
@@ -372,39 +307,34 @@ def test_a_secret_is_not_read_as_public(kind, expect):
     assert ("scumble.load_secret" in str(caught.value)) == (kind == "secret")
 
 
-@pytest.mark.parametrize("kind", PUBLIC)
-def test_a_public_file_where_a_secret_is_expected(kind):
-    hint = r"not a secret sketch\. Hint: .*scumble\.(Bundle\.|learn\.)?load reads it"
-    with pytest.raises(errors.ForeignFileError, match=hint):
-        files.from_bytes(files.to_bytes(kind, {}, {}), expect="secret")
-
-
-def test_other_mismatches_name_both_kinds():
-    with pytest.raises(errors.ForeignFileError, match="holds a bundle of releases, not a release or a fitted model"):
-        files.from_bytes(files.to_bytes("bundle", {}, {}), expect=("release", "model"))
-    with pytest.raises(errors.ForeignFileError, match=r"holds a fitted model, not a secret sketch or a release\. H"):
-        files.from_bytes(files.to_bytes("model", {}, {}), expect=("secret", *files.RELEASES))
-    with pytest.raises(errors.ForeignFileError, match="the checkpoint of a build, not a secret sketch"):
-        files.from_bytes(files.to_bytes("checkpoint", {}, {}), expect="secret")
-    with pytest.raises(errors.ForeignFileError, match="kind of content that this scumble"):
-        files.from_bytes(sealed({"__metadata__": about(kind="hologram")}), expect="release")
+@pytest.mark.parametrize(
+    ("data", "expect"),
+    [
+        *((files.to_bytes(kind, {}, {}), "secret") for kind in (*PUBLIC, "checkpoint")),
+        (files.to_bytes("bundle", {}, {}), ("release", "model")),
+        (files.to_bytes("model", {}, {}), ("secret", *files.RELEASES)),
+        (sealed({"__metadata__": about(kind="hologram")}), "release"),
+    ],
+)
+def test_files_of_another_kind_are_refused(data, expect):
+    with pytest.raises(errors.ForeignFileError):
+        files.from_bytes(data, expect=expect)
 
 
 # ---------------------------------------------------------------- on disk
 
 
-def test_write_and_read(tmp_path):
-    path = tmp_path / "a.scumble"
-    files.write(path, "release", {"a": 1}, {"counts": np.arange(3)})
-    box = files.read(str(path), expect=PUBLIC)
-    assert box.metadata == {"a": 1} and box.arrays["counts"].tolist() == [0, 1, 2]
-    assert os.listdir(tmp_path) == ["a.scumble"]
-
-
-def test_a_bare_file_name_is_written_here(tmp_path, monkeypatch):
+def test_write_and_read(tmp_path, monkeypatch):
+    """By a path, a bare name and a link."""
     monkeypatch.chdir(tmp_path)
-    files.write("a.scumble", "release", {}, {})
-    assert os.listdir(tmp_path) == ["a.scumble"]
+    for path in (tmp_path / "a.scumble", "a.scumble"):
+        files.write(path, "release", {"a": 1}, {"counts": np.arange(3)})
+        assert os.listdir(tmp_path) == ["a.scumble"]
+        (tmp_path / "link").symlink_to(tmp_path / "a.scumble")
+        for read in (str(path), tmp_path / "link"):
+            box = files.read(read, expect=PUBLIC)
+            assert box.metadata == {"a": 1} and box.arrays["counts"].tolist() == [0, 1, 2]
+        os.unlink(path), os.unlink("link")
 
 
 @pytest.fixture
@@ -420,18 +350,13 @@ def test_modes(tmp_path, umask, monkeypatch):
     monkeypatch.setattr(
         os, "fdopen", lambda fd, *a, **k: modes.append(stat.S_IMODE(os.fstat(fd).st_mode)) or real(fd, *a, **k)
     )
-    for name, kind, flag in [
-        ("r", "release", False),
-        ("s", "secret", False),
-        ("c", "checkpoint", False),
-        ("x", "model", True),
-    ]:
-        files.write(tmp_path / name, kind, {}, {}, secret=flag)
+    for kind, flag in (("release", False), ("secret", False), ("checkpoint", False), ("model", True)):
+        files.write(tmp_path / kind, kind, {}, {}, secret=flag)
+        assert stat.S_IMODE((tmp_path / kind).stat().st_mode) == modes[-1]
     assert modes == [0o666, 0o600, 0o600, 0o600]  # from the first byte, under umask 000
-    assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in "rscx"] == modes
     umask(0o027)
-    files.write(tmp_path / "r", "release", {}, {})
-    assert stat.S_IMODE((tmp_path / "r").stat().st_mode) == 0o640
+    files.write(tmp_path / "release", "release", {}, {})
+    assert stat.S_IMODE((tmp_path / "release").stat().st_mode) == 0o640
 
 
 def test_a_secret_takes_the_place_of_an_open_file_with_its_own_mode(tmp_path, umask):
@@ -458,49 +383,47 @@ def test_a_secret_that_others_may_read_is_read_with_a_warning(tmp_path):
     assert found[0].filename == __file__, "the caller's line"
 
 
+def unchanged(path) -> bool:
+    return os.listdir(path.parent) == [path.name] and files.read(path, expect="release").metadata == {"old": 1}
+
+
+@pytest.fixture
+def old(tmp_path):
+    files.write(tmp_path / "a.scumble", "release", {"old": 1}, {})
+    return tmp_path / "a.scumble"
+
+
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EACCES])
 @pytest.mark.parametrize("where", ["open", "fdopen", "fsync", "replace"])
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, number, where):
-    path = tmp_path / "a.scumble"
-    files.write(path, "release", {"old": 1}, {})
-
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(old, monkeypatch, number, where):
     def fail(*args, **kwargs):
         raise OSError(number, os.strerror(number))
 
     with monkeypatch.context() as patch:
         patch.setattr(os, where, fail)
-        with pytest.raises(errors.FileError, match=r"Cannot write .*a\.scumble") as caught:
-            files.write(path, "release", {"new": 1}, {})
+        with pytest.raises(errors.FileError) as caught:
+            files.write(old, "release", {"new": 1}, {})
     assert caught.value.errno == number
-    if number in (errno.ENOSPC, errno.EDQUOT):
-        assert "disk is full" in str(caught.value) and "untouched" in str(caught.value)
-    assert os.listdir(tmp_path) == ["a.scumble"]
-    assert files.read(path, expect="release").metadata == {"old": 1}
+    assert ("disk is full" in str(caught.value)) == (number in (errno.ENOSPC, errno.EDQUOT))
+    assert unchanged(old)
 
 
-def test_a_disk_that_fills_up_half_way(tmp_path):
-    resource = pytest.importorskip("resource")
-    signal = pytest.importorskip("signal")
-    path = tmp_path / "a.scumble"
-    files.write(path, "release", {"old": 1}, {})
+def test_a_disk_that_fills_up_half_way(old):
+    resource, signal = (pytest.importorskip(name) for name in ("resource", "signal"))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
     try:
-        with pytest.raises(errors.FileError, match="Cannot write"):
-            files.write(path, "release", {}, {"a": np.zeros(10_000)})
+        with pytest.raises(errors.FileError):
+            files.write(old, "release", {}, {"a": np.zeros(10_000)})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, before)
-    assert os.listdir(tmp_path) == ["a.scumble"]
-    assert files.read(path, expect="release").metadata == {"old": 1}
+    assert unchanged(old)
 
 
 def test_an_interrupt_leaves_nothing_behind(tmp_path, monkeypatch):
-    def interrupt(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "replace", interrupt)
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         files.write(tmp_path / "a", "secret", {}, {})
     assert os.listdir(tmp_path) == []
@@ -547,48 +470,34 @@ def test_a_link_is_replaced_and_not_followed(tmp_path):
     assert not (tmp_path / "nowhere").exists() and files.read(link, expect="secret").kind == "secret"
 
 
-def test_a_link_is_read_through(tmp_path):
-    files.write(tmp_path / "a", "release", {}, {})
-    (tmp_path / "link").symlink_to(tmp_path / "a")
-    assert files.read(tmp_path / "link", expect="release").kind == "release"
-
-
-def test_targets_that_are_no_files(tmp_path):
-    with pytest.raises(errors.FileError, match="it is a folder"):
-        files.write(tmp_path, "release", {}, {})
+def test_what_is_no_file_is_neither_written_nor_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(errors.FileError, match="not a regular file"):
-        files.write(tmp_path / "pipe", "release", {}, {})
-    with pytest.raises(errors.MissingFileError, match=r"the folder .*nowhere' does not exist") as caught:
-        files.write(tmp_path / "nowhere" / "a", "release", {}, {})
-    assert isinstance(caught.value, FileNotFoundError) and caught.value.errno == errno.ENOENT
-
-
-def test_sources_that_are_no_files(tmp_path):
-    with pytest.raises(errors.MissingFileError, match=r"Cannot read .*no\.scumble': there is no such file") as caught:
-        files.read(tmp_path / "no.scumble", expect="release")
-    assert isinstance(caught.value, FileNotFoundError) and isinstance(caught.value, errors.FileError)
-    with pytest.raises(errors.ForeignFileError, match="it is a folder"):
-        files.read(tmp_path, expect="release")
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(errors.ForeignFileError, match="not a regular file"):
-        files.read(tmp_path / "pipe", expect="release")
     (tmp_path / "empty").touch()
-    with pytest.raises(errors.ForeignFileError, match="it is empty"):
-        files.read(tmp_path / "empty", expect="release")
+    for path in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(errors.FileError):
+            files.write(path, "release", {}, {})
+    for path in (tmp_path, tmp_path / "pipe", tmp_path / "empty"):
+        with pytest.raises(errors.ForeignFileError):
+            files.read(path, expect="release")
+    for missing in (
+        lambda: files.write(tmp_path / "nowhere" / "a", "release", {}, {}),
+        lambda: files.read(tmp_path / "no.scumble", expect="release"),
+    ):
+        with pytest.raises(errors.MissingFileError) as caught:
+            missing()
+        assert isinstance(caught.value, FileNotFoundError) and caught.value.errno == errno.ENOENT
     for path in ("", "a\0b", 5.0, None):
         with pytest.raises(errors.ParameterError, match="`path` must be"):
             files.read(path, expect="release")
 
 
-def test_no_permission(tmp_path, monkeypatch):
+def test_no_permission(old, monkeypatch):
     def fail(*args):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    (tmp_path / "a").touch()
     monkeypatch.setattr(os, "open", fail)
-    with pytest.raises(errors.FileError, match="permission denied") as caught:
-        files.read(tmp_path / "a", expect="release")
+    with pytest.raises(errors.FileError) as caught:
+        files.read(old, expect="release")
     assert caught.value.errno == errno.EACCES
 
 

@@ -22,33 +22,18 @@ def nested(levels: int) -> Any:
     return value
 
 
-def test_metadata_is_32_levels_deep_at_most() -> None:
-    for value in (nested(31), {"a": nested(30)}):
-        assert rules.not_plain({"a": value}) == ""
-    assert rules.not_plain(nested(32)) == ""
-    assert rules.not_plain(nested(33)) == "more than 32 levels"
+def test_metadata_is_32_levels_deep_and_its_integers_have_8192_bits_at_most() -> None:
+    for value in ({"a": nested(31)}, {"a": {"a": nested(30)}}, nested(32), 2**8192 - 1, -(2**8192) + 1):
+        assert rules.not_plain(value) == ""
+    for value in (nested(33), 2**8192):
+        assert rules.not_plain(value)
+    files.from_bytes(files.to_bytes("release", {"a": 2**8192 - 1}, {"x" * 128: np.zeros(1)}), expect="release")
 
 
-def test_integers_of_8192_bits_at_most() -> None:
-    assert rules.not_plain(2**8192 - 1) == rules.not_plain(-(2**8192) + 1) == ""
-    assert rules.not_plain(2**8192) == "an integer of more than 8192 bits"
-    files.from_bytes(files.to_bytes("release", {"a": 2**8192 - 1}, {}), expect="release")
-
-
-@pytest.mark.parametrize(
-    ("value", "problem"),
-    [
-        ({1: 2}, "a key that is not text"),
-        ([{"a": {None: 1}}], "a key that is not text"),
-        (np.float64("nan"), "a number that is not finite"),
-        ([float("inf")], "a number that is not finite"),
-        (object(), "a object"),
-        ([b"x"], "a bytes"),
-        ([None, True, "x", 1, 0.5, (1, 2), {"a": []}], ""),
-    ],
-)
-def test_what_json_holds(value: object, problem: str) -> None:
-    assert rules.not_plain(value) == problem
+@pytest.mark.parametrize("value", [{1: 2}, [{"a": {None: 1}}], np.float64("nan"), [float("inf")], object(), [b"x"]])
+def test_what_json_holds(value: object) -> None:
+    assert rules.not_plain(value)
+    assert rules.not_plain([None, True, "x", 1, 0.5, (1, 2), {"a": []}]) == ""
 
 
 def test_eight_axes_at_most() -> None:
@@ -59,12 +44,6 @@ def test_eight_axes_at_most() -> None:
     files.from_bytes(sealed({"__metadata__": about(), "a": entry(shape=(1,) * 8)}, bytes(8)), expect="release")
     with pytest.raises(errors.CorruptFileError):
         files.from_bytes(sealed({"__metadata__": about(), "a": entry(shape=(1,) * 9)}, bytes(8)), expect="release")
-
-
-def test_names_of_128_letters_at_most() -> None:
-    files.to_bytes("release", {}, {"x" * 128: np.zeros(1)})
-    with pytest.raises(errors.ParameterError):
-        files.to_bytes("release", {}, {"x" * 129: np.zeros(1)})
 
 
 def test_how_large_a_header_may_be_beside_its_data() -> None:

@@ -21,7 +21,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scumble
-from scumble.cli import main
 from scumble.privacy import calibrate, ledger, ledgerfile
 from scumble.privacy.account import Account
 from scumble.privacy.gaussian import zcdp_delta
@@ -49,25 +48,18 @@ def charge(book: Ledger, dataset: str = "people", part: str | None = None, **bud
 # ---- adding up ----
 
 
-def test_three_tenths_are_three_times_one_tenth(book: Ledger) -> None:
-    book.open_dataset("people", epsilon=0.3)
-    for _ in range(3):
-        assert charge(book)
-    assert book.account("people").left() == Cost(Fraction(0), Fraction(0), None)
-    with pytest.raises(scumble.BudgetError, match=r"ε = 0\.1, δ = 0 and dataset 'people' has ε = 0, δ = 0 left"):
-        charge(book)
-    assert len(book.account("people").charges) == 3
-
-
-def test_thirds_fit_exactly_and_what_does_not_fit_is_told(book: Ledger) -> None:
-    book.open_dataset("people", epsilon=1)
+@pytest.mark.parametrize(("budget", "part"), [(0.3, 0.1), (1, Fraction(1, 3))])
+def test_three_tenths_are_three_times_one_tenth(book: Ledger, budget: float, part: float) -> None:
+    book.open_dataset("people", epsilon=budget)
     for _ in range(2):
-        charge(book, epsilon=Fraction(1, 3))
-    assert book.account("people").left().epsilon == Fraction(1, 3)
-    with pytest.raises(scumble.BudgetError, match=r"ε = 0\.34, δ = 0 .* ε = 0\.333333, δ = 0 left"):
+        assert charge(book, epsilon=part)
+    with pytest.raises(scumble.BudgetError):
         charge(book, epsilon=0.34)
-    charge(book, epsilon=Fraction(1, 3))
-    assert book.account("people").left().epsilon == 0
+    assert charge(book, epsilon=part)
+    assert book.account("people").left() == Cost(Fraction(0), Fraction(0), None)
+    with pytest.raises(scumble.BudgetError):
+        charge(book, epsilon=part)
+    assert len(book.account("people").charges) == 3
 
 
 @given(epsilon=st.floats(1e-3, 20), rows=st.integers(1, 3000))
@@ -148,21 +140,16 @@ def test_promises_of_different_kinds_do_not_add_up(book: Ledger) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"epsilon": 0},
-        {"epsilon": -1},
-        {"epsilon": "nan"},
         {},
+        *({"epsilon": wrong} for wrong in (0, -1, "nan")),
         {"epsilon": 1, "rho": 1, "delta": 1e-6},
         {"epsilon": 1, "composition": "zcdp"},
         {"rho": 1, "composition": "pure"},
         {"epsilon": 1, "composition": "rdp"},
         {"epsilon": 1, "delta": 1e-6, "composition": "rdp"},
-        {"rho": 0, "delta": 1e-6},
-        {"rho": -1, "delta": 1e-6},
+        *({"rho": wrong, "delta": 1e-6} for wrong in (0, -1)),
         {"epsilon": 1, "delta": 1},
-        {"epsilon": 1, "parts": ["a", "a"]},
-        {"epsilon": 1, "parts": ["a", " "]},
-        {"epsilon": 1, "parts": ["a", 5]},
+        *({"epsilon": 1, "parts": ["a", wrong]} for wrong in ("a", " ", 5)),
         {"epsilon": 1, "neighbors": "both"},
         {"epsilon": 1, "records_per_person": 0},
     ],
@@ -170,14 +157,20 @@ def test_promises_of_different_kinds_do_not_add_up(book: Ledger) -> None:
 def test_budgets_that_make_no_sense(book: Ledger, wrong: dict) -> None:
     with pytest.raises(scumble.ParameterError):
         book.open_dataset("people", **wrong)
+    for name in ("", "  ", None, 5, b"people"):
+        with pytest.raises(scumble.ParameterError):
+            book.open_dataset(name, epsilon=1)  # type: ignore[arg-type]
     assert book.accounts() == {}
 
 
 # ---- never refunded, never twice, never changed ----
 
 
-def test_a_charge_is_idempotent_by_identity(book: Ledger) -> None:
+def test_a_charge_is_idempotent_by_identity_and_a_budget_is_not_changed(book: Ledger) -> None:
     book.open_dataset("people", epsilon=1)
+    book.open_dataset("people", epsilon=1.0)
+    with pytest.raises(scumble.BudgetError):
+        book.open_dataset("people", epsilon=2)
     claim, identity = calibrate(10, epsilon=0.6), str(uuid.uuid4())
     assert book.charge("people", claim, identity=identity)
     assert not book.charge("people", claim, identity=identity)
@@ -186,13 +179,6 @@ def test_a_charge_is_idempotent_by_identity(book: Ledger) -> None:
         book.charge("people", calibrate(10, epsilon=0.1), identity=identity)
     with pytest.raises(ValueError, match="UUID"):
         book.charge("people", claim, identity="{" + identity + "}")
-
-
-def test_a_budget_is_not_changed(book: Ledger) -> None:
-    book.open_dataset("people", epsilon=1)
-    book.open_dataset("people", epsilon=1.0)
-    with pytest.raises(scumble.BudgetError):
-        book.open_dataset("people", epsilon=2)
 
 
 def test_rows_cannot_be_changed_or_deleted_and_edits_are_found(book: Ledger) -> None:
@@ -304,20 +290,12 @@ def test_a_release_without_a_ledger_is_not_mended_by_one_afterwards(book: Ledger
     assert book.account("people").charges == ()
 
 
-def test_a_bundle_is_charged_once(book: Ledger, tmp_path: Path) -> None:
+def test_a_bundle_is_charged_once(book: Ledger) -> None:
     book.open_dataset("people", epsilon=1)
     table = pa.table({"age": [1.0, 2.0, 3.0, 4.0], "mode": ["bus", "car", "bus", "car"]})
-    bundle = build_by(
-        table,
-        scumble.EuclideanKernel(1.0),
-        label="mode",
-        classes=["bus", "car", "bike"],
-        rows=4,
-        buckets=8,
-        epsilon=0.7,
-        ledger=book,
-        dataset="people",
-    )
+    size = {"label": "mode", "classes": ["bus", "car", "bike"], "rows": 4, "buckets": 8}
+    paid = {"epsilon": 0.7, "ledger": book, "dataset": "people"}
+    bundle = build_by(table, scumble.EuclideanKernel(1.0), **size, **paid)
     assert len({release.identity for release in bundle.values()}) == 3
     assert book.account("people").left().epsilon == Fraction(3, 10)
 
@@ -325,12 +303,10 @@ def test_a_bundle_is_charged_once(book: Ledger, tmp_path: Path) -> None:
 @pytest.mark.parametrize("way", [{"dataset": "people"}, {"part": "north"}, {"dataset": "people", "part": "north"}])
 def test_where_to_charge(book: Ledger, way: dict) -> None:
     """A dataset needs its ledger, and a ledger its dataset: a forgotten one is no release without charge."""
-    with pytest.raises(scumble.ParameterError, match=r"Hint: name it, --ledger FILE \(ledger=\)"):
+    with pytest.raises(scumble.ParameterError):
         sketch().release(epsilon=1, **way)
     for wrong in (None, 5, b"people"):
-        with pytest.raises(
-            scumble.ParameterError, match=r"`dataset` must be the name of a dataset.* Hint: --dataset NAME"
-        ):
+        with pytest.raises(scumble.ParameterError):
             sketch().release(epsilon=1, ledger=book, dataset=wrong)  # type: ignore[arg-type]
     assert Account.of(None, None, None) is None
 
@@ -432,38 +408,43 @@ def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
         Ledger(book.path)
 
 
-def test_a_disk_without_links_and_one_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("links", [True, False])
+def test_an_existing_file_is_never_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
     def fails(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr("os.link", fails)
+    if not links:  # a disk that has none
+        monkeypatch.setattr("os.link", fails)
     book = Ledger.create(tmp_path / "town.ledger")
     book.open_dataset("people", epsilon=1)
     assert stat.S_IMODE(os.stat(book.path).st_mode) == 0o600 and os.listdir(tmp_path) == ["town.ledger"]
-    with pytest.raises(scumble.FileError, match="there is a file already"):
+    with pytest.raises(scumble.FileError):
         Ledger.create(book.path)
     assert "people" in book.accounts()
+    monkeypatch.setattr("os.link", fails)
     monkeypatch.setattr("os.replace", fails)
-    with pytest.raises(scumble.FileError, match=r"Cannot make a ledger at .*: operation not permitted"):
+    with pytest.raises(scumble.FileError):
         Ledger.create(tmp_path / "other.ledger")
 
 
-def test_an_existing_file_is_never_replaced(book: Ledger) -> None:
-    book.open_dataset("people", epsilon=1)
-    with pytest.raises(scumble.FileError, match="there is a file already"):
-        Ledger.create(book.path)
-    assert "people" in book.accounts()
-
-
 def test_a_missing_ledger_is_not_made_silently(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"--open NAME .*scumble\.Ledger\.create"):
-        Ledger(tmp_path / "twon.ledger")
+    for missing in (lambda: Ledger(tmp_path / "twon.ledger"), lambda: Ledger.create(tmp_path / "nowhere" / "l")):
+        with pytest.raises(FileNotFoundError):
+            missing()
     assert list(tmp_path.iterdir()) == []
+    if Path("/proc/self").exists():  # a folder that is there and takes no files
+        with pytest.raises(scumble.FileError) as problem:
+            Ledger.create("/proc/town.ledger")
+        assert not isinstance(problem.value, FileNotFoundError)
 
 
-def test_foreign_files_are_refused_and_left_alone(tmp_path: Path) -> None:
-    other = tmp_path / "other.db"
-    with contextlib.closing(sqlite3.connect(other)) as raw:
+def test_foreign_files_are_refused_and_left_alone(tmp_path: Path, book: Ledger) -> None:
+    with contextlib.closing(sqlite3.connect(book.path, isolation_level=None)) as raw:
+        raw.execute("PRAGMA user_version = 2")
+    with pytest.raises(scumble.NewerFileError):
+        Ledger(book.path)
+    os.unlink(book.path)
+    with contextlib.closing(sqlite3.connect(tmp_path / "other.db")) as raw:
         raw.execute("CREATE TABLE t (x)")
         raw.commit()
     (tmp_path / "text").write_text("age,income\n1,2\n" * 100)
@@ -472,19 +453,10 @@ def test_foreign_files_are_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for path in tmp_path.iterdir():
-        if path.is_file():
-            path.chmod(0o600)
         before = path.read_bytes() if path.is_file() else b""
         with pytest.raises(scumble.ForeignFileError):
             Ledger(path)
         assert not path.is_file() or path.read_bytes() == before
-
-
-def test_a_newer_ledger_is_named(book: Ledger) -> None:
-    with contextlib.closing(sqlite3.connect(book.path, isolation_level=None)) as raw:
-        raw.execute("PRAGMA user_version = 2")
-    with pytest.raises(scumble.NewerFileError, match="upgrade"):
-        Ledger(book.path)
 
 
 def test_damage_is_refused_or_harmless(book: Ledger) -> None:
@@ -515,24 +487,18 @@ def test_damage_is_refused_or_harmless(book: Ledger) -> None:
         assert refused(kept[:size]) or size > len(kept) - 4096  # the last page is an index that nobody needs
 
 
-def test_a_ledger_that_cannot_be_written_stops_the_release(book: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("full", [False, True])
+def test_a_full_disk_stops_the_release(book: Ledger, monkeypatch: pytest.MonkeyPatch, full: bool) -> None:
+    """As does a ledger that cannot be written to."""
     book.open_dataset("people", epsilon=1)
-    secret = sketch()
     connect = Ledger._connect
-    monkeypatch.setattr(Ledger, "_connect", lambda self, mode: connect(self, "ro"))
-    with pytest.raises(scumble.FileError, match="can be written to"):
-        secret.release(epsilon=1, ledger=book, dataset="people")
-    monkeypatch.undo()
-    assert book.account("people").charges == ()
-    assert secret.count == 100
-
-
-def test_a_full_disk_stops_the_release(book: Ledger) -> None:
-    book.open_dataset("people", epsilon=1)
 
     def work(_: int) -> bool:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        if full:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        else:
+            monkeypatch.setattr(Ledger, "_connect", lambda self, mode: connect(self, "ro"))
         secret = sketch()
         try:
             secret.release(epsilon=1, ledger=book, dataset="people")
@@ -545,26 +511,7 @@ def test_a_full_disk_stops_the_release(book: Ledger) -> None:
     charge(book)
 
 
-def test_only_the_lock_opens_the_file() -> None:
-    """Closing any descriptor of the file drops SQLite's locks in this process (POSIX), so `_open`'s is closed last."""
-    for module, opened in ((ledger, 0), (ledgerfile, 1)):
-        text = Path(module.__file__).read_text()
-        assert text.count(" open(path") + text.count("os.open(path") == opened
-        assert "open(self.path" not in text and "read_bytes" not in text
-
-
 # ---- the verb ----
-
-
-def test_the_release_verb_charges_too(tmp_path: Path) -> None:
-    path = str(tmp_path / "town.ledger")
-    assert main(["ledger", path, "--open", "people", "--epsilon", "1", "--delta", "1e-6"]) == 0
-    sketch().save(tmp_path / "part.secret")
-    words = ["release", str(tmp_path / "part.secret"), "--epsilon", "0.6", "--quiet", "--keep-secret"]
-    words += ["--ledger", path, "--dataset", "people", "--out"]
-    assert main([*words, str(tmp_path / "a.scumble")]) == 0
-    assert main([*words, str(tmp_path / "b.scumble")]) == 3
-    assert not (tmp_path / "b.scumble").exists()
 
 
 def test_deltas_add_up_too(book: Ledger) -> None:
@@ -576,33 +523,9 @@ def test_deltas_add_up_too(book: Ledger) -> None:
     charge(book, epsilon=8)
 
 
-@pytest.mark.parametrize("name", ["", "  ", None, 5, b"people"])
-def test_a_dataset_has_a_name(book: Ledger, name: object) -> None:
-    with pytest.raises(scumble.ParameterError, match="`dataset` must be a name"):
-        book.open_dataset(name, epsilon=1)  # type: ignore[arg-type]
-    assert book.accounts() == {}
-
-
 def test_whoever_writes_is_waited_for_a_minute(book: Ledger) -> None:
     assert book._timeout == Ledger(book.path)._timeout == 60.0
     assert Ledger(book.path, timeout=1.0)._timeout == 1.0
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [(OSError(5, "Input/output error"), "input/output error"), (sqlite3.Error("Full"), "full"), (OSError(), "oserror")],
-)
-def test_why_in_words(error: Exception, words: str) -> None:
-    assert ledgerfile._reason(error) == words
-
-
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder that is there and takes no files")
-def test_a_folder_that_takes_no_files_is_not_told_to_be_missing(tmp_path: Path) -> None:
-    with pytest.raises(scumble.FileError) as problem:
-        Ledger.create("/proc/town.ledger")
-    assert not isinstance(problem.value, FileNotFoundError)
-    with pytest.raises(FileNotFoundError):
-        Ledger.create(tmp_path / "nowhere" / "town.ledger")
 
 
 def test_nothing_depends_on_the_clock(book: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,6 +129,8 @@ def test_hats_give_back_the_sums_of_products() -> None:
     assert np.allclose(rows[4].reshape(4, 4), first.T @ second)
     weights = np.clip(y, 0.0, 10.0) / 10.0
     assert np.allclose(rows[1].reshape(7, 2)[:4, 1], (first**2).T @ weights, atol=0.05)
+    for places, low, high in zip(spec.places, *BOUNDS, strict=True):
+        np.testing.assert_allclose(places, np.linspace(low, high, 4))
 
 
 def test_hats_between_knots_of_ones_own() -> None:
@@ -231,13 +233,6 @@ def test_secrets_merge_and_are_kept(tmp_path: Any) -> None:
         one.merge(MomentSketch(SPECS["linear, pure"]))
 
 
-@EACH
-def test_rows_are_split_as_long_as_they_are(spec: Any) -> None:
-    rows = spec.split(np.arange(sum(spec.lengths)))
-    assert [row.size for row in rows] == list(spec.lengths) and rows[-1][-1] * spec.step == sum(spec.lengths) - 1
-    assert spec.numbers == 0
-
-
 def test_sums_that_could_wrap_are_refused() -> None:
     spec = SPECS["linear, pure"]
     sketch, (X, y) = MomentSketch(spec), records(spec, 3)
@@ -276,46 +271,36 @@ def test_a_claim_about_other_moments_is_refused() -> None:
             MomentRelease.from_container(files.Container("moments", data, counts, 1, ""))
 
 
-@pytest.mark.parametrize(
-    ("change", "fits"),
-    [
-        ({"variances": [0, 9e299], "count_variance": 0, "noisy_count": 1 - 2**62}, True),
-        ({"noisy_count": None}, True),
-        ({"variances": [1.0]}, False),
-        ({"variances": [1.0, -1.0]}, False),
-        ({"variances": [1.0, 1e300]}, False),
-        ({"variances": [1.0, "1"]}, False),
-        ({"variances": [1.0, float("nan")]}, False),
-        ({"count_variance": -1.0}, False),
-        ({"noisy_count": 2**62}, False),
-        ({"noisy_count": -(2**62)}, False),
-        ({"noisy_count": 1.0}, False),
-        ({"parts": None}, False),
-        ({"spec": []}, False),
-        ({"spec": {**SPECS["linear, pure"].to_dict(), "more": 1}}, False),
-        ({"spec": {**SPECS["linear, pure"].to_dict(), "moments": "others"}}, False),
-    ],
-)
-def test_numbers_of_a_file_are_checked(change: dict[str, Any], fits: bool) -> None:
+LINEAR = SPECS["linear, pure"].to_dict()
+FITTING = [
+    {"variances": [0, 9e299], "count_variance": 0, "noisy_count": 1 - 2**62},
+    {"noisy_count": None},
+]
+UNFIT = [
+    *({"variances": wrong} for wrong in ([1.0], [1.0, -1.0], [1.0, 1e300], [1.0, "1"], [1.0, float("nan")])),
+    *({"noisy_count": wrong} for wrong in (2**62, -(2**62), 1.0)),
+    {"count_variance": -1.0},
+    {"parts": None},
+    *({"spec": wrong} for wrong in ([], LINEAR | {"more": 1}, LINEAR | {"moments": "others"})),
+]
+
+
+@pytest.mark.parametrize("change", [*FITTING, *UNFIT])
+def test_numbers_of_a_file_are_checked(change: dict[str, Any]) -> None:
     release = MomentSketch(SPECS["linear, pure"]).release(1.0)
     made = files.Container("moments", {**release.metadata(), **change}, {"counts": release.counts}, 1, "")
-    if fits:
+    if change in FITTING:
         assert MomentRelease.from_container(made).noisy_count == change["noisy_count"]
+        for counts in (
+            made.arrays["counts"][1:],
+            made.arrays["counts"].astype(np.int32),
+            made.arrays["counts"] | 2**62,
+        ):
+            with pytest.raises(CorruptFileError):
+                MomentRelease.from_container(replace(made, arrays={"counts": counts}))
     else:
         with pytest.raises(CorruptFileError):
             MomentRelease.from_container(made)
-
-
-@pytest.mark.parametrize("change", ["shape", "type", "size"])
-def test_sums_of_a_file_are_checked(change: str) -> None:
-    release = MomentSketch(SPECS["linear, pure"]).release(1.0)
-    counts = {
-        "shape": release.counts[1:],
-        "type": release.counts.astype(np.int32),
-        "size": np.append(release.counts[1:], np.int64(2**62)),
-    }[change]
-    with pytest.raises(CorruptFileError, match="shape or the size"):
-        MomentRelease.from_container(files.Container("moments", release.metadata(), {"counts": counts}, 1, ""))
 
 
 def test_the_count_is_weighed_by_variances() -> None:
@@ -336,64 +321,65 @@ def test_the_count_is_weighed_by_variances() -> None:
         alone.merge(made, disjoint="perhaps")  # type: ignore[arg-type]
 
 
-def test_bad_records_and_specs_are_refused() -> None:
-    spec = SPECS["linear, pure"]
-    for X, y in (
+def changed(name: str, **changes: Any) -> Any:
+    return replace(SPECS[name], **changes)
+
+
+KNOTS = [  # of the third column of "placed hats", and one list for two columns
+    *((5.0,), (6.0, 5.0), (5.0, 10.0), (4.0, 6.0, 9.0), tuple(5.0 + k / 32 for k in range(65)), [5.0, 6.0]),
+]
+BAD_SPECS = [
+    *(changed("linear, pure", anchor=anchor) for anchor in (2.0**-11, 33.0, 1)),
+    changed("linear, pure", target_bounds=(1.0, 1.0)),
+    *(
+        changed("linear, pure", bounds=bounds)
+        for bounds in [
+            *(((0.0,), (0.0,)), ((), ()), ((0.0, 0.0), (1.0,)), ((0,), (1.0,)), ((0.0,), (1,))),
+            *(((-1.7e308,), (1.7e308,)), ((0.0,) * 4097, (1.0,) * 4097)),
+        ]
+    ),
+    changed("linear, pure", pure=1),
+    *(changed("linear, pure", columns=columns) for columns in (("a", "b"), ("a", "b", 3))),
+    HatMoments(((0.0,) * 257, (1.0,) * 257), None, True, (0.0, 1.0), 64),  # 2**27 counters and half a million more
+    object(),
+    *(changed("hats, pure", knots=knots) for knots in (1, 65)),
+    HatMoments(((1.7e18,), (1.7e18 + 1000,)), None, True, (0.0, 1.0), 12),  # of which several would be one float
+    *(changed("classes, pure", classes=classes) for classes in (0, 2**16 + 1, True)),
+    changed("placed hats", knots=((0.0, 1.0), (-1.0, 1.0))),
+    *(changed("placed hats", knots=((0.0, 1.0), (-1.0, 1.0), knots)) for knots in KNOTS),
+    changed("unit, pure", bounds=((-2.0, -2.0, -1.0), (2.0, 2.0, 2.0))),
+]
+GOOD_SPECS = [
+    HatMoments(((0.0,) * 256, (1.0,) * 256), None, True, (0.0, 1.0), 64),
+    HatMoments(((0.0,), (1.0,)), None, True, (0.0, 1.0), 2),
+    UnitMoments(((-1.0,), (1.0,)), None, True, 1.0, 2),
+    *(changed("classes, pure", anchor=anchor, classes=many) for anchor, many in ((2.0**-10, 1), (32.0, 2**16))),
+]
+
+
+@pytest.mark.parametrize("bad", BAD_SPECS)
+def test_specs_beyond_the_limits_are_refused(bad: Any) -> None:
+    with pytest.raises(ParameterError):
+        MomentSketch(bad)
+    for good in GOOD_SPECS:
+        good.check()
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
         (np.zeros((2, 2)), np.zeros(2)),
         (np.full((1, 3), np.nan), np.zeros(1)),
         (np.zeros((2, 3)), np.zeros(3)),
         (np.zeros((1, 3)), np.array([np.inf])),
-    ):
-        with pytest.raises(DataError):
-            MomentSketch(spec).update(X, y)
-    for bad in (
-        replace(spec, anchor=2.0**-11),
-        replace(spec, anchor=33.0),
-        replace(spec, anchor=1),
-        replace(spec, target_bounds=(1.0, 1.0)),
-        replace(spec, bounds=((0.0,), (0.0,))),
-        replace(spec, bounds=((), ())),
-        replace(spec, bounds=((0.0, 0.0), (1.0,))),
-        replace(spec, bounds=((0,), (1.0,))),
-        replace(spec, bounds=((0.0,), (1,))),
-        replace(spec, bounds=((-1.7e308,), (1.7e308,))),
-        replace(spec, bounds=((0.0,) * 4097, (1.0,) * 4097)),
-        replace(spec, pure=1),
-        replace(spec, columns=("a", "b")),
-        replace(spec, columns=("a", "b", 3)),
-        HatMoments(((0.0,) * 257, (1.0,) * 257), None, True, (0.0, 1.0), 64),  # 2**27 counters and half a million more
-        object(),
-        replace(SPECS["hats, pure"], knots=1),
-        replace(SPECS["hats, pure"], knots=65),
-        HatMoments(((1.7e18,), (1.7e18 + 1000,)), None, True, (0.0, 1.0), 12),  # of which several would be one float
-        replace(SPECS["classes, pure"], classes=0),
-        replace(SPECS["classes, pure"], classes=2**16 + 1),
-        replace(SPECS["classes, pure"], classes=True),
-        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0))),
-        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), (5.0,))),
-        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), (6.0, 5.0))),
-        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), (5.0, 10.0))),
-        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), (4.0, 6.0, 9.0))),
-        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), tuple(5.0 + k / 32 for k in range(65)))),
-        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), [5.0, 6.0])),
-        replace(SPECS["unit, pure"], bounds=((-2.0, -2.0, -1.0), (2.0, 2.0, 2.0))),
-    ):
+    ],
+)
+def test_bad_records_are_refused(X: np.ndarray, y: np.ndarray) -> None:
+    with pytest.raises(DataError):
+        MomentSketch(SPECS["linear, pure"]).update(X, y)
+    for places in ([-1, 0], [0, 3], [0.0, 1.0], ["a", "b"]):  # that no class has
         with pytest.raises(ParameterError):
-            MomentSketch(bad)
-
-
-def test_what_is_just_within_the_limits_is_taken() -> None:
-    HatMoments(((0.0,) * 256, (1.0,) * 256), None, True, (0.0, 1.0), 64).check()
-    HatMoments(((0.0,), (1.0,)), None, True, (0.0, 1.0), 2).check()
-    UnitMoments(((-1.0,), (1.0,)), None, True, 1.0, 2).check()
-    for anchor, classes in ((2.0**-10, 1), (32.0, 2**16)):
-        replace(SPECS["classes, pure"], anchor=anchor, classes=classes).check()
-
-
-@pytest.mark.parametrize("places", [[-1, 0], [0, 3], [0.0, 1.0], ["a", "b"]])
-def test_places_that_no_class_has_are_refused(places: list[Any]) -> None:
-    with pytest.raises(ParameterError, match="below 3"):
-        MomentSketch(SPECS["classes, pure"]).update(np.zeros((2, 3)), np.array(places))
+            MomentSketch(SPECS["classes, pure"]).update(np.zeros((2, 3)), np.array(places))
 
 
 @pytest.mark.parametrize(
@@ -418,17 +404,15 @@ def test_columns_of_hats_get_a_root_of_how_many_pairs_they_have(pure: bool, colu
     assert spec.shares == (Fraction(share * columns + pairs, 15), *[share] * columns, *[1] * pairs)
 
 
-def test_knots_lie_evenly_between_the_bounds() -> None:
-    spec = HatMoments(BOUNDS, None, True, (0.0, 1.0), 5)
-    for places, low, high in zip(spec.places, *BOUNDS, strict=True):
-        np.testing.assert_allclose(places, np.linspace(low, high, 5))
-
-
 @EACH
 def test_no_row_has_more_counters_than_its_step(spec: Any) -> None:
-    """The proof of Gaussian noise asks for it."""
+    """The proof of Gaussian noise asks for it. The steps are those of every file."""
     longest = MOST_KNOTS**2 if isinstance(spec, HatMoments) else MOST_COUNTERS
     assert longest <= spec.step
+    steps = [SPECS[name].step for name in ("hats, pure", "linear, pure", "linear, Gaussian")]
+    assert steps == [2**22, 2**28, 5 * 2**28]
+    rows = spec.split(np.arange(sum(spec.lengths)))
+    assert [row.size for row in rows] == list(spec.lengths) and rows[-1][-1] * spec.step == sum(spec.lengths) - 1
 
 
 @pytest.mark.parametrize("cell", ["12 Mill Lane", 10**400, 1 + 2j, None, [1.0]])
@@ -522,14 +506,6 @@ def test_the_engine_stays_with_the_sketch(tmp_path: Any, monkeypatch: pytest.Mon
     load_secret(tmp_path / "one.secret", engine="cpu").empty().update(X, y)
     one.empty().update(X[:1], y[:1])
     assert asked == [("gpu", X.size), ("cpu", X.size), ("gpu", 3)]
-
-
-def test_the_steps_are_those_of_every_file() -> None:
-    assert (SPECS["hats, pure"].step, SPECS["linear, pure"].step, SPECS["linear, Gaussian"].step) == (
-        2**22,
-        2**28,
-        5 * 2**28,
-    )
 
 
 def test_without_a_device_the_error_says_what_to_do() -> None:
