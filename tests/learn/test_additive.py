@@ -64,18 +64,49 @@ def test_the_guard_takes_off_what_noise_explains() -> None:
     assert not solved(np.eye(2) * 9.0, cross, 1.0, np.array([100.0, 0.0])).any()
 
 
-@pytest.mark.parametrize("kind", [learn.PrivateLinearRegression, learn.PrivateAdditiveRegressor])
-def test_the_release_alone_gives_the_same_model(kind: Any, curves: Any, tmp_path: Any) -> None:
-    model = kind(**BOUNDS, epsilon=10.0).fit(*curves)
+NUMBERS: dict[str, Any] = {"target_bounds": (0, 15)}
+CLASSES: dict[str, Any] = {"classes": [False, True], "delta": 1e-6}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "facts"),
+    [
+        (learn.PrivateLinearRegression, {**NUMBERS, "bounds": (0, 10)}, {}),
+        (learn.PrivateLinearRegression, {**NUMBERS, "bounds": (0, 10), "rows": 400, "delta": 1e-6}, NUMBERS),
+        (learn.PrivateAdditiveRegressor, {**NUMBERS, "bounds": (0, 10)}, {}),
+        (learn.PrivateLinearClassifier, {**CLASSES, "bounds": (0, 10), "rows": 400}, CLASSES),
+        *(
+            (learn.PrivateLogisticRegression, {**CLASSES, **about}, CLASSES)
+            for about in ({"bounds": (0, 10)}, {"length": 9})
+        ),
+    ],
+)
+def test_the_release_alone_gives_the_same_model(
+    kind: Any, options: Any, facts: Any, curves: Any, tmp_path: Any
+) -> None:
+    X, y = curves
+    model = kind(**options, epsilon=10.0).fit(X, y > 7.5 if "classes" in options else y)
     model.release_.save(tmp_path / "m.scumble")
-    again = kind.from_release(tmp_path / "m.scumble")
-    assert np.array_equal(again.predict(curves[0][:50]), model.predict(curves[0][:50]))
-    assert again.privacy_ == model.release_.privacy and model.privacy_.epsilon == pytest.approx(10.0)
+    facts = {name: fact for name, fact in facts.items() if name != "delta"}
+    facts |= {"bounds": (0, 10)} if "rows" in options else {}
+    again = kind.from_release(tmp_path / "m.scumble", **facts)
     model.save(tmp_path / "model.scumble")
-    assert np.array_equal(learn.load(tmp_path / "model.scumble").predict(curves[0][:50]), model.predict(curves[0][:50]))
-    other = learn.PrivateAdditiveRegressor if kind is learn.PrivateLinearRegression else learn.PrivateLinearRegression
-    with pytest.raises(scumble.DataError, match="does not learn from"):
-        other.from_release(tmp_path / "m.scumble")
+    for other in (again, learn.load(tmp_path / "model.scumble")):
+        np.testing.assert_array_equal(other.predict(X[:50]), model.predict(X[:50]))
+        if "classes" in options:
+            np.testing.assert_allclose(other.decision_function(X[:1]), model.decision_function(X)[:1], rtol=1e-12)
+    assert again.privacy_ == model.release_.privacy and model.privacy_.epsilon == pytest.approx(10.0)
+    if "classes" in facts:
+        with pytest.raises(scumble.PrivacyError, match="classes"):
+            kind.from_release(model.release_)
+
+
+@pytest.mark.parametrize("change", [0, 1])
+def test_another_estimators_release_is_refused(curves: Any, change: int) -> None:
+    kind, other = [learn.PrivateLinearRegression, learn.PrivateAdditiveRegressor][:: 1 - 2 * change]
+    release = kind(**BOUNDS, epsilon=10.0).fit(*curves).release_
+    with pytest.raises(scumble.DataError):
+        other.from_release(release)
 
 
 def test_knots_are_where_the_records_are() -> None:

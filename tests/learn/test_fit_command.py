@@ -6,15 +6,12 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
 from scumble import Boolean, Category, Date, Number, Schema, learn
 from scumble.cli import main
-from scumble.errors import CorruptFileError
-from scumble.learn import models
 from scumble.privacy.ledger import open_ledger
 
 ERROR = ["--invalid", "error"]
@@ -193,14 +190,6 @@ def test_a_model_knows_its_columns_by_name(
     Path("foreign.csv").write_text("town,kms\nUlm,2\n")
     assert main(["predict", "m.scumble", "others.csv", "--columns", "town,km"]) == 2
     assert main(["predict", "m.scumble", "foreign.csv"]) == 4
-
-
-def test_a_file_with_other_names_than_columns_is_no_model() -> None:
-    made = learn.PrivateLinearRegression(bounds=(0, 1), target_bounds=(0, 1))
-    made.fit(pa.table({"a": [0.0, 1.0]}), [0.0, 1.0])
-    made.feature_names_in_ = np.array(["a", "b"], dtype=object)
-    with pytest.raises(CorruptFileError, match="names"):
-        models.from_bytes(models.to_bytes(made))
 
 
 @pytest.mark.parametrize("task", ["classify", "separate", "regress", "add"])

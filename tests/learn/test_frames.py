@@ -18,6 +18,7 @@ from scumble import Boolean, Category, Date, Number, Schema, learn
 from scumble.gate import selection
 from scumble.learn.columns import Coding, short_schema
 from scumble.learn.models import contents, from_bytes
+from scumble.privacy.laws.discrete_gaussian import DiscreteGaussian
 from scumble.privacy.laws.discrete_laplace import DiscreteLaplace
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
@@ -81,7 +82,8 @@ def by_hand(frame: pd.DataFrame, *, indicators: bool) -> tuple[np.ndarray, np.nd
 
 @pytest.fixture
 def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DiscreteLaplace, "draw", lambda self, scale, size, backend="exact": np.zeros(size, np.int64))
+    for law in (DiscreteLaplace, DiscreteGaussian):
+        monkeypatch.setattr(law, "draw", lambda self, scale, size, backend="exact": np.zeros(size, np.int64))
     monkeypatch.setattr(selection, "discrete_laplace", lambda scale, size: np.zeros(size, np.int64))
 
 
@@ -193,7 +195,7 @@ def test_a_file_cannot_say_another_thing_than_its_schema(frame: pd.DataFrame) ->
         {"schema_": 3},
         {"n_features_in_": 4},
         {"bounds_": None},
-        {"feature_names_in_": {"@texts": list("abcde"), "object": True}},
+        *({"feature_names_in_": {"@texts": list(names), "object": True}} for names in ("ab", "abcde")),
     ):
         bad = scumble.files.to_bytes("model", {**metadata, "learnt": {**learnt, **change}}, arrays)
         with pytest.raises(scumble.CorruptFileError):

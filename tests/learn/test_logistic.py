@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import scumble
-from scumble.errors import BudgetError, MergeError, ParameterError, PrivacyError
+from scumble.errors import BudgetError, MergeError, ParameterError
 from scumble.gate.rows import PublishedRow, PublishedRows, publish_in_turn
 from scumble.gate.secret import Secret
-from scumble.learn import PrivateLinearClassifier, PrivateLogisticRegression, load
+from scumble.learn import PrivateLinearClassifier, PrivateLogisticRegression
 from scumble.learn.descent import BLOCK, CLIP, GRAIN, WHOLE, Counting, DescentSpec, residuals
 from scumble.privacy import noise
 from scumble.privacy.budget import Budget
@@ -131,9 +130,14 @@ def test_many_classes_of_embeddings() -> None:
     """Forty classes, 250 records each. Four fits: 0.71 to 0.72, and planes 0.58 to 0.60."""
     X, y = words(12_000, 60, 40, 0.45)
     test, truth = X[10_000:], y[10_000:]
-    score = fitted(X[:10_000], y[:10_000]).score(test, truth)
-    planes = PrivateLinearClassifier(epsilon=1.0, delta=1e-6, length=1.0, classes=list(range(40)))
-    assert score > 0.65 and score > planes.fit(X[:10_000], y[:10_000]).score(test, truth) + 0.05
+    model = fitted(X[:10_000], y[:10_000])
+    made = PrivateLinearClassifier(epsilon=1.0, delta=1e-6, length=1.0, classes=list(range(40)))
+    planes = made.fit(X[:10_000], y[:10_000]).score(test, truth)
+    assert model.score(test, truth) > max(0.65, planes + 0.05) and planes > 0.5
+    for one in (model, made):
+        chances = one.predict_proba(test)
+        assert chances.shape == (2000, 40)
+        np.testing.assert_allclose(chances.sum(axis=1), 1.0)
 
 
 def test_with_little_noise_it_is_logistic_regression() -> None:
@@ -144,46 +148,6 @@ def test_with_little_noise_it_is_logistic_regression() -> None:
     assert fitted(X, y, epsilon=1000.0).score(X, y) > best - 0.02
 
 
-def test_where_noise_is_all_there_is_the_majority_wins() -> None:
-    rng = np.random.default_rng(6)
-    X, y = rng.uniform(0, 1, (2000, 20)), (rng.random(2000) < 0.1).astype(int)
-    scores = [fitted(X, y, epsilon=0.5, length=None, bounds=(0, 1)).score(X, y) for _ in range(9)]
-    assert np.median(scores) > 0.85
-
-
-def test_chances_are_calibrated_and_weights_name_the_rare() -> None:
-    rng = np.random.default_rng(7)
-    y = (rng.random(8000) < 0.08).astype(int)
-    X = np.clip(rng.normal(size=(8000, 6)) + 1.5 * y[:, None] * np.eye(6)[0], -4, 5.5)
-    options: dict[str, Any] = {"length": None, "bounds": (-4, 5.5), "epsilon": 2.0}
-    model = fitted(X, y, **options)
-    chances = model.predict_proba(X)
-    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
-    assert abs(chances[:, 1].mean() - y.mean()) < 0.03
-    balanced = PrivateLogisticRegression.from_release(model.release_, classes=[0, 1], class_weight="balanced")
-    named, plain = (np.mean([np.mean(one.predict(X)[y == c] == c) for c in (0, 1)]) for one in (balanced, model))
-    assert named > 0.7 and named > plain + 0.05
-    heavy = PrivateLogisticRegression.from_release(model.release_, classes=[0, 1], class_weight={1: 1e6})
-    assert heavy.predict(X).mean() > 0.99
-
-
-@pytest.mark.parametrize("options", [{}, {"length": None, "bounds": (-1, 1)}], ids=["length", "bounds"])
-def test_a_file_alone_is_enough(options: dict[str, Any], tmp_path: Path) -> None:
-    X, y = words(2000, 6, 3, 1.0)
-    model = fitted(X, y, epsilon=5.0, **options)
-    model.release_.save(tmp_path / "r.scumble")
-    again = PrivateLogisticRegression.from_release(tmp_path / "r.scumble", classes=[0, 1, 2])
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-    model.save(tmp_path / "m.scumble")
-    other = load(tmp_path / "m.scumble")
-    np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(other.decision_function(X[:1]), model.decision_function(X)[:1])
-    with pytest.raises(ParameterError, match="the 3 that the release has"):
-        PrivateLogisticRegression.from_release(model.release_, classes=[0, 1])
-    with pytest.raises(PrivacyError, match="classes"):
-        PrivateLogisticRegression.from_release(model.release_)
-
-
 def test_models_do_not_merge() -> None:
     X, y = words(300, 4, 2, 1.0)
     one, other = (fitted(X, y).release_ for _ in range(2))
@@ -191,23 +155,6 @@ def test_models_do_not_merge() -> None:
         one.merge(other)
     with pytest.raises(ParameterError, match="PrivateLogisticRegression"):
         scumble.learn.moment_sketch.MomentSketch(one.spec).update(X, y)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"delta": 0.0},
-        {"length": 0.0},
-        {"length": 1.0, "bounds": (0, 1)},
-        {"class_weight": "even"},
-        {"class_weight": {0: -1.0}},
-        {"classes": [0]},
-    ],
-)
-def test_refused(options: dict[str, Any]) -> None:
-    X, y = words(50, 4, 2, 1.0)
-    with pytest.raises(ParameterError):
-        fitted(X, y, **options)
 
 
 @pytest.mark.parametrize("change", [{"steps": 0}, {"steps": 65}, {"classes": 0}, {"pure": True}, {"ball": True}])

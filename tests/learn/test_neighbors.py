@@ -107,9 +107,6 @@ def test_bad_questions(table: np.ndarray) -> None:
     for bad in (0.0, 0.5, 2.0):
         with pytest.raises(scumble.ParameterError, match="error_rate"):
             model.is_near(Q, error_rate=bad)
-    for radius in (0.0, -1.0, "a", float("inf")):
-        with pytest.raises(scumble.ParameterError, match="radius"):
-            PrivateNeighbors(radius=radius, bounds=(0, 10)).fit(table)  # type: ignore[arg-type]
     hamming = scumble.Sketch(scumble.HammingKernel(), 2, rows=8, buckets=16).release(1.0)
     with pytest.raises(scumble.ParameterError, match="Euclidean or Manhattan"):
         PrivateNeighbors.from_release(hamming)

@@ -59,6 +59,8 @@ COMMON: list[dict[str, Any]] = [
     {"random_state": np.random.RandomState(0)},
     {"records_per_person": 0},
 ]
+LENGTH = [*({"length": bad} for bad in (0.0, np.inf, True)), {"length": 1.0, "bounds": (0, 1)}]
+WEIGHTS = [{"class_weight": {"far": bad}} for bad in (0.0, -1.0, "many", np.inf)]
 EUCLIDEAN, TINY = scumble.EuclideanKernel(1.0), scumble.EuclideanKernel(1e-320)
 CLASSES: list[Any] = [
     None,
@@ -83,6 +85,7 @@ OWN: dict[str, list[dict[str, Any]]] = {
         {"neighbors": "replace"},
         {"rule": "levels"},
         {"kernel": []},
+        *WEIGHTS,
         {"epsilon": 0},
         {"calibration_share": 0.5, "selection_share": 0.5},
     ],
@@ -93,6 +96,9 @@ OWN: dict[str, list[dict[str, Any]]] = {
         {"kernel": EUCLIDEAN},
         {"length": 1e-310},
         {"length": 1.0, "method": "surrogate"},
+        {"length": 1.0, "rows": 9},
+        *LENGTH,
+        *WEIGHTS,
         {"unknown": "drop", "neighbors": "replace"},
     ],
     "PrivateLinearRegression": [
@@ -100,7 +106,10 @@ OWN: dict[str, list[dict[str, Any]]] = {
         {"target_bounds": (3, 3)},
         {"method": "closed", "buckets": 2},
         {"kernel": EUCLIDEAN},
+        *({"length": 1.0, **bad} for bad in ({"method": "closed"}, {"rows": 9})),
+        *LENGTH,
     ],
+    "PrivateLogisticRegression": [{"delta": 0.0}, {"classes": ["far"]}, *LENGTH, *WEIGHTS],
     "PrivateOutlierDetector": [
         {"contamination": 0.0},
         {"contamination": 0.6},
@@ -109,7 +118,10 @@ OWN: dict[str, list[dict[str, Any]]] = {
         {"bounds": (0.0, 1e-310), "rows": 8, "buckets": 64},
     ],
     "PrivateModes": [{"starts": 0}, {"significance": 0}, {"kernel": scumble.HammingKernel(), "rows": 4}],
-    "PrivateNeighbors": [{"kernel": scumble.AngularKernel(), "rows": 4}],
+    "PrivateNeighbors": [
+        *({"radius": bad} for bad in (0.0, -1.0, float("inf"))),
+        {"kernel": scumble.AngularKernel(), "rows": 4},
+    ],
     "DiversitySampler": [{"tau": 0.0}],
 }
 """What is refused, by itself or because of other options."""

@@ -9,7 +9,7 @@ import pytest
 
 import scumble
 from scumble.kernels import FoldedKernel
-from scumble.learn import PrivateLinearRegression, load, signs
+from scumble.learn import PrivateLinearRegression, signs
 from scumble.learn.signs import angular_gaussian, second_moments
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
@@ -49,30 +49,6 @@ def test_it_finds_the_plane(plane) -> None:
 def test_the_surrogate_finds_it_roughly(plane) -> None:
     """It reads one counter per row: with five times the rows, 0.91 ± 0.08 where the closed form has 0.99."""
     assert fitted(*plane, method="surrogate", rows=10_000).score(*plane) > 0.3
-
-
-def test_hardly_ever_worse_than_the_mean(rng) -> None:
-    """Few records, pure ε, no relation at all: the error stays within 10 % of the variance; fits differ by 0.1 %."""
-    X, y = rng.uniform(0, 10, (1500, 8)), rng.uniform(-5, 25, 1500)
-    errors = [np.mean((fitted(X, y, delta=0.0, rows=None, random_state=k).predict(X) - y) ** 2) for k in range(3)]
-    assert np.mean(errors) < 1.1 * y.var()
-
-
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_the_claim_never_exceeds_the_budget(plane, delta: float) -> None:
-    claim = fitted(*plane, delta=delta, rows=100).privacy_
-    assert 0.999 < claim.epsilon <= 1.0
-    assert claim.delta == delta
-
-
-def test_a_file_alone_is_enough(plane, tmp_path) -> None:
-    X, y = plane
-    model = fitted(X, y)
-    model.release_.save(tmp_path / "plane.scumble")
-    again = PrivateLinearRegression.from_release(tmp_path / "plane.scumble", bounds=(0, 10), target_bounds=(-5, 25))
-    np.testing.assert_allclose(again.coef_, model.coef_)
-    model.save(tmp_path / "model.scumble")
-    np.testing.assert_array_equal(load(tmp_path / "model.scumble").predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -140,6 +116,3 @@ def test_vectors_of_bounded_length(rng: np.random.Generator, tmp_path: Path) -> 
     model.release_.save(tmp_path / "vectors.scumble")
     again = PrivateLinearRegression.from_release(tmp_path / "vectors.scumble")
     assert again.length == 1.0 and np.array_equal(again.predict(far), model.predict(far))
-    for given in ({"bounds": (0, 1)}, {"method": "closed"}, {"rows": 9}, {"length": 0.0}):
-        with pytest.raises(scumble.ParameterError, match="length"):
-            PrivateLinearRegression(**{"length": 1.0, "target_bounds": (-4, 4), **given}).fit(X, y)

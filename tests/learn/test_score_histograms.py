@@ -198,22 +198,6 @@ def test_the_threshold_of_a_histogram_of_scores(share: float) -> None:
     assert score_histograms.of_counted(scores, 3000.0, share) == pytest.approx(place, rel=1e-9)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3])
-def test_the_threshold_of_a_grid(share: float) -> None:
-    """Cells in the order of their kernel sums, the densest first, until 1 − share of the records lie in them."""
-    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, buckets=40, bounds=(-4.0, 4.0), design="grid")
-    release = sketch.update(np.random.default_rng(3).normal(size=(4000, 1))).release(epsilon=3.0)
-    sums = release._reader().field.at_centres()
-    counts = release.counts.ravel()
-    extra = (counts.sum() - release.count) / len(counts)
-    seen, below = 0.0, 0
-    for cell in sorted(range(len(sums)), key=lambda cell: -sums[cell]):
-        seen += counts[cell] - extra
-        below += seen < (1 - share) * release.count
-    ordered = sorted(sums, reverse=True)
-    assert score_histograms.on_grid(release, share) == pytest.approx(ordered[min(below, len(sums) - 1)], rel=1e-12)
-
-
 def test_records_are_counted_by_the_roots_of_their_kernel_sums() -> None:
     """The histogram is a release of its own, with the budget it was given, over public bounds."""
     sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=40, buckets=64, design="iid", seed=3)
@@ -303,10 +287,6 @@ def test_a_rare_class_is_not_given_more_than_its_due() -> None:
     zero, one = (counted(rng.normal(1.0, 2.0, n)) for n in (4900, 100))
     found = fitted(zero, one, 0.3, counts=(4900.0, 100.0))
     assert (found(np.linspace(-20.0, 20.0, 99)) < 0.0).all()
-
-
-def test_the_histogram_has_24_cells_from_0_to_1() -> None:
-    assert score_histograms.KERNEL.settings() == {"bandwidth": 1 / 24, "origin": 0.0}
 
 
 def test_the_last_share_of_a_grid_is_its_sparsest_cell() -> None:
