@@ -15,7 +15,6 @@ import traceback
 import warnings
 from array import array
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,7 +31,6 @@ import scumble
 from estimators import EACH, KINDS
 from scumble import learn
 from scumble.cli import main
-from scumble.errors import parameter
 from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel, Kernel, ProductKernel
 from scumble.sources import build_by
 
@@ -178,7 +176,12 @@ KERNELS = {
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_sketches(kernel: str, invalid: str) -> None:
     one = KERNELS[kernel]
+    grid: dict[str, Any] = {"design": "grid", "bounds": (0, 50), "buckets": 64}
+    release = scumble.Sketch(KERNELS["numbers"], 2, **grid).release(1.0)
     for what, make in TABLES.items():
+        cells = scumble.Sketch(KERNELS["numbers"], 2, invalid=invalid, **grid)
+        searched(told(lambda: cells.update(make())), what)  # noqa: B023
+        searched(told(lambda: release.kernel_sum(make())), what)  # noqa: B023
         sketch = scumble.Sketch(one, columns=["a", "b"], rows=4, buckets=8, invalid=invalid)
         searched(told(lambda: sketch.update(make())), what)  # noqa: B023  called at once
         plain = scumble.Sketch(KERNELS["numbers"], 2, rows=4, buckets=8, invalid=invalid)
@@ -187,36 +190,9 @@ def test_sketches(kernel: str, invalid: str) -> None:
         searched(told(lambda: plain.kernel_sum(make())), what)  # noqa: B023
 
 
-@pytest.mark.parametrize(
-    "what", ["rows of text", "ragged rows", "dictionaries", "a mapping", "one axis", "pandas", "Arrow"]
-)
-def test_a_table_in_the_place_of_a_parameter(what: str, tmp_path: Path) -> None:
-    """Arguments in a wrong order: what is shown of a parameter is never a record."""
-    table, one = TABLES[what](), KERNELS["numbers"]
-    made = scumble.Sketch(one, 1, rows=4, buckets=8)
-    for act in (
-        lambda: scumble.Sketch(table, 2),
-        lambda: scumble.build(one, table),
-        lambda: scumble.Sketch(one, table),
-        lambda: scumble.Sketch(one, 2, seed=table),
-        lambda: scumble.Sketch(one, 2, bounds=table, design="grid"),
-        lambda: EuclideanKernel(table),
-        lambda: made.release(table),
-        lambda: made.release(1.0, neighbors=table),
-        lambda: made.release(1.0, records_per_person=table),
-        lambda: made.release_share(1.0, custodians=table),
-        lambda: scumble.plan(100, 2, kernel=one, design=table),
-        lambda: scumble.plan(100, 2, kernel=one, design=((WORD, NUMBER), (WORD, NUMBER))),
-        lambda: scumble.PersonLimit(table),
-        lambda: scumble.load(table),
-        lambda: scumble.build(tmp_path, one, bounds=table),
-        lambda: scumble.build(pa.table({"a": [1.0]}), one, neighbors=table),
-    ):
-        searched(told(act), what)
-
-
 RECORDS: dict[str, Callable[[], Any]] = {
     **{what: TABLES[what] for what in ("rows of text", "cells", "one axis", "three axes", "a mapping", "polars")},
+    **{what: TABLES[what] for what in ("ragged rows", "dictionaries", "pandas", "Arrow")},
     "rows of numbers": lambda: [[NUMBER, 1.0], [NUMBER, 2.0]],
     "a record": lambda: (NUMBER, WORD),
     "two numbers": lambda: [NUMBER, -NUMBER],
@@ -237,6 +213,8 @@ PARAMETERS = [
         (scumble.build, (np.ones((2, 2)), KERNELS["numbers"])),
         (scumble.plan, (100, 2)),
         (scumble.PersonLimit, ()),
+        (scumble.load, ()),
+        (learn.minimize, (scumble.Sketch(KERNELS["numbers"], 1, rows=4, buckets=8).release(1.0), lambda theta: theta)),
     ]
     for name in list(inspect.signature(act).parameters)[len(first) :]
 ]
@@ -247,33 +225,6 @@ def test_a_record_in_the_place_of_any_parameter(act: Callable[..., Any], name: s
     """What is shown of a parameter is a number or a word that it was given; of anything longer, type and length."""
     for what, make in RECORDS.items():
         searched(told(lambda: act(**{name: make()})), what)  # noqa: B023
-
-
-@pytest.mark.parametrize(
-    ("got", "shown"),
-    [
-        (None, "None"),
-        (-1.5, "-1.5"),
-        (np.float64(2), "np.float64(2.0)"),
-        (Fraction(1, 3), "1/3"),
-        ("word", "'word'"),
-        (int, "<class 'int'>"),
-        ([], "a list of 0"),
-        ([NUMBER], "a list of 1"),
-        ({WORD: 1, NUMBER: 2}, "a dict of 2"),
-        (np.array([NUMBER]), "a ndarray"),
-    ],
-)
-def test_what_is_shown_of_an_argument(got: object, shown: str) -> None:
-    assert str(parameter("p", "right", got)) == f"`p` must be right, got {shown}."
-
-
-def test_grids_and_releases() -> None:
-    release = scumble.Sketch(KERNELS["numbers"], 2, design="grid", bounds=(0, 50), buckets=64).release(1.0)
-    for what, make in TABLES.items():
-        sketch = scumble.Sketch(KERNELS["numbers"], 2, design="grid", bounds=(0, 50), buckets=64)
-        searched(told(lambda: sketch.update(make())), what)  # noqa: B023
-        searched(told(lambda: release.kernel_sum(make())), what)  # noqa: B023
 
 
 @pytest.mark.parametrize("invalid", ["error", "drop"])
@@ -336,12 +287,6 @@ def test_a_record_in_the_place_of_any_parameter_of_an_estimator(kind: Any) -> No
     for name in inspect.signature(kind).parameters:
         for what in ("cells", "a record by name"):
             searched(told(lambda: small(kind, **{name: RECORDS[what]()}).fit(good, labels)), (name, what))  # noqa: B023
-
-
-def test_a_record_in_the_place_of_a_start() -> None:
-    release = scumble.Sketch(KERNELS["numbers"], 1, rows=4, buckets=8).release(1.0)
-    for what, make in RECORDS.items():
-        searched(told(lambda: learn.minimize(release, lambda theta: theta, make())), what)  # noqa: B023
 
 
 # ------------------------------------------------------------------------ files

@@ -13,7 +13,6 @@ from scipy import stats
 import scumble
 from rates import laplace
 from scumble import files
-from scumble.cli import main
 from scumble.files.places import Owned
 from scumble.sources import Build, build, build_by
 
@@ -212,11 +211,3 @@ def test_persons_and_noise_first_do_not_go_together() -> None:
     table = TABLE.append_column("who", pa.array(np.arange(200_000)))
     with pytest.raises(scumble.PrivacyError, match="Noise first"):
         build(table, KERNEL, person_column="who", **OPTIONS)
-
-
-def test_the_flag(tmp_path: Path) -> None:
-    table = tmp_path / "people.csv"
-    table.write_text("age\n" + "1\n" * 100)
-    words = ["build", str(table), "--bandwidth", "5", "--rows", "4", "--buckets", "8", "--epsilon", "1", "--quiet"]
-    assert main([*words, "--noise-first", "--out", str(tmp_path / "a.scumble")]) == 0
-    assert scumble.load(tmp_path / "a.scumble").privacy.epsilon == 1.0

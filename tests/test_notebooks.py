@@ -22,10 +22,6 @@ nbformat.write(notebook, sys.argv[2])
 """
 
 
-def test_there_are_three() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["hospitals", "regression", "salaries"]
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_is_stored_without_output(path: Path) -> None:
     for cell in json.loads(path.read_text())["cells"]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -120,41 +119,6 @@ def test_students_t_reaches_as_far_as_scipy_says(confidence: float) -> None:
     assert np.allclose(reach(degrees, confidence), wanted, rtol=1e-9)
     few = np.array([reach(np.array([one]), confidence)[0] for one in degrees])  # another way, where there are few
     assert np.allclose(few, wanted, rtol=1e-9)
-
-
-READER = """
-import json, sys
-sys.modules["numba"] = None
-import numpy as np, scumble
-from scumble.counting import cpu
-cpu.numpy_first.spent = cpu.COMPILING  # a process that has asked for a while
-found = []
-for path in sys.argv[1:]:
-    release = scumble.load(path)
-    points = np.linspace(-2.0, 2.0, 2 * release.dimensions).reshape(2, -1)
-    found.append([release.density(points).tolist(), release.interval(points)[0].tolist()])
-try:
-    release.spec.layout.source(release, (np.array([-3.0] * 2), np.array([3.0] * 2)), np.random.default_rng(0))
-except ImportError as problem:
-    print(problem, file=sys.stderr)
-print(json.dumps(found))
-"""
-
-
-def test_densities_are_read_without_numba(tmp_path: Path) -> None:
-    kernel, X = scumble.EuclideanKernel(1.0), np.random.default_rng(0).normal(size=(500, 2))
-    grid = scumble.Sketch(kernel, 2, bounds=(-4, 4), design="grid", buckets=(16, 16))
-    hashed = scumble.Sketch(kernel, 2, rows=16, buckets=64)
-    paths, expected = [], []
-    for k, sketch in enumerate((grid, hashed)):
-        release = sketch.update(X).release(epsilon=1.0)
-        paths.append(str(tmp_path / f"{k}.scumble"))
-        release.save(paths[-1])
-        points = np.linspace(-2.0, 2.0, 4).reshape(2, 2)
-        expected.append([release.density(points).tolist(), release.interval(points)[0].tolist()])
-    done = subprocess.run([sys.executable, "-c", READER, *paths], capture_output=True, text=True, check=True)
-    np.testing.assert_allclose(json.loads(done.stdout), expected, rtol=1e-12)  # sums depend on how arrays lie in memory
-    assert re.fullmatch(r"'\w+' is a loop that numba compiles\. Hint: pip install numba\.\n", done.stderr)
 
 
 TABLE = """

@@ -84,12 +84,6 @@ def test_every_line_runs_in_order_in_an_empty_folder(tmp_path: Path) -> None:
     assert {"people.scumble", "people.html", "synthetic.csv"} <= {one.name for one in tmp_path.iterdir()}
 
 
-def test_the_first_example_is_short() -> None:
-    text = (ROOT / "README.md").read_text()
-    first = re.search(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    assert first is not None and len(first[1].splitlines()) <= 15 and len(text.split()) <= 900
-
-
 EACH_ESTIMATOR = """
 import sys
 from scumble import learn

@@ -144,25 +144,6 @@ def test_classes_are_rehearsed(folder: Path) -> None:
     assert found.kind.endswith("for each of 2 classes")
 
 
-def test_the_curator_is_told_why_rows_were_left_out_and_nobody_else(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = ["41,5,bus", "x,5,bus", ",y,bus", "41,5,buss", "41,,car", "41,5", "41,5,car"]
-    (folder / "mixed.csv").write_text("age,income,mode\n" + "\n".join(rows) + "\n")
-    words = ["build", "mixed.csv", *WORDS, "--label", "mode", "--classes", "bus,car", "--invalid", "drop", "--json"]
-    assert main([*words, "--out", "o.scumble"]) == 0
-    out, err = capsys.readouterr()
-    told = next(line for line in err.splitlines() if "left out:" in line)
-    assert told == (
-        "5 rows were left out: 1 of none of the classes in 'mode', 1 with a missing cell in 'age', 1 with a cell "
-        "unreadable or not finite in 'age', 1 with a missing cell in 'income', 1 line that is not a row "
-        "(do not publish this)."
-    )
-    assert (
-        "left out" not in out and "classes in" not in out and b"unreadable" not in (folder / "o.scumble").read_bytes()
-    )
-
-
 def test_what_was_left_out_is_told_before_anything_is_spent(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
