@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.tables import __main__ as verb
-from benchmarks.tables import contest, coverage, running
+from benchmarks.tables import contest, running
 from benchmarks.tables.contest import Results, judge, report
 from benchmarks.tables.data import Table
 from benchmarks.tables.protocol import Rows, conjunctions, questions, variation
@@ -25,17 +24,6 @@ SIZES = (2, 5, 7, 3)
 @pytest.fixture(scope="module")
 def table() -> Table:
     return synthetic("chain", 400, 3, (2, 5, -7, 3))
-
-
-def test_every_table_that_is_named_is_asked_for_intervals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(verb, "compete", lambda *_: None)
-    monkeypatch.setattr(coverage, "measure", lambda names, _: asked.extend(names))
-    monkeypatch.setattr(
-        sys, "argv", ["tables", "--data", str(tmp_path), "--only", "intervals", "--tables", "cardio", "adult", "chain"]
-    )
-    verb.main()
-    assert asked == ["cardio", "adult", "chain"]
 
 
 def test_rows_are_counted(table: Table) -> None:

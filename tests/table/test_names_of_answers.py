@@ -17,16 +17,13 @@ from scumble.cli import main
 
 ANSWERS = ("value", "low", "high", "standard_error")
 WORDS = ["x", "y"]
+NUMBERED = ["0", "1", "2"]
 LEVELS: dict[str, list[Any]] = {
-    "value": WORDS,
-    "low": ["0", "1", "2"],
+    **dict.fromkeys(("value", "standard_error", "q", "remarks", "self"), WORDS),
+    "low": NUMBERED,
+    "to": NUMBERED,
+    "from": [*NUMBERED, "(missing)"],
     "high": [False, True],
-    "standard_error": WORDS,
-    "from": ["0", "1", "2", "(missing)"],
-    "to": ["0", "1", "2"],
-    "q": WORDS,
-    "remarks": WORDS,
-    "self": WORDS,
 }
 NUMBERS = {"low", "from", "to"}
 
@@ -76,16 +73,10 @@ def test_answers_by_a_column(release: Any, name: str, what: str) -> None:
 
 
 @pytest.mark.parametrize("name", LEVELS)
-def test_several_quantiles_by_a_column(release: Any, name: str) -> None:
-    found = release.quantile("to", [0.1, 0.9], by=name)
-    share = "scumble_q" if name == "q" else "q"
-    assert [*found.columns] == [share, *_named([name])]
-    assert found[share].tolist() == [0.1] * len(LEVELS[name]) + [0.9] * len(LEVELS[name])
-    assert found[name].tolist() == LEVELS[name] * 2
-
-
-@pytest.mark.parametrize("name", LEVELS)
-def test_a_histogram(release: Any, name: str) -> None:
+def test_a_histogram_and_several_quantiles(release: Any, name: str) -> None:
+    several, share = release.quantile("to", [0.1, 0.9], by=name), "scumble_q" if name == "q" else "q"
+    assert [*several.columns] == [share, *_named([name])] and several[name].tolist() == LEVELS[name] * 2
+    assert several[share].tolist() == [0.1] * len(LEVELS[name]) + [0.9] * len(LEVELS[name])
     found = release.histogram(name)
     assert [*found.columns] == _named([name], (*(("from", "to") if name in NUMBERS else ()), *ANSWERS))
     assert found[name].tolist() == LEVELS[name]
@@ -118,12 +109,3 @@ def test_the_command_line(release: Any, names: list[str], tmp_path: Path, capsys
         assert [row[name] for name in names] == expected[names].tolist()
         assert [*row.values()][len(names) : -1] == pytest.approx(expected.iloc[len(names) :].tolist())
         assert isinstance(row[remarks], list)
-
-    assert main(["count", path, "--by", ",".join(names)]) == 0
-    header, *lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert header == _named(names)
-    assert [line[: len(names)] for line in lines] == counted[names].astype(str).to_numpy().tolist()
-    first = len(names)
-    assert [line[first : first + 3] for line in lines] == [
-        [f"{one:,.0f}" for one in row] for row in counted.iloc[:, first : first + 3].to_numpy()
-    ]

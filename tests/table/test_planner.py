@@ -38,7 +38,7 @@ class Played:
     def __init__(
         self, records: int, budget: Budget, target: str | None = None, n: int | None = None, **sets: Any
     ) -> None:
-        counted = [j for j, name in enumerate(SCHEMA) if name != target]
+        counted = [name for name in SCHEMA if name != target]
         pairs = {} if sets else {"pairs": tuple(itertools.combinations(counted, 2))}  # and no triples
         self.spec = TableSpec.of(SCHEMA, target=target, **sets, **pairs)
         self.planner = Planner(self.spec, budget, n)
@@ -173,21 +173,14 @@ def test_what_is_important_gets_more_of_the_budget_and_more_levels(budget: Budge
 WIDE = {f"c{k}": scumble.Number(0, 99, whole=True) for k in range(40)}
 
 
-def test_a_plan_says_beforehand_which_pairs_it_bears_and_how_many_columns_would_have_all() -> None:
-    """The columns that it names bear all their pairs, one more does not; a δ is advised where there is none."""
-    (told,) = Planner(TableSpec.of(WIDE), LAPLACE).advice(500)
-    assert "no pair" in told and "δ" in told
+def test_a_plan_knows_how_many_columns_would_have_all_their_pairs() -> None:
+    """The columns that it names bear all their pairs, one more does not."""
     planner = Planner(TableSpec.of(WIDE), GAUSSIAN)
-    (told,), columns = planner.advice(500), planner.columns_of_all_pairs(500)
-    assert "no pair" in told and "δ" not in told and f"all pairs of {columns} " in told and 2 < columns < 40
+    columns = planner.columns_of_all_pairs(500)
+    assert 2 < columns < 40 and len(planner.advice(500)) == 1 and planner.advice(10**8) == []
     for some, choice in ((columns, "all pairs"), (columns + 1, "singles")):
         schema = dict(itertools.islice(WIDE.items(), some))
         assert Planner(TableSpec.of(schema), GAUSSIAN).predicted(500).plan.choice == choice
-    assert planner.advice(10**8) == []
-    (told,) = Planner(TableSpec.of(WIDE), LAPLACE).advice(100_000)
-    assert "of 780 pairs" in told and "ε" not in told
-    (told,) = Planner(TableSpec.of(WIDE, together=[("c0", "c1", "c2")]), LAPLACE).advice(500)
-    assert "named" in told
 
 
 def test_a_release_says_so_before_its_budget_is_spent() -> None:

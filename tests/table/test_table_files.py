@@ -18,7 +18,6 @@ from tests.table.people import SCHEMA, people
 import scumble
 from scumble import TableRelease, TableSketch, files
 from scumble.density.loading import release_in
-from scumble.show.cards import card, facts
 
 GOLDEN = ("table-1", "classes-1", "draws-3")
 
@@ -53,9 +52,8 @@ def test_a_counter_takes_four_bytes_in_the_file(release: TableRelease) -> None:
 
 
 def test_files_with_groups_of_32_bits_are_read(release: TableRelease) -> None:
-    old = {name: lambda now: now.astype(np.int32) for name in ("groups", "pairs")}
     box = files.from_bytes(release.to_bytes(), expect="table")
-    again = release_in(_changed(release, {}, {name: new(box.arrays[name]) for name, new in old.items()}))
+    again = release_in(_changed(release, {}, {name: box.arrays[name].astype(np.int32) for name in ("groups", "pairs")}))
     assert isinstance(again, TableRelease) and again.to_bytes() == release.to_bytes()
 
 
@@ -64,58 +62,46 @@ def _changed(release: TableRelease, change: dict[str, Any], arrays: dict[str, An
     return files.Container("table", {**box.metadata, **change}, {**box.arrays, **arrays}, box.version, box.library)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"spec": {}},
-        {"spec": None},
-        {"privacy": {}},
-        {"privacy": None},
-        {"noisy_count": 1.5},
-        {"noisy_count": 2**62},
-        {"noisy_count": True},
-        {"count_variance": -1},
-        {"count_variance": "0"},
-        {"count_variance": 1e301},
-        {"identity": 7},
-    ],
-)
-def test_hostile_metadata_is_refused(release: TableRelease, change: dict[str, Any]) -> None:
-    with pytest.raises(scumble.FileError):
-        release_in(_changed(release, change, {}))
+METADATA: dict[str, list[Any]] = {
+    "spec": [{}, None],
+    "privacy": [{}, None, TableSketch(scumble.Schema(a=scumble.Boolean())).release(epsilon=1.0).privacy.to_dict()],
+    "identity": [7],
+    "noisy_count": [1.5, 2**62, True],
+    "count_variance": [-1, "0", 1e301],
+}
 
 
-@pytest.mark.parametrize(
-    "arrays",
-    [
-        {"counts": np.zeros(3, np.int64)},
-        {"counts": np.zeros((2, 2), np.int64)},
-        {"groups": np.zeros(3, np.int32)},
-        {"groups": lambda old: np.full_like(old, 1)},
-        {"groups": lambda old: old - 1},
-        {"groups": lambda old: np.where(np.arange(len(old)) == 0, 2**30, old)},
-        {"groups": lambda old: np.where(np.arange(len(old)) == 0, 2**62, old)},
-        {"groups": lambda old: old.astype(float)},
-        {"pairs": lambda old: old[::-1]},
-        {"pairs": lambda old: np.append(old, 10**6)},
-        {"pairs": lambda old: np.append(old, old[-1:])},
-        {"pairs": lambda old: -old},
-        {"counts": lambda old: np.where(np.arange(len(old)) == 0, 2**62, old)},
-        {"counts": lambda old: np.full_like(old, -(2**63))},
-        {"counts": lambda old: old.astype(float)},
-        {"more": np.zeros(1)},
-        {"larger": np.array([10**6]), "larger_groups": np.zeros(0, np.int64)},
-        {"larger": np.array([0]), "larger_groups": np.zeros(5, np.int64)},
-        {"larger": np.array([0, 0]), "larger_groups": lambda old: np.append(old, old)},
-        {"larger": np.zeros((1, 1), np.int64), "larger_groups": np.zeros(5, np.int64)},
-    ],
-)
-def test_hostile_arrays_are_refused(release: TableRelease, arrays: dict[str, Any]) -> None:
+def first(value: int) -> Any:
+    """A change of the first entry of an array."""
+    return lambda old: np.where(np.arange(len(old)) == 0, value, old)
+
+
+ENTRIES = np.zeros(3, np.int64)
+ARRAYS: dict[str, list[Any]] = {
+    "counts": [ENTRIES, np.zeros((2, 2), np.int64), first(2**62), lambda old: np.full_like(old, -(2**63))],
+    "groups": [ENTRIES, lambda old: np.full_like(old, 1), lambda old: old - 1, first(2**30), first(2**62)],
+    "pairs": [np.flip, lambda old: np.append(old, 10**6), lambda old: np.append(old, old[-1:]), np.negative],
+    "more": [np.zeros(1)],
+    "larger": [np.array([10**6]), np.array([0, 0]), np.zeros((1, 1), np.int64)],
+    "larger_groups": [np.zeros(0, np.int64), np.zeros(5, np.int64), lambda old: np.append(old, old)],
+}
+
+
+def test_hostile_metadata_and_arrays_are_refused(release: TableRelease) -> None:
     box = files.from_bytes(release.to_bytes(), expect="table")
-    known = box.arrays | {"larger_groups": box.arrays.get("larger_groups", np.zeros(1, np.int64))}
-    made = {name: new(known[name]) if callable(new) else new for name, new in arrays.items()}
-    with pytest.raises(scumble.FileError):
-        release_in(_changed(release, {}, made))
+    known = box.arrays | {"larger": np.array([0]), "larger_groups": box.arrays.get("larger_groups", np.zeros(1, int))}
+    lies: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        *(({name: wrong}, {}) for name, each in METADATA.items() for wrong in each),
+        *(({}, {name: wrong}) for name, each in ARRAYS.items() for wrong in each),
+        *(({}, {name: lambda old: old.astype(float)}) for name in ("counts", "groups")),
+        ({}, {"larger": np.array([0]), "larger_groups": np.zeros(5, np.int64)}),
+        ({}, {"larger": np.array([0, 0]), "larger_groups": lambda old: np.append(old, old)}),
+    ]
+    for metadata, arrays in lies:
+        made = {name: new(known[name]) if callable(new) else new for name, new in arrays.items()}
+        with pytest.raises(scumble.FileError):
+            release_in(_changed(release, metadata, made))
+            pytest.fail(f"{metadata} {arrays}")
 
 
 # ---- draws ----
@@ -143,36 +129,30 @@ def test_stored_draws_answer_without_a_fit(
     assert again.mean("age") and len(again.sample(10, 1)) == 10 and again.faithfulness()
 
 
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("totals", lambda old: old[:, :-1]),
-        ("totals", lambda old: old.astype(np.float32)),
-        ("totals", lambda old: -1 - old),
-        ("totals", lambda old: old * np.nan),
-        ("totals", lambda old: old + 2.0**62),
-        ("weights", lambda old: old[:, :1]),
-        ("weights", lambda old: old[:, :, :0]),
-        ("weights", lambda old: old[0]),
-        ("weights", lambda old: 0 * old),
-        ("weights", lambda old: old.astype(np.float64)),
-        ("tables", lambda old: old[..., :-1]),
-        ("tables", lambda old: 0 * old),
-        ("within", lambda old: old[:, :, 1:]),
-        ("within", lambda old: 0 * old),
-        ("within", lambda old: old.astype(np.int64)),
-        ("weights", None),
-        ("totals", None),
+DRAWS: dict[str, list[Any]] = {
+    "totals": [
+        lambda old: old[:, :-1],
+        np.float32,
+        lambda old: old + 2.0**62,
+        lambda old: -1 - old,
+        lambda old: old * np.nan,
     ],
-)
-def test_hostile_draws_are_refused(with_draws: files.Container, name: str, change: Any) -> None:
-    arrays = dict(with_draws.arrays)
-    old = arrays.pop(f"draws.{name}")
-    if change is not None:
-        arrays[f"draws.{name}"] = change(old)
-    box = files.Container("table", with_draws.metadata, arrays, with_draws.version, with_draws.library)
-    with pytest.raises(scumble.CorruptFileError):
-        release_in(box)
+    "weights": [lambda old: old[:, :1], lambda old: old[:, :, :0], lambda old: old[0], lambda old: 0 * old, np.float64],
+    "tables": [lambda old: old[..., :-1], lambda old: 0 * old],
+    "within": [lambda old: old[:, :, 1:], lambda old: 0 * old, np.int64],
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_hostile_draws_are_refused(with_draws: files.Container, name: str) -> None:
+    for change in [*DRAWS[name], None]:
+        arrays = dict(with_draws.arrays)
+        old = arrays.pop(f"draws.{name}")
+        if change is not None:
+            arrays[f"draws.{name}"] = change(old)
+        box = files.Container("table", with_draws.metadata, arrays, with_draws.version, with_draws.library)
+        with pytest.raises(scumble.CorruptFileError):
+            release_in(box)
 
 
 def test_a_first_answer_from_stored_draws_loads_little(release: TableRelease, tmp_path: Path) -> None:
@@ -186,12 +166,6 @@ def test_a_first_answer_from_stored_draws_loads_little(release: TableRelease, tm
     assert done.stdout.split("\n", 1)[1].strip() == ""
 
 
-def test_a_claim_about_other_views_is_refused(release: TableRelease) -> None:
-    other = TableSketch(scumble.Schema(a=scumble.Boolean())).release(epsilon=1.0).privacy.to_dict()
-    with pytest.raises(scumble.CorruptFileError, match="views"):
-        release_in(_changed(release, {"privacy": other}, {}))
-
-
 def test_every_flipped_bit_is_noticed(release: TableRelease) -> None:
     data = release.to_bytes()
     for place in range(0, len(data), len(data) // 50):
@@ -199,13 +173,6 @@ def test_every_flipped_bit_is_noticed(release: TableRelease) -> None:
         broken[place] ^= 1
         with pytest.raises(scumble.FileError):
             TableRelease.from_bytes(bytes(broken))
-
-
-def test_cards_and_pictures(release: TableRelease) -> None:
-    told = card(release, "people.scumble")
-    assert "ε = 1, δ = 1e-06" in told and "age, sex, hours, seen, smoker" in told
-    assert facts(release)["kind"] == "table" and facts(release)["counters"] == len(release.counts)
-    assert "Promise" in release._repr_html_() and "TableRelease" in repr(release)
 
 
 def drawn(schema: scumble.Schema, rows: dict[str, list[Any]], **options: Any) -> Any:
@@ -265,11 +232,6 @@ def test_bars_stand_where_their_values_are() -> None:
     assert [(found[0], found[-1]) for found in edges] == [pytest.approx(end, abs=1e-6) for end in ends]
     assert figure.axes[0].get_xscale() == "log" and len(edges[3]) == 48
     assert figure.axes[2].get_xlabel().endswith(" at 0") and len(edges[2]) == 11
-
-
-def test_counters_cannot_be_changed(release: TableRelease) -> None:
-    with pytest.raises(ValueError, match="read-only"):
-        release.counts[0] = 1
 
 
 @pytest.mark.parametrize("name", GOLDEN)
