@@ -23,10 +23,7 @@ def test_a_format_is_read_as_strftime_writes_it(format: str) -> None:
     wanted = column.encode(days).codes
     written = [day.strftime(format) for day in days]
     held: list[Any] = [
-        written,
-        np.array(written, object),
-        np.array(written),
-        pd.Series(written, dtype="category"),
+        *(written, np.array(written, object), np.array(written), pd.Series(written, dtype="category")),
         pa.chunked_array([written[:7], written[7:]]),
         pa.array(written).dictionary_encode(),
         [day.isoformat() for day in days],

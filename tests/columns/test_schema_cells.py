@@ -200,8 +200,6 @@ def test_a_moment_is_one_second_and_a_date_a_day() -> None:
     assert [clock.seconds_of(literal) for literal in literals] == [(0, 1), (0, 86_400), None, None]
 
 
-# ---- declared types ----
-
 FLOATS = [0.1, 0.3, 17.0, 41.9, 90.0, 90.5, -0.0, 0.0, 5e-324, 1e300, -3.5, math.nan, math.inf, 2.0**53, 1.0]
 WHOLES = [0, 1, 5, 17, 41, 42, 90, 91, -5, -6, 1000, 2**53 + 1, -(2**63), 2**63 - 1]
 TEXTS = ["a", "true", "5", "0.1", "2020-01-01", "", "é", "41.9", " 17", "2020-05-06T12:30:00Z", "Yes", None]

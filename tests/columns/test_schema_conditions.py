@@ -53,9 +53,6 @@ LITERALS = {
 }
 
 
-# ---- the oracle: three values, one record ----
-
-
 def bounds(column: str, literal: Any) -> tuple[Any, Any]:
     """The first and the last value that a literal stands for."""
     if column == "seen":
@@ -102,9 +99,6 @@ def share(tree: Tree, codes: tuple[int, ...], asked: list[str]) -> float:
     return true / total
 
 
-# ---- trees, and how they are written ----
-
-
 @st.composite
 def atoms(draw: Any) -> Atom:
     column = draw(st.sampled_from(list(SCHEMA)))
@@ -121,8 +115,7 @@ def atoms(draw: Any) -> Atom:
 TREES = st.recursive(
     atoms(),
     lambda parts: st.one_of(
-        st.builds(Not, parts),
-        st.builds(Junction, st.booleans(), st.lists(parts, min_size=2, max_size=3).map(tuple)),
+        st.builds(Not, parts), st.builds(Junction, st.booleans(), st.lists(parts, min_size=2, max_size=3).map(tuple))
     ),
     max_leaves=6,
 )
@@ -262,9 +255,6 @@ def test_of_a_large_union_its_parts_tell_who_is_sure() -> None:
     assert sure.weights(codes).tolist() == [1, 0, 0] and (maybe.weights(codes) >= 1).all()
 
 
-# ---- by hand ----
-
-
 def weights_of(where: Any, name: str = "age") -> list[float]:
     found = condition(SCHEMA, where)
     assert len(found.terms) == 1 and list(found.terms[0]) == [name]
@@ -331,13 +321,8 @@ REFUSED: list[Any] = [
     *("`x y` == 'Paris'", "`x y` == 'ulm'", "`x y` in ['Ulm', 'Paris']", "`x y` == true", "`x y`", "`x y` > 'Ulm'"),
     *("`x y` == '(missing)'", "age in [5, '(missing)']", "x y == 'Ulm' and age > 5", "'x y' > 5 and and"),
     *("smoker < true", "smoker == 'perhaps'", "seen > 2020", "seen > 'soon'", "seen > '2020-02-01T12:00'"),
-    *(
-        "seen >= 2020-03-01",
-        "seen >= 2020-03 or age > 3",
-        "seen >= '6/12/2020'",
-        "seen > '2020-02-30'",
-        "seen > '2020-2-3'",
-    ),
+    *("seen >= 2020-03-01", "seen >= 2020-03 or age > 3", "seen >= '6/12/2020'", "seen > '2020-02-30'"),
+    "seen > '2020-2-3'",
     *("age == null", "age == NA", "NaN != `x y`", "age in [1, null]", "age in []", "age in [1, gain]", "5 in [5]"),
     *("age is 5", "age is gain", "age is zero", "`x y` is 'Ulm'", "age > 5 > gain > 2 in [1]", "town like 'U%'"),
     *("age > 5 &", "age > 5 & gain < 3", "age > 5 || gain < 3", "age => 5", "age =< 5", "lower(`x y`) == 'ulm'"),

@@ -24,21 +24,12 @@ from scumble.columns.date import Date
 from scumble.columns.number import Number
 from scumble.columns.schema import Schema
 
-# ---- edges, which files depend on for ever ----
-
 
 def test_the_cells_of_a_file_stay_what_they_are() -> None:
     """These very numbers: another edge would move records of sketches that were made before."""
     assert whole_edges(0, 99_999, 12, log=True) == [0, 1, 2, 5, 15, 45, 135, 406, 1221, 3673, 11049, 33240, 100000]
     assert whole_edges(-3, 1000, 7, log=False) == [-3, 140, 283, 427, 570, 714, 857, 1001]
-    assert real_edges(0.0, 50.0, 6, log=True) == [
-        0.0,
-        5e-05,
-        0.0015811388300841897,
-        0.05,
-        1.5811388300841898,
-        50.0,
-    ]
+    assert real_edges(0.0, 50.0, 6, log=True) == [0.0, 5e-05, 0.0015811388300841897, 0.05, 1.5811388300841898, 50.0]
     assert real_edges(-0.1, 0.2, 3, log=False) == [-0.1, 0.0, 0.1, 0.2]
     assert (
         Number(0, 1, cells="equal").size == 64
@@ -114,8 +105,6 @@ def test_whole_cells_are_as_many_as_asked_for(low: int, span: int, cells: int, l
     most = min(cells, span + 1)
     assert len(edges) - 1 == (2 if log and low == 0 and most == 1 else most)
 
-
-# ---- columns of any make ----
 
 BOUND = st.integers(-50, 50)
 
@@ -268,8 +257,6 @@ def test_types_of_synthetic_values() -> None:
         with pytest.raises(scumble.ParameterError):
             Boolean().decode(bad, rng)
 
-
-# ---- refusals ----
 
 BAD = r"""
 Number() | Number(0) | Number(5, 5) | Number(math.nan, 5) | Number(0, math.inf) | Number(0, 1e301) |

@@ -111,3 +111,10 @@ def test_what_was_announced_is_charged_once_and_at_once(tmp_path: Path) -> None:
     names = [paid.charge(two), paid.charge(one)]
     assert names == [str(uuid.uuid5(uuid.UUID(paid.identity), f"release {k}")) for k in (1, 2)]
     assert len(book.account("people").charges) == 1
+
+
+def test_unknown_labels_are_not_dropped_where_their_number_is_public() -> None:
+    model = learn.PrivateLinearClassifier(bounds=(0, 1), classes=["a", "b"], unknown="drop", neighbors="replace")
+    with pytest.raises(scumble.PrivacyError):
+        model.fit(X, ["a"] * 150 + ["b"] * 149 + ["n/a"])
+    assert not hasattr(model, "release_")

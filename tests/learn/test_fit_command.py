@@ -51,10 +51,7 @@ def test_a_mixed_table_is_fitted_and_predicted_by_its_schema(tmp_path: Path, cap
     expected = model.predict(pa.table({"town": [row[1] or None for row in rows], "seen": [row[0] for row in rows]}))
     assert [one["prediction"] for one in told] == expected.tolist()
     assert [(one["seen"], one["town"] or "") for one in told] == [row[:2] for row in rows]
-    for more, words in (
-        (["--bounds", "seen=0:1"], "leave out --bounds"),
-        (["--columns", "age"], "no column 'age'"),
-    ):
+    for more, words in ((["--bounds", "seen=0:1"], "leave out --bounds"), (["--columns", "age"], "no column 'age'")):
         assert main([*line, *more]) == 2
         assert words in capsys.readouterr().err
 

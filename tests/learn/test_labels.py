@@ -57,12 +57,8 @@ def kept(classes: list[Any], y: Any) -> list[Any]:
 @pytest.mark.parametrize(
     "y",
     [
-        np.array([0, 1, 1]),
-        np.array([0.0, 1.0, 1.0], np.float32),
-        np.array([False, True, True]),
-        np.array(["0", "1", "1"]),
-        np.array([0, "1", 1.0], object),
-        pa.chunked_array([["0"], ["1", "1"]]),
+        *(np.array([0, 1, 1]), np.array([0.0, 1.0, 1.0], np.float32), np.array([False, True, True])),
+        *(np.array(["0", "1", "1"]), np.array([0, "1", 1.0], object), pa.chunked_array([["0"], ["1", "1"]])),
         pa.array(["0", "1", "1"]).dictionary_encode(),
         pa.array([0, 1, 1], pa.int8()),
     ],

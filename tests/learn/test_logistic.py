@@ -109,9 +109,6 @@ def test_rows_are_published_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
         publish_in_turn(secret, budget, shares=spec.shares, counted=counted)
 
 
-# ---- the estimator ----
-
-
 def words(n: int, d: int, classes: int, apart: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Like mean word vectors: directions that fade, one that all share, unit length."""
     rng = np.random.default_rng(seed)

@@ -37,8 +37,7 @@ def test_as_good_as_the_exact_density(d: int, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("d", "shape", "contamination"),
-    [(2, "skewed", 0.1), (2, "heavy-tailed", 0.05), (3, "planted", 0.02)],
+    ("d", "shape", "contamination"), [(2, "skewed", 0.1), (2, "heavy-tailed", 0.05), (3, "planted", 0.02)]
 )
 def test_the_asked_rate_is_kept_on_a_grid(d: int, shape: str, contamination: float, rng: np.random.Generator) -> None:
     """Six fits of each were off by 0.005 ± 0.003 at most."""

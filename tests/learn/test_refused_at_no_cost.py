@@ -50,27 +50,15 @@ def test_nonsense_is_refused_in_words_before_it_is_paid_for(kind: Any) -> None:
 
 
 COMMON: list[dict[str, Any]] = [
-    {"bounds": None},
-    {"bounds": (1, 0)},
-    {"bounds": (0, np.inf)},
-    {"bounds": ([0, 0], [1, 1])},
-    {"delta": 2.0},
-    {"public": ("bound",)},
-    {"random_state": np.random.RandomState(0)},
-    {"records_per_person": 0},
+    *({"bounds": None}, {"bounds": (1, 0)}, {"bounds": (0, np.inf)}, {"bounds": ([0, 0], [1, 1])}, {"delta": 2.0}),
+    *({"public": ("bound",)}, {"random_state": np.random.RandomState(0)}, {"records_per_person": 0}),
 ]
 LENGTH = [*({"length": bad} for bad in (0.0, np.inf, True)), {"length": 1.0, "bounds": (0, 1)}]
 WEIGHTS = [{"class_weight": {"far": bad}} for bad in (0.0, -1.0, "many", np.inf)]
 EUCLIDEAN, TINY = scumble.EuclideanKernel(1.0), scumble.EuclideanKernel(1e-320)
 CLASSES: list[Any] = [
-    None,
-    ["far"],
-    ["far", "never"],
-    ["far", "near", date(2020, 1, 1)],
-    [["far", "near"]],
-    {"far", "near"},
-    np.array(["a", None]),
-    [0.0, float("nan")],
+    *(None, ["far"], ["far", "never"], ["far", "near", date(2020, 1, 1)], [["far", "near"]], {"far", "near"}),
+    *(np.array(["a", None]), [0.0, float("nan")]),
 ]
 OWN: dict[str, list[dict[str, Any]]] = {
     "PrivateKDE": [
@@ -92,11 +80,8 @@ OWN: dict[str, list[dict[str, Any]]] = {
     "PrivateLinearClassifier": [
         *({"classes": bad} for bad in CLASSES),
         {"classes": ["far", "near", "nowhere"], "method": "surrogate"},
-        {"method": "surrogate", "buckets": 2},
-        {"kernel": EUCLIDEAN},
-        {"length": 1e-310},
-        {"length": 1.0, "method": "surrogate"},
-        {"length": 1.0, "rows": 9},
+        *({"method": "surrogate", "buckets": 2}, {"kernel": EUCLIDEAN}, {"length": 1e-310}),
+        *({"length": 1.0, "method": "surrogate"}, {"length": 1.0, "rows": 9}),
         *LENGTH,
         *WEIGHTS,
         {"unknown": "drop", "neighbors": "replace"},

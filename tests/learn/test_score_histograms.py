@@ -13,8 +13,6 @@ from scumble.density.draws import masses
 from scumble.density.release import Release
 from scumble.learn import score_histograms
 
-# ---- probabilities ----
-
 
 def histogram(counts: np.ndarray, epsilon: float) -> Release:
     """A release with these very counters: as if the noise had been none."""
@@ -171,9 +169,6 @@ def test_a_class_that_may_be_there_keeps_a_chance() -> None:
     many = counted(np.random.default_rng(3).normal(-2.0, 1.0, 5000))
     found = fitted(many, empty, 1.0, counts=(5000.0, 1.0), se=200.0)
     assert found(np.array([-2.0]))[0] > math.log(100 / 5000)
-
-
-# ---- thresholds ----
 
 
 def by_roots(release: Release, X: np.ndarray, epsilon: float) -> scumble.Sketch:

@@ -140,11 +140,8 @@ def test_a_choice_needs_a_candidate() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"scores": [], "epsilon": 1.0},
-        {"scores": [0.5], "epsilon": 1.0},
-        {"scores": [1], "epsilon": 0.0},
-        {"scores": [1], "epsilon": -1},
-        {"scores": [4171, 0.5], "epsilon": 1.0},
+        *({"scores": [], "epsilon": 1.0}, {"scores": [0.5], "epsilon": 1.0}, {"scores": [1], "epsilon": 0.0}),
+        *({"scores": [1], "epsilon": -1}, {"scores": [4171, 0.5], "epsilon": 1.0}),
         {"scores": [4171, float("nan")], "epsilon": 1.0},
         {"scores": [4171, "two"], "epsilon": 1.0},
         {"scores": [4171 * 2**60], "epsilon": 1.0},

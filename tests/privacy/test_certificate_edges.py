@@ -21,9 +21,6 @@ from scumble.privacy.laws.discrete_laplace import laplace_delta
 EPSILONS = [0.1, 0.5, 1.0, 3.0]
 
 
-# ---- Gaussian ----
-
-
 def law(sigma: float, k: np.ndarray) -> np.ndarray:
     """P(k) of a discrete Gaussian."""
     j = np.arange(-math.ceil(60 * sigma) - 60, math.ceil(60 * sigma) + 61)
@@ -99,9 +96,6 @@ def test_both_forms_of_the_gaussian_curve_agree(mu: float, epsilon: float) -> No
     assert gaussian_delta(epsilon, mu) == pytest.approx(integrated, rel=1e-9, abs=1e-300)
 
 
-# ---- shares ----
-
-
 @pytest.mark.parametrize("custodians", [2, 3, 7])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_a_share_s_scale_is_rounded_up_by_less_than_a_digit(custodians: int, epsilon: float) -> None:
@@ -139,9 +133,6 @@ def test_one_sum_that_is_too_narrow_is_enough_to_have_no_bound(custodians: int) 
     assert distance_of_sum(edge * 1.001, custodians) < custodians
 
 
-# ---- calibration ----
-
-
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_one_draw_for_the_count(monkeypatch: pytest.MonkeyPatch, delta: float) -> None:
     asked = []
@@ -153,15 +144,6 @@ def test_one_draw_for_the_count(monkeypatch: pytest.MonkeyPatch, delta: float) -
 
 def test_failures_up_to_a_tenth() -> None:
     assert calibrate(5, epsilon=0.5, delta=0.099).delta == 0.099
-    for delta in (Fraction(1, 10), 0.1, 0.5):
-        with pytest.raises(ParameterError, match=r"`delta` must be at least 0 and below 0\.1"):
-            calibrate(5, epsilon=0.5, delta=delta)
-
-
-@pytest.mark.parametrize("epsilon", [0, -1, Fraction(-1, 10**400)])
-def test_budgets_are_positive(epsilon: object) -> None:
-    with pytest.raises(ParameterError, match="`epsilon` must be positive, got"):
-        calibrate(5, epsilon=epsilon)  # type: ignore[arg-type]
 
 
 def test_neither_scale_may_be_too_small_and_none_too_large() -> None:

@@ -63,58 +63,45 @@ def test_smaller_scales_cost_more(name: str) -> None:
             stored(claim, **{field: float(smaller)})
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"epsilon": 0.0},
-        {"delta": 0.0},
-        {"delta": 1.0},
-        {"rho": 0.0},
-        {"rho": None},
-        {"custodians": 1, "dropouts": 0},
-        {"custodians": 3, "dropouts": 2},
-        {"rows": 1},
-    ],
-    ids=str,
-)
-def test_the_last_values_that_may_stand(change: dict) -> None:
-    found = dataclasses.replace(PURE, **change)
-    assert all(getattr(found, name) == value for name, value in change.items())
+# For each field the last values that may stand, and the first that may not.
+STANDING: dict[str, list] = {"epsilon": [0.0], "delta": [0.0, 1.0], "rho": [0.0, None], "rows": [1]}
+FALLEN: dict[str, list] = {
+    "epsilon": [-1e-300, math.inf, math.nan],
+    "delta": [-1e-300, 1.0000001, math.nan],
+    "rho": [-1e-300, math.inf, math.nan],
+    "neighbors": ["swap"],
+    "records_per_person": [0, 2],
+    "unit": ["person"],
+    "mechanism": ["laplace", "merged"],
+    "rows": [0, None],
+    "exact_scale": [None],
+    "custodians": [3],
+    "dropouts": [0],
+}
 
 
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        ({"epsilon": -1e-300}, "epsilon"),
-        ({"epsilon": math.inf}, "epsilon"),
-        ({"epsilon": math.nan}, "epsilon"),
-        ({"delta": -1e-300}, "delta"),
-        ({"delta": 1.0000001}, "delta"),
-        ({"delta": math.nan}, "delta"),
-        ({"rho": -1e-300}, "rho"),
-        ({"rho": math.inf}, "rho"),
-        ({"rho": math.nan}, "rho"),
-        ({"neighbors": "swap"}, "neighbors"),
-        ({"records_per_person": 0}, "records_per_person"),
-        ({"unit": "person"}, "unit"),
-        ({"records_per_person": 2}, "unit"),
-        ({"mechanism": "laplace"}, "mechanism"),
-        ({"mechanism": "merged"}, "combination"),
-        ({"mechanism": "merged", "combination": "disjoint"}, "combination"),
-        ({"mechanism": "merged", "combination": "single", "parts": (PURE,)}, "combination"),
-        ({"rows": 0}, "rows"),
-        ({"rows": None}, "rows"),
-        ({"exact_scale": None}, "rows"),
-        ({"custodians": 3}, "dropouts"),
-        ({"dropouts": 0}, "dropouts"),
-        ({"custodians": 3, "dropouts": 3}, "dropouts"),
-        ({"custodians": 3, "dropouts": -1}, "dropouts"),
-    ],
-    ids=str,
-)
-def test_the_first_values_that_may_not(change: dict, name: str) -> None:
-    with pytest.raises(ParameterError, match=f"`{name}` must be"):
-        dataclasses.replace(PURE, **change)
+@pytest.mark.parametrize("name", STANDING)
+def test_the_last_values_that_may_stand(name: str) -> None:
+    for value in STANDING[name]:
+        assert getattr(dataclasses.replace(PURE, **{name: value}), name) == value
+
+
+@pytest.mark.parametrize("name", FALLEN)
+def test_the_first_values_that_may_not(name: str) -> None:
+    for value in FALLEN[name]:
+        with pytest.raises(ParameterError, match="must be"):
+            dataclasses.replace(PURE, **{name: value})
+
+
+def test_custodians_who_may_drop_out() -> None:
+    for custodians, dropouts in ((1, 0), (3, 2)):
+        assert dataclasses.replace(PURE, custodians=custodians, dropouts=dropouts).dropouts == dropouts
+    for dropouts in (3, -1):
+        with pytest.raises(ParameterError, match="`dropouts`"):
+            dataclasses.replace(PURE, custodians=3, dropouts=dropouts)
+    for merged in ({"combination": "disjoint"}, {"combination": "single", "parts": (PURE,)}):
+        with pytest.raises(ParameterError, match="`combination`"):
+            dataclasses.replace(PURE, mechanism="merged", **merged)
 
 
 @pytest.mark.parametrize(
@@ -186,9 +173,6 @@ def test_large_budgets_are_shown_as_powers() -> None:
     assert str(calibrate_shares(6, Budget(1), custodians=5, dropouts=2)).endswith(
         "from 5 custodians, any 3 of them enough)"
     )
-
-
-# ---- composition: what stays true however tightly it is computed ----
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])

@@ -132,9 +132,6 @@ def test_sums_are_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert composition._tightest.__wrapped__((*parts, *pure), 1e-6) == (float_up(wanted), "gaussian")
 
 
-# ---- the curve of a merged release ----
-
-
 @pytest.mark.parametrize(("delta", "parts"), [(1e-6, 3), (0.1, 7), (0.3, 5)])
 def test_the_parts_of_a_curve_share_its_delta(monkeypatch: pytest.MonkeyPatch, delta: float, parts: int) -> None:
     merged = overlapping([one(n + 5, law=LAPLACE) for n in range(parts)])
@@ -208,9 +205,6 @@ def test_a_millionth_is_what_is_asked_for() -> None:
         assert claim.equivalent() == claim.equivalent(1e-6) < claim.equivalent(1e-8)
 
 
-# ---- which way releases are combined ----
-
-
 def test_records_apart_are_the_largest_cost_and_persons_apart_the_sum() -> None:
     record = [calibrate(6, epsilon=epsilon) for epsilon in (0.3, 2)]
     person = [calibrate(6, epsilon=epsilon, records_per_person=m) for epsilon, m in ((0.3, 2), (2, 5))]
@@ -219,17 +213,6 @@ def test_records_apart_are_the_largest_cost_and_persons_apart_the_sum() -> None:
     assert of_disjoint_records([person[1], record[0]]).combination == "disjoint"
     assert of_disjoint_records(person) == overlapping(person)
     assert of_disjoint_records(person).combination == "overlapping"
-
-
-def test_a_merged_claim_says_how_it_was_added_up() -> None:
-    gaussian = overlapping([one(6.0), one(6.0)])
-    assert "measurements of the same records together, Gaussian noise added up exactly)" in str(gaussian)
-    shares = calibrate_shares(4, custodians=2, epsilon=1, delta=1e-6)
-    assert "9 measurements of the same records together, added up by ρ)" in str(overlapping([shares] * 9))
-    assert str(disjoint([one(6.0), one(5.0)])).endswith("; 2 measurements of disjoint records together)")
-
-
-# ---- stored ----
 
 
 def gaussians(epsilon: float, delta: float, *, times: int, **options: object) -> list[PrivacyClaim]:

@@ -126,9 +126,6 @@ def test_six_digits_on_the_safe_side(value: Fraction) -> None:
     assert show(Fraction(0)) == "0"
 
 
-# ---- an account ----
-
-
 def account(composition: str, *charges: tuple[str | None, Fraction], total: Fraction = Fraction(1)) -> Balance:
     """Of a total ε (or ρ), with parts "north" and "south"; so much was charged to the whole (None) or to a part."""
     pure = composition == "pure"
@@ -221,12 +218,8 @@ def test_a_budget_of_rho_alone_has_no_epsilon() -> None:
 @pytest.mark.parametrize(
     ("value", "up", "down"),
     [
-        ("1/3", "0.333334", "0.333333"),
-        ("0.3", "0.3", "0.3"),
-        ("0", "0", "0"),
-        ("1", "1", "1"),
-        ("2/3", "0.666667", "0.666666"),
-        ("1000001/3", "333334", "333333"),
+        *(("1/3", "0.333334", "0.333333"), ("0.3", "0.3", "0.3"), ("0", "0", "0"), ("1", "1", "1")),
+        *(("2/3", "0.666667", "0.666666"), ("1000001/3", "333334", "333333")),
     ],
 )
 def test_digits_shown(value: str, up: str, down: str) -> None:

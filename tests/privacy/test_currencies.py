@@ -81,18 +81,9 @@ def test_parts_of_a_budget_in_rho_add_up_in_rho() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {},
-        {"epsilon": 1, "rho": 0.1},
-        {"epsilon": 1, "mu": 0.1},
-        {"rho": 1, "mu": 0.1},
-        {"epsilon": 1, "rho": 1, "mu": 0.1},
-        {"rho": 0},
-        {"rho": -1},
-        {"mu": -1},
-        {"mu": "many"},
-        {"rho": math.nan},
-        {"rho": 0.1, "delta": -1e-6},
-        {"rho": 0.1, "delta": 0.5},
+        *({}, {"epsilon": 1, "rho": 0.1}, {"epsilon": 1, "mu": 0.1}, {"rho": 1, "mu": 0.1}),
+        *({"epsilon": 1, "rho": 1, "mu": 0.1}, {"rho": 0}, {"rho": -1}, {"mu": -1}, {"mu": "many"}, {"rho": math.nan}),
+        *({"rho": 0.1, "delta": -1e-6}, {"rho": 0.1, "delta": 0.5}),
     ],
     ids=repr,
 )

@@ -48,11 +48,8 @@ def test_a_scale_is_enlarged_by_two_to_the_minus_forty_at_most() -> None:
     ("value", "exact"),
     [
         (np.float32(0.1), Fraction(float(np.float32(0.1)))),
-        (np.float16(0.25), Fraction(1, 4)),
-        (np.int16(7), Fraction(7)),
-        (Decimal("0.3"), Fraction(3, 10)),
-        ("1/3", Fraction(1, 3)),
-        (0.1, Fraction(0.1)),
+        *((np.float16(0.25), Fraction(1, 4)), (np.int16(7), Fraction(7)), (Decimal("0.3"), Fraction(3, 10))),
+        *(("1/3", Fraction(1, 3)), (0.1, Fraction(0.1))),
     ],
     ids=repr,
 )
@@ -85,9 +82,6 @@ def test_counts() -> None:
     for bad in (0, -1, True, 1.0, "1", None):
         with pytest.raises(ParameterError, match="`n` must be"):
             as_count("n", bad)
-
-
-# ---- a curve read backwards ----
 
 
 @pytest.mark.parametrize("rate", [1e-5, 0.3, 1.0, 7.0, 1e6])

@@ -90,14 +90,8 @@ class Law:
 @pytest.mark.parametrize(
     ("scale", "width"),
     [
-        (Fraction(1, 3), 8),
-        (Fraction(2), 8),
-        (Fraction(7, 3), 16),
-        (Fraction(2048), 16),
-        (Fraction(4097, 2), 32),
-        (Fraction(2**25), 32),
-        (Fraction(2**25 + 1), 64),
-        (Fraction(10**13, 7), 64),
+        *((Fraction(1, 3), 8), (Fraction(2), 8), (Fraction(7, 3), 16), (Fraction(2048), 16), (Fraction(4097, 2), 32)),
+        *((Fraction(2**25), 32), (Fraction(2**25 + 1), 64), (Fraction(10**13, 7), 64)),
     ],
 )
 def test_laplace_slot_by_slot(calls: Any, monkeypatch: pytest.MonkeyPatch, scale: Fraction, width: int) -> None:
@@ -147,14 +141,8 @@ def test_an_acceptance_is_left_open_within_the_margin(proposal: int) -> None:
 @pytest.mark.parametrize(
     ("scale", "count", "width"),
     [
-        (2, 2**14, 8),
-        (2, 2**14 - 1, 32),
-        (Fraction(201, 100), 2**14, 16),
-        (2**11, 2**14, 16),
-        (2**11, 2**14 - 1, 32),
-        (2**11 + 1, 2**14, 32),
-        (2**25, 1, 32),
-        (2**25 + 1, 1, 64),
+        *((2, 2**14, 8), (2, 2**14 - 1, 32), (Fraction(201, 100), 2**14, 16), (2**11, 2**14, 16)),
+        *((2**11, 2**14 - 1, 32), (2**11 + 1, 2**14, 32), (2**25, 1, 32), (2**25 + 1, 1, 64)),
     ],
 )
 def test_how_many_bits_to_begin_with(calls: Any, monkeypatch: pytest.MonkeyPatch, scale: Any, count: int, width: int):
@@ -167,14 +155,7 @@ def test_how_many_bits_to_begin_with(calls: Any, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("count", "parts"),
     [
-        (0, 0),
-        (1, 1),
-        (2**18 - 1, 1),
-        (2**18, 2),
-        (2**20, 8),
-        (2**21, 16),
-        (2**24, 16),
-        (2**24 + 1, 32),
+        *((0, 0), (1, 1), (2**18 - 1, 1), (2**18, 2), (2**20, 8), (2**21, 16), (2**24, 16), (2**24 + 1, 32)),
         (40_000_000, 48),
     ],
 )

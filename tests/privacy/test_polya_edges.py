@@ -75,9 +75,6 @@ def test_near_ties_with_the_exponential_are_left_open(extra: int) -> None:
             assert waiting == ([] if decided else [0]) and out == [8 if decided and off > 0 else 0]
 
 
-# ---- exact arithmetic ----
-
-
 def fresh(monkeypatch: pytest.MonkeyPatch, *words: int) -> Iterator[int]:
     """These words are fetched, in this order; the iterator holds those that are left."""
     left = iter(words)
@@ -135,9 +132,6 @@ def test_a_tie_with_the_exponential_is_settled_by_more_bits(
     assert next(left) == 5
 
 
-# ---- whole numbers ----
-
-
 @pytest.mark.parametrize("rate", [Fraction(1, 50), Fraction(13, 5)])
 def test_ties_with_the_poisson_table_are_settled_by_more_bits(monkeypatch: pytest.MonkeyPatch, rate: Fraction) -> None:
     """U begins like F(k): k if it goes on below, k + 1 if it goes on above."""
@@ -179,9 +173,6 @@ def test_only_what_was_rejected_is_drawn_again(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(noise, "_entropy", entropy)
     assert polya._below(7, 4).tolist() == [4, 1, 2, 1]
     assert asked == [4, 2, 1]
-
-
-# ---- arrays ----
 
 
 @pytest.mark.parametrize("count", [1, 3, 10])

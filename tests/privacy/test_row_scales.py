@@ -45,9 +45,6 @@ def brute(epsilon: float, kind: str, moves: list[tuple[int, float]]) -> float:
     return float(np.maximum(here - math.exp(epsilon) * there, 0).sum())
 
 
-# -- scales --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
 @pytest.mark.parametrize("people", [1, 3])
 @pytest.mark.parametrize("share", [0, Fraction(1, 25)])
@@ -55,12 +52,7 @@ def brute(epsilon: float, kind: str, moves: list[tuple[int, float]]) -> float:
 @given(shares=shares_, epsilon=st.sampled_from([0.1, 1.0, 3]))
 def test_pure_scales_are_in_proportion_and_use_up_the_budget(neighbors, people, share, shares, epsilon) -> None:
     found = calibrate(
-        len(shares),
-        epsilon=epsilon,
-        neighbors=neighbors,
-        records_per_person=people,
-        count_share=share,
-        shares=shares,
+        len(shares), epsilon=epsilon, neighbors=neighbors, records_per_person=people, count_share=share, shares=shares
     )
     sides = 2 if neighbors == "replace" else 1
     part = Fraction(0) if sides == 2 else share
@@ -112,9 +104,6 @@ def test_a_row_is_drawn_with_its_own_scale_only() -> None:
 def test_shares_that_are_none_are_refused(shares: list) -> None:
     with pytest.raises(ParameterError, match="shares"):
         Budget(1.0).claim(4, shares)
-
-
-# -- claims against brute force ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["discrete-laplace", "discrete-gaussian"])
@@ -188,9 +177,6 @@ def test_merged_claims_add_up_by_their_rows() -> None:
     assert PrivacyClaim.from_dict(both.to_dict()) == both
 
 
-# -- storing -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("claim", [PURE, GAUSS], ids=["pure", "gaussian"])
 def test_claims_come_back_from_json(claim: PrivacyClaim) -> None:
     assert PrivacyClaim.from_dict(json.loads(json.dumps(claim.to_dict()))) == claim
@@ -203,28 +189,17 @@ def runs(*changed: object) -> list:
     return [list(run) for run in PURE.exact_scales or ()][: 4 - len(changed)] + list(changed)
 
 
+LAST: list = [  # a run at the end: of less noise than promised, of five rows, and what is no run
+    *([1, "1/1000"], [2, "100000"], [0, "100000"], [True, "100000"], [1, "1e999999999"], [1, 7], [1, "-7"], ["1", "7"]),
+    *([1], 7),
+]
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        {"exact_scales": []},
-        {"exact_scales": None},
-        {"exact_scales": [[4, "10"]]},
-        {"exact_scales": "1234"},
-        {"exact_scales": runs([1, "1/1000"])},  # less noise than promised
-        {"exact_scales": runs([2, "100000"])},  # five rows
-        {"exact_scales": runs([0, "100000"])},
-        {"exact_scales": runs([True, "100000"])},
-        {"exact_scales": runs([1, "1e999999999"])},
-        {"exact_scales": runs([1, 7])},
-        {"exact_scales": runs([1, "-7"])},
-        {"exact_scales": runs(["1", "7"])},
-        {"exact_scales": runs([1])},
-        {"exact_scales": runs(7)},
-        {"rows": 5},
-        {"scale": 10.0},
-        {"exact_scale": "10"},
-        {"epsilon": 0.9},
-        {"rho": 1e-9},
+        *({"exact_scales": bad} for bad in ([], None, [[4, "10"]], "1234", *map(runs, LAST))),
+        *({"rows": 5}, {"scale": 10.0}, {"exact_scale": "10"}, {"epsilon": 0.9}, {"rho": 1e-9}),
         {"custodians": 3, "dropouts": 0},
     ],
     ids=repr,
@@ -241,9 +216,6 @@ def test_a_hostile_file_of_long_fractions_is_read_in_no_time() -> None:
     found = PrivacyClaim.from_dict(values)
     truth = sum(1 / float(Fraction(text)) for text in scales) + 1 / 25
     assert float(Cost.of(found).epsilon) == pytest.approx(truth, rel=1e-9)
-
-
-# -- arithmetic ----------------------------------------------------------------------------------------
 
 
 @settings(deadline=None)

@@ -120,12 +120,6 @@ def test_the_distance_is_the_formula_s(sigma: float, custodians: int) -> None:
     assert truth <= distance_of_sum(sigma, custodians) <= truth * (1 + 2e-6)
 
 
-def test_the_distance_of_a_share_that_is_too_narrow_has_no_bound() -> None:
-    edge = math.sqrt(math.log(10) / math.pi**2)  # x = 1/10 for the first sum of two
-    assert distance_of_sum(edge * 0.999, 2) == math.inf
-    assert distance_of_sum(edge * 1.001, 2) < 1
-
-
 def test_the_distance_of_millions_is_not_cut_off() -> None:
     """Beyond a million the first million's terms stand for as many of the others, which are smaller."""
     million = distance_of_sum(1.7, 10**6)
@@ -163,19 +157,10 @@ def test_the_curve_of_a_sum_adds_the_room(epsilon: float, delta: float) -> None:
     assert claim.equivalent(delta) == pytest.approx(wanted, abs=2e-10 * epsilon)
 
 
-@pytest.mark.parametrize("bad", [-1, 1.0, True, False, "0", None])
+@pytest.mark.parametrize("bad", [-1, 1.0, True, False, "0", None, 4, 5])
 def test_dropouts_are_whole_and_below_the_custodians(bad: object) -> None:
     with pytest.raises(ParameterError, match="`dropouts` must be"):
         calibrate_shares(3, custodians=4, dropouts=bad, epsilon=1)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("bad", [4, 5])
-def test_somebody_must_stay(bad: int) -> None:
-    with pytest.raises(ParameterError, match="`dropouts` must be below 4, the number of custodians"):
-        calibrate_shares(3, custodians=4, dropouts=bad, epsilon=1)
-
-
-# ---- what a share publishes about N ----
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

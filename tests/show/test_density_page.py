@@ -183,8 +183,6 @@ def test_a_category_that_nobody_has_is_warned_of(visit: Callable[..., Any], tmp_
     expect(page.locator(".warning")).to_contain_text("rises above the noise")
 
 
-# ---- how large it is ----
-
 PROGRAM = sum(len(part(name)) for name in Exhibit.parts)
 
 
@@ -208,9 +206,6 @@ def test_two_releases_must_have_the_same_columns(before: scumble.Release) -> Non
         PairExhibit({"one": before, "other": hashed()})
     with pytest.raises(scumble.ParameterError, match="side by side"):
         PairExhibit({"one": before})
-
-
-# ---- dates ----
 
 
 @pytest.fixture(scope="module")

@@ -99,9 +99,6 @@ def test_a_map_at_a_thousand_rows(
     assert np.sum(relative(np.array(drawn["density"])[places], truth) > NEAR) <= 500 * town.rows / 1e5
 
 
-# ---- every kernel ----
-
-
 def tables() -> dict[str, tuple[scumble.Release, Any, list[list[Any]], list[str]]]:
     """For each kernel a release, 200 points for Python, the same for the page, and the columns' roles."""
     rng = np.random.default_rng(4)
@@ -243,9 +240,6 @@ def test_classes_are_those_of_python(
         truth = by.predict_proba(Q)
         found = np.array(page.evaluate("(points) => scumble.probabilities(points)", Q.tolist())).reshape(truth.shape)
         assert np.mean(np.abs(found - truth).max(axis=1) > NEAR) <= 0.01, name
-
-
-# ---- what people do with it ----
 
 
 def test_noise_is_not_taken_for_certainty(visit: Callable[..., Any], tmp_path: Path) -> None:
@@ -391,9 +385,6 @@ def test_curves_categories_and_the_columns_that_stay(visit: Callable[..., Any], 
     assert page.locator(".numbers thead").inner_text().split()[-2:] == ["Ulm", "Bonn"]
 
 
-# ---- for everybody ----
-
-
 def test_the_keyboard_alone_does_everything(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
     page = visit().open(pages["wards"].as_uri())
     page.locator(".pictures").focus()
@@ -434,9 +425,6 @@ def test_a_kernel_written_in_python_is_served_by_the_api_alone(visit: Callable[.
     assert "--api" in page.locator("main").inner_text()
     assert seen.said == []
     assert exhibit.density([[0.0]])["density"] == release.density([[0.0]]).tolist()
-
-
-# ---- the package holds what the sources say, and the docs their pictures ----
 
 
 def test_the_built_page_is_that_of_the_sources() -> None:

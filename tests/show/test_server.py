@@ -79,9 +79,6 @@ def ask(
     return answer.status, json.loads(content) if "json" in kind and content else content, answer.headers
 
 
-# ---- answers ----
-
-
 def test_densities_are_those_of_python(served: Server, ages: Bundle) -> None:
     points = [[20, "Ulm"], {"town": 5, "age": 71.5}]
     status, found, _ = ask(served, "POST", "/api/density", {"points": points, "class": "old", "confidence": 0.8})
@@ -153,9 +150,6 @@ def test_records_are_found_where_they_are() -> None:
         assert found_low < low and high < found_high and found_high - found_low < 8 * (high - low)
 
 
-# ---- refusals ----
-
-
 @pytest.mark.parametrize(
     ("body", "status", "words"),
     [
@@ -221,12 +215,6 @@ def test_it_listens_on_loopback_unless_told(ages: Bundle) -> None:
             Server(Exhibit(ages, "ages"), "127.0.0.2", server.server_port)
 
 
-# ---- many at once ----
-
-
-# ---- the verb ----
-
-
 def test_the_verb_opens_a_browser(ages: Bundle, tmp_path: Path) -> None:
     ages.save(tmp_path / "ages.scumble")
     (tmp_path / "browser").write_text(f'#!/bin/sh\nprintf %s "$1" > {tmp_path / "opened"}\n')
@@ -273,9 +261,6 @@ def test_numbers_and_letters_that_nobody_can_hold_are_refused(served: Server) ->
         status, found = density('[45, "Ulm"]', confidence=f'"{half}"')
         assert status == 400
     assert density(r'[45, "\ud83d\ude00"]')[0] == 200  # both halves
-
-
-# ---- a client out of the description ----
 
 
 def client_of(url: str) -> Any:

@@ -82,9 +82,6 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     return shown(published(["east"], 70, rows=8), tmp_path_factory.mktemp("one") / "one.html")
 
 
-# ---- numbers ----
-
-
 def test_the_numbers_are_those_of_the_streams_releases(two: Shown, one: Shown) -> None:
     assert two.description["ends"] == list(range(1, 21)) and two.exhibit.widths == [None, 7, 1]
     ends = one.description["ends"]
@@ -115,12 +112,6 @@ def test_points_stand_in_the_pages_order(two: Shown) -> None:
 def test_what_was_there_shows_no_more_than_its_folder(tmp_path: Path) -> None:
     live = published(["east"], 3, folder=tmp_path / "trips", rows=4)
     assert page(StreamExhibit(live)) == page(StreamExhibit(read(tmp_path / "trips")))
-
-
-# ---- what cannot be shown ----
-
-
-# ---- what people do with it ----
 
 
 def said(found: Page) -> str:
@@ -188,12 +179,6 @@ def test_a_curve_with_its_band(visit: Callable[..., Any], one: Shown) -> None:
     found.locator("summary").first.click()
     found.locator(".numbers tbody tr").first.wait_for()  # the table is made when it is opened
     assert found.locator(".numbers tbody tr").count() == 60
-
-
-# ---- one file, from anybody ----
-
-
-# ---- served, and from the command line ----
 
 
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
