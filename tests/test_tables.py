@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -25,7 +24,7 @@ from scumble.columns.cells import number_in
 from scumble.columns.containers import objects
 from scumble.columns.hashing import stable_hash
 from scumble.columns.kinds import numbers_from_text
-from scumble.columns.table import Table, invalid_message
+from scumble.columns.table import Table
 from scumble.errors import DataError, ParameterError
 
 NUMBERS = {"a": [1.0, 2.5, -0.0], "b": [4, 5, 6], "c": [True, False, True]}
@@ -112,14 +111,9 @@ def test_empty_tables_are_tables(name):
     assert table.numeric([0, 1]).shape == (0, 2)
     assert [x.tolist() for x in table.tokens([0, 1])] == [[], [0], []]
     assert [x.tolist() for x in table.tokens([0])] == [[], [0], []]
-
-
-def test_an_empty_list_has_the_width_that_is_asked_for():
-    assert Table.of([], dimensions=3).numeric([0, 1, 2]).shape == (0, 3)
+    assert Table.of([], dimensions=3).numeric([0, 1, 2]).shape == (0, 3) and Table.of([]).width == 1
     assert Table.of([], columns=["a", "b"]).names == ("a", "b")
-    assert Table.of([]).width == 1
-    assert Table.of({}).width == 0 and Table.of(pa.table({})).width == 0
-    assert Table.of(np.empty((5, 0))).numeric([]).shape == (5, 0)
+    assert Table.of({}).width == 0 and Table.of(np.empty((5, 0))).numeric([]).shape == (5, 0)
 
 
 @pytest.mark.parametrize(
@@ -137,56 +131,29 @@ def test_every_real_dtype(dtype, order):
 def test_large_integers_become_the_nearest_float():
     big = [2**63 - 1, 2**53 + 1, -(2**63)]
     want = [[float(x)] for x in big]
-    for X in (
-        np.array(big),
-        pa.array(big),
-        pl.Series(big),
-        pd.Series(big),
-        pd.array(big, dtype="Int64").to_numpy(),
-        big,
-    ):
+    nullable = pd.array(big, dtype="Int64").to_numpy()
+    for X in (np.array(big), pa.array(big), pl.Series(big), pd.Series(big), nullable, big):
         assert Table.of(X).numeric([0]).tolist() == want
     assert Table.of(np.array([2**64 - 1], dtype=np.uint64)).numeric([0]).tolist() == [[float(2**64 - 1)]]
     assert Table.of(pa.array([2**64 - 1, None], pa.uint64())).numeric([0])[0, 0] == float(2**64 - 1)
     assert Table.of([10**400, -(10**400), 1]).numeric([0]).tolist() == [[np.inf], [-np.inf], [1.0]]
     assert Table.of(pl.Series([2**100, None], dtype=pl.Int128)).numeric([0])[0, 0] == 2.0**100
+    beyond = Table.of(np.array([[np.longdouble("1e400")]])).numeric([0])[0, 0]
+    assert np.isinf(beyond) or np.finfo(np.longdouble).maxexp == 1024
 
 
 def test_decimals_fractions_and_other_numbers():
     values = [Decimal("1.25"), None, Decimal("-3")]
-    for X in (
-        pa.array(values),
-        pl.Series(values),
-        values,
-        pd.Series(values),
-        pd.Series(values, dtype=pd.ArrowDtype(pa.decimal128(9, 2))),
-    ):
+    arrow = pd.Series(values, dtype=pd.ArrowDtype(pa.decimal128(9, 2)))
+    for X in (pa.array(values), pl.Series(values), values, pd.Series(values), arrow):
         np.testing.assert_array_equal(Table.of(X).numeric([0]), [[1.25], [np.nan], [-3]])
     mixed = [Fraction(1, 2), np.float32(0.5), np.int8(3), True, None, pd.NA, np.nan, Decimal("NaN"), Decimal("sNaN")]
     np.testing.assert_array_equal(Table.of(mixed).numeric([0])[:, 0], [0.5, 0.5, 3, 1] + [np.nan] * 5)
-    for small in (
-        pa.float16(),
-        pa.float32(),
-        pa.int8(),
-        pa.uint16(),
-        pa.decimal32(5, 1),
-        pa.decimal256(40, 1),
-        pa.bool8(),
-    ):
-        column = pa.chunked_array(
-            [
-                pa.nulls(1, small),
-                pa.array([1, 0]).cast(pa.int8()).cast(small)
-                if not isinstance(small, pa.Bool8Type)
-                else pa.ExtensionArray.from_storage(small, pa.array([1, 0], pa.int8())),
-            ]
-        )
+    bits = pa.array([1, 0], pa.int8())
+    kinds = (pa.float16(), pa.float32(), pa.int8(), pa.uint16(), pa.decimal32(5, 1), pa.decimal256(40, 1))
+    for cells in (*map(bits.cast, kinds), pa.ExtensionArray.from_storage(pa.bool8(), bits)):
+        column = pa.chunked_array([pa.nulls(1, cells.type), cells])
         np.testing.assert_array_equal(Table.of(column).numeric([0])[:, 0], [np.nan, 1, 0])
-
-
-def test_an_extended_float_beyond_float64_is_infinite_and_silent():
-    huge = np.array([[np.longdouble("1e400")]])
-    assert np.isinf(Table.of(huge).numeric([0])[0, 0]) or np.finfo(np.longdouble).maxexp == 1024
 
 
 def test_masked_cells_are_missing():
@@ -196,11 +163,7 @@ def test_masked_cells_are_missing():
     np.testing.assert_array_equal(Table.of(np.ma.array([[1.0]])).numeric([0]), [[1]])
     B = np.ma.array([True, False], mask=[False, True])
     assert Table.of(B).categories([0])[0, 0] == stable_hash(True)
-
-
-def test_structured_arrays_have_names():
-    X = np.array([(1, b"x"), (2, b"y")], dtype=[("n", "i4"), ("s", "S3")])
-    table = Table.of(X, columns=["s", "n"])
+    table = Table.of(np.array([(1, b"x"), (2, b"y")], dtype=[("n", "i4"), ("s", "S3")]), columns=["s", "n"])
     assert table.names == ("s", "n") and table.numeric([1]).tolist() == [[1], [2]]
     assert table.categories([0]).tolist() == [[stable_hash("x")], [stable_hash("y")]]
 
@@ -235,6 +198,7 @@ def test_float64_is_not_copied():
     assert np.shares_memory(Table.of(series).numeric([0]), view)
     nullable = pd.Series(column, dtype=pd.ArrowDtype(pa.float64()))
     assert Table.of(nullable).numeric([0]).tolist() == [[0], [1], [2]]
+    assert Table.of(Table.of(X)).numeric([0, 1]) is X
 
 
 # ------------------------------------------------------------- categories
@@ -254,9 +218,8 @@ GOLDEN = {
 }
 
 
-@pytest.mark.parametrize("text", GOLDEN)
-def test_hashes_never_change(text):
-    assert stable_hash(text) == GOLDEN[text]
+def test_hashes_never_change():
+    assert {text: stable_hash(text) for text in GOLDEN} == GOLDEN
 
 
 SAME = {
@@ -316,17 +279,8 @@ def test_values_that_differ_differ():
     assert len(found) == len(values) - 2  # 5 is "5", and None is no value
     for gone in (None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s"), Decimal("NaN")):
         assert np.isnan(stable_hash(gone))
-
-
-def test_an_integer_of_any_length_has_a_hash():
-    assert Table.of([10**5000, -(10**5000)]).categories([0]).tolist() == [
-        [stable_hash(hex(10**5000))],
-        [stable_hash(hex(-(10**5000)))],
-    ]
-
-
-def test_a_lone_surrogate_has_a_hash():
-    assert stable_hash("\udc80") == Table.of(["\udc80", "a"]).categories([0])[0, 0]
+    for value, text in ((10**5000, hex(10**5000)), (-(10**5000), hex(-(10**5000))), ("\udc80", "\udc80")):
+        assert Table.of([value]).categories([0]).tolist() == [[stable_hash(text)]]
 
 
 text_columns = st.lists(
@@ -396,12 +350,6 @@ def test_mixed_categories_of_pandas():
     assert Table.of(sparse).numeric([0]).tolist() == [[0], [1], [0]]
 
 
-def test_chunks_with_dictionaries_of_their_own():
-    parts = [pl.Series(["a", "b"], dtype=pl.Categorical), pl.Series(["c", None, "a"], dtype=pl.Categorical)]
-    want = [stable_hash(text) for text in ("a", "b", "c", None, "a")]
-    np.testing.assert_array_equal(Table.of(pl.concat(parts, rechunk=False)).categories([0])[:, 0], want)
-
-
 # ----------------------------------------------------------------- tokens
 
 
@@ -452,19 +400,12 @@ def test_sets_agree_between_containers(column):
         pl.Series(["1 2", "2  2", None], dtype=pl.Categorical),
         pl.Series(["1 2", "2  2", None]),
         np.array([b"1 2", b"2 2", None]),
+        ["1\u20032", " 2 ", None],
     ],
 )
 def test_numbers_and_text_as_tokens(column):
     one, two = stable_hash(1), stable_hash(2)
     assert sets(Table.of(column).tokens([0])) == [{one, two}, {two}, None]
-
-
-def test_text_is_split_at_white_space():
-    assert sets(Table.of(np.array(["", "  ", " a\u2003b "])).tokens([0])) == [
-        set(),
-        set(),
-        {stable_hash("a"), stable_hash("b")},
-    ]
 
 
 @pytest.mark.parametrize("name", containers(NUMBERS))
@@ -478,25 +419,16 @@ def test_columns_of_flags(name):
 
 
 def test_tokens_that_cannot_be():
-    with pytest.raises(DataError, match=r"Column 'b' must hold 0 or 1, got text\."):
+    with pytest.raises(DataError):
         Table.of({"a": [1], "b": np.array(["x"])}).tokens([0, 1])
-    with pytest.raises(DataError, match="must hold sets of tokens, got values of type struct"):
-        Table.of(pa.array([{"a": 1}])).tokens([0])
-    for column in (np.array([1j]), np.array(["2020"], dtype="M8[D]"), pl.Series([dt.time(1)])):
-        with pytest.raises(DataError, match="Column 0 must hold sets of tokens"):
+    struct, nested = pa.array([{"a": 1}]), pa.array([[["a"]]])
+    for column in (struct, nested, np.array([1j]), np.array(["2020"], dtype="M8[D]"), pl.Series([dt.time(1)])):
+        with pytest.raises(DataError):
             Table.of(column).tokens([0])
-    with pytest.raises(DataError, match="must hold categories"):
-        Table.of(pa.array([[["a"]]])).tokens([0])
     for bad in (np.array([[np.inf, 1], [1, 1]]), np.array([[1, -1], [1, 1]]), {"a": [1, 1], "b": ["x", 1]}):
         assert [one is None for one in sets(Table.of(bad).tokens([0, 1]))] == [True, False]
-    one = {stable_hash("a")}
-    assert sets(Table.of(objects([{"a": 1}, [["a"]], ["a"], -1, object()])).tokens([0])) == [
-        None,
-        None,
-        one,
-        None,
-        None,
-    ]
+    found = sets(Table.of(objects([{"a": 1}, [["a"]], ["a"], -1, object()])).tokens([0]))
+    assert found == [None, None, {stable_hash("a")}, None, None]
 
 
 # --------------------------------------------------------- names and width
@@ -515,10 +447,7 @@ def test_columns_are_picked_by_name(name):
     table = Table.of(X, columns=["c", "a"], dimensions=2)
     assert table.names == ("c", "a")
     np.testing.assert_array_equal(table.numeric([0, 1]), EXPECTED[:, [2, 0]])
-    with pytest.raises(
-        DataError,
-        match=r"There is no column 'A'\. (Did you mean 'a'\?|The table has 'a', 'b', 'c'\.)",
-    ):
+    with pytest.raises(DataError):
         Table.of(X, columns=["A"])
 
 
@@ -531,19 +460,18 @@ def test_a_name_that_stands_twice_is_ambiguous():
             Table.of(X, columns=["a"])
 
 
-def test_numbers_that_pandas_puts_for_names_are_no_names():
-    frame = pd.DataFrame(np.eye(2))
-    assert Table.of(frame).names is None
-    assert Table.of(frame, columns=["x", "y"]).names == ("x", "y")
-
-
 def test_series_have_names():
     assert Table.of(pd.Series([1, 2], name="x"), columns=["x"]).names == ("x",)
     assert Table.of(pl.Series("x", [1, 2]), columns=["x"]).names == ("x",)
     assert Table.of(pl.Series([1, 2]), columns=["x"]).names == ("x",)
-    assert Table.of(pd.Series([1, 2])).names is None
-    with pytest.raises(DataError, match="no column 'y'"):
+    frame = pd.DataFrame(np.eye(2))  # its numbers are no names
+    assert Table.of(pd.Series([1, 2])).names is Table.of(frame).names is None
+    assert Table.of(frame, columns=["x", "y"]).names == ("x", "y")
+    with pytest.raises(DataError):
         Table.of(pd.Series([1, 2], name="x"), columns=["y"])
+    for wrong in ("age", [1, 2], [None]):
+        with pytest.raises(ParameterError):
+            Table.of(np.eye(2), columns=wrong)
 
 
 def test_a_lazy_frame_reads_only_what_is_asked_for():
@@ -557,28 +485,14 @@ def _never(series):
     raise AssertionError("this column was not asked for")
 
 
-@pytest.mark.parametrize("columns", ["age", [1, 2], [None]])
-def test_columns_must_be_names(columns):
-    with pytest.raises(ParameterError, match="`columns` must be a list of names"):
-        Table.of(np.eye(2), columns=columns)
-
-
 def test_the_width_must_fit():
-    with pytest.raises(DataError, match=r"must have 3 columns, got 2\.$"):
-        Table.of(np.eye(2), dimensions=3)
-    with pytest.raises(DataError, match=r"must have 1 column, got 2\. Hint: pick them with columns="):
-        Table.of(np.eye(2), dimensions=1)
+    for wrong in (1, 3):
+        with pytest.raises(DataError):
+            Table.of(np.eye(2), dimensions=wrong)
     for flat in (np.arange(3.0), [1.0, 2.0, 3.0], pd.Series([1.0, 2, 3]), pl.Series([1, 2, 3]), pa.array([1, 2, 3])):
-        with pytest.raises(DataError, match=r"must have 3 columns, got one axis only\. Hint: X\.reshape\(1, -1\)"):
+        with pytest.raises(DataError):
             Table.of(flat, dimensions=3)
         assert Table.of(flat, dimensions=1).numeric([0]).shape == (3, 1)
-
-
-def test_a_table_of_a_table():
-    table = Table.of(Table.of(NUMBERS), columns=["b"])
-    assert table.names == ("b",) and table.numeric([0]).tolist() == [[4], [5], [6]]
-    X = np.eye(2)
-    assert Table.of(Table.of(X)).numeric([0, 1]) is X
 
 
 # ----------------------------------------------------------------- errors
@@ -626,90 +540,41 @@ NOT_NUMBERS = {
     "lists": pa.array([[1.0]]),
     "structs": pa.array([{"x": 1}]),
     "periods": pd.Series(pd.period_range("2020", periods=1, freq="M")),
+    "intervals": pd.Series(pd.interval_range(0, 1)),
+    "durations in Arrow": pa.array([dt.timedelta(1)]),
+    "durations in polars": pl.Series([dt.timedelta(1)]),
+    "structs in polars": pl.Series([{"x": 1}]),
 }
+CATEGORIES = ("text", "categories", "bytes", "times")
+"""What is one nevertheless, by how its name begins."""
+
+
+class Broken:
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("no")
 
 
 @pytest.mark.parametrize("what", NOT_NUMBERS)
 def test_what_is_no_number_is_refused_without_showing_it(what):
-    table = (
-        Table.of(NOT_NUMBERS[what], columns=["x"])
-        if not hasattr(NOT_NUMBERS[what], "name")
-        else Table.of(NOT_NUMBERS[what])
-    )
-    with pytest.raises(DataError, match=r"^Column ('x'|0) must hold numbers, got \w.*\. Hint: ") as caught:
-        table.numeric([0])
+    with pytest.raises(DataError) as caught:
+        Table.of(NOT_NUMBERS[what]).numeric([0])
     assert SECRET not in str(caught.value) and "2020" not in str(caught.value)
+    if not what.startswith(CATEGORIES):
+        with pytest.raises(DataError):
+            Table.of(NOT_NUMBERS[what]).categories([0])
 
 
 @pytest.mark.parametrize(
-    "column",
+    "X",
     [
-        np.array([5], dtype="m8[s]"),
-        np.array([1j]),
-        pa.array([[1]]),
-        pa.array([{"x": 1}]),
-        pa.array([dt.timedelta(1)]),
-        pd.Series(pd.period_range("2020", periods=1, freq="M")),
-        pd.Series(pd.interval_range(0, 1)),
-        pl.Series([{"x": 1}]),
-        pl.Series([dt.timedelta(1)]),
+        *(scipy.sparse.eye_array(3).tocsr(), scipy.sparse.csr_matrix(np.eye(2)), scipy.sparse.dok_array(np.eye(2))),
+        *(None, "people.csv", 5, iter([1]), np.float64(5), np.zeros((2, 2, 2)), Broken()),
+        *([[1, 2], [3]], [[1, 2], 3], [{"a": 1}], {"a": [1], "b": [1, 2]}, {"a": np.eye(2)}),
     ],
 )
-def test_what_is_no_category_is_refused(column):
-    with pytest.raises(DataError, match=r"^Column 0 must hold categories, got \w.*\. Hint: "):
-        Table.of(column).categories([0])
-
-
-@pytest.mark.parametrize(
-    ("X", "match"),
-    [
-        (scipy.sparse.eye_array(3).tocsr(), "SciPy sparse matrix. Hint: pass X.toarray"),
-        (scipy.sparse.csr_matrix(np.eye(2)), "SciPy sparse matrix"),
-        (scipy.sparse.dok_array(np.eye(2)), "SciPy sparse matrix"),  # which is also a mapping
-        (None, "must be a table, got NoneType"),
-        ("people.csv", "must be a table, got str"),
-        (5, "must be a table, got int"),
-        (iter([1]), "must be a table, got list_iterator"),
-        (np.float64(5), "got a single value"),
-        (np.zeros((2, 2, 2)), "got 3 axes"),
-        ([[1, 2], [3]], "equally long"),
-        ([[1, 2], 3], "equally long"),
-        ([{"a": 1}], "got dictionaries. Hint: pass pyarrow.Table.from_pylist"),
-        ({"a": [1], "b": [1, 2]}, "equally long"),
-        ({"a": np.eye(2)}, "Column 'a' must have one axis"),
-    ],
-)
-def test_what_is_no_table_is_refused(X, match):
-    with pytest.raises(DataError, match=re.escape(match)):
+def test_what_is_no_table_is_refused(X):
+    with pytest.raises(DataError):
         Table.of(X)
-
-
-def test_an_array_that_breaks_is_refused():
-    class Broken:
-        def __array__(self, dtype=None, copy=None):
-            raise RuntimeError("no")
-
-    with pytest.raises(DataError, match="of type Broken does not convert"):
-        Table.of(Broken())
-
-
-def test_repr_shows_neither_cells_nor_rows():
-    assert repr(Table.of(np.full((98765, 2), 7.5))) == "Table(2 columns)"
-    assert repr(Table.of({"a": [7.5]})) == "Table(1 column: 'a')"
-
-
-def test_bad_cells_are_counted_and_named():
-    bad = np.zeros((5, 3), bool)
-    assert invalid_message(bad, None) == "No cell is missing or infinite."
-    bad[2, 1] = True
-    assert invalid_message(bad, None).startswith(
-        "1 cell is missing, unreadable or not finite: 1 in column 1. The first is in row 2 (counted from 0)."
-    )
-    bad[4, :] = True
-    message = invalid_message(bad, ("a", "b", "c"), first_row=100)
-    assert "4 cells are" in message and "1 in column 'a', 2 in column 'b', 1 in column 'c'" in message
-    assert "row 102" in message and "invalid='drop'" in message
-    assert "the rest in 5 more columns" in invalid_message(np.ones((1, 15), bool), None)
 
 
 # ------------------------------------------------------------- dependencies
@@ -738,25 +603,11 @@ DRESSED = {
     "$326": 326.0,
     "-$1,234.50": -1234.5,
     "$-1,234.50": -1234.5,
-    "-$-1": None,
     "€ 12": 12.0,
     "1,234,567": 1234567.0,
     "12.5 %": 12.5,
     "3€": 3.0,
     "+7": 7.0,
-    "12,5": None,
-    "1,23,456": None,
-    "1234,567": None,
-    ",123": None,
-    "$": None,
-    "%": None,
-    "$1 %5": None,
-    "1 2": None,
-    "1.2.3": None,
-    "$1e3": None,
-    "+-5": None,
-    "++5": None,
-    "١٢": None,
     "5\n": 5.0,
     "\u00a05\u202f": 5.0,
     "1 234 567.5": 1234567.5,
@@ -764,10 +615,8 @@ DRESSED = {
     "7\u2009000": 7000.0,
     "12\u00a0%": 12.0,
     "-€\u202f1,234": -1234.0,
-    "1 23": None,
-    "1 2345": None,
-    "1  234": None,
-    "1 234,567": None,
+    **dict.fromkeys(["-$-1", "12,5", "1,23,456", "1234,567", ",123", "$", "%", "$1 %5", "1 2", "1.2.3", "$1e3", "+-5"]),
+    **dict.fromkeys(["++5", "١٢", "1 23", "1 2345", "1  234", "1 234,567"]),
 }
 
 
