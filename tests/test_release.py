@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import scumble
@@ -63,25 +66,13 @@ def test_opendp_can_draw_the_noise() -> None:
     assert release.counts.dtype == np.int64 and np.abs(release.counts).max() > 0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"epsilon": 0}, "`epsilon` must be"),
-        ({"epsilon": -1.0}, "`epsilon` must be"),
-        ({"epsilon": float("nan")}, "`epsilon` must be"),
-        ({"epsilon": float("inf")}, "`epsilon` must be"),
-        ({"epsilon": 1.0, "delta": -1e-9}, "`delta` must be"),
-        ({"epsilon": 1.0, "delta": 0.1}, "`delta` must be"),
-        ({"epsilon": 1.0, "delta": 1.0}, "`delta` must be"),
-        ({"epsilon": 1.0, "neighbors": "friends"}, "`neighbors` must be"),
-        ({"epsilon": 1.0, "records_per_person": 0}, "`records_per_person` must be"),
-        ({"epsilon": 1.0, "backend": "dice"}, "`backend` must be"),
-    ],
-)
-def test_a_bad_budget_is_refused_and_costs_nothing(options: dict, message: str) -> None:
+def test_a_bad_budget_is_refused_and_costs_nothing() -> None:
     sketch = scumble.Sketch(KERNEL, 2, rows=4, buckets=4).update(np.zeros((5, 2)))
-    with pytest.raises(scumble.ParameterError, match=message):
-        sketch.release(**options)
+    wrong = {"epsilon": [0, -1.0, np.nan, np.inf], "delta": [-1e-9, 0.1, 1.0], "records_per_person": [0]}
+    for name, values in {**wrong, "neighbors": ["friends"], "backend": ["dice"]}.items():
+        for value in values:
+            with pytest.raises(scumble.ParameterError, match=f"`{name}` must be"):
+                sketch.release(**{"epsilon": 1.0, name: value})
     assert sketch.release(epsilon=1.0).counts.shape == (4, 4)
 
 
@@ -229,14 +220,54 @@ def test_overlapping_releases_add_their_budgets(clusters: np.ndarray) -> None:
 
 def test_releases_that_differ_or_repeat_do_not_merge(clusters: np.ndarray) -> None:
     a = release_of(clusters)
-    with pytest.raises(scumble.MergeError):
-        a.merge(release_of(clusters, seed=4))
-    with pytest.raises(scumble.MergeError):
-        a.merge(a)
     b = release_of(clusters)
+    for one, other in ((a, release_of(clusters, seed=4)), (a, a), (a.merge(b), b)):
+        with pytest.raises(scumble.MergeError):
+            one.merge(other)
+    for parts in ([a, scumble.Sketch(KERNEL, 3)], []):
+        with pytest.raises(scumble.ParameterError):
+            scumble.merge(parts)
+
+
+# ---- releases that chose their own cells ----
+
+
+def released(columns: list[str], high: float, kernel: Any = None) -> scumble.Release:
+    """A grid that has chosen its cells by itself."""
+    rng = np.random.default_rng(1)
+    table = pa.table({name: rng.uniform(0, 10, 2000) for name in columns})
+    return scumble.build(table, kernel or scumble.EuclideanKernel(1.0, 2), bounds=(0.0, high), epsilon=1.0, n=2000)
+
+
+def test_other_columns_bounds_and_bandwidths_do_not_merge() -> None:
+    first = released(["x"], 10.0)
+    assert first.spec.shape is not None and first.privacy.by_facts
+    for other in (
+        released(["x", "y"], 10.0),
+        released(["x"], 40.0),
+        released(["x"], 10.0, scumble.EuclideanKernel(0.5, 2)),
+    ):
+        with pytest.raises(scumble.MergeError):
+            first.merge(other)
+
+
+def test_cells_that_each_has_chosen_are_named_and_merge_where_they_are_alike() -> None:
+    first = released(["x"], 10.0)
+    (cells,) = first.spec.shape or ()
+
+    def with_cells(many: int) -> scumble.Release:
+        return first._with(
+            spec=replace(first.spec, shape=(many,), buckets=many), counts=np.zeros((1, many)), parts=("other",)
+        )
+
+    assert first.merge(with_cells(cells)).spec == scumble.merge([first]).spec == first.spec
+    with pytest.raises(scumble.MergeError, match=rf"--buckets {cells} "):
+        first.merge(with_cells(cells + 1))
+    hashed = scumble.Sketch(first.kernel, columns=["x"], rows=4, buckets=8, seed=first.seed, design="iid").release(1.0)
+    spec = replace(hashed.spec, bounds=first.spec.bounds)  # as rows that were made of a grid's cells have
+    rows = first._with(spec=spec, counts=hashed.counts, parts=("other",))
+    for one, other in ((first, rows), (rows, first)):
+        with pytest.raises(scumble.MergeError, match=rf"--buckets {cells} "):
+            one.merge(other)
     with pytest.raises(scumble.MergeError):
-        a.merge(b).merge(b)
-    with pytest.raises(scumble.ParameterError):
-        scumble.merge([a, scumble.Sketch(KERNEL, 3)])
-    with pytest.raises(scumble.ParameterError):
-        scumble.merge([])
+        first.merge(hashed._with(spec=spec))
