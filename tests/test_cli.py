@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet as pq
 import pytest
 
 import scumble
@@ -31,6 +30,9 @@ DESIGN = shlex.split(
     "--scale age=10,income=20000 --epsilon 1 --delta 0 --neighbors add-remove --rows 1000 --buckets 1024 "
     "--seed 7 --out people.scumble"
 )
+
+THREE = "--columns age,income,mode --categories mode --scale age=10,income=20000 --bandwidth 1 --epsilon 1"
+THREE += " --rows 16 --buckets 64"
 
 
 def design(*more: str) -> list[str]:
@@ -184,43 +186,23 @@ def test_classes(capsys: pytest.CaptureFixture[str]) -> None:
     assert bundle.classes == ("bus", "car", "bike", "ferry") and bundle.label == "mode"
     assert run("query modes.scumble points.csv --json") == 0
     answers = json.loads(said(capsys)[0])
-    assert [(row["id"], row["class"]) for row in answers][:4] == [("first", one) for one in bundle.classes] or len(
-        answers
-    ) == 8
+    assert {(row["id"], row["class"]) for row in answers} == {(k, c) for k in ("first", "a, b") for c in bundle.classes}
     assert run("info modes.scumble --json") == 0
     facts = json.loads(said(capsys)[0])
     assert facts["classes"] == list(bundle.classes) and facts["epsilon"] == 1.0 and len(facts["counts"]) == 4
-    assert run("info modes.scumble") == 0
-    assert "bus, car, bike, ferry" in said(capsys)[0]
     assert run("plot modes.scumble --class car --range age=0:100 --out car.svg") == 0
     assert run("plot modes.scumble --range age=0:100 --out any.svg") == 2
-    assert "--class" in said(capsys)[1]
 
 
 def test_mixed_tables_and_toml(capsys: pytest.CaptureFixture[str]) -> None:
     Path("people.toml").write_text(
-        """
-        source = "people.parquet"
-        columns = ["age", "income", "mode"]
-        epsilon = 1.0
-        rows = 16
-        buckets = 64
-        out = "toml.scumble"
-        [[kernel]]
-        name = "euclidean"
-        columns = ["age", "income"]
-        bandwidth = 1.0
-        scale = { age = 10, income = 20000 }
-        [[kernel]]
-        name = "hamming"
-        columns = ["mode"]
-        """
+        'source = "people.parquet"\ncolumns = ["age", "income", "mode"]\nepsilon = 1.0\nrows = 16\nbuckets = 64\n'
+        'out = "toml.scumble"\n[[kernel]]\nname = "euclidean"\ncolumns = ["age", "income"]\nbandwidth = 1.0\n'
+        'scale = { age = 10, income = 20000 }\n[[kernel]]\nname = "hamming"\ncolumns = ["mode"]\n'
     )
     assert run("build --config people.toml") == 0
-    flags = "build people.parquet --columns age,income,mode --categories mode --scale age=10,income=20000 --bandwidth 1"
-    assert main([*flags.split(), "--epsilon", "1", "--rows", "16", "--buckets", "64", "--out", "flags.scumble"]) == 0
-    a, b = scumble.load("toml.scumble"), scumble.load("flags.scumble")
-    assert a.spec == b.spec
+    assert run(f"build people.parquet {THREE} --out flags.scumble") == 0
+    assert scumble.load("toml.scumble").spec == scumble.load("flags.scumble").spec
     assert run("build --config people.toml --rows 8 --out won.scumble") == 0
     assert scumble.load("won.scumble").rows == 8
     Path("points.csv").write_text("age,income,mode\n45,50000,bus\n")
@@ -229,70 +211,42 @@ def test_mixed_tables_and_toml(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys)[0].splitlines()[1].startswith("45,50000,bus,")
 
 
-def test_plans(capsys: pytest.CaptureFixture[str]) -> None:
-    words = shlex.split("plan --n 1000000 --dimensions 8 --bandwidth 1 --epsilon 1")
-    assert main(words) == 0
-    assert "expected error" in said(capsys)[0]
-    assert main([*words, "--json"]) == 0
-    found = json.loads(said(capsys)[0])
-    direct = scumble.plan(1_000_000, 8, 1.0, kernel=scumble.EuclideanKernel(1.0))
-    assert (found["rows"], found["buckets"]) == (direct.rows, direct.buckets)
-    grid = "plan --n 100000 --columns a,b --bandwidth 1 --bounds a=0:10,b=0:10 --epsilon 1 --json"
-    assert main(grid.split()) == 0
-    assert json.loads(said(capsys)[0])["design"] == "grid"
-
-
-def test_pictures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pictures() -> None:
     assert main(design("--rows", "32")) == 0
-    both = ["--range", "age=0:90,income=10000:90000", "--units", "age=years"]
+    both = "--range age=0:90,income=10000:90000 --units age=years"
     for end in ("png", "svg", "pdf"):
-        assert main(["plot", "people.scumble", *both, "--out", f"map.{end}"]) == 0
+        assert run(f"plot people.scumble {both} --out map.{end}") == 0
         assert Path(f"map.{end}").stat().st_size > 4000
     assert run("plot people.scumble --range age=0:90 --at income=50000 --out cut.png") == 0
-    three = "build people.parquet --columns age,income,mode --categories mode --scale age=10,income=20000 --bandwidth 1"
-    assert main([*three.split(), "--epsilon", "1", "--rows", "16", "--buckets", "64", "--out", "three.scumble"]) == 0
-    assert main(["plot", "three.scumble", *both, "--out", "x.png"]) == 2
-    assert "--at mode=" in said(capsys)[1]
-    assert main(["plot", "three.scumble", *both, "--at", "mode=bus", "--out", "x.png"]) == 0
-    flat = (
-        "build people.parquet --columns age,income,twin --scale age=10,income=20000,twin=10 --bandwidth 1 --epsilon 1"
-    )
-    pq.write_table(
-        pq.read_table("people.parquet").append_column("twin", pq.read_table("people.parquet")["age"]), "t.parquet"
-    )
-    assert main([*flat.replace("people", "t").split(), "--rows", "16", "--buckets", "64", "--out", "t.scumble"]) == 0
-    assert main(["plot", "t.scumble", *both[:1], both[1] + ",twin=0:90", "--out", "pairs.png"]) == 0
+    assert run(f"build people.parquet {THREE} --out three.scumble") == 0
+    assert run(f"plot three.scumble {both} --out x.png") == 2
+    assert run(f"plot three.scumble {both} --at mode=bus --out x.png") == 0
 
 
-def test_help_is_quick_and_whole() -> None:
+def test_help_is_quick_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
     """What makes help slow is what it imports: nothing of the field may be among it."""
     timed = [sys.executable, "-X", "importtime", "-m", "scumble", "--help"]
     shown = subprocess.run(timed, capture_output=True, text=True, check=True)
     assert not re.search(r"\| +(numpy|numba|pyarrow|scipy|sklearn|matplotlib)$", shown.stderr, re.M)
     for verb in VERBS:
         assert f"\n  {verb} " in shown.stdout
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_help_with_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([verb, "--help"]) == 0
-    out, err = said(capsys)
-    assert f"\n  scumble {verb} " in out and not err
-    assert main(["help", verb]) == 0
+        assert main([verb, "--help"]) == 0 == main(["help", verb])
+        out, err = said(capsys)
+        assert f"\n  scumble {verb} " in out and not err
 
 
 def test_progress_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(design("--rows", "8")) == 0
+    build = design("--rows", "8")
+    assert main(build) == 0
     assert "rows/s" not in said(capsys)[1]
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    assert main(design("--rows", "8")) == 0
-    assert "100%  4,000 rows" in said(capsys)[1]
     size = "--bandwidth 5 --rows 8 --buckets 8 --periods 2 --epsilon 1"
     assert run(f"stream start trips.secret --columns age {size} --folder trips") == 0
-    assert run("stream append trips.secret people.parquet") == 0
-    assert "100%  4,000 rows" in said(capsys)[1]
+    for line in (build, ["stream", "append", "trips.secret", "people.parquet"]):
+        said(capsys)
+        assert main(line) == 0
+        assert "100%  4,000 rows" in said(capsys)[1]
     assert run("stream append trips.secret nobody.csv") == 4
-    assert "There is no file 'nobody.csv'" in said(capsys)[1], "and not that its batch has no name"
 
     def gone(_: str) -> int:
         raise OSError("the terminal is gone")
@@ -302,7 +256,8 @@ def test_progress_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: py
         line = ProgressLine(quiet=False)
         line(Progress(1, 1.0, None, None))  # no reason for a build to fail
         line.close()
-    assert main([*design("--rows", "8"), "--quiet"]) == 0
+    said(capsys)
+    assert main([*build, "--quiet"]) == 0
     assert said(capsys)[1] == ""
 
 
@@ -332,37 +287,27 @@ def test_verbs_that_hold_private_tables_leave_no_core_dumps(verb: str, monkeypat
 
 def test_what_is_replaced_is_told_before_it_is_charged(capsys: pytest.CaptureFixture[str]) -> None:
     """Twice the same line costs twice: the second run says so, unless it is to be quiet. What was paid for stays."""
-    build = shlex.split(
-        "build north.csv --columns age --bandwidth 5 --rows 4 --buckets 8 --epsilon 1 --out twice.scumble"
-    )
-    book = ["--ledger", "twice.ledger", "--dataset", "d"]
-    assert main(["ledger", "twice.ledger", "--open", "d", "--epsilon", "9"]) == 0
-    capsys.readouterr()
+    size = "--columns age --bandwidth 5 --rows 4 --buckets 8"
+    book = "--ledger twice.ledger --dataset d"
+    assert run("ledger twice.ledger --open d --epsilon 9") == 0
+    said(capsys)
     lines, made = [], []
-    for more in (book, book, [], [*book, "--quiet"]):
-        assert main([*build, *more]) == 0
-        lines.append(capsys.readouterr().err.splitlines())
+    for more in (book, book, "", f"{book} --quiet"):
+        assert run(f"build north.csv {size} --epsilon 1 --out twice.scumble {more}") == 0
+        lines.append(said(capsys)[1].splitlines())
         made.append(Path("twice.scumble").read_bytes())
+    assert [len(one) for one in lines] == [1, 2, 2, 0]
     kept = [Path(f"twice.{number}.scumble").read_bytes() for number in (1, 2, 3)]
     assert [*kept, Path("twice.scumble").read_bytes()] == made, "each was paid for"
-    assert main([*build, "--checkpoint-seconds", "x"]) == 2
     Path("twice.csv").write_text("age\n41\nforty\n")
-    assert main([*build[:1], "twice.csv", *build[2:], "--invalid", "error"]) == 4, "a cell cannot be read"
+    assert run(f"build twice.csv {size} --epsilon 1 --out twice.scumble --invalid error") == 4
     assert not Path("twice.4.scumble").exists(), "what fails takes no name"
-    capsys.readouterr()
-    first, second, third, quiet = lines
-    assert len(first) == 1 and quiet == []
-    assert "stays as twice.1.scumble" in second[0] and second[1].startswith("Wrote")
-    assert "stays as twice.2.scumble" in third[0] and "on top" in third[0]
-    parts = ["sketch", "north.csv", "--columns", "age", "--bandwidth", "5", "--rows", "4", "--buckets", "8"]
-    assert main([*parts, "--out", "twice.secret"]) == 0
-    assert main([*parts, "--out", "thrice.secret"]) == 0
-    assert main(["release", "twice.secret", "--epsilon", "1", "--out", "thrice.secret"]) == 2
-    assert "holds exact counters" in capsys.readouterr().err
-    assert main([*parts, "--out", "twice.scumble"]) == 2 and "is published" in capsys.readouterr().err
-    other = Path("twice.1.scumble").read_bytes()
-    assert main(["merge", "twice.2.scumble", "twice.3.scumble", "--out", "twice.1.scumble"]) == 0
-    assert Path("twice.1.1.scumble").read_bytes() == other
+    for name in ("twice", "thrice"):
+        assert run(f"sketch north.csv {size} --out {name}.secret") == 0
+    assert run("release twice.secret --epsilon 1 --out thrice.secret") == 2, "it holds exact counters"
+    assert run(f"sketch north.csv {size} --out twice.scumble") == 2, "it is published"
+    assert run("merge twice.2.scumble twice.3.scumble --out twice.1.scumble") == 0
+    assert Path("twice.1.1.scumble").read_bytes() == kept[0]
 
 
 def test_what_is_not_ours_is_not_replaced(capsys: pytest.CaptureFixture[str]) -> None:
@@ -401,23 +346,19 @@ def test_what_is_not_ours_is_not_replaced(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_what_is_given_twice_does_not_replace_the_first(capsys: pytest.CaptureFixture[str]) -> None:
-    build = shlex.split("build north.csv --columns age,income --bandwidth 5 --epsilon 1 --out o.scumble")
-    for words, told in (
-        ("--bounds age=0:100 --bounds income=0:9", "--bounds is given twice"),
-        ("--bounds age=0:100,age=0:50", "argument --bounds: names 'age' twice"),
-        ("--bounds=age=0:100 --bounds age=0:50", "--bounds is given twice"),
-        ("--scale age=1,age=2", "argument --scale: names 'age' twice"),
-        ("--scale 2 --scale age=2", "--scale is given twice"),
-        ("--columns income", "--columns is given twice"),
-        ("--epsilon=1 --epsilon=1", "--epsilon is given twice"),
-        ("--seed 1 --seed 2", "--seed is given twice"),
-        *((f"--{kind} age --{kind} income", f"--{kind} is given twice") for kind in ("whole", "dates", "categories")),
+    build = "build north.csv --columns age,income --bandwidth 5 --epsilon 1 --out o.scumble"
+    for line in (
+        f"{build} --bounds age=0:100 --bounds income=0:9",
+        f"{build} --bounds age=0:100,age=0:50",
+        f"{build} --scale age=1,age=2",
+        f"{build} --scale 2 --scale age=2",
+        f"{build} --epsilon=1 --epsilon=1",
+        *(f"{build} --{kind} age --{kind} income" for kind in ("whole", "dates", "categories")),
+        "query o.scumble --at age=1,age=2",
+        "explore o.scumble --values mode=bus,mode=car",
     ):
-        assert main([*build, *words.split()]) == 2
-        assert told in capsys.readouterr().err
-    assert main(["query", "o.scumble", "--at", "age=1,age=2"]) == 2
-    assert main(["explore", "o.scumble", "--values", "mode=bus,mode=car"]) == 2
-    assert capsys.readouterr().err.count("twice") == 2
+        assert run(line) == 2
+        assert "twice" in said(capsys)[1]
 
 
 def test_answers_in_text_have_the_digits_that_noise_leaves_and_json_all(capsys: pytest.CaptureFixture[str]) -> None:

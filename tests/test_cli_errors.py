@@ -37,12 +37,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "good.csv": GOOD,
         "empty.csv": "",
         "header.csv": "age,income\n",
-        "header-only.csv": "age,income",
-        "blank.csv": "\n\n\n",
         "mixed.csv": "age,income\n41,50000\nforty,52000\n43,lots\n",
         "names.csv": "age,name\n41,Eve\n42,Bob\n",
         "hole.csv": "age,income\n41,\n",
-        "infinite.csv": "age,income\n41,inf\n",
         "ragged.csv": "age,income\n41,50000\n\n42,52000,7\n43\n",
         "days.csv": "seen\n01/02/2009 03:01\n31/01/2009 08:51\n",
         "partly.csv": "seen\n2012-10-26\n26-Oct-12\n",
@@ -51,10 +48,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "quoted.csv": 'age,income\n"41","50000"\n"4\n2",x\n',
         "words.jsonl": '{"age": 41, "income": 5}\n{"age": 42, "income": "lots"}\n',
         "broken.jsonl": '{"age": 41, "income": 5}\n{"age": 42, \n',
-        "array.json": '[{"age": 41, "income": 5}]\n',
         "bad.toml": "epsilon = \n",
         "typo.toml": "epsilonn = 1.0\n",
-        "page.html": "\n<!DOCTYPE html>\n<html></html>\n",
     }
     for name, content in text.items():
         (tmp_path / name).write_text(content)
@@ -66,7 +61,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pq.write_table(table, tmp_path / "good.parquet")
     whole = (tmp_path / "good.parquet").read_bytes()
     (tmp_path / "half.parquet").write_bytes(whole[: len(whole) // 2])
-    (tmp_path / "text.parquet").write_text("hello, this is no Parquet file")
     (tmp_path / "nofiles").mkdir()
     (tmp_path / "days").mkdir()
     (tmp_path / "days" / "total-1.scumble").touch()
@@ -95,18 +89,13 @@ BUILDS = [
     ("nix/good.csv", 4, "nix"),
     ("good.csv --columns aeg,income", 4, "'age'"),
     ("good.csv --person-column incme --records-per-person 1", 4, "'income'"),
-    ("good.csv --bounds agee=0:9", 2, "'age'"),
     ("empty.csv", 4, "empty.csv"),
-    ("blank.csv", 4, "blank.csv"),
     ("header.csv", 4, "--allow-empty"),
-    ("header-only.csv", 4, "header-only.csv"),
     ("mixed.csv", 4, "mixed.csv, line 3"),
     ("names.csv --columns age,name", 4, "'name'"),
     ("days.csv --columns seen --dates seen", 4, "'seen'"),
     ("partly.csv --columns seen --dates seen", 4, "partly.csv, line 3"),
     ("good.csv --bounds age=0:100,income=9:2", 2, "'income'"),
-    ("good.csv --bounds 9:2", 2, "--bounds"),
-    ("days.csv --columns seen --dates seen --bounds seen=2024-02-01:2024-01-01", 2, "'seen'"),
     ("days.csv --columns seen --dates seen --bounds seen=01/01/1965:31/12/1999", 2, "--bounds"),
     ("good.csv --columns age --bounds income=0:1", 2, "'income'"),
     ("good.csv --bounds age=0:9", 2, "'income'"),
@@ -115,42 +104,33 @@ BUILDS = [
     ("good.csv --delimiter ';'", 4, "--delimiter"),
     ("good.csv --threads 0", 2, "--threads"),
     ("good.csv --checkpoint o.scumble", 2, "--checkpoint"),
-    ("good.csv --checkpoint nix/c.secret", 4, "nix"),
     ("good.csv --ledger l", 2, "--dataset"),
     ("good.csv --dataset d", 2, "--dataset"),
     ("good.csv --scale age=0", 2, "--scale"),
     ("good.csv --label mode --classes a,b --neighbors replace", 3, "--neighbors"),
     ("good.csv --columns age --label income", 3, "--classes"),
     ("good.csv --epsilon 0", 2, "--epsilon"),
-    ("good.csv --epsilon one", 2, "--epsilon"),
     ("good.csv --delta 0.5", 2, "--delta"),
-    ("good.csv --eps=1", 2, "--epsilon"),
     ("good.csv --kernel gauss", 2, "gauss"),
     ("good.csv --out nix/o.scumble", 4, "nix"),
     ("good.parquet --columns Income", 4, "'income'"),
-    ("good.parquet --columns town", 4, "'town'"),
     ("ok.scumble", 4, "scumble info"),
     ("hole.csv", 4, "hole.csv, line 2"),
-    ("infinite.csv", 4, "infinite.csv, line 2"),
     ("ragged.csv", 4, "ragged.csv, line 4"),
     ("twice.csv", 4, "'age'"),
     ("quoted.csv", 4, "quoted.csv, lines 3 to 4"),
     ("utf16.csv", 4, "utf-16"),
-    ("utf16.csv --encoding latin-1", 4, "utf-16"),
     ("notgz.csv.gz", 4, "notgz.csv.gz"),
     ("half.csv.gz", 4, "half.csv.gz"),
     ("half.parquet", 4, "half.parquet"),
-    ("text.parquet", 4, "text.parquet"),
     ("words.jsonl", 4, "words.jsonl, line 2"),
     ("broken.jsonl", 4, "broken.jsonl, line 2"),
-    ("array.json", 4, "array.json, line 1"),
     ("nofiles", 4, "nofiles"),
     ("both", 4, "csv, parquet"),
     ("unlike", 4, "unlike/b.csv"),
     ("'nix-*.csv'", 4, "nix-*.csv"),
     ("sqlite:///nix.db --table people", 4, "nix.db"),
     ("sqlite:///good.db --table poeple", 4, "'people'"),
-    ("sqlite:///good.db", 2, "--table"),
     ("sqlite:///good.csv --table people", 4, "SQLite"),
     ("sqlite:///good.db --query 'SELECT nix FROM people'", 4, "nix"),
     ("s3://bucket/x.parquet", 2, "s3://"),
@@ -164,7 +144,6 @@ OTHERS = [
     ("build good.csv --epsilon 1", 2, "--out"),
     ("build --config bad.toml", 2, "bad.toml"),
     ("build --config typo.toml", 2, "'epsilon'"),
-    ("build --config nix.toml", 2, "nix.toml"),
     ("bild", 2, "'build'"),
     ("count t.scumble --group-by a", 2, "--by"),
     ("count t.scumble 'age > 5'", 2, "age > 5"),
@@ -172,20 +151,14 @@ OTHERS = [
     ("info nix.scumble", 4, "nix.scumble"),
     ("info part.secret", 3, "secret"),
     ("info good.csv", 5, "scumble build"),
-    ("info page.html", 5, "page.html"),
     ("info days", 5, "scumble stream window days"),
-    ("info unlike", 5, "unlike"),
-    ("info good.db", 5, "good.db"),
     ("info damaged.scumble", 5, "checksum"),
     ("explore good.csv --export x.html", 5, "scumble build"),
-    ("explore part.secret --export x.html", 3, "secret"),
     ("release ok.scumble --epsilon 1 --out x.scumble", 5, "ok.scumble"),
     ("query ok.scumble gap.csv", 4, "'age'"),
     ("query ok.scumble --at age=ten", 4, "'age'"),
-    ("query ok.scumble --at ages=4", 2, "'age'"),
     ("query x.scumble --at 'amount=€100,000'", 2, "--at"),
     ("query ok.scumble unlike/b.csv --out x.txt", 2, "x.txt"),
-    ("query ok.scumble header.csv", 4, "header.csv"),
     ("query ok.scumble mixed.csv", 4, "mixed.csv, line 3"),
     ("plot ok.scumble --out x.png", 2, "--range"),
     ("plot ok.scumble --out x.mp3", 2, "x.mp3"),
@@ -230,28 +203,24 @@ def test_no_read_permission(capsys: pytest.CaptureFixture[str], folder: Path) ->
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_bad_cells_in_the_millionth_row(kind: str, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    rows = 1_000_000
-    age = np.full(rows, 41.0)
+def test_bad_cells_in_the_last_row(kind: str, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    rows = 30_000
     if kind == "csv":
-        lines = ["41"] * rows
-        lines[-1] = "forty-one"
-        (folder / "big.csv").write_text("age\n" + "\n".join(lines) + "\n")
-        where = r"big.csv, line 1,000,001: 1 cell is missing, unreadable, not finite or too large: 1 in column 'age'"
+        (folder / "big.csv").write_text("age\n" + "41\n" * (rows - 1) + "forty-one\n")
+        where = "big.csv, line 30,001:"
     else:
-        age[-1] = np.nan
-        pq.write_table(pa.table({"age": age}), folder / "big.parquet", row_group_size=300_000)
-        where = r"big.parquet, row group 3 \(counted from 0\), row 1,000,000 of the file: 1 cell .* 1 in column 'age'"
+        age = np.append(np.full(rows - 1, 41.0), np.nan)
+        pq.write_table(pa.table({"age": age}), folder / "big.parquet", row_group_size=9_000)
+        where = "row group 3 (counted from 0), row 30,000 of the file:"
     words = build(f"big.{kind}", "--columns", "age", "--rows", "1", "--buckets", "4", "--json")
     assert main(words) == 4
     out, err = capsys.readouterr()
-    assert re.search(where, err) and "forty" not in err and not out
+    assert where in err and "forty" not in err and not out
     assert not (folder / "o.scumble").exists()
     assert main([word.replace("error", "drop") for word in words]) == 0
     out, err = capsys.readouterr()
     assert err.startswith("1 row was left out")
-    assert "dropped" not in out
-    assert b"dropped" not in (folder / "o.scumble").read_bytes()
+    assert "dropped" not in out and b"dropped" not in (folder / "o.scumble").read_bytes()
 
 
 def test_a_bug_shows_no_cells(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,31 +250,24 @@ def test_a_bug_shows_no_cells(capsys: pytest.CaptureFixture[str], monkeypatch: p
 
 # ---- numbers and names that nobody means ----
 
-FIT = "fit people.csv --task regress --columns age --target income --bounds age=0:9 --target-bounds 0:9 --out m.scumble"
+FIT = "fit good.csv --task regress --columns age --target income --bounds age=0:9 --target-bounds 0:9 --out m.scumble"
 PLAN = "plan --columns x --bandwidth 0.5 --n 1000"
 
 
 @pytest.mark.parametrize("number", ["1e9999999", "1e-9999999", "1e400", "5e-324", "1e-400", "nan", "inf", "1/0"])
 @pytest.mark.parametrize("line", ["ledger book --open a", f"{FIT} --delta 1e-6", PLAN])
 def test_a_budget_that_is_no_number_to_calculate_with_is_refused_by_name(
-    line: str, number: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    line: str, number: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("people.csv").write_text(GOOD)
     assert main([*line.split(), "--epsilon", number]) == 2
     assert "--epsilon" in capsys.readouterr().err
 
 
-def test_an_output_without_a_name_is_refused_at_no_cost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("people.csv").write_text(GOOD)
+def test_an_output_without_a_name_is_refused_at_no_cost(folder: Path) -> None:
     scumble.Ledger.create("book").open_dataset("people", epsilon=2)
     charged, before = ["--ledger", "book", "--dataset", "people"], sorted(os.listdir())
-    assert main(build("people.csv", *charged, "--out", "")) == 2
-    assert main(build("people.csv", *charged, "--checkpoint", "a\0b")) == 2
-    assert "--out names no file" in capsys.readouterr().err
+    assert main(build("good.csv", *charged, "--out", "")) == 2
+    assert main(build("good.csv", *charged, "--checkpoint", "a\0b")) == 2
     assert scumble.Ledger("book").account("people").charges == ()
     assert sorted(os.listdir()) == before
 
