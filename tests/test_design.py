@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
@@ -27,11 +28,7 @@ def test_philox_gives_the_published_answers() -> None:
     ]
 
 
-GOLDEN = {
-    "iid": "6288778321252a87",
-    "sobol": "18b659ea222b4a73",
-    "orthogonal": "0b51de44edf2813e",
-}
+GOLDEN = {"iid": "6288778321252a87", "sobol": "18b659ea222b4a73", "orthogonal": "0b51de44edf2813e"}
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -122,3 +119,12 @@ def test_sobol_rows_beat_independent_ones(dimensions: int, most: float) -> None:
         return float(np.sqrt(np.mean((np.array(errors) - truth) ** 2)))
 
     assert rms("sobol") <= most * rms("iid")
+
+
+def test_quantiles_are_accurate() -> None:
+    u = np.r_[random.to_unit(random.words(1, 1, 400)), [2.0**-53, 1e-12, 0.25, 0.5, 0.75, 1 - 2.0**-53]]
+    with mpmath.workdps(40):
+        normal = [float(mpmath.sqrt(2) * mpmath.erfinv(2 * mpmath.mpf(float(x)) - 1)) for x in u]
+        cauchy = [float(mpmath.tan(mpmath.pi * (mpmath.mpf(float(x)) - mpmath.mpf("0.5")))) for x in u]
+    np.testing.assert_allclose(random.normal(u), normal, rtol=1e-14, atol=1e-16)
+    np.testing.assert_allclose(random.cauchy(u), cauchy, rtol=1e-13, atol=1e-16)
