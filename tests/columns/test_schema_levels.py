@@ -317,12 +317,6 @@ def test_columns_are_values() -> None:
     assert repr(Number(0, 9, whole=True, missing=True)) == "Number(0, 9, whole=True, missing=True)"
 
 
-def test_a_category_names_its_first_twelve_words() -> None:
-    twelve, more = Category([*"abcdefghijkl"]).words(), Category([*"abcdefghijklm"]).words()
-    assert twelve == f"{', '.join(map(repr, 'abcdefghijkl'))}; others; missing"
-    assert more == twelve.replace("'l'", "'l', …")
-
-
 def test_the_numbers_of_words_are_their_levels() -> None:
     assert np.array_equal(Category(["a", "b"]).numbers(["b", None, "a"]), [1.0, np.nan, 0.0], equal_nan=True)
 

@@ -29,14 +29,6 @@ def test_densities_are_near_the_exact_ones(table: np.ndarray, rng: np.random.Gen
     assert model.score(Q) == pytest.approx(np.sum(model.score_samples(Q)))
 
 
-def test_hashed_rows_too(rng: np.random.Generator) -> None:
-    X = np.clip(rng.normal(0.5, 0.1, (20_000, 6)), 0.0, 1.0)
-    model = PrivateKDE(bounds=(0, 1), rows=512, buckets=512).fit(X)
-    exact = model.release_.kernel(X[:100], X).mean(axis=1)
-    # Hashing 3 %, noise 32/20,000: the mean of 100 relative errors is below 10 % with a wide margin.
-    assert np.mean(np.abs(model.density(X[:100]) / exact - 1.0)) < 0.1
-
-
 def test_several_bandwidths_share_the_budget(table: np.ndarray, tmp_path: Path) -> None:
     model = PrivateKDE(epsilon=1.0, bounds=(0, 10), bandwidths=[0.1, 0.3, 1.0]).fit(table)
     assert [release.privacy.epsilon for release in model.releases_] == pytest.approx([1 / 3] * 3)

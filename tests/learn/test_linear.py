@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.learn import PrivateLinearClassifier, load
+from scumble.learn import PrivateLinearClassifier
 from scumble.learn.signs import first_moment
 
 
@@ -49,12 +49,8 @@ def test_planes_between_three_classes_from_moments(delta: float, tmp_path: Path)
     model.release_.save(tmp_path / "m.scumble")
     again = PrivateLinearClassifier.from_release(tmp_path / "m.scumble", classes=[0, 1, 2])
     assert np.array_equal(again.decision_function(X), model.decision_function(X))
-    one = model.decision_function(X[:1])
-    assert np.array_equal(one, model.decision_function(X)[:1])
     with pytest.raises(scumble.ParameterError, match="the 3 that the release has"):
         PrivateLinearClassifier.from_release(model.release_, classes=[0, 1])
-    with pytest.raises(scumble.PrivacyError, match="classes"):
-        PrivateLinearClassifier.from_release(model.release_)
 
 
 def test_records_of_unit_length(tmp_path: Path) -> None:
@@ -71,8 +67,6 @@ def test_records_of_unit_length(tmp_path: Path) -> None:
     model.release_.save(tmp_path / "unit.scumble")
     again = PrivateLinearClassifier.from_release(tmp_path / "unit.scumble", classes=[0, 1, 2])
     assert again.length == 1.0 and np.array_equal(again.decision_function(far), model.decision_function(far))
-    model.save(tmp_path / "model.scumble")
-    assert np.array_equal(load(tmp_path / "model.scumble").predict(far), model.predict(far))
 
 
 def test_hostile_vectors() -> None:

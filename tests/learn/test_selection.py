@@ -176,11 +176,6 @@ def test_a_choice_is_about_one_record_unless_told(monkeypatch: pytest.MonkeyPatc
     assert chosen == [{"sensitivity": 1, "monotone": True}]
 
 
-def test_empty_counters_add_nothing_to_the_score() -> None:
-    one, other = (SimpleNamespace(counts=np.array([counts])) for counts in ([3, 0, 0, 0], [0, 1, 0, 0]))
-    assert [credible_records([one, other], margin) for margin in (0, 1, 2, 9)] == [4, 3, 3, 3]
-
-
 def test_the_best_wins_where_it_is_clear() -> None:
     """A thousand ahead, with noise of scale 4: another wins with probability below 1e-100."""
     assert all(noisy_best([0, 1000, 0], epsilon=0.5) == 1 for _ in range(100))
