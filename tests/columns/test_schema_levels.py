@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import scumble
 from scumble.columns import line
 from scumble.columns.category import Boolean, Category
-from scumble.columns.column import Column, Part
+from scumble.columns.column import UNFORESEEN, Column, Part
 from scumble.columns.cuts import real_edges, whole_edges
 from scumble.columns.date import Date
 from scumble.columns.number import Number
@@ -334,3 +334,17 @@ def test_a_column_that_is_not_there_is_a_key_error_with_the_nearest() -> None:
         schema["agee"]
     assert isinstance(caught.value, scumble.ParameterError)
     assert schema.get("agee") is None and "agee" not in schema and "age" in schema
+
+
+@pytest.mark.parametrize("words", [{"Ulm": "BW"}, {"Ulm": "BW", "Bonn": "NRW"}], ids=["one word", "two words"])
+def test_a_word_that_is_unknown_leaves_its_record_out_however_few_there_are(words: dict[str, str]) -> None:
+    closed = {"other": False, "missing": False}
+    schema = scumble.Schema(
+        town=scumble.Category([*words], within="state", parents=words, **closed),
+        state=scumble.Category([*words.values()], **closed),
+    )
+    table = {"town": ["Ulm", "Rome", None], "state": ["BW", "BW", "BW"]}
+    found = schema.encode(table, invalid="drop")
+    assert found.dropped.tolist() == [False, True, True] and found.codes[0].tolist() == [0, 0]
+    assert found.codes[1].tolist() == [UNFORESEEN, UNFORESEEN]
+    assert scumble.TableSketch(schema, invalid="drop").update(table).count == 1
