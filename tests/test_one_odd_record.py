@@ -92,46 +92,21 @@ def test_no_record_is_counted_in_two_classes(classes: list[Any]) -> None:
         Labels("c", classes)
 
 
+LITERALS = [
+    *("1", "1.0", "-0", "0.1", "4.35", "1e5", "1e400", "-1e400", "true", "false", "NaN", "Infinity", "-Infinity"),
+    *("Inf", "null", "[]", "{}", '{"b": 1, "a": 2}', '["a", "b"]', '["a", null]', '["a", 1]', '[["a"]]', "9" * 30),
+    *("9" * 5000, r'"\ud800"', r'"\ud83d\ude00"', r'"\u0000"', r'"\u0041"', '"tab\tin it"'),
+]
 LINES = [
     *(json.dumps({"x": text}) for text in TEXTS),
-    *(
-        f'{{"x": {literal}}}'
-        for literal in ("1", "1.0", "-0", "0.1", "4.35", "1e5", "1e400", "-1e400", "true", "false")
-    ),
-    *(
-        f'{{"x": {literal}}}'
-        for literal in ("NaN", "Infinity", "-Infinity", "Inf", "null", "[]", "{}", '{"b": 1, "a": 2}')
-    ),
-    *(f'{{"x": {literal}}}' for literal in ('["a", "b"]', '["a", null]', '["a", 1]', '[["a"]]', "9" * 30, "9" * 5000)),
-    *(f'{{"x": {literal}}}' for literal in (r'"\ud800"', r'"\ud83d\ude00"', r'"\u0000"', r'"\u0041"', '"tab\tin it"')),
-    '{"x": 1, "x": 2}',
-    '{"x": "a", "x": "b"}',
-    '{"y": 1}',
-    '{"x": 1, "y": NaN}',
-    '{"x": "a", "y": Inf}',
-    '{"x": "a", "y": %s}' % ("9" * 5000),
-    '{"x": "a", "y": "\\ud800"}',
-    '{{"x": "a", "y": {}{}}}'.format("[" * 5000, "]" * 5000),
+    *(f'{{"x": {literal}}}' for literal in LITERALS),
+    *(f'{{"x": "a", "y": {literal}}}' for literal in ("Inf", "9" * 5000, '"\\ud800"', "[" * 5000 + "]" * 5000)),
     '{{"x": ["a"], "y": [{}]}}'.format(", ".join(["[1]"] * 300)),
-    '{"x": 1} {"x": 2}',
-    '{"x": "a"}{"x": "b"}',
-    '  {"x": "a"}  ',
-    '{"x":',
-    "1}",
-    "not JSON",
-    "[1]",
-    '"x"',
-    "{}",
+    *('{"x": 1, "x": 2}', '{"x": "a", "x": "b"}', '{"y": 1}', '{"x": 1, "y": NaN}', '{"x": 1} {"x": 2}'),
+    *('{"x": "a"}{"x": "b"}', '  {"x": "a"}  ', '{"x":', "1}", "not JSON", "[1]", '"x"', "{}"),
 ]
-ODD_LINES = [
-    '{"x": 7, "stray": "HIV+"}',
-    '{"x": "word"}',
-    '{"x": [1, {}]}',
-    '{"x": 1e400}',
-    "nonsense",
-    '{"x": 1} {"x": 1}',
-    "",
-]
+ODD_LINES = ['{"x": 7, "stray": "HIV+"}', '{"x": "word"}', '{"x": [1, {}]}', '{"x": 1e400}', "nonsense"]
+ODD_LINES += ['{"x": 1} {"x": 1}', ""]
 
 
 def json_file(path: Path, lines: list[str | bytes]) -> Path:
@@ -198,11 +173,10 @@ def test_json_lines_have_no_header(name: str, tmp_path: Path, capsys: pytest.Cap
         "Build": lambda: Build(path, KERNEL, **size),
     }
     for verb in verbs.values():
-        with pytest.raises(scumble.PrivacyError, match=r"declares no columns.*Hint: name the columns") as caught:
+        with pytest.raises(scumble.PrivacyError) as caught:
             verb()
-        assert "HIV" not in str(caught.value) and "age" not in str(caught.value).replace("--columns age", "").replace(
-            "['age'", ""
-        )
+        told = str(caught.value).replace("--columns age", "").replace("['age'", "")
+        assert "HIV" not in told and "age" not in told
     from scumble.cli import main
 
     words = ["--bandwidth", "5", "--rows", "4", "--buckets", "8", "--quiet"]

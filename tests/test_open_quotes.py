@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import scumble
-from scumble.cli import BAD_DATA, main
+from scumble.cli import main
 from scumble.sources import formats
 from scumble.sources.building import Build
 
@@ -47,19 +47,6 @@ def test_a_line_that_swallows_the_rest_is_told_when_it_is_left_out(capsys: pytes
     err = told(capsys, "--invalid", "drop")
     assert "1 row was left out: 1 line that is not a row (do not publish this)." in err
     assert f"{ROWS - 11:,} lines are no rows of their own" in err
-
-
-def test_an_unreadable_cell_that_goes_on_says_to_which_line(capsys: pytest.CaptureFixture[str]) -> None:
-    people()
-    text = (
-        Path("people.csv")
-        .read_text()
-        .replace("Anne 10,10,Ulm", 'Anne 10,"10,Ulm')
-        .replace("Anne 60,60,", 'Anne 60,60",')
-    )
-    Path("people.csv").write_text(text)
-    assert main(["build", "people.csv", "--out", "people.scumble", *COUNTED, "--invalid", "error"]) == BAD_DATA
-    assert "people.csv, lines 12 to 62: 1 cell" in capsys.readouterr().err
 
 
 def test_letters_that_hold_the_byte_of_a_line_end_are_no_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,8 @@ from scumble.privacy import audit_hooks, disjoint, overlapping
 from scumble.privacy.budget import Budget
 from scumble.privacy.facts import AGAIN, Facts, calibrated, divided, price, second_counts, together
 
-KERNEL = scumble.EuclideanKernel(1.0)
+KERNEL, SMOOTH = scumble.EuclideanKernel(1.0), scumble.EuclideanKernel(1.0, power=2)
+GRID_BUDGET = Budget(1.0, 1e-6)
 BUDGETS = [
     Budget(1.0),
     Budget("0.1", 1e-6),
@@ -183,8 +184,9 @@ def test_facts_get_a_few_percent_and_of_a_large_epsilon_no_more_than_changes_a_c
 
 
 def test_whole_budgets_are_claimed_to_the_last_digit() -> None:
-    for epsilon in (0.1, 1.0, 10.0):
-        assert price(Budget(epsilon), [8, 4096]).epsilon == epsilon
+    assert [price(Budget(epsilon), [8, 4096]).epsilon for epsilon in (0.1, 1.0, 10.0)] == [0.1, 1.0, 10.0]
+    assert not overlapping([Budget(1.0).claim(1), GRID_BUDGET.claim(64)]).by_facts
+    assert not overlapping([Budget(1.0).claim(1), disjoint([GRID_BUDGET.claim(64)] * 2)]).by_facts
 
 
 def audited(run: Callable[[], scumble.Release], other: Callable[[], scumble.Release]) -> tuple[float, tuple[str, ...]]:
@@ -200,13 +202,19 @@ def audited(run: Callable[[], scumble.Release], other: Callable[[], scumble.Rele
     return used(made[0].privacy, found.epsilon, found.rho), problems
 
 
+@pytest.mark.parametrize("grid", [False, True])
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_the_grey_box_finds_planned_rows_within_their_claim(budget: Budget, rng: np.random.Generator) -> None:
+def test_the_grey_box_finds_planned_rows_within_their_claim(
+    budget: Budget, grid: bool, rng: np.random.Generator
+) -> None:
+    """Of rows, and of a grid with a third of its records in one place."""
     X = rng.normal(0.0, 2.0, (300, 2))
+    X = np.vstack([np.full((99, 1), 7.0), rng.uniform(0.0, 20.5, (200, 1))]) if grid else X
     there = np.vstack([X[1:], X[:1] + 9.0]) if budget.neighbors == "replace" else X[budget.records_per_person :]
 
     def run(table: np.ndarray) -> Callable[[], scumble.Release]:
-        return lambda: release_disjoint([opened().update(table)], budget)[0]
+        sketch = scumble.Sketch(SMOOTH, 1, bounds=(0.0, 20.5), design="grid") if grid else opened()
+        return lambda: release_disjoint([sketch.update(table)], budget)[0]
 
     share, problems = audited(run(X), run(there))
     assert problems == () and 0.4 < share <= 1.0
@@ -388,21 +396,19 @@ def test_a_choice_finds_no_counters_and_no_other_numbers(rng: np.random.Generato
     assert facts.norm_variance > 0.0 and facts.count_variance > 0.0
 
 
+WRONG_GROUPS = np.zeros(3, int), np.zeros(16), np.arange(16) - 1, np.arange(16) + 1
+WRONG_ROWS: list[Callable[[np.ndarray], np.ndarray]] = [
+    *(lambda cells: cells[None].astype(float), lambda cells: cells[:1], lambda cells: cells[None].repeat(2, 0)),
+    lambda cells: np.append(cells + 1, -16)[None],
+]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
-        Choice(9),
-        Choice(64),
-        Choice(8, np.zeros(16, int)),
-        Choice(1, np.zeros(3, int)),
-        Choice(1, np.zeros(16)),
-        Choice(1, np.arange(16) - 1),
-        Choice(1, np.arange(16) + 1),
-        Choice(1, np.zeros(16, int), lambda cells: cells[None]),
-        Choice(1, None, lambda cells: cells[None].astype(float)),
-        Choice(1, None, lambda cells: cells[:1]),
-        Choice(1, None, lambda cells: cells[None].repeat(2, 0)),
-        Choice(1, None, lambda cells: np.append(cells + 1, -16)[None]),
+        *(Choice(9), Choice(64), Choice(8, np.zeros(16, int)), Choice(1, np.zeros(16, int), lambda cells: cells[None])),
+        *(Choice(1, wrong) for wrong in WRONG_GROUPS),
+        *(Choice(1, None, wrong) for wrong in WRONG_ROWS),
     ],
 )
 def test_a_choice_that_was_not_paid_for_or_is_none_leaves_nothing(wrong: Choice) -> None:
@@ -477,13 +483,8 @@ def test_a_larger_release_must_be_worth_it() -> None:
 
 def test_grid_or_refined_rows_is_decided_by_what_each_will_have() -> None:
     """One column: with δ, refining leaves little of the hashing error; for a large or pure ε, grids are better."""
-    column: dict[str, Any] = {
-        "n": 20_000,
-        "dimensions": 1,
-        "kernel": scumble.EuclideanKernel(5.0),
-        "bounds": (0.0, 300.0),
-        "refined": True,
-    }
+    column: dict[str, Any] = {"n": 20_000, "dimensions": 1, "kernel": scumble.EuclideanKernel(5.0), "refined": True}
+    column["bounds"] = (0.0, 300.0)
     assert scumble.plan(epsilon=1.0, delta=1e-6, **column).design == "sobol"
     assert scumble.plan(epsilon=10.0, delta=1e-6, **column).design == "grid"
     assert scumble.plan(epsilon=1.0, **column).design == "grid"
@@ -674,8 +675,6 @@ def test_cells_that_an_edge_cuts_go_to_either_side_in_turn() -> None:
 
 # ---- how clumped records are ----
 
-SMOOTH = scumble.EuclideanKernel(1.0, power=2)
-
 
 @pytest.mark.parametrize("axes", [1, 2, 3, 4])
 def test_the_third_fact_is_the_norm_of_the_cells(axes: int) -> None:
@@ -695,16 +694,6 @@ def test_the_third_fact_is_the_norm_of_the_cells(axes: int) -> None:
     assert exact.shape == (2, 1) and exact[1, 0] == 500
     assert seen[0].clumping is not None and seen[0].norm_variance == pytest.approx(2769, rel=0.001)
     assert not Menu(scumble.Sketch(SMOOTH, axes).spec, Budget(1.0)).clumped
-
-
-def test_a_grid_is_released_within_its_claim(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    X = np.vstack([np.full((99, 1), 7.0), rng.uniform(0.0, 20.5, (200, 1))])
-
-    def run(table: np.ndarray) -> Callable[[], scumble.Release]:
-        return lambda: scumble.Sketch(SMOOTH, 1, bounds=(0.0, 20.5), design="grid").update(table).release(1.0)
-
-    share, problems = audited(run(X), run(X[1:]))
-    assert problems == () and 0.4 < share <= 1.0
 
 
 @pytest.mark.parametrize("axes", [1, 2])
@@ -737,8 +726,6 @@ def test_bounds_that_are_wider_than_the_data_hardly_coarsen_its_grid(length: flo
 
 
 # ---- grids that become rows ----
-
-GRID_BUDGET = Budget(1.0, 1e-6)
 
 
 def small_grid(axes: int = 3, **options: Any) -> scumble.Sketch:
@@ -800,11 +787,3 @@ def test_with_a_delta_clumped_records_become_rows(axes: int) -> None:
 
     assert published(8000).rows >= 4096
     assert published(8000, delta=0.0).shape is not None and published(143, epsilon=20.0).shape is not None
-
-
-def test_a_claim_says_how_many_facts_came_first() -> None:
-    """Releases that only overlap are told apart."""
-    assert "after three noisy facts" in str(small_grid().price(GRID_BUDGET))
-    assert "after two noisy facts" in str(scumble.Sketch(SMOOTH, 3, buckets=64).price(GRID_BUDGET))
-    assert not overlapping([Budget(1.0).claim(1), GRID_BUDGET.claim(64)]).by_facts
-    assert not overlapping([Budget(1.0).claim(1), disjoint([GRID_BUDGET.claim(64)] * 2)]).by_facts
