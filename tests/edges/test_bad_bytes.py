@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import scumble
+from scumble.sources import open_source
 from scumble.sources.building import Build
 from scumble.sources.tally import Tally
 
@@ -44,17 +45,13 @@ BAD_LINES = {"too many cells": b"3," + BAD + b",x", "too few": BAD}
 
 
 @pytest.mark.parametrize("bad", [*BAD_CELLS.values(), *BAD_LINES.values()], ids=[*BAD_CELLS, *BAD_LINES])
-def test_csv_drops_the_row_and_counts_it(bad: bytes, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture) -> None:
+def test_csv_drops_the_row_and_counts_it_or_names_the_line(
+    bad: bytes, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture
+) -> None:
     tally = counted(csv_file(tmp_path / "a.csv", bad))
-    assert np.array_equal(tally.sketches[0]._counts, expected(GOOD))
-    assert tally.dropped == 1
-    assert capfd.readouterr().err == ""
-
-
-@pytest.mark.parametrize("bad", [*BAD_CELLS.values(), *BAD_LINES.values()], ids=[*BAD_CELLS, *BAD_LINES])
-def test_csv_names_the_line(bad: bytes, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture) -> None:
+    assert np.array_equal(tally.sketches[0]._counts, expected(GOOD)) and tally.dropped == 1
     with pytest.raises(scumble.DataError, match=r"a\.csv, line 4,") as found:
-        counted(csv_file(tmp_path / "a.csv", bad), invalid="error")
+        counted(tmp_path / "a.csv", invalid="error")
     assert "ln" not in str(found.value).replace("line", "")  # no cell
     assert capfd.readouterr().err == ""
 
@@ -104,15 +101,8 @@ def test_json_drops_the_row_and_counts_it(bad: bytes, around: int, tmp_path: pat
     one = b'{"age": 1, "town": "Ulm"}\n'
     path.write_bytes(one + one * around + bad + b"\n" + one)
     tally = counted(path)
-    assert np.array_equal(tally.sketches[0]._counts, expected([(1.0, "Ulm")] * (around + 2)))
-    assert tally.dropped == 1
-
-
-@pytest.mark.parametrize("bad", JSON_BAD.values(), ids=JSON_BAD)
-def test_json_names_the_line(bad: bytes, tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{"age": 1, "town": "Ulm"}\n' + bad + b"\n")
-    with pytest.raises(scumble.DataError, match=r"a\.jsonl, line 2"):
+    assert np.array_equal(tally.sketches[0]._counts, expected([(1.0, "Ulm")] * (around + 2))) and tally.dropped == 1
+    with pytest.raises(scumble.DataError, match=rf"a\.jsonl, line {around + 2:,}"):
         counted(path, invalid="error")
 
 
@@ -133,3 +123,30 @@ def test_a_query_may_end_in_a_comment(query: str, tmp_path: pathlib.Path) -> Non
     database.close()
     kernel = scumble.EuclideanKernel(1.0)
     assert counted(f"sqlite:///{tmp_path / 'a.db'}", kernel, ("x",), query=query).rows == 1
+
+
+@pytest.mark.parametrize("wrong", ["utf-16", "utf-16-le", "utf-32"])
+def test_narrow_text_is_not_read_as_wide(wrong: str, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "town.csv"
+    path.write_text("age,town\n30,Köln\n", encoding="utf-8")
+    with pytest.raises(scumble.DataError, match="no wide characters"):
+        open_source(path, encoding=wrong)
+    path.write_text("age,town\n30,Köln\n", encoding=wrong)
+    assert open_source(path, encoding=wrong).names == ("age", "town")
+
+
+@pytest.mark.parametrize("name", ["utf-8-sig", "utf_8_sig", "UTF-8-SIG", "utf8", "UTF-8", "U8", "utf_8", "cp65001"])
+def test_utf_8_has_many_names_and_its_mark_is_no_text(tmp_path: pathlib.Path, name: str) -> None:
+    (tmp_path / "t.csv").write_bytes("\ufefföre,y\n1,2\n".encode())
+    source = open_source(tmp_path / "t.csv", encoding=name)
+    assert [*source.names] == ["öre", "y"]
+    source.close()
+
+
+def test_cells_that_are_no_text_in_utf_8_are_missing_and_are_words_in_another_encoding(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "town.csv").write_bytes(b"age,town\n30,Ulm\n40," + BAD + b"\n")
+    schema = scumble.Schema(age=scumble.Number(0, 100), town=scumble.Category(["Ulm", "Köln"]))
+    with pytest.warns(UserWarning, match="1 cell of 'town' was read as missing"):
+        scumble.build(tmp_path / "town.csv", schema=schema, epsilon=1.0, invalid="drop")
+    source = open_source(tmp_path / "town.csv", encoding="latin-1")
+    assert len(list(source.pieces({"town": "category"}, invalid="drop"))) == 1 and not source.oddities.undecoded

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,7 @@ from scumble.privacy.ledger import Ledger
 
 ROWS = 400_000
 KERNEL = scumble.EuclideanKernel(1.0)
+SMALL: dict[str, Any] = {"rows": 2, "buckets": 4, "design": "iid", "epsilon": 1.0}
 
 
 def table(rows: int = ROWS) -> pa.Table:
@@ -64,10 +66,6 @@ def rewrite_the_end(path: pathlib.Path) -> None:
     os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))  # as if nothing had been
 
 
-def remove(path: pathlib.Path) -> None:
-    path.unlink()
-
-
 class Once:
     """A progress report that meddles, the first time."""
 
@@ -80,7 +78,7 @@ class Once:
             act()
 
 
-@pytest.mark.parametrize("change", [truncate, append, replace, rewrite_the_end, remove])
+@pytest.mark.parametrize("change", [truncate, append, replace, rewrite_the_end, pathlib.Path.unlink])
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.csv.gz"])
 def test_a_file_that_changes_is_not_released(name: str, change: Callable, tmp_path: pathlib.Path) -> None:
     path = tmp_path / name
@@ -88,33 +86,15 @@ def test_a_file_that_changes_is_not_released(name: str, change: Callable, tmp_pa
     ledger = Ledger.create(tmp_path / "town.ledger")
     ledger.open_dataset("people", epsilon=1.0)
     with pytest.raises(scumble.DataError, match=r"changed while|cut short|not a JSON object|line"):
-        scumble.build(
-            path,
-            KERNEL,
-            ["x"],
-            rows=2,
-            buckets=4,
-            design="iid",
-            threads=1,
-            ledger=ledger,
-            dataset="people",
-            progress=Once(lambda: change(path)),
-            epsilon=1.0,
-        )
+        meddle = Once(lambda: change(path))
+        scumble.build(path, KERNEL, ["x"], threads=1, ledger=ledger, dataset="people", progress=meddle, **SMALL)
     assert not ledger.account("people").charges
 
 
 def test_a_changed_file_leaves_no_checkpoint_to_go_on_from(tmp_path: pathlib.Path) -> None:
     path, checkpoint = tmp_path / "a.csv", tmp_path / "c.secret"
     write(path)
-    options = {
-        "epsilon": 1,
-        "rows": 2,
-        "buckets": 4,
-        "design": "iid",
-        "checkpoint": checkpoint,
-        "checkpoint_seconds": 0.0,
-    }
+    options = {**SMALL, "checkpoint": checkpoint, "checkpoint_seconds": 0.0}
     with pytest.raises(scumble.DataError, match="changed"):
         scumble.build(path, KERNEL, **options, progress=Once(lambda: append(path)))
     with pytest.raises(scumble.DataError, match="has changed"):
@@ -124,43 +104,28 @@ def test_a_changed_file_leaves_no_checkpoint_to_go_on_from(tmp_path: pathlib.Pat
 def test_a_truncated_arrow_file_does_not_end_the_process(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "a.arrow"
     feather.write_feather(table(4_000_000), path, compression="uncompressed", chunksize=20_000)
-    code = (
-        "import os, sys, scumble\n"
-        "path = sys.argv[1]\n"
-        "cut = lambda progress: os.truncate(path, 1_000_000)\n"
-        "try:\n"
-        "    build = scumble.build\n"
-        "    build(path, scumble.EuclideanKernel(1.0), rows=2, buckets=4, design='iid', progress=cut, epsilon=1)\n"
-        "except scumble.DataError as problem:\n"
-        "    print(problem)\n"
-    )
+    code = """
+import os, sys, scumble
+cut = lambda progress: os.truncate(sys.argv[1], 1_000_000)
+try:
+    scumble.build(sys.argv[1], scumble.EuclideanKernel(1.0), rows=2, buckets=4, design='iid', progress=cut, epsilon=1)
+except scumble.DataError as problem:
+    print(problem)
+"""
     ran = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.returncode  # -7 is SIGBUS
     assert "a.arrow" in ran.stdout
 
 
-def sqlite_table(path: pathlib.Path, rows: int) -> None:
-    with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE t (x REAL)")
-        database.executemany("INSERT INTO t VALUES (?)", ((float(k),) for k in range(rows)))
-    database.close()
-
-
 def test_a_database_that_is_replaced_is_not_released(tmp_path: pathlib.Path) -> None:
     for name, rows in (("a.db", 200_000), ("b.db", 10)):
-        sqlite_table(tmp_path / name, rows)
+        with sqlite3.connect(tmp_path / name) as database:
+            database.execute("CREATE TABLE t (x REAL)")
+            database.executemany("INSERT INTO t VALUES (?)", ((float(k),) for k in range(rows)))
+        database.close()
     meddle = Once(lambda: os.replace(tmp_path / "b.db", tmp_path / "a.db"))
     with pytest.raises(scumble.DataError, match=r"a\.db has changed"):
-        scumble.build(
-            f"sqlite:///{tmp_path / 'a.db'}",
-            KERNEL,
-            table="t",
-            rows=2,
-            buckets=4,
-            design="iid",
-            progress=meddle,
-            epsilon=1.0,
-        )
+        scumble.build(f"sqlite:///{tmp_path / 'a.db'}", KERNEL, table="t", progress=meddle, **SMALL)
 
 
 def test_a_pipe_with_a_name_is_not_waited_for(tmp_path: pathlib.Path) -> None:

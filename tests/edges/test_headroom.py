@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -41,17 +43,11 @@ def share_of(value: int | None = None) -> Share:
     return share
 
 
-@pytest.mark.parametrize("value", LARGE)
+@pytest.mark.parametrize("value", [*LARGE, 2**61])  # four of them in a row
 @pytest.mark.parametrize("load", [large_sketch, large_release])
-def test_a_file_with_counters_near_the_end_is_refused(value: int, load: object) -> None:
+def test_a_file_with_counters_near_the_end_is_refused(value: int, load: Callable[[int], object]) -> None:
     with pytest.raises(CorruptFileError, match="beyond"):
         load(value)
-
-
-@pytest.mark.parametrize("load", [large_sketch, large_release])
-def test_a_file_whose_row_would_wrap_is_refused(load: object) -> None:
-    with pytest.raises(CorruptFileError, match="beyond"):
-        load(2**61)  # four of them
 
 
 def test_parts_that_would_wrap_do_not_merge_and_stay_as_they_are() -> None:
@@ -63,13 +59,8 @@ def test_parts_that_would_wrap_do_not_merge_and_stay_as_they_are() -> None:
 
 
 def test_releases_that_would_wrap_do_not_merge() -> None:
-    with pytest.raises(MergeError, match="2\\*\\*62"):
-        large_release(2**59).merge(Release.from_bytes(_other(2**59)))
-
-
-def _other(value: int) -> bytes:
-    release = sketch().release(epsilon=1.0)
-    return files.to_bytes("release", release.metadata(), {"counts": np.full_like(release.counts, value)})
+    with pytest.raises(MergeError, match=r"2\*\*62"):
+        large_release(2**59).merge(large_release(2**59))
 
 
 def test_shares_that_would_wrap_do_not_combine() -> None:

