@@ -55,6 +55,9 @@ def test_a_file_that_is_loaded_twice_gives_one_release(tmp_path: Path) -> None:
     scumble.load_secret(tmp_path / "other.secret").update([[5.0]]).release()
     with pytest.raises(scumble.BudgetError):
         live.release()
+    noisy(tmp_path / "third.secret").update([[2.0]]).release()
+    with pytest.raises(scumble.BudgetError):
+        scumble.load_secret(tmp_path / "third.secret").update([[2.0]])
 
 
 RELEASE = """
