@@ -110,6 +110,7 @@ def test_noise_is_faded_and_a_legend_says_so(seen: Page, before: scumble.Release
     x, y, density = (np.array(drawn[name]) for name in ("x", "y", "density"))
     some = np.flatnonzero(density > 0)[::97]
     Q = np.column_stack([y[some // len(x)], x[some % len(x)]])
+    np.testing.assert_allclose(density[some], before.density(Q), rtol=1e-9)
     errors = density[some] / (before.standard_error(Q) / before.count)
     assert errors.min() < 2 < 4 < errors.max()
     drowned, clear = int(some[np.argmin(errors)]), int(some[np.argmax(errors)])

@@ -83,22 +83,6 @@ def relative(found: Any, truth: Any) -> np.ndarray:
     return np.abs(found - truth) / np.maximum(np.abs(truth), 1e-300)
 
 
-def test_a_map_at_a_thousand_rows(
-    visit: Callable[..., Any],
-    pages: dict[str, Path],
-    town: scumble.Release,
-    record_property: Callable[[str, object], None],
-) -> None:
-    page = visit().open(pages["town"].as_uri())
-    assert page.locator(DONE).get_attribute("data-size") == "200"
-    record_property("milliseconds for 200 x 200 points", page.locator(DONE).get_attribute("data-milliseconds"))
-    drawn = page.evaluate("scumble.drawn()")
-    east, north = (np.array(drawn[name]) for name in ("x", "y"))
-    places = np.random.default_rng(3).integers(0, 40_000, 500)
-    truth = town.density(np.column_stack([east[places % 200], north[places // 200]]))
-    assert np.sum(relative(np.array(drawn["density"])[places], truth) > NEAR) <= 500 * town.rows / 1e5
-
-
 def tables() -> dict[str, tuple[scumble.Release, Any, list[list[Any]], list[str]]]:
     """For each kernel a release, 200 points for Python, the same for the page, and the columns' roles."""
     rng = np.random.default_rng(4)
@@ -112,56 +96,39 @@ def tables() -> dict[str, tuple[scumble.Release, Any, list[list[Any]], list[str]
     grid = {"rows": None, "buckets": None, "design": "grid"}
     out: dict[str, Any] = {}
 
-    def add(name: str, kernel: Any, X: Any, Q: Any, columns: list[str], roles: list[str], **options: Any) -> None:
+    def add(name: str, kernel: Any, X: Any, Q: Any, columns: list[str], *roles: str, **options: Any) -> None:
         release = sketched(kernel, X, columns, **{**small, **options})
         cells = list(Q.values()) if isinstance(Q, dict) else list(Q.T)
         points = [[x if isinstance(x, str) else float(x) for x in row] for row in zip(*cells, strict=True)]
-        out[name] = release, Q, points, roles
+        out[name] = release, Q, points, roles or ["number"] * len(columns)
 
     for kind in KERNELS:
         for power in (1, 3):
             name = f"{kind.name} {power}"
             if kind.name == "hamming":
-                add(name, kind(power), {"town": towns}, {"town": towns[:200]}, ["town"], ["category"])
+                add(name, kind(power), {"town": towns}, {"town": towns[:200]}, ["town"], "category")
             elif kind.name == "jaccard":
-                add(name, kind(power), {"words": words}, {"words": words[:200]}, ["words"], ["tokens"])
+                add(name, kind(power), {"words": words}, {"words": words[:200]}, ["words"], "tokens")
             else:
-                add(name, kind(power=power), X, Q, names, ["number"] * 3, design=("iid", "orthogonal")[power > 1])
+                add(name, kind(power=power), X, Q, names, design=("iid", "orthogonal")[power > 1])
     flags = (rng.random((2000, 5)) < 0.4).astype(float)
-    add("jaccard of flags", scumble.JaccardKernel(2), flags, flags[:200], list("abcde"), ["number"] * 5)
-    add("column within bounds", scumble.kernels.ColumnKernel(0.2, 2, scale=8, origin=-4), X, Q, names, ["number"] * 3)
-    add("euclidean, tiny steps", scumble.EuclideanKernel(1e-9), X, Q, names, ["number"] * 3)
+    add("jaccard of flags", scumble.JaccardKernel(2), flags, flags[:200], list("abcde"))
+    add("column within bounds", scumble.kernels.ColumnKernel(0.2, 2, scale=8, origin=-4), X, Q, names)
+    add("euclidean, tiny steps", scumble.EuclideanKernel(1e-9), X, Q, names)
     product = scumble.EuclideanKernel(2.0, columns=["a"]) * scumble.HammingKernel(columns=["town"])
     product = product * scumble.JaccardKernel(columns=["words"])
-    add("product", product, mixed, asked, list(mixed), ["number", "category", "tokens"])
+    add("product", product, mixed, asked, list(mixed), "number", "category", "tokens")
     for d in (1, 2, 3):
         bounds = ([-6.5] * d, [6.0] * d)
-        add(
-            f"grid {d}",
-            scumble.EuclideanKernel(4.0, 2),
-            X[:, :d],
-            1.5 * Q[:, :d],
-            names[:d],
-            ["number"] * d,
-            bounds=bounds,
-            **grid,
-        )
+        add(f"grid {d}", scumble.EuclideanKernel(4.0, 2), X[:, :d], 1.5 * Q[:, :d], names[:d], bounds=bounds, **grid)
     heaps = np.rint(X[:, :2] / 3.0) * 3.0
     whole = {"bounds": ([-6, -6], [6, 6]), "buckets": (13, 13), "whole": ["a"]}
-    add(
-        "grid of whole numbers",
-        scumble.EuclideanKernel(4.0, 2),
-        heaps,
-        Q[:, :2],
-        names[:2],
-        ["number"] * 2,
-        **grid | whole,
-    )
+    add("grid of whole numbers", scumble.EuclideanKernel(4.0, 2), heaps, Q[:, :2], names[:2], **grid | whole)
     plain, *asking = out["euclidean 1"]
     spec = replace(plain.spec, bounds=((-6.5,) * 3, (6.0,) * 3))  # as rows that were made of a grid's cells have
     out["rows of cells"] = plain._with(spec=spec), *asking
     two = scumble.EuclideanKernel(1.5, columns=["a"]) * scumble.ManhattanKernel(2.0, 2, scale=3.0, columns=["b"])
-    add("grid product", two, X[:, :2], Q[:, :2], names[:2], ["number"] * 2, bounds=([-6, -6], [6, 6]), **grid)
+    add("grid product", two, X[:, :2], Q[:, :2], names[:2], bounds=([-6, -6], [6, 6]), **grid)
     return out
 
 

@@ -226,6 +226,11 @@ def bars(page: Page) -> list[list[str]]:
     return found
 
 
+def enter(page: Page, field: str, text: str) -> None:
+    page.get_by_label(field).fill(text)
+    page.get_by_label(field).press("Enter")
+
+
 def panel(page: Page, name: str) -> Locator:
     return page.get_by_role("article", name=name, exact=True)
 
@@ -241,8 +246,7 @@ def test_brushing_and_ticking_update_every_picture_at_once(visit: Callable[..., 
     panel(page, "town").get_by_label("Bonn").check()
     panel(page, "town").get_by_label("L'Aquila").check()
     panel(page, "pay").get_by_role("checkbox").uncheck()
-    page.get_by_label("seen to").fill("2024-07-01")
-    page.get_by_label("seen to").press("Enter")
+    enter(page, "seen to", "2024-07-01")
     answered(page)
     assert all(one != other for one, other in zip(before, bars(page), strict=True))
     asked = condition(page)
@@ -276,8 +280,7 @@ def test_the_page_answers_what_was_typed(visit: Callable[..., Any], whole: Shown
     """Limits within a cell too: as Python does, values lie evenly in it, and all or none of them may be meant."""
     page = whole.open(visit)
     for field, typed, asked in TYPED:
-        page.get_by_label(field).fill(typed)
-        page.get_by_label(field).press("Enter")
+        enter(page, field, typed)
         answered(page)
         assert condition(page) == asked
         expect(page.get_by_label(field)).to_have_value(typed)
@@ -291,8 +294,7 @@ def test_the_page_answers_what_was_typed(visit: Callable[..., Any], whole: Shown
         rows = rows.assign(pay=rows["pay"].astype(float), seen=pd.to_datetime(rows["seen"]))
         assert len(rows.query(asked)) == 200
         page.get_by_role("button", name="Clear all").click()
-    page.get_by_label("age from").fill("65")
-    page.get_by_label("age from").press("Enter")
+    enter(page, "age from", "65")
     page.get_by_label("age from").press("ArrowUp")
     page.wait_for_selector(READY)
     assert condition(page) == "age >= 66"
@@ -300,8 +302,7 @@ def test_the_page_answers_what_was_typed(visit: Callable[..., Any], whole: Shown
     assert float(page.locator(".average strong").inner_text()) == pytest.approx(
         whole.release.mean("smoker", "age >= 66").value, abs=0.03
     )
-    page.get_by_label("age to").fill("")
-    page.get_by_label("age to").press("Enter")
+    enter(page, "age to", "")
     expect(page.get_by_label("age to")).to_have_value("90")
 
 
@@ -313,8 +314,7 @@ def test_a_heap_at_a_bound_is_meant_as_in_python(visit: Callable[..., Any], tmp_
     export(TableExhibit(release, "heap"), tmp_path / "heap.html")
     page = visit().open((tmp_path / "heap.html").as_uri())
     for field, typed in [("x from", "95"), ("x to", "99")]:
-        page.get_by_label(field).fill(typed)
-        page.get_by_label(field).press("Enter")
+        enter(page, field, typed)
         page.wait_for_selector(READY)
         wanted = release.count(condition(page))
         found = page.evaluate("() => scumble.table.count(scumble.state.filters)")
@@ -408,8 +408,7 @@ def test_synthetic_rows_are_downloaded(visit: Callable[..., Any], whole: Shown) 
     # Rows are drawn with Math.random, which has a seed here.
     seen.page.add_init_script("let s = 1; Math.random = () => ((s = (s * 16807) % 2147483647) - 1) / 2147483646;")
     page = seen.open(whole.path.as_uri())
-    page.get_by_label("age from").fill("40")
-    page.get_by_label("age from").press("Enter")
+    enter(page, "age from", "40")
     panel(page, "town").get_by_label("Ulm").check()
     page.wait_for_selector(READY)
     page.get_by_role("spinbutton", name="Rows").fill("4000")
@@ -506,8 +505,7 @@ def test_screenshots_for_the_docs(visit: Callable[..., Any], tmp_path: Path) -> 
     clinic = scumble.load(Path(__file__).parents[2] / "docs" / "tutorials" / "clinic.scumble")
     export(TableExhibit(clinic, "clinic.scumble", units={"age": "years", "cost": "dollars"}), tmp_path / "clinic.html")
     page = visit(viewport={"width": 1180, "height": 860}).open((tmp_path / "clinic.html").as_uri())
-    page.get_by_label("age from").fill("65")
-    page.get_by_label("age from").press("Enter")
+    enter(page, "age from", "65")
     panel(page, "ward").get_by_label("surgery").check()
     page.wait_for_selector(READY)
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
