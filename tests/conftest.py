@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ import scumble
 from entropy import noise_named, rate_of
 from scumble.counting import cpu
 from scumble.gate import spending
+from scumble.privacy import noise
 from scumble.table import counting
 from windows import NOT_ON_WINDOWS, reason
 
@@ -78,6 +81,21 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef, request: pytest.FixtureR
 def no_record_was_left_out_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """A `PersonLimit` used by hand closes the whole process to "replace": each test begins as a process does."""
     monkeypatch.setattr(spending, "_FILTERED_BY_HAND", [])
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Fraction, tuple[int, ...]]]:
+    """Every draw: law, scale, shape. The n-th one answers with 1000 n everywhere."""
+    asked: list[tuple[str, Fraction, tuple[int, ...]]] = []
+
+    def draw(law: str, scale: Fraction, size: int | tuple[int, ...], *, backend: str = "exact") -> np.ndarray:
+        shape = size if isinstance(size, tuple) else (size,)
+        asked.append((law, Fraction(scale), shape))
+        return np.full(shape, 1000 * len(asked), np.int64)
+
+    for law in ("discrete_laplace", "discrete_gaussian"):
+        monkeypatch.setattr(noise, law, partial(draw, law))
+    return asked
 
 
 # ---- tables ----

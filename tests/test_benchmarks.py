@@ -12,8 +12,6 @@ from benchmarks.paper import report, results
 from benchmarks.plans import tables
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import rivals, scaling
-from benchmarks.speed import tables as waits
-from benchmarks.speed.apart import apart
 from benchmarks.tables import __main__ as comparison
 from benchmarks.tables import contest, coverage, tails
 
@@ -45,12 +43,6 @@ def test_a_table_is_put_between_its_marks(tmp_path: Path, monkeypatch: pytest.Mo
     assert page.between("a.md", "one") == "new"
 
 
-def test_what_people_wait_for_of_a_table_is_timed() -> None:
-    found = waits.measure(quick=True)
-    assert len(found) == 5 and all(name.startswith("table, 500 × 5: ") for name in found)
-    assert all(seconds > 0.0 for seconds in found.values())
-
-
 def test_intervals_of_every_kind_of_question_are_judged() -> None:
     found = coverage.coverage("chain", None, 3.0, 1e-6, 1, 22)
     assert {kind for kind, _, _ in found} == {*coverage.KINDS} and all(score >= 0 for _, _, score in found)
@@ -60,12 +52,3 @@ def test_intervals_of_every_kind_of_question_are_judged() -> None:
 
 def test_intervals_of_tails_are_judged() -> None:
     assert len(tails.tails("pareto", 64, 3.0, 1e-6)) == len(tails.POINTS)
-
-
-def test_processes_that_share_nothing_are_timed() -> None:
-    (noise,) = (case for case in scaling.CASES if case.what == "noise")
-    taken = apart(scaling._work, noise, 2_000, 1)
-    assert 0.0 < taken["mean"] == taken["last"]
-    line = {"what": "noise", "records": 9, "columns": 1, "rows": 1, "power": 1, "seconds": {"1": 8.0, "2": 5.0}}
-    assert scaling.table([line])[-1].endswith("| 8.00 s | 5.00 s (1.6) | 0.80 |")
-    assert scaling.table([line | {"apart": {"mean": 4.0}}])[-1].endswith("| 0.80 | 4.00 s (2.0) |")

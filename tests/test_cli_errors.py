@@ -49,27 +49,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "words.jsonl": '{"age": 41, "income": 5}\n{"age": 42, "income": "lots"}\n',
         "broken.jsonl": '{"age": 41, "income": 5}\n{"age": 42, \n',
         "bad.toml": "epsilon = \n",
+        "notgz.csv.gz": GOOD,
+        "days/total-1.scumble": "",
+        "both/a.csv": GOOD,
+        "unlike/a.csv": GOOD,
+        "unlike/b.csv": "age,salary\n1,2\n",
         "typo.toml": "epsilonn = 1.0\n",
     }
     for name, content in text.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)
     (tmp_path / "latin.csv").write_bytes("age,income,ort\n41,5,K\xf6ln\n".encode("latin-1"))
     (tmp_path / "utf16.csv").write_bytes(GOOD.encode("utf-16"))
-    (tmp_path / "notgz.csv.gz").write_text(GOOD)
     (tmp_path / "half.csv.gz").write_bytes(gzip.compress(os.urandom(9).hex().join([GOOD] * 9).encode())[:-20])
     table = pa.table({"age": np.arange(5000.0), "income": np.arange(5000.0), "town": ["x"] * 5000})
-    pq.write_table(table, tmp_path / "good.parquet")
+    for name in ("good.parquet", "both/b.parquet"):
+        pq.write_table(table, tmp_path / name)
     whole = (tmp_path / "good.parquet").read_bytes()
     (tmp_path / "half.parquet").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "nofiles").mkdir()
-    (tmp_path / "days").mkdir()
-    (tmp_path / "days" / "total-1.scumble").touch()
-    (tmp_path / "both").mkdir()
-    (tmp_path / "both" / "a.csv").write_text(GOOD)
-    (tmp_path / "both" / "b.parquet").write_bytes(whole)
-    (tmp_path / "unlike").mkdir()
-    (tmp_path / "unlike" / "a.csv").write_text(GOOD)
-    (tmp_path / "unlike" / "b.csv").write_text("age,salary\n1,2\n")
     with sqlite3.connect(tmp_path / "good.db") as database:
         database.execute("CREATE TABLE people (age REAL, income REAL)")
     database.close()

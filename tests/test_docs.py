@@ -292,19 +292,3 @@ def test_every_verb_and_every_extra_is_on_the_page_of_the_command_line() -> None
 def test_every_link_of_the_readme_leads_somewhere() -> None:
     for target in re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text()):
         assert target.startswith("http") or (ROOT / target).exists(), target
-
-
-def ragged(text: str) -> list[str]:
-    """Rows of tables that have more or fewer cells than the head."""
-    found, head = [], 0
-    for line in re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE).splitlines():
-        cells = len(re.findall(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", line))) if line.lstrip().startswith("|") else 0
-        head = cells and (head or cells)
-        if cells != head:
-            found.append(line)
-    return found
-
-
-@pytest.mark.parametrize("page", ["README.md", *PAGES, "benchmarks/paper/REPORT.md"])
-def test_every_row_of_a_table_is_whole(page: str) -> None:
-    assert not ragged((ROOT / page).read_text())

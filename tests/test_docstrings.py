@@ -61,24 +61,3 @@ def known(value: Any, name: str) -> bool:
 def test_parameters_have_types_and_descriptions(module: str) -> None:
     found = {name: faults(value) for name, value in documented(importlib.import_module(module))}
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
-
-
-def told(a: int, b: int) -> None:
-    """Told.
-
-    Parameters
-    ----------
-    a : int or None
-        The first.
-    b : what to do with the second.
-    c : int
-        The third.
-    """
-
-
-def test_what_is_wrong_is_found() -> None:
-    assert faults(told) == [
-        "'what to do with the second.' is no type",
-        "'b' has no description",
-        "there is no parameter 'c'",
-    ]

@@ -108,52 +108,32 @@ def at_every_step(
 # ---- killed while writing files ----
 
 
-def careful_build(folder: Path, checkpoint: Path, book: scumble.Ledger) -> Build:
-    """A small build that keeps a checkpoint after every batch and charges a ledger."""
-    return Build(
-        str(folder),
-        KERNEL,
-        ["x"],
-        rows=4,
-        buckets=16,
-        checkpoint=checkpoint,
-        checkpoint_seconds=0,
-        ledger=book,
-        dataset="people",
-    )
-
-
 @pytest.mark.filterwarnings("ignore:.*it stays as:UserWarning")
 @pytest.mark.parametrize("secret", [False, True])
 def test_killed_while_writing_a_file(tmp_path: Path, secret: bool) -> None:
-    old, new = small(1.0), small(2.0)
-    path = tmp_path / "file"
-    if secret:
-        old.save(path)
-        contents = {before.contents()[1]["counts"].tobytes() for before in (old, new)}
-        write: Callable[[], object] = lambda: new.save(path)  # noqa: E731
-        reader: Callable[[], bytes] = lambda: scumble.load_secret(path)._counts.tobytes()  # noqa: E731
-    else:
-        first, second = old.release(1.0), new.release(1.0)
-        first.save(path)
-        contents = {first.counts.tobytes(), second.counts.tobytes()}
-        write = lambda: second.save(path)  # noqa: E731
-        reader = lambda: scumble.load(path).counts.tobytes()  # noqa: E731
-    seen = set()
+    path, made = tmp_path / "file", [small(1.0), small(2.0)]
+    old, new = made if secret else [one.release(1.0) for one in made]
+    old.save(path)
+
+    def counters(one: Any) -> bytes:
+        return one._counts.tobytes() if secret else one.counts.tobytes()
+
+    contents, seen = {counters(old), counters(new)}, set()
 
     def after() -> None:
-        content = reader()
+        content = counters((scumble.load_secret if secret else scumble.load)(path))
         assert content in contents, "old or new, and whole"
         seen.add(content)
         if secret:
             holding = [each for each in tmp_path.iterdir() if each.suffix != ".turn"]  # a claim holds nothing
             assert all(stat.S_IMODE(each.stat().st_mode) == 0o600 for each in holding)
 
-    assert at_every_step(write, FILES, after, stride=15) >= LEAST["secret" if secret else "release"]
+    kills = at_every_step(lambda: new.save(path), FILES, after, stride=15)
+    assert kills >= LEAST["secret" if secret else "release"]
     assert seen == contents
-    write()
-    assert reader() in contents
-    assert secret or scumble.load(tmp_path / "file.1").counts.tobytes() == first.counts.tobytes(), "it was paid for"
+    new.save(path)
+    after()
+    assert secret or counters(scumble.load(tmp_path / "file.1")) == counters(old), "it was paid for"
 
 
 # ---- killed while charging and releasing ----
@@ -354,38 +334,32 @@ def test_a_link_leads_to_the_file_that_is_gone_on_from(tmp_path: Path, folder: P
 @pytest.mark.statistical(rate=1e-100)
 def test_forked_workers_and_threads_never_share_noise(tmp_path: Path) -> None:
     """8 forks and 8 threads release copies of one sketch: no two equal, in any counter row or count."""
-    base = scumble.Sketch(KERNEL, 1, rows=4, buckets=256, seed=1, design="iid")
-    warm = scumble.Sketch(KERNEL, 1, rows=4, buckets=256).release(1.0)  # the parent has drawn before
+
+    def fresh() -> scumble.Sketch:
+        return scumble.Sketch(KERNEL, 1, rows=4, buckets=256)
+
+    base = fresh()
+    warm = fresh().release(1.0)  # the parent has drawn before
     for k in range(8):
 
         def work(k: int = k) -> None:
             base.release(0.01).save(tmp_path / f"fork-{k}")
-            scumble.Sketch(KERNEL, 1, rows=4, buckets=256).start_with_noise(0.01).release().save(
-                tmp_path / f"first-{k}"
-            )
-            other = scumble.Sketch(KERNEL, 1, rows=4, buckets=256)
-            other.release_share(0.01, custodians=2).save(tmp_path / f"share-{k}")
+            fresh().start_with_noise(0.01).release().save(tmp_path / f"first-{k}")
+            fresh().release_share(0.01, custodians=2).save(tmp_path / f"share-{k}")
 
         assert child(work) == 0
-
-    def threaded(k: int) -> None:
-        scumble.Sketch(KERNEL, 1, rows=4, buckets=256).release(0.01).save(tmp_path / f"thread-{k}")
-
-    threads = [threading.Thread(target=threaded, args=(k,)) for k in range(8)]
+    threads = [
+        threading.Thread(target=lambda k=k: fresh().release(0.01).save(tmp_path / f"thread-{k}")) for k in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    rows: list[bytes] = [row.tobytes() for row in warm.counts]
-    identities = set()
-    for path in tmp_path.iterdir():
-        if path.name.startswith("share"):
-            rows += [row.tobytes() for row in scumble.load_share(path)._counts]
-        else:
-            found = scumble.load(path)
-            identities.add(found.identity)
-            rows += [row.tobytes() for row in found.counts]
-    assert len(identities) == 24
+    shares = [scumble.load_share(path) for path in tmp_path.glob("share-*")]
+    releases = [scumble.load(path) for path in tmp_path.iterdir() if not path.name.startswith("share")]
+    tables = [warm.counts, *(one.counts for one in releases), *(one._counts for one in shares)]
+    rows = [row.tobytes() for table in tables for row in table]
+    assert len({one.identity for one in releases}) == 24
     assert len(set(rows)) == len(rows) == 4 * 33
 
 
@@ -472,9 +446,10 @@ def test_nothing_is_readable_by_others_at_any_moment(tmp_path: Path, folder: Pat
                 if path.is_file():
                     seen[path.name] = stat.S_IMODE(path.stat().st_mode)
 
+    kept: dict[str, Any] = {"checkpoint": tmp_path / "checkpoint", "checkpoint_seconds": 0}
     old = os.umask(0)
     try:
-        job = careful_build(folder, tmp_path / "checkpoint", book)
+        job = Build(str(folder), KERNEL, ["x"], rows=4, buckets=16, ledger=book, dataset="people", **kept)
         job.count(look)
         release = job.release()
         look(None)

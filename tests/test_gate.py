@@ -29,24 +29,6 @@ def sketch() -> scumble.Sketch:
     return scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=ROWS, buckets=BUCKETS, design="iid", seed=2)
 
 
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Fraction, tuple[int, ...]]]:
-    """Every draw: law, scale, shape. The n-th one answers with 1000 n everywhere."""
-    asked: list[tuple[str, Fraction, tuple[int, ...]]] = []
-
-    def spy(law: str):
-        def draw(scale: Fraction, size: int | tuple[int, ...], *, backend: str = "exact") -> np.ndarray:
-            shape = size if isinstance(size, tuple) else (size,)
-            asked.append((law, Fraction(scale), shape))
-            return np.full(shape, 1000 * len(asked), np.int64)
-
-        return draw
-
-    for law in ("discrete_laplace", "discrete_gaussian"):
-        monkeypatch.setattr(noise, law, spy(law))
-    return asked
-
-
 def expected(epsilon: object, delta: float, neighbors: str, people: int, share: object) -> list[tuple]:
     """From the mathematics: L1 = R or 2R, m times as much; the share c of the budget for the count (calibration.py)."""
     law = "discrete_gaussian" if delta else "discrete_laplace"
@@ -101,8 +83,9 @@ def test_every_class_has_noise_of_its_own(drawn: list) -> None:
     exact = [part._counts.copy() for part in parts]
     releases = release_disjoint(parts, Budget(0.5))
     assert len(drawn) == 6 and len({release.identity for release in releases}) == 3
+    answers = [1000 * (n + 1) for n, (_, _, shape) in enumerate(drawn) if shape == (ROWS, BUCKETS)]
     for k, release in enumerate(releases):
-        np.testing.assert_array_equal(release.counts, exact[k] + drawn_value(drawn, k))
+        np.testing.assert_array_equal(release.counts, exact[k] + answers[k])
     assert {scale for _, scale, shape in drawn if shape == (1,)} == {Fraction(50)}
 
 
@@ -111,22 +94,14 @@ def test_what_is_not_disjoint_is_refused_before_anything_is_drawn(drawn: list, w
     open_gate = getattr(gate, way)
     other = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=ROWS, buckets=BUCKETS, design="iid", seed=3)
     one = sketch()
-    for parts, problem in (
-        ([sketch(), other], scumble.MergeError),  # other hash functions
-        ([one, one], scumble.MergeError),  # its records twice
-    ):
-        with pytest.raises(problem, match="seed is 2 here" if other in parts else "hold the same records"):
+    for parts in ([sketch(), other], [one, one]):  # other hash functions; its records twice
+        with pytest.raises(scumble.MergeError):
             open_gate([part.secret for part in parts], Budget(1.0))
     with pytest.raises(scumble.PrivacyError):
         open_gate([sketch().secret, sketch().secret], Budget(1.0, neighbors="replace"))
     assert drawn == []
-
-
-@pytest.mark.parametrize("way", ["publish", "begin_with_noise"])
-def test_without_a_word_it_is_pure_and_one_record_a_person(drawn: list, way: str) -> None:
-    part = sketch()
-    made = getattr(gate, way)([part.secret], Budget(0.5))
-    claim = made[0].privacy if made else part.secret.noise.claim  # type: ignore[union-attr]
+    made = open_gate([one.secret], Budget(0.5))
+    claim = made[0].privacy if made else one.secret.noise.claim  # type: ignore[union-attr]
     assert claim == calibrate(ROWS, epsilon=0.5)
 
 
@@ -137,12 +112,6 @@ def test_a_share_has_a_count_where_it_is_public_or_noisy_and_nowhere_else() -> N
     assert share(neighbors="replace")._count == RECORDS
     assert share(count_share=0)._count is None and share(count_share=0).payload.size == ROWS * BUCKETS
     assert share().payload.size == ROWS * BUCKETS + 1
-
-
-def drawn_value(drawn: list, place: int) -> int:
-    """What the draw for the counters of the k-th class answered."""
-    wide = [1000 * (n + 1) for n, (_, _, shape) in enumerate(drawn) if shape == (ROWS, BUCKETS)]
-    return wide[place]
 
 
 def test_the_count_is_weighed_by_inverse_variance() -> None:
@@ -156,11 +125,6 @@ def test_the_count_is_weighed_by_inverse_variance() -> None:
         wanted = float(weights @ [rows, data["noisy_count"]] / weights.sum())
         assert release.count == pytest.approx(wanted, rel=1e-12, abs=1e-9)
         assert release.count_standard_error == pytest.approx(1 / np.sqrt(weights.sum()), rel=1e-12)
-
-
-def test_one_row_counts_its_records() -> None:
-    one = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=1, buckets=BUCKETS, design="iid")
-    assert one.update(X).count == RECORDS
 
 
 def test_exact_counters_are_neither_pickled_nor_copied() -> None:

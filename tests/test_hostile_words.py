@@ -32,6 +32,10 @@ FAKE = re.compile(r"^FAKE", re.MULTILINE)
 SIZE: dict[str, Any] = {"rows": 6, "buckets": 8, "seed": 1}
 
 
+def evil(name: str) -> str:
+    return name + EVIL
+
+
 def raw(text: str) -> list[str]:
     """What a terminal would obey, or lose."""
     return [one for one in text if not one.isprintable() and one not in "\n\t"] + FAKE.findall(text)
@@ -43,10 +47,6 @@ def test_what_does_not_print_is_written_as_json_writes_it(char: str) -> None:
     assert told.isprintable() and readable(told) == told
     assert json.loads(f'"{told}"') == f"a{char}ε"
     assert str(ParameterError(f"a{char}")) == readable(f"a{char}")
-
-
-def evil(name: str) -> str:
-    return name + EVIL
 
 
 @pytest.fixture(scope="module")
@@ -62,15 +62,12 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     sketch().release(1.0).save(folder / "r.scumble")
     sketch().save(folder / "part.secret")
-    scumble.Bundle({evil("a"): sketch().release(1.0), evil("b"): sketch().release(1.0)}, label=evil("c")).save(
-        folder / "b.scumble"
-    )
     words = [evil("a"), evil("b")]
+    scumble.Bundle({word: sketch().release(1.0) for word in words}, label=evil("c")).save(folder / "b.scumble")
     frame = pd.DataFrame({evil("town"): rng.choice(words, 60), evil("age"): rng.uniform(0, 90, 60)})
     frame[evil("c")] = frame[evil("town")]
-    schema = scumble.Schema(
-        {evil("town"): scumble.Category(words), evil("age"): scumble.Number(0, 90), evil("c"): scumble.Category(words)}
-    )
+    town = scumble.Category(words)
+    schema = scumble.Schema({evil("town"): town, evil("age"): scumble.Number(0, 90), evil("c"): town})
     scumble.build(frame, schema=schema, epsilon=1.0).save(folder / "t.scumble")
     frame.to_csv(folder / "t.csv", index=False)
     schema.save(folder / "t.toml")
@@ -79,9 +76,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model.fit(pd.DataFrame(X, columns=columns), rng.choice(words, 60)).save(folder / "m.scumble")
     moments = scumble.PrivateLinearRegression(epsilon=1.0, bounds=(-3, 3), target_bounds=(-3, 3))
     moments.fit(pd.DataFrame(X, columns=columns), X[:, 0]).release_.save(folder / "l.scumble")
-    stream = scumble.Stream(
-        scumble.EuclideanKernel(1.0), columns=columns, **SIZE, periods=3, epsilon=1.0, folder=folder / "periods"
-    )
+    periods: dict[str, Any] = {"periods": 3, "epsilon": 1.0, "folder": folder / "periods"}
+    stream = scumble.Stream(scumble.EuclideanKernel(1.0), columns=columns, **SIZE, **periods)
     stream.update(X)
     stream.close_period()
     stream.save(folder / "s.secret")

@@ -42,9 +42,6 @@ if "FAIL" in os.environ:
 """In uv's place: it says what it was told, and installs nothing, or half a package."""
 
 
-"""Whether a process has the mark open."""
-
-
 def wheel(folder: Path, name: str, files: dict[str, str]) -> str:
     """Make one, with a line for a lock file."""
     path, info = folder / f"{name}-1-py3-none-any.whl", f"{name}-1.dist-info"

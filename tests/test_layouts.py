@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,7 @@ from scumble import EuclideanKernel, Sketch
 from scumble.density.layout import Layout, Reader
 from scumble.density.plan import plan
 from scumble.density.release import Release
-from scumble.density.spec import LAYOUTS
 from scumble.errors import DataError
-from scumble.kernels.design import DESIGNS
 from scumble.privacy.budget import calibrate
 from scumble.show import cards
 
@@ -43,19 +39,6 @@ class BareReader(Reader):
 
     layout = Bare(GRID.spec)
     estimate = lambda self, *_, **__: None  # type: ignore[assignment]  # noqa: E731
-
-
-def test_every_design_has_a_layout() -> None:
-    assert set(LAYOUTS) == {"grid", *DESIGNS}
-
-
-def test_nobody_asks_which_layout_it_is() -> None:
-    """Only the plan does, which chooses between them."""
-    root = Path(scumble.__file__).parent
-    asked = re.compile(r"isinstance\([^)]*\b(GridRow|HashedRows|GridReader|HashedReader)\b|design [!=]= \"grid\"")
-    own = {root / "cli" / "plan.py", *(root / "density" / f"{name}.py" for name in ("plan",))}
-    found = [path for path in root.rglob("*.py") if path not in own and asked.search(path.read_text())]
-    assert found == []
 
 
 @pytest.mark.parametrize(
