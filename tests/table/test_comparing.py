@@ -255,4 +255,4 @@ def test_what_is_exact_is_marked_as_secret(files, capsys, monkeypatch):
 def test_the_verb_refuses(files, monkeypatch, capsys, words, code):
     monkeypatch.chdir(files)
     assert main(["compare", *words]) == code
-    assert capsys.readouterr().err.startswith("scumble: ")
+    assert capsys.readouterr().err.startswith("scumble")
