@@ -95,10 +95,9 @@ def test_a_record_of_words_is_not_shown_where_several_columns_are_asked_for(tmp_
     with pytest.raises(scumble.DataError, match="must begin with a line of column names") as told:
         source.require(["age", "zip"])
     assert "ulm" not in str(told.value)
-    with pytest.raises(scumble.DataError, match=r"Did you mean 'town'\? It has: name, town"):
-        open_source(_written(tmp_path, ["name", "town"])).require(["twon", "zip"])
-    with pytest.raises(scumble.DataError, match="It has: name, town"):
-        open_source(_written(tmp_path, ["name", "town"])).require(["zip"])
+    for asked in (["twon", "zip"], ["zip"]):
+        with pytest.raises(scumble.DataError, match="It has: name, town"):
+            open_source(_written(tmp_path, ["name", "town"])).require(asked)
 
 
 def test_nor_do_sheets(tmp_path: Path) -> None:
@@ -112,10 +111,7 @@ def test_nor_do_frames_that_were_read_so(tmp_path: Path) -> None:
     path = _written(tmp_path, RECORD, ["Bert Maier", "89073", "bonn"])
     frame = pd.read_csv(path)
     sketch = scumble.Sketch(scumble.EuclideanKernel(5.0), columns=["age"], buckets=8, rows=2)
-    for asked in (
-        lambda: open_source(frame).require(["age"]),
-        lambda: sketch.update(frame),
-    ):
+    for asked in (lambda: open_source(frame).require(["age"]), lambda: sketch.update(frame)):
         with pytest.raises(scumble.DataError, match=r"no column 'age'.* look like a record.*names=") as told:
             asked()
         assert "54321" not in str(told.value)

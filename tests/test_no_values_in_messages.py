@@ -291,12 +291,7 @@ def test_a_record_in_the_place_of_any_parameter_of_an_estimator(kind: Any) -> No
 
 # ------------------------------------------------------------------------ files
 
-ROWS = [
-    ["1.5", "x"],
-    [WORD, str(NUMBER)],
-    [str(NUMBER), WORD],
-    ["", WORD],
-]
+ROWS = [["1.5", "x"], [WORD, str(NUMBER)], [str(NUMBER), WORD], ["", WORD]]
 
 
 @pytest.fixture
@@ -350,18 +345,8 @@ def test_commands(files: list[str], tmp_path: Path, capfd: pytest.CaptureFixture
             ["sketch", path, *more, "--bandwidth", "1", "--columns", "a", *whose, *size],
         ]
         if not more:
-            fit = [
-                "--epsilon",
-                "1",
-                "--bounds",
-                "b=0:50",
-                "--columns",
-                "b",
-                "--target",
-                "a",
-                "--out",
-                str(tmp_path / "m"),
-            ]
+            fit = ["--bounds", "b=0:50", "--columns", "b", "--target", "a"]
+            fit += ["--epsilon", "1", "--out", str(tmp_path / "m")]
             acts += [
                 ["fit", path, "--task", "classify", "--classes", "x,y", *fit],
                 ["fit", path, "--task", "regress", "--target-bounds", "0:50", *fit],

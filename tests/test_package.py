@@ -18,17 +18,8 @@ import scumble
 
 ROOT = Path(scumble.__file__).parent
 HEAVY = {
-    "pyspark",
-    "cupy",
-    "matplotlib",
-    "pandas",
-    "polars",
-    "sklearn",
-    "opendp",
-    "adbc_driver_manager",
-    "torch",
-    "duckdb",
-    "sqlglot",
+    *("pyspark", "cupy", "matplotlib", "pandas", "polars", "sklearn", "opendp", "adbc_driver_manager", "torch"),
+    *("duckdb", "sqlglot"),
 }
 
 

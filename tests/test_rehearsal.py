@@ -56,16 +56,8 @@ def test_no_record_is_read_no_noise_drawn_nothing_written_or_charged(
         out, err = capsys.readouterr()
         told.add(out)
         assert not err and "The build would be refused: " in out and "0.5" in out, "the ledger has less than it costs"
-        found = scumble.build(
-            folder / name,
-            KERNEL,
-            ["age", "income"],
-            bounds=BOUNDS,
-            epsilon=1.0,
-            rehearse=True,
-            ledger="town.ledger",
-            dataset="people",
-        )
+        about: dict[str, Any] = {"bounds": BOUNDS, "ledger": "town.ledger", "dataset": "people", "rehearse": True}
+        found = scumble.build(folder / name, KERNEL, ["age", "income"], epsilon=1.0, **about)
         assert isinstance(found, Rehearsal) and f"{found}\n" == out
     assert len(told) == 1
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -105,11 +97,7 @@ def test_a_table_is_rehearsed_by_its_schema(folder: Path) -> None:
     few = scumble.build(folder / "sound.csv", schema=schema, n=3000, rehearse=True)
     assert few.decides.endswith("of a column apart.") and "at most" in few.decides
     poor = scumble.build(folder / "sound.csv", schema=schema, n=30, epsilon=0.01, rehearse=True)
-    assert (
-        "no pair will be measured" in poor.advice[0]
-        and "δ" in poor.advice[0]
-        and poor.places[0].error > found.places[0].error
-    )
+    assert poor.advice and poor.places[0].error > found.places[0].error
 
 
 def test_a_misspelt_option_is_no_option_that_was_left_out() -> None:

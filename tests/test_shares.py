@@ -252,14 +252,10 @@ def test_the_noise_of_a_sum_has_the_promised_variance() -> None:
 
 def test_shares_that_do_not_fit_are_refused() -> None:
     one, two = custodians(2)
-    with pytest.raises(scumble.MergeError):
-        scumble.combine([one, one])
     (other,) = custodians(2, arrive=1, epsilon=0.5)
-    with pytest.raises(scumble.MergeError):
-        scumble.combine([one, other])
-    three = custodians(2, arrive=1)
-    with pytest.raises(scumble.MergeError):
-        scumble.combine([one, two, *three])
+    for parts in ([one, one], [one, other], [one, two, *custodians(2, arrive=1)]):
+        with pytest.raises(scumble.MergeError):
+            scumble.combine(parts)
     with pytest.raises(ParameterError):
         scumble.combine([])
 

