@@ -80,10 +80,9 @@ def test_exact_answers_do_not_exist() -> None:
     for question in (lambda: secret.count, lambda: secret.kernel_sum([[1.0]]), lambda: secret.density([[1.0]])):
         with pytest.raises(scumble.PrivacyError, match="began with noise"):
             question()
-    with pytest.raises(scumble.MergeError, match="does not merge"):
-        secret.merge(sketch())
-    with pytest.raises(scumble.MergeError, match="does not merge"):
-        sketch().merge(secret)
+    for one, other in ((secret, sketch()), (sketch(), secret)):
+        with pytest.raises(scumble.MergeError):
+            one.merge(other)
     with pytest.raises(scumble.PrivacyError, match="full noise already"):
         secret.release_share(1.0, custodians=2)
     for budget in ({"epsilon": 1.0}, {"ledger": "town.ledger"}, {"keep": True}):

