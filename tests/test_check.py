@@ -54,20 +54,15 @@ def test_it_counts_what_the_schema_cannot_read_or_match(capsys: pytest.CaptureFi
 
 
 def test_near_misses_are_among_the_unmatched(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of records that are counted; the hint names only settings that are off."""
+    """Of records that are counted. Where there is nothing, nothing is found."""
     rows = [f"{k},ULM,41,{'yes' if k % 2 else 'unspeakable'}\n" for k in range(10)]
     Path("people.csv").write_text("id,town,age,sex\n" + "".join(rows))
-    assert main(["check", "people.csv", "--schema", "people.toml", "--json"]) == BAD_DATA
-    found = json.loads(capsys.readouterr().out)
-    assert (found["columns"]["town"]["unmatched"], found["columns"]["town"]["near_misses"]) == (5, 5)
-    (hint,) = [note for note in found["notes"] if "Hint" in note and "'town'" in note]
-    assert "ignore_case = true" in hint and "strip" not in hint
-
-
-def test_it_finds_nothing_where_there_is_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    check = ["check", "people.csv", "--schema", "people.toml", "--json"]
+    assert main(check) == BAD_DATA
+    town = json.loads(capsys.readouterr().out)["columns"]["town"]
+    assert (town["unmatched"], town["near_misses"]) == (5, 5)
     Path("people.csv").write_text("id,town,age,sex\n" + "".join(f"{k},Ulm,41,yes\n" for k in range(9)))
-    assert main(["check", "people.csv", "--schema", "people.toml", "--person-column", "id"]) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == ["9 rows read.", "No problems found."]
+    assert main([*check, "--person-column", "id"]) == 0
 
 
 @pytest.mark.parametrize("target", [None, "sex"])
