@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lawful import calibrate
+from lawful import brute, calibrate
 from scumble.errors import ParameterError, PrivacyError
 from scumble.privacy import analytic_gaussian_sigma, noise
 from scumble.privacy.gaussian import Shift, certified_delta, lattice_delta, smoothing_delta, zcdp_delta
@@ -122,17 +122,6 @@ def test_sigma_is_robust_at_the_edges(epsilon: float, delta: float) -> None:
         assert abs(float(found / mpmath.mpf(delta)) - 1) < 1e-8
 
 
-def brute_delta(epsilon: float, moves: list[int], sigmas: list[float], reach: int = 9) -> float:
-    """Σ max(0, P − e^ε Q) over every outcome of all coordinates: no idea, only work."""
-    logs_p, logs_q = np.zeros(1), np.zeros(1)
-    for move, sigma in zip(moves, sigmas, strict=True):
-        k = np.arange(-math.ceil(reach * sigma) - 2, math.ceil(reach * sigma) + 3)
-        normal = math.log(sum(math.exp(-(j * j) / (2 * sigma**2)) for j in range(-2000, 2001)))
-        p, q = -(k**2) / (2 * sigma**2) - normal, -((k - move) ** 2) / (2 * sigma**2) - normal
-        logs_p, logs_q = np.add.outer(logs_p, p).ravel(), np.add.outer(logs_q, q).ravel()
-    return float(np.maximum(np.exp(logs_p) - np.exp(epsilon + logs_q), 0).sum())
-
-
 CASES = [
     (cells, sigma, count_sigma)
     for cells, sigma, count_sigma in itertools.product([1, 2, 3], [0.8, 1.3, 2.5], [0.0, 3.0])
@@ -146,7 +135,7 @@ def test_every_certificate_is_above_brute_force(cells, sigma, count_sigma, epsil
     moves, sigmas = [1] * cells, [sigma] * cells
     if count_sigma:
         moves, sigmas = [*moves, 1], [*sigmas, count_sigma]
-    truth = brute_delta(epsilon, moves, sigmas)
+    truth = brute(epsilon, "discrete-gaussian", list(zip(moves, sigmas, strict=True)))
     shift = Shift(cells, cells, sigma, 1 if count_sigma else 0, count_sigma or math.inf)
     for bound in (
         lattice_delta(epsilon, shift, 1e-12),
@@ -167,7 +156,8 @@ def test_two_records_a_person_are_certified_however_they_are_spread(epsilon: flo
     """Every shape of a move in one row. (Cutting at 5σ loses less than 1e-5 of δ = 0.01.)"""
     neighbors = "replace" if min(moves) < 0 else "add-remove"
     found = calibrate(1, epsilon=epsilon, delta=0.01, neighbors=neighbors, records_per_person=2, count_share=0)
-    assert brute_delta(epsilon, moves, [float(found.scales.counters)] * len(moves), 5) <= 0.01 - 1e-5
+    sigma = float(found.scales.counters)
+    assert brute(epsilon, "discrete-gaussian", [(move, sigma) for move in moves], 5) <= 0.01 - 1e-5
 
 
 @pytest.mark.parametrize(("rows", "neighbors"), [(1, "add-remove"), (2, "add-remove"), (1, "replace")])
@@ -176,10 +166,10 @@ def test_calibrated_noise_keeps_its_delta(rows: int, neighbors: str, epsilon: fl
     found = calibrate(rows, epsilon=epsilon, delta=delta, neighbors=neighbors)
     sigma = float(found.scales.counters)
     if neighbors == "replace":
-        truth = brute_delta(epsilon, [1, -1], [sigma, sigma])
+        truth = brute(epsilon, "discrete-gaussian", [(1, sigma), (-1, sigma)])
     else:
         assert found.scales.count is not None
-        truth = brute_delta(epsilon, [1] * (rows + 1), [sigma] * rows + [float(found.scales.count)])
+        truth = brute(epsilon, "discrete-gaussian", [*[(1, sigma)] * rows, (1, float(found.scales.count))])
     assert truth <= delta
     assert truth >= 0.8 * delta  # and hardly more noise than needed
 

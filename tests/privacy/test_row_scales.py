@@ -13,6 +13,7 @@ from dp_accounting.pld import privacy_loss_distribution
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lawful import brute
 from scumble.errors import ParameterError, PrivacyError
 from scumble.privacy import PrivacyClaim, calibrate, overlapping
 from scumble.privacy.budget import Budget
@@ -25,24 +26,6 @@ SHARES = (Fraction(1), Fraction(5), Fraction(1), Fraction(1, 3))
 PURE = Budget(1.0).claim(4, SHARES)
 GAUSS = calibrate(4, epsilon=1, delta=1e-6, shares=SHARES, mechanism="discrete-gaussian")
 shares_ = st.lists(st.fractions(Fraction(1, 1000), 1000), min_size=2, max_size=6)
-
-
-def law_of(kind: str, scale: float) -> np.ndarray:
-    """P(k) for |k| up to where less than 1e-16 weighs, by its definition."""
-    reach = math.ceil(scale * (40 if kind == "discrete-laplace" else 9)) + 2
-    k = np.arange(-reach, reach + 1)
-    weights = np.exp(-abs(k) / scale) if kind == "discrete-laplace" else np.exp(-(k**2) / (2 * scale**2))
-    return weights / weights.sum()
-
-
-def brute(epsilon: float, kind: str, moves: list[tuple[int, float]]) -> float:
-    """Σ max(0, P − e^ε Q) over every outcome of all coordinates, each with a move and a scale of its own."""
-    here, there = np.ones(1), np.ones(1)
-    for move, scale in moves:
-        law = np.pad(law_of(kind, scale), abs(move))
-        here = np.multiply.outer(here, law).ravel()
-        there = np.multiply.outer(there, np.roll(law, move)).ravel()
-    return float(np.maximum(here - math.exp(epsilon) * there, 0).sum())
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
