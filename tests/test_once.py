@@ -20,6 +20,7 @@ import scumble
 from scumble.files.places import Owned
 from scumble.gate import spending
 from scumble.privacy import calibrate
+from test_places import in_child
 
 KERNEL = scumble.EuclideanKernel(1.0)
 pytestmark = pytest.mark.filterwarnings(
@@ -177,18 +178,6 @@ def test_one_build_at_a_time_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv"], "nothing is left lying about"
 
 
-def in_child(work: Callable[[], object]) -> None:
-    """Do it in a forked process, where nothing may be raised and nothing may be false."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            code = int(work() is False)
-        finally:
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
 def refused(act: Callable[[], object], kind: type[Exception]) -> bool:
     try:
         act()
@@ -200,7 +189,7 @@ def refused(act: Callable[[], object], kind: type[Exception]) -> bool:
 @forks
 def test_noise_stays_with_the_process_that_drew_it() -> None:
     made, plain = noisy(), sketch().update([[1.0]])
-    in_child(lambda: refused(made.release, scumble.BudgetError) and plain.count == 1)
+    assert in_child(lambda: refused(made.release, scumble.BudgetError) and plain.count == 1) == 0
     assert made.release().privacy.epsilon == 1.0
 
 
@@ -236,7 +225,7 @@ def test_records_are_released_by_the_process_that_counted_them(tmp_path: Path) -
         empty.update([[1.0]]).save(tmp_path / "mine.secret")
         return open_ways == ["charged"]  # by a ledger, which adds up what both processes spend
 
-    in_child(child)
+    assert in_child(child) == 0
     assert all(way() is not None for name, way in ways.items() if name in ("merged", "table", "loaded"))
     mine = scumble.load_secret(tmp_path / "mine.secret")
     assert scumble.merge([empty.update([[2.0]]), mine]).count == 2, "a worker's records are its own"
@@ -256,7 +245,7 @@ def test_a_lock_that_another_thread_held_does_not_hang_a_forked_child() -> None:
     thread.start()
     held.wait(60)
     try:
-        in_child(lambda: made.update([[2.0]]).count == 2)
+        assert in_child(lambda: made.update([[2.0]]).count == 2) == 0
     finally:
         done.set()
         thread.join()
@@ -354,7 +343,7 @@ def test_shares_that_another_process_has_added_up_since_they_were_read(tmp_path:
 def test_a_share_stays_with_the_process_that_made_it(tmp_path: Path) -> None:
     parts = shares(2, of=2, dropouts=0)
     for act in (lambda: scumble.combine(parts), lambda: parts[0].save(tmp_path / "copy.share")):
-        in_child(lambda act=act: refused(act, scumble.PrivacyError))  # type: ignore[misc]
+        assert in_child(lambda act=act: refused(act, scumble.PrivacyError)) == 0  # type: ignore[misc]
     assert not (tmp_path / "copy.share").exists()
     scumble.combine(parts)
 

@@ -26,6 +26,7 @@ from scumble.errors import ParameterError
 from scumble.files import places
 from scumble.gate import spending
 from scumble.sources.paths import require_apart
+from test_places import in_child
 
 INPUTS = {"source", "stream", "files", "release", "other", "query", "points", "model", "table", "schema", "secret"}
 INPUTS |= {"file", "ledger", "config", "claim", "releases"}
@@ -263,23 +264,20 @@ def test_keeping_a_secret_needs_a_ledger(desk: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize("budget", ["the same", "another"])
 @pytest.mark.parametrize("step", ["before the note", "before the name"])
 def test_a_killed_release_is_taken_or_told(
-    desk: Path, step: str, budget: str, capsys: pytest.CaptureFixture[str]
+    desk: Path, step: str, budget: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["release", "d.secret", "--epsilon", "1", *CHARGED, "--out", "o.scumble"]
-    pid = os.fork()
-    if pid == 0:
-        real, seen = os.replace, []
+    real, seen = os.replace, []
 
-        def die(a: str, b: str) -> None:
-            seen.append(b)
-            if len(seen) == (2 if step == "before the note" else 3):
-                os.kill(os.getpid(), signal.SIGKILL)
-            real(a, b)
+    def die(a: str, b: str) -> None:
+        seen.append(b)
+        if len(seen) == (2 if step == "before the note" else 3):
+            os.kill(os.getpid(), signal.SIGKILL)
+        real(a, b)
 
-        os.replace = die
-        main(words)
-        os._exit(99)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", die)
+        assert in_child(lambda: main(words)) == -signal.SIGKILL
     (ready,) = desk.glob(".scumble-*.ready")
     whole = scumble.load(ready)
     assert not os.path.exists("o.scumble")
@@ -348,20 +346,17 @@ def test_a_read_only_folder_costs_nothing(desk: Path, verb: str) -> None:
         if os.stat(path).st_uid == os.geteuid() and path != Path("/tmp"):
             os.chmod(path, 0o755)
     os.chmod("shut", 0o555)
-    pid = os.fork()
-    if pid == 0:
-        code = 99
-        try:
-            if os.geteuid() == 0:
-                for path in [desk, *desk.iterdir()]:
-                    os.chown(path, 65534, 65534)
-                os.chown("shut", 0, 0)
-                os.setgid(65534)
-                os.setuid(65534)
-            code = main([*FULL[verb], "--out", "shut/o.scumble"])
-        finally:
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+
+    def as_nobody() -> int:
+        if os.geteuid() == 0:
+            for path in [desk, *desk.iterdir()]:
+                os.chown(path, 65534, 65534)
+            os.chown("shut", 0, 0)
+            os.setgid(65534)
+            os.setuid(65534)
+        return main([*FULL[verb], "--out", "shut/o.scumble"])
+
+    assert in_child(as_nobody) == 5
     assert charges() == 0 and scumble.load_secret("d.secret").count == 50 and not drafts(desk)
 
 
@@ -388,11 +383,12 @@ def test_room_is_enough_for_every_kind(desk: Path) -> None:
 def test_the_next_run_clears_what_a_killed_one_left(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files of the dead go, with one line that says so; files of the living, and of other outputs, stay."""
     for target in ("o.scumble", "other.scumble", "c.secret"):
-        pid = os.fork()
-        if pid == 0:
+
+        def killed(target: str = target) -> None:
             places.Place(target, secret=True).fill(b"exact counters")
             os.kill(os.getpid(), signal.SIGKILL)
-        os.waitpid(pid, 0)
+
+        assert in_child(killed) == -signal.SIGKILL
     living = places.Place("o.scumble")
     assert len(drafts(desk)) == 4
     words = [*BUILD, "--checkpoint", "c.secret", "--out", "o.scumble"]

@@ -20,6 +20,7 @@ from scumble.cli.handover import replacing
 from scumble.errors import FileError
 from scumble.files import disk, places
 from scumble.files.places import TURN, in_turn
+from test_places import in_child
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 posix = pytest.mark.skipif(os.name != "posix", reason="links and processes as POSIX has them")
@@ -121,12 +122,9 @@ def test_what_a_killed_run_left_replaces_nothing_paid(
         named(self)
 
     named = places.Place.take_name
-    child = os.fork()
-    if not child:
-        monkeypatch.setattr(places.Place, "take_name", dies)
-        main(line)
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    with monkeypatch.context() as patch:
+        patch.setattr(places.Place, "take_name", dies)
+        assert in_child(lambda: main(line)) == 9
     other = sketch().release(epsilon=1.0)
     other.save("a.scumble")
     capsys.readouterr()

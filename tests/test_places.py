@@ -46,16 +46,17 @@ def fails(number: int) -> Callable[..., Any]:
     return fail
 
 
-def in_child(work: Callable[[], None]) -> None:
+def in_child(work: Callable[[], Any]) -> int:
+    """Do it in a forked process: the exit code, 1 for what is raised and for what is false."""
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
-            work()
-            code = 0
+            found = work()
+            code = found if type(found) is int else int(found is False)
         finally:
             os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 # ---- the steps ----
@@ -259,7 +260,7 @@ def test_what_the_dead_left_is_found_and_what_the_living_write_is_not(here: Path
             Place(target)
             Place("other")
 
-        in_child(killed)
+        assert in_child(killed) == 0
         (here / target).touch()
         found = places.leftovers(target)
         assert [left.ready for left in found].count(True) == 1 and len(found) == 2
