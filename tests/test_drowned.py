@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from math import inf
-
 import numpy as np
 import pytest
 
 import scumble
 from scumble.density.answers import shrunk
-from scumble.errors import ParameterError
 from scumble.learn import PrivateKDE
 from scumble.show.pages import Content
 
@@ -108,12 +105,6 @@ def test_what_is_known_exactly_is_not_drawn() -> None:
         scumble.EuclideanKernel(1.0), dimensions=3, bounds=(-1, 2), design="grid", buckets=512
     ).update(X * 1.0)
     assert np.array_equal(sketch.density(X * 1.0), sketch.density(X * 1.0, shrink=False))
-
-
-@pytest.mark.parametrize("given", ["yes", 1, None, inf])
-def test_to_shrink_or_not(given: object) -> None:
-    with pytest.raises(ParameterError, match="`shrink`"):
-        _release(5, 1.0).density(POINTS, shrink=given)  # type: ignore[arg-type]
 
 
 def test_the_estimator_passes_it_on() -> None:
