@@ -113,3 +113,27 @@ def test_the_examples_in_docstrings_run(name: str) -> None:
         importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     )
     assert results.failed == 0
+
+
+CLIENT = """
+from typing import assert_type
+import scumble
+age, town = scumble.Number(0, 99, whole=True), scumble.Category(["Ulm", "Bonn"], missing_words=["-"])
+release = scumble.build("people.csv", schema=scumble.Schema(age=age, town=town), epsilon=1.0)
+assert_type(release, scumble.TableRelease)
+assert_type(release.count("age > 5") - release.count(), scumble.Estimate)
+assert_type(release.quantile("age", 0.5), scumble.Estimate)
+for found in (release.share("age > 5", by="town"), release.mean("age", by=["town"]), release.quantile("age", [0.5])):
+    print(found["value"].sum())
+print(release.sample(10)["age"].mean(), release.sample(10, format="arrow").num_rows)
+"""
+
+
+def test_a_clients_program_is_typed(tmp_path: Path) -> None:
+    """Strictly, by a type checker that knows pandas not: a wrong argument is an error."""
+    (tmp_path / "client.py").write_text(CLIENT)
+    (tmp_path / "wrong.py").write_text(CLIENT + "release.count('age > 5').wheels\nscumble.Number('a')\n")
+    command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", str(tmp_path / "c")]
+    for name, errors in (("client.py", 0), ("wrong.py", 2)):
+        done = subprocess.run([*command, name], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.stdout.count("error:") == errors, done.stdout

@@ -80,14 +80,14 @@ class Category(Column):
     refuses: ClassVar[str] = "not a word (text, numbers, booleans, dates and times are read)"
     ordered: ClassVar[bool] = False
 
-    values: tuple[str | int | float | bool, ...] = field(default=BLANK, compare=False)  # type: ignore[arg-type]
+    values: Sequence[str | int | float | bool] = field(default=BLANK, compare=False)
     # Not compared: 1 == True, and they are two words.
     _: KW_ONLY
     other: bool = True
     missing: bool = True
     strip: bool = True
     ignore_case: bool = False
-    missing_words: tuple[str, ...] = ()
+    missing_words: Sequence[str] = ()
     within: str | None = None
     parents: Mapping[str, str] | None = field(default=None, compare=False)
     known: dict[bytes, int] = field(init=False, repr=False, compare=False)

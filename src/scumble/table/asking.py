@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,7 @@ from scumble.table.statistic import Statistic, estimated, expected_powers, sampl
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from polars import DataFrame as PolarsFrame
 
 By = str | Iterable[str] | None
 SURE = 0.95
@@ -74,8 +75,12 @@ class Asking:
 
     # ---- numbers ----
 
+    @overload
+    def count(self, where: Where = None, *, by: None = None, confidence: float = 0.95) -> Estimate: ...
+    @overload
+    def count(self, where: Where = None, *, by: str | Iterable[str], confidence: float = 0.95) -> DataFrame: ...
     @keywords
-    def count(self, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
+    def count(self, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Estimate | DataFrame:
         """How many records there are.
 
         Parameters
@@ -100,6 +105,14 @@ class Asking:
         each = partial(self._count_each, confidence=confidence)
         return self._each(where, by, lambda asked: self._count(asked, confidence), every=each)
 
+    @overload
+    def share(
+        self, condition: Where = None, where: Where = None, *, by: None = None, confidence: float = 0.95
+    ) -> Estimate: ...
+    @overload
+    def share(
+        self, condition: Where = None, where: Where = None, *, by: str | Iterable[str], confidence: float = 0.95
+    ) -> DataFrame: ...
     @keywords
     def share(self, condition: Where = None, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
         """Which share of the records meets a condition; the other parameters are those of `count`.
@@ -123,8 +136,14 @@ class Asking:
 
         return self._each(all_of(self.schema, condition, where), by, share)
 
+    @overload
+    def sum(self, column: str, where: Where = None, *, by: None = None, confidence: float = 0.95) -> Estimate: ...
+    @overload
+    def sum(
+        self, column: str, where: Where = None, *, by: str | Iterable[str], confidence: float = 0.95
+    ) -> DataFrame: ...
     @keywords
-    def sum(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
+    def sum(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Estimate | DataFrame:
         """The sum of a column of numbers; missing cells count nothing.
 
         Where in their cells values lie is counted, for all records together: the sum of all is exact up to noise. For
@@ -141,8 +160,16 @@ class Asking:
 
         return self._each(where, by, total, place)
 
+    @overload
+    def mean(self, column: str, where: Where = None, *, by: None = None, confidence: float = 0.95) -> Estimate: ...
+    @overload
+    def mean(
+        self, column: str, where: Where = None, *, by: str | Iterable[str], confidence: float = 0.95
+    ) -> DataFrame: ...
     @keywords
-    def mean(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
+    def mean(
+        self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95
+    ) -> Estimate | DataFrame:
         """The mean of a column of numbers, missing cells left out; of booleans, the share of the true ones.
 
         Where the release shows no record, the mean is NaN and its interval all that is possible. The parameters, and
@@ -160,6 +187,18 @@ class Asking:
 
         return self._each(where, by, mean, place)
 
+    @overload
+    def quantile(
+        self, column: str, q: float = 0.5, where: Where = None, *, by: None = None, confidence: float = 0.95
+    ) -> Estimate: ...
+    @overload
+    def quantile(
+        self, column: str, q: Iterable[float], where: Where = None, *, by: By = None, confidence: float = 0.95
+    ) -> DataFrame: ...
+    @overload
+    def quantile(
+        self, column: str, q: float = 0.5, where: Where = None, *, by: str | Iterable[str], confidence: float = 0.95
+    ) -> DataFrame: ...
     @keywords
     def quantile(
         self,
@@ -169,7 +208,7 @@ class Asking:
         *,
         by: By = None,
         confidence: float = 0.95,
-    ) -> Any:
+    ) -> Estimate | DataFrame:
         """The value below which a share `q` of the records lies: of numbers as they are, of dates in their own terms.
 
         Where in its cell a value lies is not known, so intervals are made of whole cells. Where the release shows no
@@ -196,7 +235,7 @@ class Asking:
         (which,) = free(["q"], names)
         rows, remarks = [], dict[str, None]()
         for share in map(_share, q):
-            found = self._each(where, names or None, at(share), place)
+            found: Any = self._each(where, names or None, at(share), place)
             listed = [found.to_dict()] if by is None else found.to_dict("records")
             remarks |= dict.fromkeys(found.remarks if by is None else found.attrs.get("remarks", ()))
             rows += [{which: share, **row} for row in listed]
@@ -371,7 +410,7 @@ class Asking:
     # ---- any statistic ----
 
     @keywords
-    def estimate(self, statistic: Statistic, *, rows: int = 100_000, confidence: float = 0.95) -> Any:
+    def estimate(self, statistic: Statistic, *, rows: int = 100_000, confidence: float = 0.95) -> Estimate | DataFrame:
         """Any statistic of the table, with an interval.
 
         The statistic is computed on synthetic tables, two for each draw from the posterior: the spread between draws is
@@ -426,10 +465,22 @@ class Asking:
 
     # ---- rows ----
 
+    @overload
+    def sample(
+        self, n: int, random_state: RandomState = None, *, where: Where = None, format: Literal["pandas"] = "pandas"
+    ) -> DataFrame: ...
+    @overload
+    def sample(
+        self, n: int, random_state: RandomState = None, *, where: Where = None, format: Literal["polars"]
+    ) -> PolarsFrame: ...
+    @overload
+    def sample(
+        self, n: int, random_state: RandomState = None, *, where: Where = None, format: Literal["arrow"]
+    ) -> pa.Table: ...
     @keywords
     def sample(
         self, n: int, random_state: RandomState = None, *, where: Where = None, format: Format = "pandas"
-    ) -> Any:
+    ) -> Estimate | DataFrame:
         """Synthetic records, with the table's own columns, types and levels.
 
         Types follow from the schema alone: whole numbers are int64, words are categorical with all words of the
@@ -527,7 +578,7 @@ class Asking:
 
     def _each(
         self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int, every: Answering | None = None
-    ) -> Any:
+    ) -> Estimate | DataFrame:
         """The answer, or one for each level, which `every` may give for all at once; `of` is the place of the column
         whose values are asked for."""
         asked = self._question(where)

@@ -180,9 +180,9 @@ class Weighing:
         @property
         def _answers(self) -> Answers: ...
 
-        def sample(
-            self, n: int, random_state: RandomState = None, *, where: Where = None, format: Format = "pandas"
-        ) -> Any: ...
+        def sample_batches(
+            self, n: int, random_state: RandomState = None, *, where: Where = None
+        ) -> Iterator[pa.Table]: ...
 
     def weights(self, rows: object, *, where: Where = None) -> Floats:
         """How many records each of some synthetic rows stands for.
@@ -265,7 +265,7 @@ class Weighing:
             raise parameter("weight", "a name that no column has", weight)
         if connection is not None and not hasattr(connection, "from_arrow"):
             raise parameter("connection", "one of DuckDB's, or left out", connection, "duckdb.connect() makes one.")
-        drawn = self.sample(checks.whole("rows", rows), random_state, where=where, format="arrow")
+        drawn = together(self.sample_batches(checks.whole("rows", rows), random_state, where=where))
         drawn = drawn.append_column(weight, [self.weights(drawn, where=where)])
         return (duckdb if connection is None else connection).from_arrow(drawn)
 
