@@ -43,19 +43,9 @@ def _refused(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize(
     "cell",
     [
-        *(
-            "54321",
-            "$1,234.50",
-            "1.234,50 €",
-            "12 %",
-            "-3",
-            "2024-01-31",
-            "31.01.2024",
-            "1/31/24",
-            "12:30",
-            "31 Jan 2024",
-        ),
-        *("January 31, 2024", "2024-01-31 12:30", "yes", "TRUE", "NA", "", " ", "anna@example.org", "Anna", "50 EUR"),
+        *("54321", "$1,234.50", "1.234,50 €", "12 %", "-3", "2024-01-31", "31.01.2024", "1/31/24", "12:30"),
+        *("31 Jan 2024", "January 31, 2024", "2024-01-31 12:30", "yes", "TRUE", "NA", "", " ", "Anna", "50 EUR"),
+        "anna@example.org",
     ],
 )
 def test_cells_that_are_no_names_are_seen(cell: str) -> None:

@@ -75,13 +75,7 @@ def test_lines_of_rows_that_were_read_before_a_break_are_not_counted_twice(capsy
         (b'3,"Ulm\n4,Bonn\n' + b"5," + b"x" * (5 << 19), 2),
         (b'3,"x"' + b"y" * (3 << 19) + b'",', 1),
     ],
-    ids=[
-        "a long line",
-        "a long line in a quote",
-        "a row of many lines",
-        "a quote before a long line",
-        "a row with a cell too many",
-    ],
+    ids=["long line", "long line in a quote", "row of many lines", "quote before a long line", "cell too many"],
 )
 def test_a_row_without_an_end_costs_itself_alone(
     odd: bytes, left_out: int, end: bytes, standard_input: bool, monkeypatch: pytest.MonkeyPatch
