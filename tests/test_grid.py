@@ -75,20 +75,14 @@ def test_the_compiled_loop_equals_its_obvious_twin():
 
 
 @pytest.mark.parametrize("cells", [11, 21, 31, 101])
-def test_whole_numbers_are_centres_of_small_cells(cells):
-    grid = Grid(EuclideanKernel(1.0), low=[-5], high=[5], shape=(cells,), width=1)
-    whole = np.arange(-5.0, 6.0)[:, None]
-    centres = grid.start + (grid.cell(whole)[:, None] + 0.5) * grid.step
-    np.testing.assert_allclose(centres, whole, atol=1e-12)
-
-
-def test_on_whole_numbers_a_small_grid_is_exact():
-    # Every record lies on a centre, so the sum over cells is the sum over records; on centres nothing is interpolated.
-    rng = np.random.default_rng(3)
-    X = rng.integers(0, 30, (500, 2)).astype(float)
-    kernel = EuclideanKernel(4.0)
-    grid = Grid(kernel, low=[0, 0], high=[30, 30], shape=(31, 31), width=2)
-    np.testing.assert_allclose(Field(grid, counted(grid, X), 0.0).kernel_sum(X), brute(kernel, X, X), rtol=1e-9)
+def test_on_whole_numbers_a_small_grid_is_exact(cells):
+    """They are centres of its cells: the sum over these is the sum over records, and nothing is interpolated."""
+    grid = Grid(EuclideanKernel(4.0), low=[-5, -5], high=[5, 5], shape=(cells, cells), width=2)
+    X = np.random.default_rng(3).integers(-5, 6, (500, 2)).astype(float)
+    places = np.stack(np.unravel_index(grid.cell(X), grid.shape), axis=1)
+    np.testing.assert_allclose(grid.start + (places + 0.5) * grid.step, X, atol=1e-12)
+    found = Field(grid, counted(grid, X), 0.0).kernel_sum(X)
+    np.testing.assert_allclose(found, brute(EuclideanKernel(4.0), X, X), rtol=1e-9)
 
 
 def test_every_record_counts_once_and_partitions_merge_to_the_integer():
