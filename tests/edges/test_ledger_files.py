@@ -122,7 +122,10 @@ def test_a_write_ahead_log_is_refused(book: Ledger) -> None:
         for attempt in (lambda: charge(book), lambda: Ledger(book.path)):
             with refused or contextlib.nullcontext():
                 attempt()
-    beside(pathlib.Path(book.path), "-wal").write_bytes(bytes(32))  # a stray one is not replayed
+
+
+def test_a_stray_write_ahead_log_is_not_replayed(book: Ledger) -> None:
+    beside(pathlib.Path(book.path), "-wal").write_bytes(bytes(32))
     with pytest.raises(scumble.FileError, match="write-ahead log"):
         charge(book)
 

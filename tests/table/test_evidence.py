@@ -56,9 +56,7 @@ def test_models_get_the_counts_of_each_class(target: str | None) -> None:
         for (column, digit), view in one.positions.items():
             place = len(SCHEMA) + spec.placed.index((spec.counted[column], digit))
             np.testing.assert_array_equal(view.counts, np.bincount(mine[:, place], minlength=spec.sizes[place]))
-            assert view.variance == max(
-                variances[spec.placed.index((spec.counted[column], digit)) + (target is not None)], 1e-9
-            )
+            assert view.variance == max(variances[place - len(SCHEMA) + (target is not None)], 1e-9)
         assert len(one.positions) == 2
         pairs = [view.columns for view in views if len(view.columns) == 2]
         assert [tuple(spec.counted[k] for k in pair) for pair in pairs] == list(found.pairs)

@@ -54,9 +54,3 @@ def test_the_heaviest_stay_alone(counts: list[float], most: int) -> None:
         lumped = mass[group == most - 1]
         assert all(mass[group == g][0] >= lumped.max() for g in alone if g != most - 1)
         assert len(np.unique(group)) == most
-
-
-def test_a_heavy_cell_stands_alone() -> None:
-    counts = np.array([1.0, 1.0, 90.0, 1.0, 1.0, 1.0])
-    group = runs(counts, 3)
-    assert (group == group[2]).sum() == 1

@@ -58,10 +58,6 @@ def test_shares_tables_and_means_are_sums_over_cells(condition: Condition) -> No
     assert model.mean(2, values, condition) == pytest.approx(mean)
 
 
-def test_the_mean_of_no_records_is_not_a_number() -> None:
-    assert math.isnan(mixture().mean(2, np.arange(4.0), [(1.0, {0: [0, 0, 0]})]))
-
-
 def test_records_that_meet_a_product_are_a_mixture_again() -> None:
     model = mixture()
     product = {0: [0.5, 0.0, 1.0], 2: [0, 1, 1, 0]}
@@ -148,6 +144,7 @@ def test_draws_come_in_random_order() -> None:
 
 def test_nothing_is_drawn_where_nothing_can_be() -> None:
     model = mixture()
+    assert math.isnan(model.mean(2, np.arange(4.0), [(1.0, {0: [0, 0, 0]})]))
     for condition in ([(1.0, {0: [0, 0, 0]})], [], [(-1.0, {})], [(1.0, {}), (-1.0, {})]):
         assert model.draw(5, np.random.default_rng(0), condition).shape == (0, 3)
     assert model.draw(0, np.random.default_rng(0)).shape == (0, 3)

@@ -79,9 +79,8 @@ def test_even_numbers_are_in_pairs_and_in_each_part_once() -> None:
 def test_a_half_of_a_column_follows_its_posterior(counts: list[float], total: float) -> None:
     """Prior times likelihood on a fine grid: a half is empty, or has a part by a law of two steps; noise is normal."""
     levels, variance, size = len(counts), 30.0, 40_000
-    evidence = Evidence(
-        (Column(levels, ordered=levels),), (np.arange(levels),), (View((0,), np.array(counts), variance),)
-    )
+    view = View((0,), np.array(counts), variance)
+    evidence = Evidence((Column(levels, ordered=levels),), (np.arange(levels),), (view,))
     found = Tree(evidence, 0).draw(np.full(size, total), np.random.default_rng(0).random((size, levels)))
     np.testing.assert_allclose(found.sum(axis=1), total)
     assert (found >= 0).all()
@@ -108,14 +107,8 @@ def test_contrasts_and_their_variances_are_the_best_of_a_dense_model() -> None:
     """The value is linear in singles and margins of pairs; no other share of the margins has a smaller variance."""
     tree = Tree(SMALL, 0)
     margins, sure = pair_margins(SMALL, 0)
-    slow = sum(
-        view.counts.sum(axis=1) / view.counts.shape[1]
-        for view in SMALL.views
-        if view.columns[:1] == (0,) and len(view.columns) == 2
-    )
-    precisions = [
-        1 / view.counts.shape[1] for view in SMALL.views if view.columns[:1] == (0,) and len(view.columns) == 2
-    ]
+    pairs = [view.counts for view in SMALL.views if view.columns[:1] == (0,) and len(view.columns) == 2]
+    slow, precisions = sum(one.sum(axis=1) / one.shape[1] for one in pairs), [1 / one.shape[1] for one in pairs]
     np.testing.assert_allclose(margins, slow / sum(precisions))
     assert sure == pytest.approx(sum(precisions) / 25.0)
     single = SMALL.single(0).counts
@@ -185,9 +178,8 @@ def test_the_slope_of_a_fit_is_that_of_its_loss(sets: str) -> None:
     for row, column in [(0, 0), (3, 1), (7, 4), (10, 2), (len(logs) - 2, 5), (len(logs) - 1, 0), (len(logs) - 1, 3)]:
         step = np.zeros_like(at)
         step[row, column] = 1e-5
-        assert slope[row, column] == pytest.approx(
-            (loss(at + step) - loss(at - step)) / 2e-5, rel=2e-3, abs=1e-5 * float(np.abs(slope).max())
-        )
+        wanted_slope = (loss(at + step) - loss(at - step)) / 2e-5
+        assert slope[row, column] == pytest.approx(wanted_slope, rel=2e-3, abs=1e-5 * float(np.abs(slope).max()))
 
 
 def test_a_measured_set_is_answered_within_its_noise_where_pairs_show_nothing() -> None:
@@ -200,9 +192,8 @@ def test_a_measured_set_is_answered_within_its_noise_where_pairs_show_nothing() 
     np.add.at(truth, tuple(codes[:, :3].T), 1.0)
     for larger in ({(0, 1, 2): own[:3]}, {(0, 1, 2, 3): own}):
         found = drawn(measured(codes, columns, own, 400.0, larger=larger), "gaussian", 1).cells([0, 1, 2], {})
-        assert np.abs(found.mean(axis=0) - truth).max() < 6 * 20 * math.sqrt(2) and found.std(
-            axis=0
-        ).max() < 3 * 20 * math.sqrt(2)
+        assert np.abs(found.mean(axis=0) - truth).max() < 6 * 20 * math.sqrt(2)
+        assert found.std(axis=0).max() < 3 * 20 * math.sqrt(2)
     blind = drawn(measured(codes, columns, own, 400.0), "gaussian", 1).cells([0, 1, 2], {})
     assert np.abs(blind.mean(axis=0) - truth).max() > 1000
 

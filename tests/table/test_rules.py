@@ -82,28 +82,17 @@ def test_every_synthetic_row_obeys(release: scumble.TableRelease) -> None:
 
 def test_what_is_excluded_holds_nobody(release: scumble.TableRelease) -> None:
     for where in (
+        *("paid > 400 and due < 200", "due < 30", "pregnant and sex == 'm'", "town == 'Bonn' and not pregnant"),
         "admitted >= '2024-08-01' and discharged < '2024-06-01'",
-        "paid > 400 and due < 200",
-        "due < 30",
-        "pregnant and sex == 'm'",
-        "town == 'Bonn' and not pregnant",
     ):
         found = release.count(where)
         assert (found.value, found.low, found.high) == (0, 0, 0)
     total = release.count().value
     assert abs(total - 5_000) < 250  # the noise of the total is below 20
-    parts = [
-        release.count({"sex": sex, "pregnant": yes}).value for sex in ("f", "m", "(other)") for yes in (True, False)
-    ]
-    parts += [release.count({"sex": None}).value]
-    assert sum(parts) == pytest.approx(total)
-    table = release.crosstab("admitted", "sex", bins=4)
-    assert table.value.sum() == pytest.approx(total)
+    asked = [{"sex": sex, "pregnant": yes} for sex in ("f", "m", "(other)") for yes in (True, False)]
+    assert sum(release.count(one).value for one in [*asked, {"sex": None}]) == pytest.approx(total)
+    assert release.crosstab("admitted", "sex", bins=4).value.sum() == pytest.approx(total)
     rows = release.sample(20_000, random_state=5)
-    for name in ("admitted", "due"):
-        histogram = release.histogram(name, bins=4)
-        drawn = np.histogram(rows[name].astype("int64" if name == "admitted" else float), bins=len(histogram))[0]
-        assert len(drawn) == len(histogram)
     # 20,000 rows: a share is within five standard deviations, 0.018, of the draws' mean.
     share = release.count("admitted < '2024-07-01'").value / total
     assert abs((rows.admitted < "2024-07-01").mean() - share) < 0.02
@@ -190,30 +179,14 @@ def test_files_keep_rules(tmp_path: Path) -> None:
         one.merge(other)
 
 
-@pytest.mark.parametrize(
-    "rules",
-    [
-        "a < b",
-        [3],
-        ["a < z"],
-        ["a < day"],
-        ["a < b or yes"],
-        ["a < a"],
-        ["a < b", "b < a"],
-        ["a < b", "b < c", "a < c"],
-        ["a > 9"],
-        ["yes and not yes"],
-        ["word < 'x'"],
-        ["word < yes"],
-        ["(a == 1 or b == 2) or c == 3"],
-        ["a + 1 < b"],
-        [""],
-    ],
-)
-def test_rules_that_are_none_are_refused(rules: Any) -> None:
+def test_rules_that_are_none_are_refused() -> None:
     named = {"yes": scumble.Boolean(), "word": scumble.Category(["x"]), "day": DATE}
-    with pytest.raises(ParameterError):
-        Schema({"a": NUMBER, "b": NUMBER, "c": NUMBER, **named}, rules=rules)
+    alone = ["", "a < z", "a < day", "a < b or yes", "a < a", "a > 9", "yes and not yes", "word < 'x'", "word < yes"]
+    alone += ["(a == 1 or b == 2) or c == 3", "a + 1 < b"]
+    several: list[Any] = ["a < b", [3], ["a < b", "b < a"], ["a < b", "b < c", "a < c"]]
+    for rules in (*several, *([one] for one in alone)):
+        with pytest.raises(ParameterError):
+            Schema({"a": NUMBER, "b": NUMBER, "c": NUMBER, **named}, rules=rules)
 
 
 def test_a_chain_of_comparisons_is_several_rules() -> None:
@@ -226,13 +199,9 @@ def test_a_chain_of_comparisons_is_several_rules() -> None:
     assert (drawn.a <= drawn.b).all() and (drawn.b < drawn.c).all()
 
 
-@pytest.mark.parametrize(
-    ("cells", "rules"),
-    [(50_000, ["a >= b"]), (2_000, ["a >= b and not a < b and b <= a and not b > a and a >= b"])],
-    ids=["one", "several in a text"],
-)
-def test_rules_whose_tables_would_fill_the_memory_are_refused(cells: int, rules: list[str]) -> None:
+def test_rules_whose_tables_would_fill_the_memory_are_refused() -> None:
     """A schema may come from anyone."""
-    wide = {name: scumble.Number(0, 1e6, cells=cells, missing=True) for name in "ab"}
-    with pytest.raises(ParameterError, match="cells"):
-        Schema(wide, rules=rules)
+    several = "a >= b and not a < b and b <= a and not b > a and a >= b"
+    for cells, rule in ((50_000, "a >= b"), (2_000, several)):
+        with pytest.raises(ParameterError, match="cells"):
+            Schema({name: scumble.Number(0, 1e6, cells=cells, missing=True) for name in "ab"}, rules=[rule])

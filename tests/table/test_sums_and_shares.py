@@ -114,21 +114,14 @@ def test_of_groups_that_are_told_as_none_nothing_else_is_known() -> None:
     none = (release.count(by="town")["value"] < 0.5).to_numpy()
     assert none.sum() >= 1 and not none[:2].any()  # none of 40 words below one half: once in 10⁹ times or less
     valued = release.count("x is not missing", by="town")["value"].to_numpy() >= 0.5
-    known = {
-        "x": ~none & valued,
-        "seen": ~none,
-        "smoker": ~none,
-    }
+    known = {"x": ~none & valued, "seen": ~none, "smoker": ~none}
     for name in ("x", "smoker"):
         assert (known[name] | release.mean(name, by="town")["value"].isna()).all()
     for name in ("x", "seen"):
         assert (known[name] == release.quantile(name, 0.5, by="town")["value"].notna()).all()
     asked = "avg(x) as m, median(x) as q, median(seen) as d, avg(case when smoker then 1 else 0 end) as s"
-    told = (
-        scumble.sql(f"select town, {asked} from t group by town", t=release)
-        .set_index("town")
-        .loc[list(schema["town"].levels)]
-    )
+    told = scumble.sql(f"select town, {asked} from t group by town", t=release).set_index("town")
+    told = told.loc[list(schema["town"].levels)]
     for name, of in (("m", "x"), ("q", "x"), ("d", "seen"), ("s", "smoker")):
         assert told[name].isna()[~known[of]].all() and told[name].notna()[:1].all()
 

@@ -61,13 +61,8 @@ def test_answers_are_those_of_all_custodians(more: dict[str, Any], tmp_path: Pat
     budget: dict[str, Any] = {"epsilon": 5.0, "custodians": 5}
     release = scumble.combine([sketch(people(1000, seed), **more).release_share(**budget) for seed in range(5)])
     everybody = pd.concat([people(1000, seed) for seed in range(5)])
-    assert (
-        abs(
-            release.count("sex == 'Female' and age >= 50").value
-            - ((everybody.sex == "Female") & (everybody.age >= 50)).sum()
-        )
-        < 250
-    )
+    truth = ((everybody.sex == "Female") & (everybody.age >= 50)).sum()
+    assert abs(release.count("sex == 'Female' and age >= 50").value - truth) < 250
     assert abs(release.mean("age").value - everybody.age.mean()) < 1.5
     release.save(tmp_path / "all.scumble")
     again = scumble.load(tmp_path / "all.scumble")
@@ -112,10 +107,9 @@ def test_a_share_goes_into_one_sum_and_lives_in_its_file(tmp_path: Path) -> None
 def test_what_is_not_fixed_beforehand_has_no_shares() -> None:
     with pytest.raises(ParameterError, match="pairs"):
         scumble.TableSketch(SCHEMA).release_share(epsilon=1.0, custodians=2)
-    with pytest.raises(ParameterError, match="pairs of columns"):
-        scumble.TableSketch(SCHEMA, pairs=[("age",)])
-    with pytest.raises(ParameterError, match="made of the columns"):
-        scumble.TableSketch(SCHEMA, pairs=[("age", "sexx")])
+    for wrong in (("age",), ("age", "sexx")):
+        with pytest.raises(ParameterError):
+            scumble.TableSketch(SCHEMA, pairs=[wrong])
     density = scumble.Sketch(scumble.EuclideanKernel(1.0), dimensions=1, rows=4, buckets=8)
     with pytest.raises(ParameterError):
         scumble.combine([*shares(1, custodians=2), density.release_share(epsilon=1.0, custodians=2)])
