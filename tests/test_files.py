@@ -567,7 +567,7 @@ def test_how_large_a_header_may_be_beside_its_data() -> None:
 
 def test_a_large_header_is_refused_by_writer_and_reader_but_for_checkpoints() -> None:
     metadata = {"names": ["x" * 40] * 30_000}
-    with pytest.raises(errors.ParameterError, match="small beside the arrays"):
+    with pytest.raises(errors.ParameterError, match="small compared with the arrays"):
         files.to_bytes("release", metadata, {})
     checkpoint = files.to_bytes("checkpoint", metadata, {})
     assert files.from_bytes(checkpoint, expect="checkpoint").metadata == metadata

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -86,6 +89,7 @@ def test_every_line_runs_in_order_in_an_empty_folder(tmp_path: Path) -> None:
 
 EACH_ESTIMATOR = """
 import sys
+import tokenize
 from scumble import learn
 from scumble.cli import main
 from scumble.learn.estimators import HOMES, TASKS
@@ -203,6 +207,8 @@ BANNED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """What no native writer says in technical prose, the diary of a project, and British spelling."""
+PUBLIC = ("catalogue",)
+"""A parameter's name."""
 
 
 def prose(text: str) -> str:
@@ -230,6 +236,30 @@ def test_a_page_is_short_and_plain(page: str) -> None:
     long = [part for part in paragraphs(text) if words(part) > PARAGRAPH]
     assert not long, long
     assert not (found := [match[0] for match in BANNED.finditer(text)]), found
+
+
+@pytest.mark.parametrize(
+    "room", sorted(path.name for path in (ROOT / "src" / "scumble").iterdir() if path.suffix != ".pyi")
+)
+def test_docstrings_and_comments_are_plain(room: str) -> None:
+    place = ROOT / "src" / "scumble" / room
+    found = []
+    for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+        source = path.read_text("utf-8")
+        texts = [
+            one.string for one in tokenize.generate_tokens(io.StringIO(source).readline) if one.type == tokenize.COMMENT
+        ]
+        texts += [one.value.value for one in ast.walk(ast.parse(source)) if is_docstring(one)]
+        lines = [
+            line for text in texts for line in text.splitlines() if not re.match(r"\s*(>>>|\.\.\.|[\w, ]+ : )", line)
+        ]
+        found += [(path.name, match[0]) for match in BANNED.finditer(prose("\n".join(lines))) if match[0] not in PUBLIC]
+    assert not found, found
+
+
+def is_docstring(node: ast.AST) -> bool:
+    text = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(text, ast.Constant) and isinstance(text.value, str)
 
 
 def test_all_pages_together_can_be_read() -> None:

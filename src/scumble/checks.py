@@ -30,7 +30,7 @@ LOW_AND_HIGH = "the least and the greatest value that the column can hold, known
 
 
 def keywords(function: Callable[P, T]) -> Callable[P, T]:
-    """A method that says what it can be given, to whoever gives it something else, or too little.
+    """A method that says what it can be given, to a caller who gives it something else, or too little.
 
     >>> class Table:
     ...     @keywords

@@ -95,14 +95,14 @@ class NewerFileError(FileError):
 
 
 class CuratorWarning(UserWarning):
-    """For whoever holds the table, and nobody else: what a build left out, or counted where it does not stand.
+    """For the holder of the table, and nobody else: what a build left out, or counted where it does not stand.
 
     Its numbers are exact, and as private as the table: it belongs in no log and in no notebook that is given away.
     """
 
 
 UNPUBLISHED = "(do not publish this)"
-"""What follows exact facts that a curator is told."""
+"""What follows exact facts for the curator."""
 MOST_SHOWN = 200
 """Letters of a text that was given in a wrong place."""
 LONG = 20
@@ -126,7 +126,7 @@ def _as_json(character: str) -> str:
 
 
 def warn(told: str | Warning) -> None:
-    """Warn whoever called scumble, at their own line, however deep in it the reason is found."""
+    """Warn the caller of scumble, at their own line, however deep in it the reason is found."""
     told = readable(told) if isinstance(told, str) else told
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):

@@ -1,8 +1,8 @@
 """Tests whether a mechanism keeps its privacy promise. Three layers, each of which sees what the others cannot.
 
-1. **ε from below** (``epsilon.py``). What happens too often in releases of one of two neighbouring tables?
+1. **ε from below** (``epsilon.py``). What happens too often in releases of one of two neighboring tables?
 2. **The noise's law** (``law.py``): its size, its shape, its independence, row by row.
-3. **Sensitivity** (``sensitivity.py``): how far do hostile neighbouring tables move the exact counters?
+3. **Sensitivity** (``sensitivity.py``): how far do hostile neighboring tables move the exact counters?
 
 `audit` runs the first layer on any mechanism and the second where exact tables and a claim are given. A *mechanism* is
 a callable from a data set to released whole numbers. ``mechanisms.py`` points all three at the release path of a real
@@ -11,7 +11,7 @@ release (``replay.py``). ``mutants.py`` has mechanisms that are wrong in known w
 ``report.py`` says what was found, ``verb.py`` is ``scumble audit``, and ``evidence.py`` puts together what an assessor
 examines.
 
-An audit can convict and cannot acquit: that ε is *at most* what is claimed is for the proofs beside the code to show.
+An audit can convict and cannot acquit: that ε is *at most* what is claimed is for the proofs next to the code to show.
 
 >>> from scumble.privacy import calibrate
 >>> honest = calibrate(1, epsilon=2, count_share=0)
@@ -81,7 +81,7 @@ def audit(
     false_alarm: float = FALSE_ALARM,
     subject: str = "a mechanism",
 ) -> Report:
-    """Release two neighbouring data sets many times, and say whether the claim can be true.
+    """Release two neighboring data sets many times, and say whether the claim can be true.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def audit(
 def examine(
     here: Samples, there: Samples, claim: PrivacyClaim | Promise, *, exact: Exact | None = None, alpha: float
 ) -> list[Finding]:
-    """The findings of layers 1 and 2 on small releases of two neighbours."""
+    """The findings of layers 1 and 2 on small releases of two neighbors."""
     known = isinstance(claim, PrivacyClaim)
     promises = promises_of(claim) if isinstance(claim, PrivacyClaim) else [claim]
     lawful = exact is not None and known

@@ -1,6 +1,6 @@
-"""Layer 1: ε from below. Many releases of two neighbouring tables; what happens too often in one of them?
+"""Layer 1: ε from below. Many releases of two neighboring tables; what happens too often in one of them?
 
-**Idea** (Ding et al. 2018; Jagielski, Ullman & Oprea 2020). Release two neighbouring tables n times each, and count how
+**Idea** (Ding et al. 2018; Jagielski, Ullman & Oprea 2020). Release two neighboring tables n times each, and count how
 often an event S happens: k times and k′ times. Privacy promises P(S) <= e^ε P′(S) + δ for every event. With the exact
 bounds of Clopper & Pearson 1934,
 
@@ -48,7 +48,7 @@ MOST = 4
 Promise = tuple[float, float]
 """(ε, δ)."""
 Exact = tuple[np.ndarray, np.ndarray]
-"""The exact tables of two neighbours."""
+"""The exact tables of two neighbors."""
 Happened = Iterator[tuple[str, np.ndarray]]
 
 
@@ -176,7 +176,7 @@ def epsilon_finding(
     alpha: float,
     exact: Exact | None = None,
 ) -> Finding:
-    """Whether the releases of two neighbours keep all the promises, for all events, in both directions.
+    """Whether the releases of two neighbors keep all the promises, for all events, in both directions.
 
     `alpha` is the probability that a mechanism which keeps them is accused.
     """
@@ -219,7 +219,7 @@ def epsilon_finding(
 
 
 class Events:
-    """The events for two neighbours, *here* and *there*.
+    """The events for two neighbors, *here* and *there*.
 
     Called with releases it gives each event's name and the releases in which it happened.
     """

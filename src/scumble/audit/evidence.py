@@ -185,7 +185,7 @@ def _sampler(claim: PrivacyClaim) -> Facts:
 
 
 def _path(release: Any) -> str | None:
-    """The grey-box path of such a release; None if its kind has several."""
+    """The grey-box path of a release of this kind; None if its kind has several."""
     claim: PrivacyClaim = release.privacy
     table, density = hasattr(release, "views"), hasattr(release, "kernel_sum")
     if not table and (not density or claim.parts or claim.custodians or claim.column):

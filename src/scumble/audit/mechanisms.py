@@ -50,8 +50,8 @@ def audit_kernel(
 ) -> Report:
     """Audit the release path with this kernel, in all three layers.
 
-    Two synthetic neighbouring tables are released thousands of times at four rows through the public API; a few
-    releases of full size are examined row by row; and the exact counters of hundreds of hostile neighbouring tables are
+    Two synthetic neighboring tables are released thousands of times at four rows through the public API; a few
+    releases of full size are examined row by row; and the exact counters of hundreds of hostile neighboring tables are
     compared, for several sizes and designs.
 
     Parameters
@@ -61,9 +61,9 @@ def audit_kernel(
     epsilon, delta, neighbors, records_per_person : float, {"add-remove", "replace"} or int
         The promise to be tested. ε of 2 or 3 shows most in few releases.
     releases : int
-        How many, of each of the two neighbours.
+        How many, of each of the two neighbors.
     pairs : int
-        How many pairs of neighbouring tables, for the third layer.
+        How many pairs of neighboring tables, for the third layer.
     seed : int
         The seed of the synthetic tables. The noise has none.
     """
@@ -150,7 +150,7 @@ def _full_size_findings(maker: TableMaker, budget: Options, alpha: float) -> lis
 
 
 def sensitivity_findings(maker: TableMaker, pairs: int, neighbors: str) -> list[Finding]:
-    """Layer 3 on this many pairs of neighbouring tables, in sketches of several sizes and designs, and on a grid."""
+    """Layer 3 on this many pairs of neighboring tables, in sketches of several sizes and designs, and on a grid."""
     specs = [
         maker.spec(rows=rows, buckets=buckets, seed=rows, design=DESIGNS[k % len(DESIGNS)])
         for k, (rows, buckets) in enumerate(SIZES)

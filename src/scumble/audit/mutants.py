@@ -25,7 +25,7 @@ from scumble.privacy.laws import GAUSSIAN
 
 @dataclass
 class Setting:
-    """What a mutant may use: the two neighbours' exact tables and the correct calibration."""
+    """What a mutant may use: the two neighbors' exact tables and the correct calibration."""
 
     tables: tuple[np.ndarray, np.ndarray]
     claim: PrivacyClaim
@@ -159,7 +159,7 @@ class Mutant:
 SMALL, FULL = (4, 8), (64, 128)
 """Rows and buckets: few rows for layer 1, many for layer 2."""
 RELEASES = 12_500
-"""Of each of the two neighbours."""
+"""Of each of the two neighbors."""
 
 
 def example_tables(rows: int, buckets: int, neighbors: str = "add-remove") -> tuple[np.ndarray, np.ndarray]:

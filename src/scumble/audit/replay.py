@@ -2,7 +2,7 @@
 
 **The method** (Re:cord-play, arXiv 2602.17454). Run a path on a table D and record every call of a noise mechanism: its
 kind, scale and shape, the exact numbers x that went in, and the noisy numbers y that came out. Run it again on a
-neighbour D′ with the recorded outputs in place of the new ones. Then
+neighbor D′ with the recorded outputs in place of the new ones. Then
 
 - the calls must be the same in number, kind, scale and shape: else one record decides what is asked;
 - what is published must be the same to the byte: else something got out besides the noise;
@@ -51,7 +51,7 @@ class Call:
     exact: np.ndarray
     output: np.ndarray
     apart: int = 0
-    """Of scores: the most by which the noise lets neighbours move two of them apart."""
+    """Of scores: the most by which the noise lets neighbors move two of them apart."""
     pure: bool = True
     """Of scores: whether their choice is charged in ε; if not, as a Gaussian shift that hides as much."""
 
@@ -204,7 +204,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two runs on neighbouring tables have shown."""
+    """What two runs on neighboring tables have shown."""
 
     epsilon: Fraction
     """Of all pure mechanisms."""

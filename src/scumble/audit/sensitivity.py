@@ -1,7 +1,7 @@
-"""Layer 3: sensitivity by property testing. How far do neighbouring tables really move the exact counters?
+"""Layer 3: sensitivity by property testing. How far do neighboring tables really move the exact counters?
 
 The noise is worth nothing if one record moves more than the calibration assumed: by being counted twice, by being
-dropped together with others, or by changing how *other* records are read. So count synthetic neighbouring tables with
+dropped together with others, or by changing how *other* records are read. So count synthetic neighboring tables with
 hostile cells, and compare.
 """
 
@@ -21,7 +21,7 @@ from scumble.privacy.sensitivity import sides_of
 
 
 def broken_bound(here: np.ndarray, there: np.ndarray, neighbors: str = "add-remove", people: int = 1) -> str:
-    """Why two exact tables (rows, buckets) cannot be those of neighbours; "" if they can.
+    """Why two exact tables (rows, buckets) cannot be those of neighbors; "" if they can.
 
     These are the preconditions of ``calibration.proof.md``: in every row at most m counters leave and arrive in all,
     and then L1 <= sides·m·R and L2² <= sides·m²·R hold by addition.
@@ -53,7 +53,7 @@ def sensitivity_finding(
     neighbors: str = "add-remove",
     people: int = 1,
 ) -> Finding:
-    """Whether all pairs of neighbouring data sets have counters that differ as little as they must."""
+    """Whether all pairs of neighboring data sets have counters that differ as little as they must."""
     tried, largest, broken = 0, 0, ""
     for here, there in pairs:
         tables = count(here), count(there)
@@ -142,7 +142,7 @@ class TableMaker:
         return columns
 
     def pairs(self, count: int, neighbors: str) -> Iterator[tuple[Columns, Columns]]:
-        """Neighbouring tables: one record less, or another one in its place.
+        """Neighboring tables: one record less, or another one in its place.
 
         Where replacing makes N public the records are readable ones: one that is dropped would change N.
         """

@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--grey-box",
         action="store_true",
-        help="every path that ends in a release, on neighbouring tables, with the noise recorded and played back",
+        help="every path that ends in a release, on neighboring tables, with the noise recorded and played back",
     )
     how.add_argument(
         "--canaries",
@@ -52,10 +52,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--records-per-person", type=int, default=1, metavar="M", help="at most this many (default: 1)")
     group = parser.add_argument_group("how hard to look")
     group.add_argument(
-        "--releases", type=int, default=12_500, metavar="N", help="of each of two neighbours (default: 12500)"
+        "--releases", type=int, default=12_500, metavar="N", help="of each of two neighbors (default: 12500)"
     )
     group.add_argument(
-        "--pairs", type=int, default=300, metavar="N", help="of neighbouring tables to count (default: 300)"
+        "--pairs", type=int, default=300, metavar="N", help="of neighboring tables to count (default: 300)"
     )
     group.add_argument("--seed", type=int, default=0, help="of the synthetic tables (default: 0)")
     group.add_argument(

@@ -82,7 +82,7 @@ def home(verb: str) -> str:
 
 
 LAST: list[Callable[[], object]] = []
-"""What a command that ends well does last of all: until then, whoever kills it and runs it again pays once."""
+"""What a command that ends well does last of all: a command that is killed before and run again pays once."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

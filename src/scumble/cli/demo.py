@@ -123,7 +123,7 @@ def _town(folder: str, people: int) -> list[str]:
 
 
 def _tell(answers: dict[str, tuple[float, float, float, float, str]], what: str) -> None:
-    """Answers beside the truth, which only the curator can know."""
+    """Answers next to the truth, which only the curator can know."""
     _say(f"   {what:<40}{'truth':>10}{'release':>10}   95 % interval")
     for asked, (truth, value, low, high, form) in answers.items():
         _say(f"   {asked:<40}{truth:>10{form}}{value:>10{form}}   {low:{form}} to {high:{form}}")

@@ -375,7 +375,7 @@ def set_apart(args: argparse.Namespace, verb: str) -> Iterator[None]:
 def replacing(out: str, data: bytes) -> Iterator[None]:
     """A turn to give these bytes their name; the file that has it stays, if it was paid for and is not the very same.
 
-    `set_apart` does so before a budget is spent; this covers what was written since then, and what costs nothing.
+    `set_apart` does so before a budget is spent; this covers what was written later, and what costs nothing.
     """
     if out == "-":
         yield

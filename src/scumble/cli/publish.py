@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> None:
     args.title, args.date = args.title or name, args.date or datetime.date.today().isoformat()
     args.out = os.path.join(args.folder, f"{name}.scumble")
     if args.checkpoint is None and args.source != ["-"] and not any("://" in one for one in args.source):
-        args.checkpoint = f"{os.path.abspath(args.folder)}.secret"  # beside what a web server shows
+        args.checkpoint = f"{os.path.abspath(args.folder)}.secret"  # next to what a web server shows
     args.checkpoint_seconds, args.allow_empty = 30.0, False
     for path in filter(None, (args.out, args.checkpoint)):
         for line in tidy(path, takes=True):
@@ -137,7 +137,7 @@ def _published(args: argparse.Namespace, schema: Schema) -> TableRelease | None:
 
 
 def _write_rest(args: argparse.Namespace, release: TableRelease) -> None:
-    """What stands beside the release: all of it is post-processing."""
+    """What stands next to the release: all of it is post-processing."""
     from scumble.files.places import write_whole
     from scumble.privacy.wording import promise
     from scumble.show.opening import exhibit_of

@@ -125,7 +125,7 @@ class Category(Column):
             return ()
         if not isinstance(self.within, str) or not isinstance(self.parents, Mapping):
             hint = 'within="region", parents={"Ulm": "BW", "Bonn": "NRW"}.'
-            raise parameter("parents", "a mapping from words to words, beside `within`, a column", self.parents, hint)
+            raise parameter("parents", "a mapping from words to words, with `within`, a column", self.parents, hint)
         found = {self._read.get(self._compared(text_of(word) or b"")): text_of(up) for word, up in self.parents.items()}
         codes = range(len(self.values))
         if unknown := [

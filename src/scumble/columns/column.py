@@ -341,7 +341,7 @@ class Ordered(Column):
         return codes, outside
 
     def _require_edges(self, given: object, what: str, example: str) -> None:
-        """Refuse edges that are no list, or beside `cells`."""
+        """Refuse edges that are no list, or next to `cells`."""
         if self.cells is not None:
             raise ParameterError("`cells` and `edges` exclude each other. Hint: leave out `cells`.")
         if not isinstance(given, list | tuple | np.ndarray | range) or not 2 <= len(given) < MOST_LEVELS:

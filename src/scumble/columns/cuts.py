@@ -376,7 +376,7 @@ def _round_ratios(low: float, high: float) -> list[Decimal]:
     """From zero on, `DECADES` of them."""
     first, last = Decimal(low or high / DECADES), Decimal(high)
     begin, end = (Fraction(_FORTY.log10(one)) for one in (first, last))
-    cells = (FINE - 2 * (low == 0)) / (end - begin)  # per decade, beside zero and what lies below the first edge
+    cells = (FINE - 2 * (low == 0)) / (end - begin)  # per decade, next to zero and what lies below the first edge
     share = Fraction(round(cells)) if cells > 1 else Fraction(1, round(1 / cells))
     half, found = _power(Fraction(1, 2) / share), []
     for place in range(floor(share * begin), ceil(share * end) + 1):

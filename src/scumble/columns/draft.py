@@ -1,6 +1,6 @@
 """Drafts of schemas: names and types are known; bounds and vocabularies must not be read off the table.
 
-A curator may look at the table herself. What the look finds stands in comments beside the blanks, for her eyes alone:
+A curator may look at the table herself. What the look finds stands in comments next to the blanks, for her eyes alone:
 what she copies from there is covered by no budget.
 """
 
@@ -146,7 +146,7 @@ def look(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> dict[str,
 
 
 def _suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]:
-    """The lines of a column: its kind, and what is seen beside each blank."""
+    """The lines of a column: its kind, and what is seen next to each blank."""
     if kind is not None and (cells.is_text(kind) or pt.is_dictionary(kind)):
         kind = None  # text may hold anything
     gaps = [word for word in seen if word.lower() in _GAPS]

@@ -146,7 +146,7 @@ def written(name: str) -> str:
 
 
 def known(name: object, columns: Collection[str], *, text: str = "") -> str:
-    """The name, if there is such a column; else an error with the nearest one. `text` says how to write it as text."""
+    """The name, if it is a column's; else an error with the nearest one. `text` says how to write it as text."""
     if isinstance(name, str) and name in columns:
         return name
     guess = did_you_mean(name, columns)

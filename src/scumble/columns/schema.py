@@ -35,7 +35,7 @@ class Encoded(NamedTuple):
     codes: np.ndarray
     """int32, records × columns, each column contiguous; negative where a cell has no level."""
     dropped: np.ndarray
-    """Which records have such a cell, and are not counted."""
+    """Which records have one, and are not counted."""
 
     def __repr__(self) -> str:
         return "Encoded(secret)"

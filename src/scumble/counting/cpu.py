@@ -187,7 +187,7 @@ def _by_rows(
 
 
 def _rounds(hashes: int, threads: int) -> int:
-    """How many shares each thread gets: as many as all others, or they would wait for whoever has one more."""
+    """How many shares each thread gets: as many as all others, or they would wait for the one that has more."""
     return max(1, min(SHARES, hashes // (WORTH_A_THREAD * WORTH_A_SHARE * threads)))
 
 

@@ -3,7 +3,7 @@
 A thread goes through its rows a few at a time: each factor of the kernel adds its share Σ mⱼ vⱼ to one accumulator for
 each record and row, then the accumulators become buckets and are counted.
 
-Records are read column by column within a tile, so neighbouring records fill the vector registers. Sums run in
+Records are read column by column within a tile, so neighboring records fill the vector registers. Sums run in
 the order of the columns and without fused operations: the engine agrees with the reference to the last bit.
 """
 

@@ -21,7 +21,7 @@ the parameters are numbers, zero where fixed point does not hold the codes; and 
 below all projections and the span two above: 2¹⁶ (1 − ½) < t < 2¹⁶ · 2¹⁴, guards being at most WORST. Sides and steps
 are cut to their ends.
 
-Underflow. Columns that reach less than 2⁻⁹⁶⁰ from their centre are taken to reach so far, which widens S but divides
+Underflow. Columns that reach less than 2⁻⁹⁶⁰ from their center are taken to reach so far, which widens S but divides
 by no denormal number; those that reach farther than 2⁹⁶⁰ are not served. What underflow takes from a projection,
 gradually or flushed to zero, in single precision (2⁻¹²⁶ of each factor and each product) and in double precision
 (2⁻¹⁰²² of x − c, hence 2⁻⁶² of y), is then less than 2⁻³⁰ units of fixed point. The guard has one whole unit to spare
@@ -52,7 +52,7 @@ FEW = 256
 UNIT = 2.0**-24
 MOST_COLUMNS = 4096
 NARROW, WIDE = 2.0**-960, 2.0**960
-"""How far columns may reach from their centre: their inverses are ordinary numbers."""
+"""How far columns may reach from their center: their inverses are ordinary numbers."""
 SPARE, MUCH_WIDER = 0.125, 2.0
 """How much ends are widened on either side, and what they may be times those of a batch."""
 SIDE_GUARD = 8
@@ -113,7 +113,7 @@ class Known:
     def __init__(self) -> None:
         self._made: tuple[np.ndarray, np.ndarray, Batch] | None = None
         self.rooms: list[Any] = []
-        """What threads have counted in (`quick.Room`), and leave to whoever counts the next batch: all of it zero."""
+        """What threads have counted in (`quick.Room`), and leave to the counting of the next batch: all of it zero."""
 
     def __repr__(self) -> str:
         return "Known(secret)"
@@ -149,7 +149,7 @@ Spread = Callable[[Callable[[slice], Any], int], list[Any]]
 
 
 def at_once(work: Callable[[slice], Any], n: int) -> list[Any]:
-    """All of it, by whoever asks."""
+    """All of it, on request."""
     return [work(slice(0, n))]
 
 
@@ -237,14 +237,14 @@ def _ends(records: Sequence[Records], values: np.ndarray, spread: Spread) -> tup
 
 
 def _middles(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The centre of each column and how far it reaches from there: an ordinary number, or infinite if that is none."""
+    """The center of each column and how far it reaches from there: an ordinary number, or infinite if that is none."""
     centre = low / 2.0 + high / 2.0
     reach = np.maximum(high - centre, centre - low)
     return centre, np.where(reach <= WIDE, np.maximum(reach, NARROW), np.inf)
 
 
 def _floors(drawn: np.ndarray, centre: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Parameters, guards, lowest codes and spans of ⌊b + Σ aⱼ xⱼ⌋ for columns within `reach` of their centre."""
+    """Parameters, guards, lowest codes and spans of ⌊b + Σ aⱼ xⱼ⌋ for columns within `reach` of their center."""
     d = len(centre)
     offset, direction = drawn[:, :, 0], drawn[:, :, 1:]
     middle = offset + direction @ centre

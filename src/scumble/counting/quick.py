@@ -741,7 +741,7 @@ class Room(NamedTuple):
         return "Room(secret)"
 
     def serves(self, batch: Batch) -> bool:
-        """Whether it is for such a batch, of the same hash functions and so many records."""
+        """Whether it is for a batch like this, of the same hash functions and so many records."""
         rows = min(len(batch.values), together(batch.values.shape[1]))
         alike = self.spans is batch.spans and self.most == most_cells(batch)
         return alike and len(self.space.columns) * RECORDS >= rows

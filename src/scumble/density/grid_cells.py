@@ -316,7 +316,7 @@ def aligned(low: float, high: float, cells: int) -> tuple[float, float, float]:
         whole = float(ceil((span + 1.0) / cells))
         if cells > span and (cells - 1) % span == 0:
             step = span / (cells - 1)
-            return low - step / 2.0, step, 0.0  # every whole number is the centre of a cell
+            return low - step / 2.0, step, 0.0  # every whole number is the center of a cell
         if cells <= span and (cells - 1) * whole < span + 1.0:
             return low - 0.5, whole, 1.0 - whole**-2.0  # s whole numbers in a row have variance (s² − 1)/12
     return low, span / cells, 1.0

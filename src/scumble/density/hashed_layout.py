@@ -333,6 +333,6 @@ class Slabs:
         low, high = bounds
         limits = [*zip(low, high, strict=True), *[(0.0, None)] * len(v)]
         cost = np.concatenate([np.zeros(len(point)), c / c.sum()])
-        # Half a slab of margin asks for the slabs' middle: walls are where the neighbours' counts begin.
+        # Half a slab of margin asks for the slabs' middle: walls are where the neighbors' counts begin.
         found = linprog(cost, A, np.concatenate([lower + 0.5, -lower - 0.5]), bounds=limits, method="highs")
         return found.x[: len(point)] if found.status == 0 else point

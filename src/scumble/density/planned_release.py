@@ -15,7 +15,7 @@ second time with less noise (:func:`scumble.privacy.facts.second_counts`).
 records: by 0 to m. Replacing a record moves T by −1, 0 or 1. ∎ T is hidden like one row of one counter.
 
 For a grid, T is that of rows made of its cells by a fixed public map, so the same proof holds; and the norm of the
-cells, a typical norm of one row, is published, too. A grid may also be published as rows by such a map.
+cells, a typical norm of one row, is published, too. A grid may also be published as rows by this map.
 
 **Cost**: ``gate.proof.md``, *Facts first*. The claim is known, and charged, before any noise is drawn.
 """

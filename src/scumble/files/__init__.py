@@ -27,7 +27,7 @@ numbers. A file with arrays of 16 bits, such as the draws of a table, is of vers
 so that older readers read them.
 
 ``sha256`` is taken over the whole file with its own 64 digits replaced by zeros: no bit can change and
-no byte can come or go unnoticed. That detects accidents. It is not a signature: whoever can write the
+no byte can come or go unnoticed. That detects accidents. It is not a signature: anyone who can write the
 file can also write a new checksum.
 
 A reader trusts no number in the header before it has compared it with the real size, checks the version

@@ -43,7 +43,7 @@ def write(
     replaced by the file: what it points to is not touched, so nobody can lead a secret elsewhere.
 
     A file of another make is never replaced: it may be somebody's table. Another release or model, which
-    was paid for, stays beside the new file under a second name, and a warning says which. Saves to one name take turns
+    was paid for, stays next to the new file under a second name, and a warning says which. Saves to one name take turns
     (:mod:`scumble.files.places`), so that this holds for what another process has just written.
 
     A ``bound`` file says which file it is (:mod:`scumble.files.places`). It may be moved within its file system;
@@ -81,7 +81,7 @@ def write(
 def bytes_of(
     kind: str, metadata: Json, arrays: Mapping[str, np.ndarray], *, bound: bool, payment: str | None = None
 ) -> Callable[[str], bytes]:
-    """The bytes of a file with such a mark; only one that is ``bound``, or has a ``payment``, cares."""
+    """The bytes of a file with this mark; only one that is ``bound``, or has a ``payment``, cares."""
 
     def marked(mark: str) -> bytes:
         paid = {} if payment is None else {PAYMENT: [payment, mark]}

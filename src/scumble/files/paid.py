@@ -1,4 +1,4 @@
-"""What was paid for is not lost: a file whose name another one takes stays beside it, as ``people.1.scumble``.
+"""What was paid for is not lost: a file whose name another one takes stays next to it, as ``people.1.scumble``.
 
 A release or a model cannot be made again: its noise was drawn once, and its cost stays spent. Scripts write the same
 name again and again all the same, and the newest has it; so the file that was there gets a second name first. Secret
@@ -140,7 +140,7 @@ def is_ours(path: str | os.PathLike[str]) -> bool:
 
 
 def kind_at(path: str | os.PathLike[str]) -> str | None:
-    """Of which kind a file of scumble's calls itself; None if it is none, or too damaged to say."""
+    """The kind that a file of scumble's calls itself; None if it is none, or too damaged to say."""
     if not os.path.isfile(path):  # a pipe would make us wait
         return None
     try:
@@ -169,7 +169,7 @@ def holds_noise(path: str | os.PathLike[str]) -> bool:
 
 
 def near_file(path: str, like: Callable[[str], object]) -> str:
-    """A question after a name that is not there: of the files beside it that are `like` it, the one with a near name;
+    """A question after a name that is not there: of the files next to it that are `like` it, the one with a near name;
     or nothing.
 
     Ends are not compared, for all that are like have one: ``nofile.csv`` is not near to ``one.csv``, and ``people.csv``

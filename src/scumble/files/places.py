@@ -170,7 +170,7 @@ def unfinished() -> set[Place]:
 def write_whole(target: str, data: bytes | Callable[[str], bytes], *, secret: bool = False) -> None:
     """The bytes at the target, or nothing changed: also when signals come at any moment.
 
-    A function is told which file it will be (its mark), and makes the bytes.
+    A function gets the mark of the file that it will be, and makes the bytes.
     """
     with Unbroken():
         place = Place(target, secret=secret)
@@ -263,7 +263,7 @@ def _prefix(target: str) -> str:
 
 
 def _draft(target: str, ending: str, mode: int) -> tuple[str, int]:
-    """A new file beside the target, locked."""
+    """A new file next to the target, locked."""
     folder = os.path.dirname(target) or "."
     while True:
         path = os.path.join(folder, f"{_prefix(target)}{secrets.token_hex(6)}.{ending}")
@@ -405,7 +405,7 @@ class Owned:
             try:
                 descriptor = os.open(self.path, _OPEN)
             except OSError:
-                return True  # none, or none that could be written to: whoever reads it will say so
+                return True  # none, or none that could be written to: its reader will say so
             if lock(descriptor) is False:
                 os.close(descriptor)
                 return False
@@ -464,7 +464,7 @@ class Owned:
 
 TURN = "turn"
 OLD = 60.0
-"""Seconds after which a claim that nobody can lock is a leftover, by the clock of its own disk."""
+"""Seconds after which a claim that nobody can lock is a leftover, as its own disk counts them."""
 PATIENCE = 120.0
 """Seconds to wait for a turn."""
 

@@ -215,7 +215,7 @@ def to_bytes(kind: str, metadata: Json, arrays: Mapping[str, np.ndarray]) -> byt
     if any(block.dtype == SHORT for block in blocks.values()):
         if any(block.dtype == HALF for block in blocks.values()):
             raise parameter(
-                "arrays", "without int32 beside uint16: their reader could not tell which ones to widen", kind
+                "arrays", "without int32 next to uint16: their reader could not tell which ones to widen", kind
             )
         version = FORMAT_VERSION
     blocks = narrow
@@ -248,7 +248,7 @@ def to_bytes(kind: str, metadata: Json, arrays: Mapping[str, np.ndarray]) -> byt
         raise parameter("metadata", f"at most {MAX_HEADER:,} bytes as JSON", f"{len(text):,} bytes")
     # A checkpoint names every file of its source, and its curator has made it: it may have a large header.
     if kind != "checkpoint" and too_large(text, end):
-        raise parameter("metadata", f"small beside the arrays ({end:,} bytes)", f"{len(text):,} bytes")
+        raise parameter("metadata", f"small compared with the arrays ({end:,} bytes)", f"{len(text):,} bytes")
     parts = [len(text).to_bytes(8, "little"), text, *parts]
     digest = hashlib.sha256()
     for part in parts:

@@ -105,7 +105,7 @@ def pin(name: str, nodes: Sequence[str], counters: np.ndarray, count: int | None
 def choose(winner: int, scores: Sequence[int], scale: Fraction, apart: int, *, pure: bool = True) -> int:
     """The place of the best of these scores, by Laplace noise of this scale on each: only the place is published.
 
-    `apart` is what the noise is made for: the most by which neighbours may move two scores apart. `pure`: whether it is
+    `apart` is what the noise is made for: the most by which neighbors may move two scores apart. `pure`: whether it is
     charged in ε; if not, as for the Gaussian shift that it is a post-processing of.
     """
     if (watcher := _watcher()) is not None:

@@ -20,7 +20,7 @@ from scumble.privacy.exact import as_fraction
 from scumble.privacy.laws import GAUSSIAN
 
 SHARES = {1: Fraction(9, 400), 2: Fraction(43, 800)}
-"""Of the budget, for so many numbers beside a count: with the usual share of that they make 1/16 or 3/32, so what is
+"""Of the budget, for so many numbers next to a count: with the usual share of that they make 1/16 or 3/32, so what is
 left of ε has few binary digits, and its scales are short fractions."""
 ALONE = {1: Fraction(1, 32), 2: Fraction(1, 16)}
 """The same where no count is published."""
@@ -85,7 +85,7 @@ def price(budget: Budget, rows: Sequence[int], numbers: int = 1) -> PrivacyClaim
 
 
 def second_counts(budget: Budget, rows: int) -> tuple[Fraction | None, ...]:
-    """The shares of what is left that a second count may get, beside so many rows; None stands for the usual one.
+    """The shares of what is left that a second count may get, next to so many rows; None stands for the usual one.
 
     A density is a sum over the count, so the noise of both counts. With Gaussian noise the larger share serves
     densities above 0.2, by an eighth to three tenths; below, the usual one. A share that the caller named is taken as
@@ -110,7 +110,7 @@ def calibrated(budget: Budget, rows: int, count_share: Fraction | None = None) -
 
 
 def together(first: Facts, again: int | None, variance: float | None) -> tuple[int | None, float]:
-    """The count of the facts and the one beside the rows, by inverse variance, and the variance of that.
+    """The count of the facts and the one next to the rows, by inverse variance, and the variance of that.
 
     >>> together(Facts(1000, 300.0, 0, 0.0), 1100, 100.0)
     (1075, 75.08333333333333)

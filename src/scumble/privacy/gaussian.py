@@ -33,7 +33,7 @@ LATTICE_LIMIT = 200_000
 
 @dataclass(frozen=True)
 class Shift:
-    """The worst neighbour's move of a Gaussian release, and the noise that hides it.
+    """The worst neighbor's move of a Gaussian release, and the noise that hides it.
 
     `cells` counters move; their squared moves add up to at most `squared` (L2²). The count moves by `count` (0: not
     released); in a stream it is several coordinates, whose squared moves add up to `count`² times `stretch`.
@@ -56,13 +56,13 @@ class Shift:
         return self.mu_squared() / 2
 
     def mu_squared(self, less: float = 0.0) -> float:
-        """Squared distance of the two centres in units of noise whose variance lacks `less`."""
+        """Squared distance of the two centers in units of noise whose variance lacks `less`."""
         total = self.squared / (self.sigma**2 - less)
         return total + (self.count**2 * self.stretch / (self.count_sigma**2 - less) if self.count else 0.0)
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
-    """δ(ε) of continuous Gaussian noise whose centres lie `mu` standard deviations apart.
+    """δ(ε) of continuous Gaussian noise whose centers lie `mu` standard deviations apart.
 
     Balle & Wang 2018, Theorem 8: δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ). With a = ε/μ − μ/2 and b = a + μ,
     e^ε φ(b) = φ(a), so δ = φ(a) (m(a) − m(b)) with Mills' ratio m = (1 − Φ)/φ: no overflow and little cancellation.

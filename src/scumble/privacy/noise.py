@@ -329,7 +329,7 @@ class _MinusLog:
         self.low, self.high = Fraction(0), None
         if self._numerator == 0:
             return  # U = 0 so far: no upper end yet
-        # n/2^b = n 5^b/10^b is exact as a decimal, and `decimal` rounds ln correctly: the neighbours
+        # n/2^b = n 5^b/10^b is exact as a decimal, and `decimal` rounds ln correctly: the neighbors
         # of its answer enclose the true value. The interval's other end is within ln(1 + 1/n) < 1/n.
         context = _context(self.digits)
         places = self._places + self._halvings
@@ -348,7 +348,7 @@ _WIDE = _context(1_000_000)  # wide enough that scaleb does not round
 
 @lru_cache(maxsize=256)
 def _shift(scale: Fraction, digits: int) -> tuple[Fraction, Fraction]:
-    """Bounds on c = ln(2/(1 + q)): every step is rounded to a nearest decimal and then moved to its neighbour."""
+    """Bounds on c = ln(2/(1 + q)): every step is rounded to a nearest decimal and then moved to its neighbor."""
     context = _context(digits)
     power = context.divide(Decimal(-scale.denominator), Decimal(scale.numerator))
     bounds = []

@@ -58,7 +58,7 @@ class Outlook:
     by: str | None
     """The first column of words, by which it is grouped."""
     group: float
-    """Records in such a group."""
+    """Records in a group."""
     pairs: int
     """All pairs of columns."""
     each: tuple[Expected, ...]

@@ -201,7 +201,7 @@ FILL = "fill in"
 
 
 class Blank(str):
-    """Something only the curator knows: written with a comment beside it, which may say what is wanted."""
+    """Something only the curator knows: written with a comment next to it, which may say what is wanted."""
 
     wanted: str
 
@@ -249,7 +249,7 @@ def entry(facts: Facts, name: str) -> Facts:
                 "data_domain": Blank(f"all tables with the columns {columns}"),
                 "unprotected_quantities": "none"
                 if facts["neighbors"] == "add-remove"
-                else "the number of records (bounded neighbours)",
+                else "the number of records (bounded neighbors)",
             },
             "privacy_loss": {
                 "privacy_unit": facts["unit"],

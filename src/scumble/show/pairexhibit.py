@@ -1,4 +1,4 @@
-"""Two releases beside each other on one page: the same view, one scale of colours, one file to hand on."""
+"""Two releases next to each other on one page: the same view, one scale of colors, one file to hand on."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def _shares(model: Model, table: object) -> np.ndarray:
 
 
 def _mixed(shares: np.ndarray, colours: list[str]) -> np.ndarray:
-    """Each place in its class's colour, the paler the less sure."""
+    """Each place in its class's color, the paler the less sure."""
     rgb = np.array([[int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5)] for colour in colours])
     best, sure = shares.argmax(axis=-1), shares.max(axis=-1)
     least = 1.0 / shares.shape[-1]

@@ -114,7 +114,7 @@ def density(
 
     One free column: a curve with its interval as a band. Two: a heat map with contours. More: all pairs, each a cut
     through the middle of the others. `at` fixes columns, `ranges` says what to draw (the release's bounds by default).
-    `log` colours maps by the logarithm of the density, for data of which a small part holds nearly all. Whatever noise
+    `log` colors maps by the logarithm of the density, for data of which a small part holds nearly all. Whatever noise
     alone could explain is faded; columns called longitude and latitude (lon, lat), or easting and northing, are drawn
     as a map.
     """
@@ -245,7 +245,7 @@ def draw_map(
 ) -> ScalarMappable:
     """Two columns: a heat map, faded where noise drowns it; contours where the density stands clear of its error.
 
-    Gives what a colour bar needs; its array is how much of its colour each place has.
+    Gives what a color bar needs; its array is how much of its color each place has.
     """
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable

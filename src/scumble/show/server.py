@@ -1,4 +1,4 @@
-"""The page and the API over HTTP, on this machine alone unless told otherwise.
+"""The page and the API over HTTP, on this machine alone by default.
 
 A browser will send a request anywhere on behalf of any page it shows. So a request is answered only if its Host is one
 of the server's own names (a foreign name that was pointed at 127.0.0.1 is not), and its Origin, if it has one, is the
@@ -38,7 +38,7 @@ MOST_BYTES = 8 << 20
 MOST_CONNECTIONS = 128
 PATIENCE = 30.0
 """Seconds that a request may take to arrive, from its first line (or the answer before it) to the end of its body, and
-that its answer may take to be fetched. Whoever sends a byte now and then does not keep one of the connections."""
+that its answer may take to be fetched. A client that sends a byte now and then does not keep one of the connections."""
 
 _SAFE = {
     "X-Content-Type-Options": "nosniff",

@@ -44,7 +44,7 @@ class Piece(NamedTuple):
 
 @dataclass
 class Oddities:
-    """What the curator is told of a text file; counts are as private as its rows."""
+    """What the curator sees of a text file; counts are as private as its rows."""
 
     undecoded: Counter[str] = field(default_factory=Counter)
     """Cells by column that are no text in the encoding, and were read as missing."""

@@ -305,7 +305,7 @@ class Moments:
 
     @property
     def evenly(self) -> Moments | None:
-        """The same with records evenly in cells that the condition cuts, as counts are told; None if it cuts none."""
+        """The same with records evenly in cells that the condition cuts, as in counts; None if it cuts none."""
         if not any(asked.cuts for asked, *_ in self._parts):
             return None
         found = copy(self)
@@ -392,7 +392,7 @@ def _within(table: Floats, middle: Floats, width: Floats, whole: bool) -> Floats
 
     Where values lie evenly in each cell that is w²/12, and (n² − 1)/12 of n whole numbers. But where a density falls,
     more values lie in that half of a cell that is nearer to the mean (Sheppard 1898). So the density is taken to be
-    straight in each cell, with the slope between its neighbours, as long as it is not negative.
+    straight in each cell, with the slope between its neighbors, as long as it is not negative.
     """
     even = (width**2 - whole) / 12
     height = np.maximum(table, 0.0) / width

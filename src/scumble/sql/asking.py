@@ -39,7 +39,7 @@ def sql(
     confidence: float = 0.95,
     **named: TableRelease,
 ) -> DataFrame:
-    """The answer to a SELECT from the release of a table, with an interval beside each number.
+    """The answer to a SELECT from the release of a table, with an interval next to each number.
 
     Nothing is executed: the statement is taken apart, and each of its numbers is computed on every draw from the
     release's posterior. What a release cannot answer is refused. Needs ``pip install 'scumble[sql]'``.
@@ -60,7 +60,7 @@ def sql(
     Returns
     -------
     DataFrame
-        A row for each group. Each number ``x`` has the ends of its interval beside it, as ``x_low`` and ``x_high``.
+        A row for each group. Each number ``x`` has the ends of its interval next to it, as ``x_low`` and ``x_high``.
         Where columns were not counted together, ``attrs["remarks"]`` says it.
 
     Notes
@@ -184,7 +184,7 @@ def _frame(statement: Statement, rows: list[_Group]) -> DataFrame:
 
 
 def _series(names: list[object]) -> Series:
-    """The values of a key: whole numbers and booleans stay so beside missing ones."""
+    """The values of a key: whole numbers and booleans stay so next to missing ones."""
     import pandas as pd
 
     kinds = {type(name) for name in names if name is not None}
@@ -283,7 +283,7 @@ class _Reader:
         """What SELECT DISTINCT groups by."""
         distinct = self._tree.args.get("distinct")
         if distinct and (distinct.args.get("on") or any(map(_aggregates, self._selected))):
-            raise refused("DISTINCT ON, or DISTINCT beside aggregates")
+            raise refused("DISTINCT ON, or DISTINCT with aggregates")
         return self._selected if distinct else []
 
     def _key(self, node: Node) -> Node:
@@ -398,7 +398,7 @@ def understood(tree: Node, scope: Scope) -> Statement:
 
 
 def columns_of(output: Output) -> list[str]:
-    """The names of an output's columns: a number has its interval beside it."""
+    """The names of an output's columns: a number has its interval next to it."""
     return [output.name] if isinstance(output.what, int) else [output.name, f"{output.name}_low", f"{output.name}_high"]
 
 

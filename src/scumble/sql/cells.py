@@ -237,7 +237,7 @@ _STEPS = {
     "hour": ("h", 1, 0),
     "minute": ("m", 1, 0),
 }
-"""The unit of numpy that each is a multiple of, how many, and how many of them 1970 began after such a start."""
+"""The unit of numpy that each is a multiple of, how many, and how many of them 1970 began after this start."""
 
 
 def moment_of(found: datetime.date) -> datetime.datetime:

@@ -158,7 +158,7 @@ def number(node: Node) -> int | float:
     if exact == exact.to_integral_value():
         return int(exact)
     if float(exact).is_integer():  # it would be taken for another number
-        raise ParameterError(f"The number {shown(node)} has more digits than can be told apart. Hint: write fewer.")
+        raise ParameterError(f"The number {shown(node)} has more digits than can be distinguished. Hint: write fewer.")
     return float(exact)
 
 
@@ -174,7 +174,7 @@ def _typed(node: Node) -> str:
 
 
 def fitting(literal: object, column: Column) -> object:
-    """The value as this column takes it. A day beside times is its midnight, as in SQL; parts of dates are none."""
+    """The value as this column takes it. A day next to times is its midnight, as in SQL; parts of dates are none."""
     if not isinstance(column, Date):
         return literal
     if isinstance(literal, str) and clock.seconds_of(literal) is None:

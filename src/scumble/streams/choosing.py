@@ -152,7 +152,7 @@ def _expected(method: Method, rows: int, budget: Budget) -> Expected:
 
 
 def expected_of(method: Method, calibration: PrivacyClaim) -> Expected:
-    """What to expect of a method with this noise; beside a single release whose noise has the same law."""
+    """What to expect of a method with this noise; next to a single release whose noise has the same law."""
     single = math.sqrt(calibration.counter_variance / _squared(method, calibration))
     total, week, period = _of_single(method, calibration)
     return Expected(method, calibration, total * single, week and week * single, period * single, single)

@@ -148,7 +148,7 @@ class Stream:
         """Release what was counted since the start or since the last release, and start the next period.
 
         Periods have no record in common: each release has its own budget, and a record is in one of them. The stream
-        may go on meanwhile; a batch is in one period. Whoever has records in k periods is in k releases: say so with
+        may go on meanwhile; a batch is in one period. A person with records in k periods is in k releases: say so with
         `records_per_person`, or add the budgets up. The options are those of :meth:`scumble.Sketch.release`.
         """
         budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)

@@ -65,9 +65,9 @@ def counted(
 ) -> tuple[Sketch, list[str]]:
     """A new sketch like this one, of a table in memory or of whatever a source reads; or an error, and nothing changed.
 
-    Beside it lines for the curator: what was left out, or counted where it does not stand (`Tally.told`). Of each
-    person, whom the column `person` names, no more records than `people` has left are counted. `progress` is told how
-    far a source is read.
+    Next to it lines for the curator: what was left out, or counted where it does not stand (`Tally.told`). Of each
+    person, whom the column `person` names, no more records than `people` has left are counted. `progress` is
+    called with how far a source is read.
     """
     if person is None and _paths(X) is None and not reading:
         made = sketch.empty().update(X)
@@ -292,7 +292,7 @@ class Stream:
         invalid : {"error", "drop"} or None
             What to do with rows whose cells are missing, infinite or unreadable; None: as the stream was begun.
         progress : callable or None
-            A function that is told how far it is, as by :func:`scumble.build`; of a table in memory it is not.
+            A function called with how far it is, as by :func:`scumble.build`; of a table in memory it is not.
         reading : object
             `format`, `delimiter`, `encoding`, `table`, `query` of :func:`scumble.build`.
 

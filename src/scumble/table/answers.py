@@ -294,7 +294,7 @@ SURE = 4.0
 def shares_at_bounds(answers: Answers, place: int, column: Column) -> tuple[float, float]:
     """Which share of its cell lies at the lower bound of a column, and at the upper one; nothing if that is not known.
 
-    Where values outside the bounds count as the nearest bound, that is what its cell has more than those beside it let
+    Where values outside the bounds count as the nearest bound, that is what its cell has more than those next to it let
     expect: as many as the next one has, or, if counts rise towards the bound, more by as much again. Where that may be
     noise there is none, and where zero is in the cell none is reckoned with: many columns are most crowded there.
     Cells must be alike but for their lengths, and so many that the next two tell what to expect.
@@ -317,7 +317,7 @@ def _holds_zero(column: Column, cell: int) -> bool:
 
 
 def _at_bound(answers: Answers, place: int, column: Number | Date, cells: tuple[int, int, int]) -> float:
-    if getattr(column, "zero_level", None) in cells:  # which is beside the others
+    if getattr(column, "zero_level", None) in cells:  # which is next to the others
         return 0.0
     counts, variance = answers.singles(place)
     here, there, next_ = (float(counts[cell]) for cell in cells)

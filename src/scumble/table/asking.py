@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 By = str | Iterable[str] | None
 SURE = 0.95
-"""With such a confidence a group has records, or a warning says that it may have none."""
+"""With this confidence a group has records, or a warning says that it may have none."""
 NO_DATE: Any = np.datetime64("NaT", "s")
 
 
@@ -98,7 +98,7 @@ class Asking:
         -------
         Estimate or DataFrame
             The number; with `by`, a row for each level that the condition allows, missing cells under ``(missing)``. A
-            column keeps its name: beside one that is called `value`, the number is called `scumble_value`.
+            column keeps its name: next to one that is called `value`, the number is called `scumble_value`.
             Where a range cuts a cell, values are taken to lie evenly in it, and the interval allows for their lying
             elsewhere in it.
         """
@@ -256,7 +256,7 @@ class Asking:
         bins : int or list, optional
             Of numbers and dates: how many bins, of as equal numbers of cells as can be (each cell is one if there are
             fewer); or the edges of the bins, such as ``[0, 18, 65]`` or ``["2020-01-01", "2022-07"]``. By default each
-            cell is one, up to 400; of more, neighbours share one.
+            cell is one, up to 400; of more, neighbors share one.
         where, confidence : str, dict, float or None
             As those of `count`.
 
@@ -655,7 +655,7 @@ def _joined(schema: Schema, levels: Mapping[str, Sequence[Part]]) -> Iterator[st
 def require_few(sizes: Iterable[int], hint: str, *, together: bool = False) -> None:
     """Refuse more groups than anybody reads, of columns with so many levels each; the hint says how to ask for fewer.
 
-    `together`: levels that have neighbours stand together already.
+    `together`: levels that have neighbors stand together already.
 
     >>> require_few([72, 32], "fewer columns")
     Traceback (most recent call last):
@@ -666,12 +666,12 @@ def require_few(sizes: Iterable[int], hint: str, *, together: bool = False) -> N
     most = MOST_WORDS if len(each) == 1 else MOST_GROUPS
     if math.prod(each) > most:
         told = " × ".join(f"{size:,}" for size in each)
-        runs = ", though neighbouring cells stand together" if together else ""
+        runs = ", though neighboring cells stand together" if together else ""
         raise ParameterError(f"There would be more than {most:,} groups, {told}{runs}. Hint: {hint}.")
 
 
 def _row(labels: dict[str, object], answers: dict[str, float]) -> dict[str, object]:
-    """Levels of columns, and the answers beside them: a column keeps its name, whatever an answer is called."""
+    """Levels of columns, and the answers next to them: a column keeps its name, whatever an answer is called."""
     return labels | dict(zip(free(answers, labels), answers.values(), strict=True))
 
 

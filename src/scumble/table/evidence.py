@@ -124,7 +124,7 @@ class Evidence:
 
     @cached_property
     def runs(self) -> tuple[int, ...]:
-        """How many groups of each column have neighbours on its line; what stands apart has the last groups."""
+        """How many groups of each column have neighbors on its line; what stands apart has the last groups."""
         lines = ((column.ordered, group) for column, group in zip(self.columns, self.groups, strict=True))
         return tuple(int(group[:line].max()) + 1 if line else 0 for line, group in lines)
 

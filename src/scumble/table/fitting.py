@@ -122,7 +122,7 @@ class Problem:
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         self.column_of = np.repeat(np.arange(len(self.sizes)), self.sizes)
         size = len(self.column_of)
-        self.order = np.arange(size)  # groups of words by size: neighbours in a coarse level are alike in that at least
+        self.order = np.arange(size)  # groups of words by size: neighbors in a coarse level are alike in that at least
         self.margin, spread = np.zeros((2, size - 1))
         self.families: list[Integers | None] = []  # where groups of words begin that lie within another word
         for j, column in enumerate(evidence.columns):

@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 RUNS = 16
-"""Runs of an ordered column, or half of what a pair bears if that is more: neighbours resemble each other, and what
+"""Runs of an ordered column, or half of what a pair bears if that is more: neighbors resemble each other, and what
 lies within a run is known from the single column."""
 
 
@@ -37,7 +37,7 @@ class Column:
     missing : bool
         Whether the last level is that of missing cells.
     lone : int, optional
-        Which of the ordered ones has a single value, zero: what lies beside it tells nothing of it.
+        Which of the ordered ones has a single value, zero: what lies next to it tells nothing of it.
     """
 
     levels: int

@@ -132,7 +132,7 @@ class Tree:
 def split(centre: Floats, deviation: Floats, records: Floats, share: Floats, uniforms: Floats) -> Floats:
     """How many of a node's records lie in its left half, drawn by inversion; (draws, nodes), or (nodes,) for all draws.
 
-    The counts say centre ± deviation. The prior expects the share s: its density is (1 − s)/s below s and s/(1 − s)
+    The counts say center ± deviation. The prior expects the share s: its density is (1 − s)/s below s and s/(1 − s)
     above, which is flat for equal halves, and with probability `prior.EMPTY` all records lie in one of the halves.
     """
     from scipy.special import ndtr, ndtri  # loaded by fits alone
@@ -160,7 +160,7 @@ def split(centre: Floats, deviation: Floats, records: Floats, share: Floats, uni
 
 
 def _ordered(column: Column, counts: Floats) -> Integers:
-    """Levels as the tree halves them: those without neighbours first, the most frequent before others; then the line.
+    """Levels as the tree halves them: those without neighbors first, the most frequent before others; then the line.
 
     >>> _ordered(Column(5, ordered=4, missing=True, lone=0), np.array([9.0, 1.0, 2.0, 3.0, 4.0]))
     array([0, 4, 1, 2, 3])

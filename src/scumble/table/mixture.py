@@ -7,7 +7,7 @@ dependence lies in which component it is. Sums over all cells of the table (ther
 question is a few products of small matrices:
 
 - the share of records in a product of conditions, with weight v_j(x_j) on column j: Σ_k w_k Π_j (A_j v_j)_k;
-- the records that meet such a condition are again a mixture of products: weights w_k Π_j (A_j v_j)_k, columns
+- the records that meet a condition are again a mixture of products: weights w_k Π_j (A_j v_j)_k, columns
   A_j[k, x] v_j(x), each made to sum to one. Means, tables and draws among them need nothing else.
 
 A condition is a list of such products with coefficients, `[(1.0, {0: v, 3: u}), (-1.0, {...})]`: Σ_i c_i Π_j v_ij(x_j).

@@ -148,7 +148,7 @@ class Planner:
         return tuple(found)
 
     def columns_of_all_pairs(self, n: float) -> int:
-        """How many columns could be told with all their pairs."""
+        """How many columns could have all their pairs."""
         columns = len(self.spec.counted)
         while columns > 1:
             plan = budgeting.plan(n / self.spec.classes, columns, self.noise, cells=self._cells)
@@ -276,7 +276,7 @@ class Planner:
 
     @property
     def _cells(self) -> float:
-        """How many cells a pair has in the mean, of columns whose levels are told apart as finely as could pay."""
+        """How many cells a pair has in the mean, of columns whose levels are as fine as could pay."""
         levels = [min(float(axis.max()) + 1.0, budgeting.FINE) for axis in self.spec.axes]
         return float(np.mean([levels[a] * levels[b] for a, b in self.spec.pairs])) if self.spec.pairs else 1.0
 
@@ -358,7 +358,7 @@ class Planner:
     ) -> dict[int, Integers]:
         """The cells of some pairs, by the model: whole numbers, class by class.
 
-        All pairs that a column comes first in are one product: its groups beside all others'.
+        All pairs that a column comes first in are one product: its groups next to all others'.
         """
         number, each = {j: k for k, j in enumerate(self.spec.counted)}, dict[int, list[Integers]]()
         places = {row: tuple(number[j] for j in self._set(row)) for row in rows}

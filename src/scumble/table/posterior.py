@@ -106,7 +106,7 @@ class Draws:
         return np.asarray(found, float)
 
     def _sent(self, column: int, product: Product, to: int | None = None) -> Numbers:
-        """(draws, K, levels): a column's shares, times what the columns beside it send, but for one of them."""
+        """(draws, K, levels): a column's shares, times what the columns next to it send, but for one of them."""
         share = np.asarray(self.within[column] * np.asarray(product.get(column, 1.0), float), np.float32)
         found = self.tables[column][:, :, self.groups[column]] * share[:, None]
         for other, allowed in self.rules.beside[column].items():

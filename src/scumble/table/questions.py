@@ -123,7 +123,7 @@ class Question:
 
 
 def question(schema: Schema, where: Where, heaps: Callable[[str], tuple[float, float]] | None = None) -> Question:
-    """A condition by positions of columns. Whoever asks beyond a column's bounds is warned, or, if the records there
+    """A condition by positions of columns. A question beyond a column's bounds warns, or, if the records there
     were left out, refused. `heaps` tells which share of the cells at a column's bounds lies at the bound itself."""
     found = condition(schema, where)
     if not found.possible and any(remark.left_out for remark in found.remarks):

@@ -42,7 +42,7 @@ A_DENSITY = (
 ELSEWHERE = {
     **dict.fromkeys(OF_DENSITIES, A_DENSITY),
     **dict.fromkeys(("median", "quantiles", "percentile"), "ask `quantile(column, 0.5)`, the median, or [0.1, 0.9]"),
-    **dict.fromkeys(("min", "max"), "nobody's value is told; ask `quantile(column, [0.01, 0.99])`"),
+    **dict.fromkeys(("min", "max"), "no record's value is published; ask `quantile(column, [0.01, 0.99])`"),
     **dict.fromkeys(("std", "var", "corr"), "ask `estimate(lambda t: t[column].std())`, or any statistic of a frame"),
     **dict.fromkeys(("avg", "average"), "ask `mean(column)`"),
     **dict.fromkeys(("hist", "value_counts"), "ask `histogram(column)`"),

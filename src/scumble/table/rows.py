@@ -1,7 +1,7 @@
 """Synthetic rows in what people hold tables in: pandas, polars, Arrow.
 
 Types follow from the schema alone, never from what happened to be drawn: two samples of a release can be put together,
-and whoever has seen one knows the types of all.
+so one of them shows the types of all.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def held(rows: pa.Table, schema: Schema, format: Format) -> Any:
 
 
 def library(name: str) -> Any:
-    """pandas or polars, in whose frames rows and answers by group are held: whoever asks for neither can do without."""
+    """pandas or polars, in whose frames rows and answers by group are held: needed by those who ask for them."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
@@ -132,7 +132,7 @@ def _drawn(
 
 
 def perhaps_nobody(found: Estimate, confidence: float) -> str | None:
-    """What to say to whoever draws records of a group that has so many, if it is not sure that there are any.
+    """What to say when records of a small group are drawn, if it is not sure that there are any.
 
     >>> perhaps_nobody(Estimate(3.2, 0.0, 41.0, 12.0), 0.95)
     'Perhaps nobody meets the condition: about 3 records do (0 to 41, 95 %), and rows drawn of them may be noise alone.'

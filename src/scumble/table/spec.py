@@ -8,7 +8,7 @@ Sets that the curator names (`together`) are as fine as `MOST_CELLS` allows. Of 
 coarsely, so that a release can find those that matter; if these are too many, those that share a column with a named
 set; if these are too many as well, none.
 
-With a *target*, every view has that column beside its own: one set of views per class. A record is in one class, so it
+With a *target*, every view has that column next to its own: one set of views per class. A record is in one class, so it
 still adds one to exactly one counter of every row, and each class gets noise as if it were alone in the table.
 """
 
@@ -135,7 +135,7 @@ class TableSpec:
             listed = _named(schema, "pairs", pairs, target)
             if any(len(given) != 2 for _, given in listed):
                 raise parameter("pairs", "pairs of columns", [given for _, given in listed])
-            wanted = {own for own, _ in listed}  # with a target, every column is counted beside it
+            wanted = {own for own, _ in listed}  # with a target, every column is counted next to it
             chosen = tuple(own for own in chosen if own in wanted)
         if len(chosen) + len(counted) >= MOST_ROWS:
             raise ParameterError(
@@ -383,7 +383,7 @@ def _named(
 
 
 def _triples(schema: Schema, counted: Sequence[int], target: str | None, named: tuple[View, ...]) -> tuple[View, ...]:
-    """The triples that are counted beside named sets: all, or those that share a column with one, or none."""
+    """The triples that are counted next to named sets: all, or those that share a column with one, or none."""
     touched = {j for own in named for j in own}
     classes = 1 if target is None else schema[target].size
     for some in (counted, touched):

@@ -1,4 +1,4 @@
-"""The grey-box audit: every path that ends in a release, on neighbouring tables, with the noise played back.
+"""The grey-box audit: every path that ends in a release, on neighboring tables, with the noise played back.
 
 :mod:`scumble.audit.replay` has the method. Here are the registry of paths and the audit of one path. ``sketches.py``,
 ``sources.py`` and ``estimators.py`` fill the registry, and ``neighbors.py`` makes the tables. Tests add paths through
@@ -66,16 +66,16 @@ BUDGETS: dict[str, Options] = {
 
 @dataclass(frozen=True)
 class Path:
-    """A way that ends in a release, and the neighbours it must bear.
+    """A way that ends in a release, and the neighbors it must bear.
 
     Parameters
     ----------
     takes : frozenset of str
-        The traits of the neighbours that it can be given, in addition to the plain ones.
+        The traits of the neighbors that it can be given, in addition to the plain ones.
     neighbors, people : {"add-remove", "replace"} or int
-        The promise: which tables are neighbours.
+        The promise: which tables are neighbors.
     public : tuple of str
-        Facts that its user declares public: only neighbours that agree in them count.
+        Facts that its user declares public: only neighbors that agree in them count.
     strict : bool
         Whether one record may cause a `DataError`, `ParameterError` or `ValueError` (`invalid="error"`).
     few : int or None
@@ -95,7 +95,7 @@ class Path:
     forbidden: bool = False
 
     def pairs(self) -> list[Pair]:
-        """The neighbouring tables to try."""
+        """The neighboring tables to try."""
         relation = "replace" if "count" in self.public else self.neighbors
         found = [
             pair
@@ -226,14 +226,14 @@ def audit_paths(pattern: str = "*", show: Callable[[object], None] = lambda _: N
 
 
 def audit_path(path: Path, pairs: Iterable[Pair] | None = None) -> Verdict:
-    """Run one path on pairs of neighbours, its own unless others are given."""
+    """Run one path on pairs of neighbors, its own unless others are given."""
     verdict = Verdict(path.name)
     chosen = path.pairs() if pairs is None else list(pairs)
     in_pairs = Counter(id(table) for pair in chosen for table in (pair.here, pair.there))
     recorded: dict[int, Outcome] = {}
     for pair in chosen:
         verdict.pairs += 1
-        # Being neighbours is mutual: the table that more pairs share is recorded, once for all of them.
+        # Being neighbors is mutual: the table that more pairs share is recorded, once for all of them.
         first, second = sorted((pair.here, pair.there), key=lambda table: -in_pairs[id(table)])
         if id(first) not in recorded:
             recorded[id(first)] = run(path.run, first)

@@ -1,4 +1,4 @@
-"""Synthetic neighbouring tables, harmless and adversarial, and a table in every form that is read.
+"""Synthetic neighboring tables, harmless and adversarial, and a table in every form that is read.
 
 A table is a list of records, and a record is a dict of cells: two numbers `x` and `y`, a number `z` to be learnt, a
 `label`, a `thing` of some category, and `who` it belongs to. A pair is adversarial in one way, its *trait*, and a path

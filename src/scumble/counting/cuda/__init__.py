@@ -1,6 +1,6 @@
 """The programs that count on a CUDA device, each written for one shape of sketch and compiled at run time.
 
-The programs, each beside its ``.cu``::
+The programs, each next to its ``.cu``::
 
     steps.py     one projection per row, up to four columns: the steps themselves are counted, and hashed at the end
     halves.py    up to 32 columns: projected on the tensor cores, close calls decided in double precision

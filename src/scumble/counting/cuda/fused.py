@@ -92,7 +92,7 @@ def _fill(program: str, shape: Shape, records: int, start: str, finish: str) -> 
 
 _STEP = """
 // Adding 1.5 * 2^52 + 2^31, rounded down, leaves floor(t) + 2^31 in the low word, for |t| < 2^31; the high word is then
-// always the same, and `odd` stays 0. The 2^31 are made up for in `start`.
+// always the same, and `odd` stays 0. The 2^31 are compensated in `start`.
 __device__ __forceinline__ u64 step_of(double t, u32& odd) {
     double shifted = __dadd_rd(t, 6755401588539392.0);
     odd |= (u32)__double2hiint(shifted) ^ 0x43380000u;

@@ -78,7 +78,7 @@ class DiscreteLaplace(Law):
     def rho(self, moves: Moves, scales: Scales) -> Fraction:
         """Σ move²/(2 scale²); of a stream, ε²/2.
 
-        A stream's blocks tell something of noise to come, so whoever waits for a moment to add a record may choose one
+        A stream's blocks say something of noise to come, so someone who waits before adding a record may choose a time
         at which losses add up badly. What ε bounds outcome by outcome holds then, too (continual.proof.md).
         """
         if moves.column != ONCE:
