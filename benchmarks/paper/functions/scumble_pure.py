@@ -19,7 +19,6 @@ from scumble.learn import PrivateKDE
 class Summary(NamedTuple):
     sketch: scumble.Sketch
     bounds: Bounds
-    count_share: float
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Scumble(Method):
         self, X: np.ndarray, kernel: scumble.EuclideanKernel, bounds: Bounds, setting: Setting, seed: int
     ) -> Any:
         plan = self._plan(X, kernel, bounds, dict(setting)["epsilon"])
-        return Summary(_counted(X, kernel, seed, tuple(plan.parameters().items())), bounds, plan.count_share)
+        return Summary(_counted(X, kernel, seed, tuple(plan.parameters().items())), bounds)
 
     def _plan(self, X: np.ndarray, kernel: scumble.EuclideanKernel, bounds: Bounds, epsilon: Any) -> scumble.Plan:
         return scumble.plan(*X.shape, epsilon, self.delta, kernel, bounds=bounds, refined=True)
@@ -44,7 +43,7 @@ class Scumble(Method):
         """The noise comes from the operating system and cannot be seeded: `rng` plays no part."""
         sketch = scumble.Sketch.from_spec(summary.sketch.spec)
         sketch.secret.counts += summary.sketch.secret.counts  # as if counted anew: there are many draws here
-        return self._answer(sketch, epsilon, summary.bounds, summary.count_share)
+        return self._answer(sketch, epsilon, summary.bounds)
 
     def release(
         self,
@@ -59,11 +58,11 @@ class Scumble(Method):
         """As a user would: nothing kept for another draw."""
         plan = self._plan(X, kernel, bounds, epsilon)
         sketch = scumble.Sketch(kernel, X.shape[1], seed=seed, **plan.parameters()).update(X)
-        return self._answer(sketch, epsilon, bounds, plan.count_share)
+        return self._answer(sketch, epsilon, bounds)
 
-    def _answer(self, sketch: scumble.Sketch, epsilon: float, bounds: Bounds, count_share: float) -> Answer:
+    def _answer(self, sketch: scumble.Sketch, epsilon: float, bounds: Bounds) -> Answer:
         """Answers from the release; the analyst's companion is made when the first query comes."""
-        release = sketch.release(epsilon, self.delta, count_share=count_share)
+        release = sketch.release(epsilon, self.delta)
         return PrivateKDE.from_release(release, bounds=bounds).density
 
 
