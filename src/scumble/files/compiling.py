@@ -1,7 +1,7 @@
 """Loops that are compiled when they are first called, and kept on the disk where there is a place for them.
 
-numba takes half a second to load and some seconds to compile. A program that only looks at a release or a plan should pay
-neither: `njit` here is numba's, put off until the loop is called or compiled into another one.
+numba takes half a second to load and some seconds to compile. A program that only looks at a release or a plan should
+pay neither: `njit` here is numba's, put off until the loop is called or compiled into another one.
 
 What was compiled is kept for the next process: next to the source, in ``NUMBA_CACHE_DIR``, or in the user's own cache
 folder, as numba finds it. A container may have none of them. Then the loops are compiled in memory, in every process
