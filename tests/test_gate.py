@@ -131,3 +131,28 @@ def test_exact_counters_are_neither_pickled_nor_copied() -> None:
     for copied in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(scumble.PrivacyError):
             copied(sketch().secret)
+
+
+@pytest.mark.parametrize("bounds", [None, (0.0, 9.0)])
+def test_rows_that_a_budget_has_fixed_hold_the_same_records(bounds: tuple[float, float] | None) -> None:
+    X = np.arange(300.0)[:, None] % 9
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), dimensions=1, bounds=bounds).update(X)
+    before, planned = sketch.secret.counts, sketch.secret.planned
+    with sketch._decided(Budget.of(1)):
+        narrow = sketch.secret.counts
+        spec = sketch.secret.spec
+        assert narrow.size < before.size and planned > sketch.secret.planned == 0
+        np.testing.assert_array_equal(narrow, scumble.Sketch.from_spec(spec).update(X).secret.counts)
+    assert not before.any() and sketch.secret.counts is narrow
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_refusal_restores_the_counters_and_a_release_wipes_them(closed: bool) -> None:
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), dimensions=1).update(np.arange(9.0))
+    before, held = sketch.secret.counts, []
+    with pytest.raises(KeyboardInterrupt), sketch._decided(Budget.of(1)):
+        held.append(sketch.secret.counts)
+        if closed:
+            sketch.secret.give_up("It was interrupted.")
+        raise KeyboardInterrupt
+    assert before.any() != closed and (closed or sketch.secret.counts is before) and not held[0].any()
