@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,24 @@ def test_a_density_has_evidence(tmp_path: Path) -> None:
     sketch.release(epsilon=1.0, delta=1e-6).save(tmp_path / "d.scumble")
     out = str(tmp_path / "e.zip")
     assert main(["evidence", str(tmp_path / "d.scumble"), "--out", out]) == 0 == main(["verify", out])
+
+
+def of_claim(**changes: object) -> Callable[[bytes], bytes]:
+    return lambda claim: json.dumps({"claim": json.loads(claim)["claim"] | changes}).encode()
+
+
+HOSTILE = {
+    "no float": of_claim(epsilon=10**400),
+    "no number": of_claim(rho=[]),
+    "deep": lambda _: b"[" * 200_000,
+    "no object": lambda _: b"5",
+    "no text": lambda _: b"\xff\xfe",
+}
+
+
+@pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("name", ["claim.json", "ledger.json", "sampler.json"])
+def test_hostile_parts_with_right_hashes_are_refused(
+    parts: dict[str, bytes], name: str, change: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    assert verified(parts | {name: change(parts["claim.json"])}, tmp_path) in (2, 4)

@@ -201,6 +201,14 @@ def test_what_is_no_claim_is_refused(desk: Desk, claim: Any) -> None:
         verify(claim, desk.releases.values())
 
 
+@pytest.mark.parametrize("odd", [[], {}, [[]], None, 10**400])
+def test_what_a_claim_may_hold_breaks_nothing(desk: Desk, odd: Any) -> None:
+    claim = desk.answer("count", {})
+    with pytest.raises(ScumbleError):
+        verify(claim | {"question": claim["question"] | {"tool": odd}}, desk.releases.values())
+    assert verify(claim | {"answer": [claim["answer"][0] | {"value": odd}]}, desk.releases.values())
+
+
 def test_two_releases_are_compared(two: Desk) -> None:
     claim = two.answer("compare", {"of": "tables"})
     assert {"difference", "low", "high", "p_adjusted"} <= claim["answer"][0].keys()

@@ -58,7 +58,7 @@ def evidence(data: bytes) -> str:
         mine = [one for one in charges or () if one["identity"] == release.identity]
         costs = [[one["exact_epsilon"], one["exact_delta"]] for one in mine]
         passed = [json.loads(parts[name])["passed"] for name in ("sampler.json", "greybox.json") if name in parts]
-    except (KeyError, TypeError, ValueError) as problem:
+    except (KeyError, TypeError, ValueError, RecursionError) as problem:
         raise DataError(f"The evidence is damaged or incomplete: {type(problem).__name__}.") from None
     if claim != release.privacy:
         raise DataError("The evidence disagrees: its claim is not the release's own.")

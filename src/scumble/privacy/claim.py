@@ -248,9 +248,11 @@ class PrivacyClaim:
         for name, types in _TYPES.items():
             if isinstance(values[name], bool) != (types == (bool,)) or not isinstance(values[name], types):
                 raise parameter(f"claim[{name!r}]", f"of type {types}", values[name])
-        floats = {
-            name: float(values[name]) for name, types in _TYPES.items() if float in types and values[name] is not None
-        }
+        numbers = {name: values[name] for name, types in _TYPES.items() if float in types}
+        try:
+            floats = {name: float(value) for name, value in numbers.items() if value is not None}
+        except OverflowError:
+            raise ParameterError("`claim` has a number that no float holds.") from None
         parts = tuple(cls.from_dict(part) for part in values["parts"])
         claim = cls(**{**values, **floats, "parts": parts, **_stored_lists(values)})
         claim._check()

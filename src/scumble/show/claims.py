@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -396,7 +397,7 @@ def verify(claim: object, releases: Iterable[TableRelease]) -> list[str]:
     by_identity = {release.identity: release for release in releases}
     try:
         named = {str(name): by_identity[identity] for name, identity in claim["releases"].items()}
-        tool, asked, answer = claim["question"]["tool"], claim["question"]["arguments"], claim["answer"]
+        tool, asked, answer = str(claim["question"]["tool"]), claim["question"]["arguments"], claim["answer"]
     except (KeyError, TypeError, AttributeError):
         wanted = claim.get("releases")
         raise DataError(f"The claim is about other releases than these. Hint: it names {wanted}.") from None
@@ -415,7 +416,8 @@ def _differences(claimed: object, found: Facts) -> Iterator[str]:
     for name, value in found.items():
         given = claimed[name]
         low, high = _interval(found, name)
-        numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (value, given))
+        numbers = all(isinstance(one, (int, float)) and type(one) is not bool for one in (value, given))
+        numbers = numbers and not abs(given) > sys.float_info.max  # an integer that no float holds
         room = SAME * (high - low) if isinstance(low, float) and isinstance(high, float) else 0.0
         same = numbers and math.isclose(value, given, rel_tol=1e-9, abs_tol=max(room, 1e-12))
         if not same and value != given:
