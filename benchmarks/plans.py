@@ -1,4 +1,4 @@
-"""Is the plan good? Its choice against the best in hindsight, and its foretold error against the error seen.
+"""Is the plan good? Its choice against the best in hindsight, and its predicted error against the error seen.
 
     python -m benchmarks.plans --data FOLDER [--unbounded] [--write]
 
@@ -222,7 +222,7 @@ def judge(name: str, numbers: np.ndarray, wider: float | None = 1.0) -> Iterator
             line |= {"planned": float(np.mean(seen)), "chosen": str(chosen)}
             line |= {"hindsight": float(hindsight[best].mean()), "best": str(sizes[best][1])}
             line |= {"ratio": line["planned"] / line["hindsight"], "fair": fair(np.mean(seen, axis=0), hindsight)}
-            yield {**line, "foretold": float(np.exp(np.mean(np.log(told))))}
+            yield {**line, "predicted": float(np.exp(np.mean(np.log(told))))}
 
 
 def main() -> None:
@@ -235,14 +235,14 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md")
     args = parser.parse_args()
     found = []
-    print("table                     n   d kernel       ε δ     planned           hindsight          ratio foretold")
+    print("table                     n   d kernel       ε δ     planned           hindsight          ratio predicted")
     for name, numbers in tables(args.data):
         for line in judge(name, numbers, args.wider):
             found.append(line)
             print(
                 f"{name[:20]:20} {line['n']:7,} {line['d']:3} {line['kernel']:7} {line['epsilon']:5g} "
                 f"{'1e-6' if line['delta'] else '0   '} {line['planned']:8.2%} {line['chosen']:>12} "
-                f"{line['hindsight']:8.2%} {line['best']:>12} {line['ratio']:6.2f} {line['foretold']:8.2%}",
+                f"{line['hindsight']:8.2%} {line['best']:>12} {line['ratio']:6.2f} {line['predicted']:8.2%}",
                 flush=True,
             )
     told = summary(pd.DataFrame(found))
@@ -258,7 +258,7 @@ def summary(frame: pd.DataFrame) -> str:
     lines.append("|---" + "|---:" * 5 + "|")
     for width in [width for width in DENSITIES if width in {*useful["kernel"]}]:
         some = useful[useful["kernel"] == width]
-        ratio, off = some["ratio"], np.exp(np.abs(np.log(some["foretold"] / some["planned"])))
+        ratio, off = some["ratio"], np.exp(np.abs(np.log(some["predicted"] / some["planned"])))
         figures = f"{ratio.median():.2f} | {ratio.max():,.2f} | {np.mean(ratio <= 1.3):.0%} | {off.median():,.2f} times"
         lines.append(f"| {width} | {len(some)} | {figures} |")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Small products take one thread of BLAS, whoever else is at it."""
+"""Small products take one thread of BLAS, whatever other threads do."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import threadpoolctl
 
 from scumble.table.evidence import Evidence, View
 from scumble.table.fitting import Fits, one_thread
 from scumble.table.grouping import Column
 from scumble.table.posterior import drawn
-
-threadpoolctl = pytest.importorskip("threadpoolctl")
 
 
 def threads() -> set[int]:

@@ -55,7 +55,8 @@ def write_sqlite(path: Path, cells: list[str]) -> str:
 
 
 def write_duckdb(path: Path, cells: list[str]) -> str:
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+
     with duckdb.connect(str(path)) as connection:
         connection.execute("create table t (town text)")
         connection.executemany("insert into t values (?)", [(cell,) for cell in cells])

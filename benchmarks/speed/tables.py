@@ -1,4 +1,4 @@
-"""What people wait for who release a table and ask it: by the clock, in one process that has asked nothing before."""
+"""What people wait for who release a table and ask it: wall-clock time, in a process that has asked nothing before."""
 
 from __future__ import annotations
 

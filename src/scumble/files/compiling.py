@@ -166,7 +166,7 @@ def _made_of(function: Function) -> tuple[list[str], list[tuple[str, str, str]]]
     """All that is compiled into a loop: the files of what it calls, and the numbers that are named on the way."""
     functions: list[Function] = [function]
     files, numbers = set(), set()
-    for each in functions:  # of which there are more and more
+    for each in functions:  # the list grows on the way
         files.add(each.__code__.co_filename)
         for name in each.__code__.co_names:
             value = each.__globals__.get(name)

@@ -273,7 +273,7 @@ class MomentSpec(ABC):
         """The rows of counters."""
 
     def sums(self, X: Floats, y: np.ndarray, engine: Engine = CPU) -> list[Integers]:
-        """What these records, of which there is one at least, add to each row."""
+        """What these records, at least one, add to each row."""
         blocks = (slice(first, first + BLOCK) for first in range(0, len(X), BLOCK))
         with engine.working():
             found = (self.totals(engine.upload(X[part]), engine.upload(y[part])) for part in blocks)

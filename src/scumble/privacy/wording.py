@@ -68,8 +68,8 @@ def odds_in_words(
 ) -> str:
     """The same as a sentence.
 
-    >>> odds_in_words(1.0)[-99:]
-    'think it 73.2 % likely after the release, and no more; a suspicion of 1 % may become one of 2.68 %.'
+    >>> odds_in_words(1.0).partition(";")[0]
+    "Someone who is 50 % sure that one person's record is in the table may be 73.2 % sure after the release, and no more"
     """
     whose = "one person's record" if records_per_person == 1 else f"one person's records (up to {records_per_person})"
     says = "is in the table" if neighbors == "add-remove" else "says a certain thing"
@@ -78,8 +78,8 @@ def odds_in_words(
     even, small = (percent(belief(before, epsilon)) for before in (0.5, 0.01))
     failure = f" This may fail with a probability of {show(delta, digits=2)}." if delta else ""
     return (
-        f"Whoever thinks it as likely as not (50 %) that {whose} {says} may think it {even} likely after the release, "
-        f"and no more; a suspicion of 1 % may become one of {small}.{failure}"
+        f"Someone who is 50 % sure that {whose} {says} may be {even} sure after the release, and no more; "
+        f"a suspicion of 1 % may become one of {small}.{failure}"
     )
 
 

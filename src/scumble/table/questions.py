@@ -231,7 +231,7 @@ def values_of(column: Column, name: str, what: str) -> Floats:
     if column.kind not in ("number", "boolean"):
         dated = column.kind == "date" and what == "mean"
         hint = f"`quantile({name!r}, 0.5)` is the middle one, in SQL its median" if dated else "ask for counts"
-        raise ParameterError(f"Column {name!r} is a {column.kind}, of which there is no {what}. Hint: {hint}.")
+        raise ParameterError(f"Column {name!r} is a {column.kind} and has no {what}. Hint: {hint}.")
     return np.asarray(column.representative, float)
 
 
@@ -247,9 +247,7 @@ def extremes_of(column: Column) -> tuple[Floats, Floats]:
 def with_order(column: Column, name: str) -> Number | Date:
     """A column that has quantiles."""
     if not column.ordered:
-        raise ParameterError(
-            f"Column {name!r} is a {column.kind}, of which there are no quantiles. Hint: ask for counts."
-        )
+        raise ParameterError(f"Column {name!r} is a {column.kind} and has no quantiles. Hint: ask for counts.")
     assert isinstance(column, Number | Date)
     return column
 
