@@ -68,8 +68,8 @@ def odds_in_words(
 ) -> str:
     """The same as a sentence.
 
-    >>> odds_in_words(1.0).partition(";")[0]
-    "Someone who is 50 % sure that one person's record is in the table may be 73.2 % sure after the release, and no more"
+    >>> odds_in_words(1.0).partition(" is in ")[2]
+    'the table may be 73.2 % sure after the release, and no more; a suspicion of 1 % may become one of 2.68 %.'
     """
     whose = "one person's record" if records_per_person == 1 else f"one person's records (up to {records_per_person})"
     says = "is in the table" if neighbors == "add-remove" else "says a certain thing"
