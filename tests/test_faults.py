@@ -31,7 +31,7 @@ import scumble
 from scumble import files
 from scumble.cli import main
 from scumble.density import sketch
-from scumble.files import disk, reading, rules
+from scumble.files import disk, format
 from scumble.gate import gate, spending
 from scumble.gate import secret as secrets
 from scumble.privacy import costs, ledger, ledgerfile
@@ -43,7 +43,7 @@ pytestmark = [
 ]
 
 KERNEL = scumble.EuclideanKernel(1.0)
-FILES = [disk, reading, rules]
+FILES = [disk, format]
 LEAST = {"release": 10, "secret": 6, "charging": 13, "sqlite": 10, "building": 9, "noise first": 9}
 
 

@@ -21,7 +21,7 @@ from hypothesis.extra import numpy as hnp
 import scumble
 from scumble import errors, files
 from scumble._version import __version__
-from scumble.files import places, reading, rules
+from scumble.files import format, places
 
 PUBLIC = ("release", "bundle", "model")
 DTYPES = ("<i8", "<u8", "<i4", "<u2", "|u1", "<f8", "<f4")
@@ -146,8 +146,8 @@ GOLDEN = base64.b64decode(
 
 
 def test_the_bytes_of_version_1_never_change(monkeypatch):
-    monkeypatch.setattr(reading, "__version__", "0.1.0")
-    monkeypatch.setattr(reading, "_narrowed", lambda blocks: blocks)
+    monkeypatch.setattr(format, "__version__", "0.1.0")
+    monkeypatch.setattr(format, "_narrowed", lambda blocks: blocks)
     metadata = {"é": [1, 2.5, None]}
     arrays = {"counts": np.arange(4).reshape(2, 2), "z": np.float32([0.5])}
     assert files.to_bytes("release", metadata, arrays) == GOLDEN
@@ -532,16 +532,16 @@ def nested(levels: int) -> Any:
 
 def test_metadata_is_32_levels_deep_and_its_integers_have_8192_bits_at_most() -> None:
     for value in ({"a": nested(31)}, {"a": {"a": nested(30)}}, nested(32), 2**8192 - 1, -(2**8192) + 1):
-        assert rules.not_plain(value) == ""
+        assert format.not_plain(value) == ""
     for value in (nested(33), 2**8192):
-        assert rules.not_plain(value)
+        assert format.not_plain(value)
     files.from_bytes(files.to_bytes("release", {"a": 2**8192 - 1}, {"x" * 128: np.zeros(1)}), expect="release")
 
 
 @pytest.mark.parametrize("value", [{1: 2}, [{"a": {None: 1}}], np.float64("nan"), [float("inf")], object(), [b"x"]])
 def test_what_json_holds(value: object) -> None:
-    assert rules.not_plain(value)
-    assert rules.not_plain([None, True, "x", 1, 0.5, (1, 2), {"a": []}]) == ""
+    assert format.not_plain(value)
+    assert format.not_plain([None, True, "x", 1, 0.5, (1, 2), {"a": []}]) == ""
 
 
 def test_eight_axes_at_most() -> None:
@@ -557,12 +557,12 @@ def test_eight_axes_at_most() -> None:
 def test_how_large_a_header_may_be_beside_its_data() -> None:
     """1 MiB and twice the data's size; 32,768 values and one for every four bytes of data."""
     for data in (0, 7, 8, 10**6):
-        assert not rules.too_large(b" " * (2**20 + 2 * data), data)
-        assert rules.too_large(b" " * (2**20 + 2 * data + 1), data)
+        assert not format.too_large(b" " * (2**20 + 2 * data), data)
+        assert format.too_large(b" " * (2**20 + 2 * data + 1), data)
         for mark in (b",", b"[", b"{"):
-            assert not rules.too_large(mark * (2**15 + data // 4), data)
-            assert rules.too_large(mark * (2**15 + data // 4 + 1), data)
-    assert rules.too_large(b",[{" * 11_000, 0)
+            assert not format.too_large(mark * (2**15 + data // 4), data)
+            assert format.too_large(mark * (2**15 + data // 4 + 1), data)
+    assert format.too_large(b",[{" * 11_000, 0)
 
 
 def test_a_large_header_is_refused_by_writer_and_reader_but_for_checkpoints() -> None:
@@ -583,9 +583,9 @@ def test_the_reader_counts_the_whole_header(monkeypatch: pytest.MonkeyPatch) -> 
     header = data[8:-80]
     assert header.startswith(b"{") and header.rstrip().endswith(b"}")
     values = sum(header.count(mark) for mark in (b",", b"[", b"{"))
-    monkeypatch.setattr(rules, "_PLAIN_VALUES", values - 20)
+    monkeypatch.setattr(format, "_PLAIN_VALUES", values - 20)
     files.from_bytes(data, expect="release")
-    monkeypatch.setattr(rules, "_PLAIN_VALUES", values - 21)
+    monkeypatch.setattr(format, "_PLAIN_VALUES", values - 21)
     with pytest.raises(errors.CorruptFileError, match="too large for what it holds"):
         files.from_bytes(data, expect="release")
 
@@ -608,7 +608,7 @@ def test_a_header_may_have_16_mib_and_no_more() -> None:
     head = files.to_bytes("release", {}, {})[8:]
     for length, refused in ((2**24, "truncated"), (2**24 + 8, "header is damaged"), (4, "header is damaged")):
         with pytest.raises(errors.CorruptFileError, match=refused):
-            reading.preamble(length.to_bytes(8, "little") + head, 1000, "it")
+            format.preamble(length.to_bytes(8, "little") + head, 1000, "it")
 
 
 def test_arrays_may_not_outnumber_their_data() -> None:
@@ -650,14 +650,14 @@ def test_a_damaged_beginning_is_told_from_another_program_s_file() -> None:
 
 def test_a_stump_of_ours_is_truncated_and_another_s_is_foreign() -> None:
     sound = files.to_bytes("release", {}, {})
-    for size in range(8, 8 + len(rules.MAGIC)):
+    for size in range(8, 8 + len(format.MAGIC)):
         with pytest.raises(errors.CorruptFileError, match=rf"truncated \({size} bytes\)"):
             files.from_bytes(sound[:size], expect="release")
     for high in range(4, 8):  # a header of 4 GiB or more is not ours
         length = bytearray(8)
         length[high] = 1
         with pytest.raises(errors.ForeignFileError):
-            files.from_bytes(bytes(length) + rules.MAGIC[:10], expect="release")
+            files.from_bytes(bytes(length) + format.MAGIC[:10], expect="release")
     with pytest.raises(errors.ForeignFileError, match="it is empty"):
         files.from_bytes(b"", expect="release")
 

@@ -39,7 +39,7 @@ from scumble.cli import release as release_verb
 from scumble.cli import sketch as sketch_verb
 from scumble.density import sketch
 from scumble.errors import ScumbleError
-from scumble.files import disk, interrupts, places, reading, rules
+from scumble.files import disk, format, interrupts, places
 from scumble.files.interrupts import Stopped
 from scumble.gate import gate, pledges, spending
 from scumble.sources import building, checkpoint, onepass
@@ -49,7 +49,7 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
 ]
 
-STORING = [places, disk, reading, rules, pledges, handover, interrupts, output]
+STORING = [places, disk, format, pledges, handover, interrupts, output]
 """The files that write."""
 DRAWING = [spending, gate, sketch, release_verb, sketch_verb, build_verb, building, checkpoint, parsing]
 

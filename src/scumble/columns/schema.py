@@ -20,8 +20,8 @@ from scumble.columns.grammar import known
 from scumble.columns.rules import Rules, compiled
 from scumble.columns.table import Table, invalid_message
 from scumble.errors import DataError, FileError, MissingFileError, ParameterError, many, parameter
+from scumble.files.disk import near_file
 from scumble.files.lazy_modules import pa
-from scumble.files.paid import near_file
 from scumble.files.places import write_whole
 
 MOST_COLUMNS = 10_000

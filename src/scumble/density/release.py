@@ -19,7 +19,7 @@ from scumble.density.comparing import claim, densities
 from scumble.density.layout import Reader
 from scumble.density.spec import Spec
 from scumble.errors import CorruptFileError, MergeError, ParameterError, many, parameter
-from scumble.files.rules import fits
+from scumble.files.format import fits
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import disjoint as of_disjoint_persons
 from scumble.privacy.composition import of_disjoint_records, overlapping

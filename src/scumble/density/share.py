@@ -15,8 +15,8 @@ from scumble import files
 from scumble.density.release import Release
 from scumble.density.spec import Spec
 from scumble.errors import CorruptFileError, MergeError, PrivacyError, parameter
+from scumble.files.format import fits
 from scumble.files.places import Owned
-from scumble.files.rules import fits
 from scumble.gate.spending import publish_once
 from scumble.privacy import audit_hooks
 from scumble.privacy.claim import PrivacyClaim

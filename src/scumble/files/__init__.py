@@ -36,10 +36,8 @@ Equal content gives equal bytes.
 
 The files::
 
-    rules.py         what a file may hold: kinds, types, limits
-    reading.py       bytes to content, or why not; and content to bytes
-    disk.py          reading and writing, for files that have a place
-    paid.py          what is at a name already; a release whose name another file takes stays, under a second one
+    format.py        what a file may hold; bytes to content, or why not; and content to bytes
+    disk.py          reading and writing; what is at a name already, and stays if it was paid for
     places.py        a place on disk: reserved first, filled later, named at the end; whose turn it is, and who owns it
     interrupts.py    signals that ask a program to stop, and when they may
     compiling.py     loops compiled on first use and kept on disk, and when they are worth it
@@ -50,17 +48,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scumble.files.disk import BOUND, bytes_of, read, write
-    from scumble.files.paid import forget, holds_noise, is_foreign, is_ours, is_paid, keep_paid, kept_as, kind_at
-    from scumble.files.reading import from_bytes, to_bytes
-    from scumble.files.rules import FORMAT_VERSION, KINDS, PUBLIC_KINDS, RELEASES, SECRET_KINDS, Container
+    from scumble.files.disk import (  # fmt: skip
+        BOUND,
+        bytes_of,
+        forget,
+        holds_noise,
+        is_foreign,
+        is_ours,
+        is_paid,
+        keep_paid,
+        kept_as,
+        kind_at,
+        read,
+        write,
+    )
+    from scumble.files.format import (  # fmt: skip
+        FORMAT_VERSION,
+        KINDS,
+        PUBLIC_KINDS,
+        RELEASES,
+        SECRET_KINDS,
+        Container,
+        from_bytes,
+        to_bytes,
+    )
 
 # Imported when first asked for: the command line has help to show before NumPy is there.
 _NAMES = {
-    "disk": "BOUND bytes_of read write",
-    "paid": "forget holds_noise is_foreign is_ours is_paid keep_paid kept_as kind_at",
-    "reading": "from_bytes to_bytes",
-    "rules": "FORMAT_VERSION KINDS PUBLIC_KINDS RELEASES SECRET_KINDS Container",
+    "disk": "BOUND bytes_of forget holds_noise is_foreign is_ours is_paid keep_paid kept_as kind_at read write",
+    "format": "FORMAT_VERSION KINDS PUBLIC_KINDS RELEASES SECRET_KINDS Container from_bytes to_bytes",
 }
 _HOMES = {name: f"scumble.files.{home}" for home, names in _NAMES.items() for name in names.split()}
 

@@ -20,7 +20,7 @@ import numpy as np
 from scumble.checks import Json
 from scumble.errors import BudgetError, CorruptFileError, MergeError, PrivacyError
 from scumble.files import Container
-from scumble.files.rules import fits
+from scumble.files.format import fits
 from scumble.gate.pledges import became, require_free
 from scumble.gate.spending import leave_behind, may_lack_records
 from scumble.privacy.claim import PrivacyClaim

@@ -21,7 +21,7 @@ from scumble import files
 from scumble.checks import Json
 from scumble.density.release import COMBINE, Disjoint
 from scumble.errors import CorruptFileError, MergeError, ParameterError, many, parameter
-from scumble.files.rules import fits
+from scumble.files.format import fits
 from scumble.learn.descent import DescentSpec
 from scumble.learn.hats import HatMoments
 from scumble.learn.moment_products import ClassMoments, LinearMoments, UnitLinearMoments, UnitMoments

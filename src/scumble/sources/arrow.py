@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from scumble.checks import Json
 from scumble.columns.cells import Column, describe, is_arrow, number_or_none, texts
 from scumble.columns.containers import NOT_SHOWN, is_of, like_a_record, take_apart
 from scumble.columns.hashing import UNTOLD, nothing_in
@@ -21,7 +22,6 @@ from scumble.columns.table import words
 from scumble.errors import DataError, ParameterError, ScumbleError
 from scumble.files.compiling import FEW_CORES, available_threads
 from scumble.files.lazy_modules import ipc, pa, pq
-from scumble.files.rules import Json
 from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.onepass import in_order
 from scumble.sources.paths import File, cannot_open

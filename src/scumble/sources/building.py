@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, overload
 
 from scumble import checks
+from scumble.checks import Json
 from scumble.columns.containers import is_of
 from scumble.columns.kinds import KINDS, Declarations, in_order, require_numbers, roles_by, roles_of
 from scumble.columns.schema import Described, Schema
@@ -20,7 +21,6 @@ from scumble.density.release_plan import Menu
 from scumble.density.spec import Spec
 from scumble.errors import CuratorWarning, ParameterError, PrivacyError, did_you_mean, parameter
 from scumble.files.lazy_modules import pa
-from scumble.files.rules import Json
 from scumble.kernels import Kernel
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget

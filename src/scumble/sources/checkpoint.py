@@ -19,11 +19,11 @@ import uuid
 from typing import Any
 
 from scumble import files
+from scumble.checks import Json
 from scumble.density.loading import sketch_in
 from scumble.errors import BudgetError, CorruptFileError, DataError, ParameterError, parameter
 from scumble.files import places
 from scumble.files.places import Owned
-from scumble.files.rules import Json
 from scumble.gate.pledges import became, require_free
 from scumble.sources.source import Position
 from scumble.sources.tally import Tally

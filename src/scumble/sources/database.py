@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from scumble.checks import Json
 from scumble.columns.cells import number_or_none
 from scumble.columns.kinds import Roles
 from scumble.errors import DataError, ParameterError
 from scumble.files.lazy_modules import pa, pc
-from scumble.files.rules import Json
 from scumble.sources.paths import cannot_open
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, changed, cut, did_you_mean
 

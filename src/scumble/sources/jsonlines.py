@@ -19,12 +19,12 @@ from decimal import Decimal
 
 import numpy as np
 
+from scumble.checks import Json
 from scumble.columns.cells import number_or_none
 from scumble.columns.hashing import UNTOLD, text_of
 from scumble.columns.kinds import Roles, numbers_from_text, says_nothing
 from scumble.errors import DataError, ParameterError
 from scumble.files.lazy_modules import pa, pajson, pc
-from scumble.files.rules import Json
 from scumble.sources.arrow import as_arrow
 from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File, cannot_open

@@ -7,10 +7,10 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from scumble.checks import Json
 from scumble.columns.kinds import Roles, converted
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.files.lazy_modules import pa
-from scumble.files.rules import Json
 from scumble.sources.arrow import Arrow, MemorySource, Parquet
 from scumble.sources.database import DatabaseSource, DuckSource, is_database
 from scumble.sources.delimited import Delimited

@@ -16,8 +16,8 @@ from typing import TextIO, TypeAlias
 from urllib.parse import unquote
 
 from scumble.errors import DataError, ParameterError, parameter
-from scumble.files.paid import near_file
-from scumble.files.rules import MAGIC
+from scumble.files.disk import near_file
+from scumble.files.format import MAGIC
 
 EXTENSIONS = {
     ".csv": "csv",

@@ -22,13 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from scumble.checks import whole
+from scumble.checks import Json, whole
 from scumble.columns.cells import describe, texts
 from scumble.columns.containers import one_column
 from scumble.columns.hashing import UnsupportedValue
 from scumble.errors import CorruptFileError, DataError, PrivacyError
 from scumble.files.compiling import njit
-from scumble.files.rules import Json
 from scumble.gate.spending import filtered_by_hand
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble import checks
-from scumble.checks import Ranges
+from scumble.checks import Json, Ranges
 from scumble.columns.kinds import in_order
 from scumble.density.grid_cells import supports
 from scumble.density.plan import COUNTER_BYTES, Bounds, file_bytes
@@ -23,7 +23,6 @@ from scumble.density.release_plan import DEFAULT_RECORDS, Choice, Menu
 from scumble.density.spec import Spec
 from scumble.errors import ScumbleError, many, plain_number, readable
 from scumble.files.lazy_modules import pa
-from scumble.files.rules import Json
 from scumble.kernels import Kernel
 from scumble.privacy.account import Account
 from scumble.privacy.budget import unenforced

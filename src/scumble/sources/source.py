@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scumble import checks, errors
+from scumble.checks import Json
 from scumble.columns.containers import doubt
 from scumble.columns.kinds import Roles, without_words
 from scumble.errors import DataError, ParameterError, PrivacyError
 from scumble.files.lazy_modules import pa
-from scumble.files.rules import Json
 
 BATCH_ROWS = 65_536
 """The most rows of a batch: a few MB. Parquet may read several batches at once."""

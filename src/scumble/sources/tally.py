@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scumble.checks import Json
 from scumble.columns.category import Boolean
 from scumble.columns.cells import chosen, says_nothing, there
 from scumble.columns.column import OUTSIDE, UNFORESEEN
@@ -38,7 +39,6 @@ from scumble.density.spec import Spec
 from scumble.errors import UNPUBLISHED, DataError, ParameterError, PrivacyError, many, parameter
 from scumble.files.compiling import available_threads
 from scumble.files.lazy_modules import pa
-from scumble.files.rules import Json
 from scumble.gate.gate import begin_with_noise
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget

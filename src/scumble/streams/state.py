@@ -25,8 +25,8 @@ from scumble.density.sketch import Sketch
 from scumble.density.spec import Spec
 from scumble.errors import BudgetError, CorruptFileError, DataError, FileError, PrivacyError
 from scumble.files import places
+from scumble.files.format import fits
 from scumble.files.places import Owned, in_turn
-from scumble.files.rules import fits
 from scumble.gate.spending import may_lack_records
 from scumble.privacy.claim import PrivacyClaim
 from scumble.sources.people import PersonLimit

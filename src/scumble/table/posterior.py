@@ -27,7 +27,7 @@ import numpy.typing as npt
 from scumble.columns.schema import Derived
 from scumble.errors import CorruptFileError
 from scumble.files.compiling import available_threads
-from scumble.files.rules import MOST as MOST_RECORDS
+from scumble.files.format import MOST as MOST_RECORDS
 from scumble.table import prior
 from scumble.table.budgeting import Law
 from scumble.table.evidence import Evidence

@@ -14,7 +14,7 @@ import numpy as np
 from scumble import files
 from scumble.columns.schema import Schema
 from scumble.errors import CorruptFileError, ParameterError, many, suggest_attribute
-from scumble.files.rules import MOST
+from scumble.files.format import MOST
 from scumble.privacy.budget import read_back, written
 from scumble.privacy.claim import PrivacyClaim
 from scumble.table.answers import Answers

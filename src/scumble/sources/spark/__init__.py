@@ -26,6 +26,7 @@ from typing import Any
 import pyarrow as pa
 
 from scumble import files
+from scumble.checks import Json
 from scumble.columns.kinds import Roles
 from scumble.density.bundle import Bundle, Label
 from scumble.density.loading import sketch_of
@@ -33,7 +34,6 @@ from scumble.density.release import Release
 from scumble.density.sketch import Sketch
 from scumble.density.spec import Spec
 from scumble.errors import DataError, ParameterError, PrivacyError, ScumbleError, many
-from scumble.files.rules import Json
 from scumble.kernels import Kernel
 from scumble.sources import Build
 from scumble.sources.paths import kind_of

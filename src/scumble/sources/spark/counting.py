@@ -16,13 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from scumble.checks import Json
 from scumble.columns.curator import Strays
 from scumble.columns.kinds import converted, without_words
 from scumble.density.loading import sketch_of
 from scumble.density.sketch import Sketch
 from scumble.density.spec import Spec
 from scumble.errors import DataError, ScumbleError
-from scumble.files.rules import Json
 from scumble.sources.source import BATCH_ROWS
 from scumble.sources.spark import engine
 from scumble.sources.spark.engine import Frame, map_batches
