@@ -302,7 +302,7 @@ def regression() -> Any:
     rng = np.random.default_rng(6)
     years = rng.uniform(0, 30, (5_000, 1))
     pay = 32_000 + 1_400 * years[:, 0] + rng.normal(0, 9_000, 5_000)
-    model = learn.PrivateLinearRegression(bounds=(0, 30), target_bounds=(0, 120_000), delta=1e-6, rows=2_000)
+    model = learn.PrivateLinearRegression(bounds=(0, 30), target_bounds=(0, 120_000), delta=1e-6)
     model.fit(years, pay)
     figure = new_figure(7.0, 4.2)
     axes = figure.subplots()

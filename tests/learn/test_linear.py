@@ -1,4 +1,4 @@
-"""PrivateLinearClassifier: moments, records of unit length, the margin loss, bad input, files; and `minimize`."""
+"""PrivateLinearClassifier: moments, records of unit length, bad input, files; and `minimize`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 import scumble
 from scumble.learn import PrivateLinearClassifier, minimize
-from scumble.learn.signs import first_moment
 
 
 @pytest.fixture
@@ -28,13 +27,6 @@ def test_it_finds_the_plane(halves, delta: float, least: float) -> None:
     """The best plane is right at 0.86; private ones at 0.831 ± 0.017 and 0.852 ± 0.004 (twenty fits)."""
     X, y = halves
     assert fitted(X, y, delta=delta).score(X, y) > least
-
-
-def test_the_first_moment_is_that_of_the_records(rng) -> None:
-    Z = rng.normal([1.0, 0.5, 0.0], 1.0, (2000, 3))
-    sketch = scumble.Sketch(scumble.AngularKernel(power=3), 3, rows=4000, buckets=8, design="orthogonal").update(Z)
-    truth = (Z / np.linalg.norm(Z, axis=1, keepdims=True)).sum(axis=0)
-    np.testing.assert_allclose(first_moment(sketch.release(epsilon=1e4, delta=1e-3)), truth, atol=0.03 * len(Z))
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

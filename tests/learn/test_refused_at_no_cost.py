@@ -33,7 +33,7 @@ def no_money(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fit(kind: Any, **given: Any) -> None:
-    if {"length", "schema"} & set(given) and given.get("method") != "surrogate":
+    if {"length", "schema"} & set(given):
         given = {"bounds": None, **given}
     small(kind, **given).fit(X, target(kind, X))
 
@@ -79,9 +79,7 @@ OWN: dict[str, list[dict[str, Any]]] = {
     ],
     "PrivateLinearClassifier": [
         *({"classes": bad} for bad in CLASSES),
-        {"classes": ["far", "near", "nowhere"], "method": "surrogate"},
-        *({"method": "surrogate", "buckets": 2}, {"kernel": EUCLIDEAN}, {"length": 1e-310}),
-        *({"length": 1.0, "method": "surrogate"}, {"length": 1.0, "rows": 9}),
+        {"length": 1e-310},
         *LENGTH,
         *WEIGHTS,
         {"unknown": "drop", "neighbors": "replace"},
@@ -89,9 +87,6 @@ OWN: dict[str, list[dict[str, Any]]] = {
     "PrivateLinearRegression": [
         {"target_bounds": None},
         {"target_bounds": (3, 3)},
-        {"method": "closed", "buckets": 2},
-        {"kernel": EUCLIDEAN},
-        *({"length": 1.0, **bad} for bad in ({"method": "closed"}, {"rows": 9})),
         *LENGTH,
     ],
     "PrivateLogisticRegression": [{"delta": 0.0}, {"classes": ["far"]}, *LENGTH, *WEIGHTS],

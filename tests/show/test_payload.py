@@ -40,14 +40,11 @@ LIVE: dict[str, Callable[[], Any]] = {
     "a classifier": lambda: PrivateKDEClassifier(
         epsilon=1.0, kernel=KERNEL, bounds=(0, 9), classes=["a", "b"], **SMALL
     ).fit(X, LABELS),
-    "a line": lambda: PrivateLinearRegression(epsilon=1.0, bounds=(0, 9), target_bounds=(0, 9), method="closed").fit(
-        X, X[:, 0]
-    ),
 }
 
 
 def test_what_was_learnt_from_moments_has_no_density_to_show() -> None:
-    model = PrivateLinearRegression(epsilon=1.0, bounds=(0, 9), target_bounds=(0, 9), method="moments")
+    model = PrivateLinearRegression(epsilon=1.0, bounds=(0, 9), target_bounds=(0, 9))
     with pytest.raises(scumble.ParameterError, match="no density to explore"):
         Exhibit(model.fit(X, X[:, 0]), "shown")
 

@@ -16,7 +16,7 @@ import scumble
 from benchmarks.paper import race
 from benchmarks.paper.functions.tables import exact_table
 from benchmarks.paper.method import FALSE, NONE, PURE, Method
-from scumble.learn.signs import minimize
+from scumble.learn.sampling import minimize
 
 ROWS, MANY_ROWS, PLANES, SPREAD = 100, 1000, 4, 0.1
 Predict = Callable[[np.ndarray], np.ndarray]

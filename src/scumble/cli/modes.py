@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 EXAMPLE = """
 scumble modes people.scumble --bounds age=0:100,income=0:200000 --out -
-scumble modes people.scumble --bounds age=0:100,income=0:200000 --method lp --json
+scumble modes people.scumble --bounds age=0:100,income=0:200000 --json
 """
 NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    take(parser, "release", "class", "method", "starts", "significance", "replace", "json", out=TABLE_OUT)
+    take(parser, "release", "class", "starts", "significance", "replace", "json", out=TABLE_OUT)
     take(parser, bounds="where to look; a grid knows its own")
     take(parser, seed={"type": Whole(0, 2**32 - 1), "help": "of the search (default: 0)"})
 
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
     names = column_names(release)
     with remarked() as remarks, waiting(args.quiet, "Looking for modes …"):
         within = by_column(bounds_by(release.kinds, args.bounds), names)
-        search = given(args, "method", "starts", "significance")
+        search = given(args, "starts", "significance")
         model = PrivateModes.from_release(release, bounds=within, random_state=args.seed, **search)
     unsure = model._as_dense()
     doubts = [further(unsure)] if unsure else []

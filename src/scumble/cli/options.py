@@ -277,7 +277,6 @@ OPTIONS: dict[str, Settings] = {
     "units": _option("units for the axes", "A=years", type=values),
     "title": _option("the title above it"),
     "log": _switch("color by the logarithm: for data crowded in one corner"),
-    "method": _option("climb (default), or lp: linear programs over the hash cells", default="climb"),
     "starts": _option("how many places to start from (default: 100)", type=Whole(1, 10**6), default=100),
     "significance": _option("how far above the noise, in standard errors (default: 5)", type=real, default=5.0),
     "report": _switch("for a table: report how faithful the records are; without --out, only that"),

@@ -137,22 +137,6 @@ class GridRow(Layout):
 
         return CellMasses(self.grid, self.which, release, bounds)
 
-    def heaviest(self, release: Release, points: np.ndarray, bounds: Sides) -> np.ndarray:
-        """The center of the heaviest cell within the kernel's half-width."""
-        counts = release.counts.reshape(self.grid.shape)
-        return np.array([self._heaviest(counts, point) for point in points])
-
-    def _heaviest(self, counts: np.ndarray, point: np.ndarray) -> np.ndarray:
-        grid, which = self.grid, self.which
-        around = np.maximum(1, np.ceil(grid.profile.half_widths / grid.step)).astype(int)
-        place = np.clip((point[which] - grid.start) / grid.step, 0, np.array(grid.shape) - 1).astype(int)
-        first = np.maximum(place - around, 0)
-        block = counts[tuple(slice(a, b) for a, b in zip(first, place + around + 1, strict=True))]
-        best = np.array(np.unravel_index(np.argmax(block), block.shape)) + first
-        out = point.copy()
-        out[which] = grid.start + (best + 0.5) * grid.step
-        return out
-
     @property
     def drawable(self) -> bool:
         return all(factor.name in KERNELS for factor in self.spec.kernel.factors)

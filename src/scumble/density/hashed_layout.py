@@ -14,10 +14,8 @@ from scumble.counting.guard import Known
 from scumble.counting.hasher import family
 from scumble.density.expected_error import box_of, combined, default_density, hashing_error, inverse_of, row_spread
 from scumble.density.layout import Count, Estimate, Keep, Layout, Reader
-from scumble.errors import DataError
 from scumble.kernels import Records
 from scumble.kernels.design import Design
-from scumble.kernels.projection import ProjectionKernel
 
 if TYPE_CHECKING:
     from scumble.density.draws import Particles
@@ -118,12 +116,6 @@ class HashedRows(Layout):
         from scumble.density.draws import Particles
 
         return Particles(self, release, bounds, rng)
-
-    def heaviest(self, release: Release, points: np.ndarray, bounds: Sides) -> np.ndarray:
-        slabs = Slabs(self, release)
-        for _ in range(3):
-            points = np.array([slabs.program(point, bounds) for point in points])
-        return points
 
     @property
     def drawable(self) -> bool:
@@ -269,70 +261,3 @@ class RowMoments:
             mean = np.median(np.add.reduceat(sums, self.groups, axis=0) * self.average_of_groups, axis=0)
             spread = spread * np.pi / 2  # the median's variance for near-normal means
         return mean, spread
-
-
-LP_ROWS = 128
-
-
-class Slabs:
-    """Finds the heaviest place near a point, where hashes cut space into slabs v ≤ a·x + b < v + 1.
-
-    In every row the heaviest slab among the point's own and its neighbors is taken. The point in as many of these as
-    possible, weighted by their counts, solves the linear program
-
-        min Σ cᵣ sᵣ   subject to   vᵣ − sᵣ ≤ aᵣ·x + bᵣ ≤ vᵣ + 1 + sᵣ,   s ≥ 0,   low ≤ x ≤ high.
-    """
-
-    def __init__(self, layout: Layout, release: Release) -> None:
-        spec, hasher = layout.spec, layout.hasher
-        if not all(isinstance(factor, ProjectionKernel) for factor in spec.kernel.factors):
-            raise DataError("method='lp' needs a Euclidean or Manhattan kernel. Hint: use method='climb'.")
-        self.counts, self.buckets = release.counts - release.counts.mean(axis=1, keepdims=True), spec.buckets
-        self.start, self.multipliers = hasher.start, hasher.multipliers
-        rows, d = spec.rows, spec.dimensions
-        # All hashes of a row, whatever factor they belong to, as directions over all columns.
-        self.offsets = np.hstack([parameters[:, :, 0] for parameters in hasher.parameters])
-        self.directions = np.zeros((rows, self.offsets.shape[1], d))
-        for place, which, parameters in zip(hasher.slices, hasher.which, hasher.parameters, strict=True):
-            self.directions[:, place, which] = parameters[:, :, 1:]
-
-    def count(self, codes: np.ndarray) -> np.ndarray:
-        """(rows, n, hashes) codes → (rows, n) released counts, less the row's mean; see `counting.hasher`."""
-        with np.errstate(over="ignore"):
-            total = self.start[:, None] + np.sum(
-                codes.astype(np.int64).astype(np.uint64) * self.multipliers[:, None, :], -1
-            )
-        bucket = ((total >> np.uint64(32)) * np.uint64(self.buckets)) >> np.uint64(32)
-        return np.take_along_axis(self.counts, bucket.astype(np.int64), axis=1)
-
-    def program(self, point: np.ndarray, bounds: Sides) -> np.ndarray:
-        """The point in the heaviest slabs near `point`."""
-        from scipy.optimize import linprog
-        from scipy.sparse import csr_array, hstack, identity, vstack
-
-        hashes = self.offsets.shape[1]
-        here = self.offsets + self.directions @ point
-        near = np.floor(here)
-        # The slab itself, and across the nearest wall of one hash: p + 1 codes per row.
-        step = np.where(here - near < 0.5, -1.0, 1.0)
-        moves = np.concatenate([np.zeros((1, hashes)), np.eye(hashes)])
-        codes = near[:, None, :] + moves[None, :, :] * step[:, None, :]
-        counts = self.count(codes)
-        best = np.argmax(counts, axis=1)
-        weight = np.take_along_axis(counts, best[:, None], axis=1)[:, 0]
-        chosen = np.argsort(-weight)[:LP_ROWS]
-        chosen = chosen[weight[chosen] > 0.0]
-        if not len(chosen):
-            return point
-        v = np.take_along_axis(codes, best[:, None, None], axis=1)[chosen, 0].ravel()
-        a = self.directions[chosen].reshape(len(v), -1)
-        c = np.repeat(weight[chosen], hashes)
-        lower = v - self.offsets[chosen].ravel()
-        slack = -identity(len(v), format="csr")
-        A = vstack([hstack([csr_array(a), slack]), hstack([csr_array(-a), slack])], format="csr")
-        low, high = bounds
-        limits = [*zip(low, high, strict=True), *[(0.0, None)] * len(v)]
-        cost = np.concatenate([np.zeros(len(point)), c / c.sum()])
-        # Half a slab of margin asks for the slabs' middle: walls are where the neighbors' counts begin.
-        found = linprog(cost, A, np.concatenate([lower + 0.5, -lower - 0.5]), bounds=limits, method="highs")
-        return found.x[: len(point)] if found.status == 0 else point

@@ -176,10 +176,6 @@ class Layout(ABC):
         """A source of synthetic records within the bounds."""
         raise DataError(f"This release {self.told}, and records cannot be drawn from it.")
 
-    def heaviest(self, release: Release, points: np.ndarray, bounds: Sides) -> np.ndarray:
-        """For each point, the nearby place where the counters are heaviest."""
-        raise DataError(f"This release {self.told}, and its counters have no places.")
-
     def edges(self) -> list[np.ndarray]:
         """The edges of the cells, along each axis."""
         raise DataError(f"This release {self.told}, and the task needs a grid. Hint: build it with design='grid'.")

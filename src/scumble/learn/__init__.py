@@ -54,7 +54,7 @@ _HOMES = {
     "RepeatedReleaseWarning": "scumble.learn.base",
     "choose_kernel": "scumble.learn.ferns",
     "load": "scumble.learn.models",
-    "minimize": "scumble.learn.signs",
+    "minimize": "scumble.learn.sampling",
     "noisy_best": "scumble.gate.selection",
     "refine": "scumble.learn.sampling",
     "sample": "scumble.learn.sampling",

@@ -334,6 +334,9 @@ class PrivateEstimator(KnowsColumns):
                 "Hint: pass bounds=(low, high)."
             )
 
+    def _take_target(self, spec: Any) -> None:
+        """What `_records` learns from the target, from the spec of a release of moments."""
+
     @classmethod
     def _from_table(cls, release: TableRelease, target: str | None = None, **parameters: Any) -> Self:
         """A fitted estimator from the release of a table; those that can be overwrite `_learn_table`."""

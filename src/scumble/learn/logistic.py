@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from scumble.errors import DataError, ParameterError, PrivacyError, parameter
+from scumble.errors import DataError, ParameterError
 from scumble.gate.rows import publish_in_turn
 from scumble.gate.secret import Secret
 from scumble.learn.base import estimator
 from scumble.learn.descent import FINE, Counting, Descent, DescentSpec, exact_logits
 from scumble.learn.moment_products import LENGTH
 from scumble.learn.moment_sketch import LIMIT, released
-from scumble.learn.moment_spec import MomentSpec
 from scumble.learn.supervised import Classifier, LearnsFromMoments, TakesVectors
 from scumble.privacy.account import Account
 
@@ -101,13 +100,3 @@ class PrivateLogisticRegression(LearnsFromMoments, TakesVectors, Classifier):
 
     def _shares(self) -> np.ndarray:
         return self.shares_
-
-    def _take_moments(self, spec: MomentSpec) -> None:
-        assert isinstance(spec, DescentSpec)
-        if spec.ball:
-            self.length, self.bounds_ = spec.bounds[1][0], None
-        if self.classes is None:
-            raise PrivacyError("Pass the `classes` that the release was made with; it holds none.")
-        self._take_classes(None)
-        if len(self.classes_) != spec.classes:
-            raise parameter("classes", f"the {spec.classes} that the release has", len(self.classes_))

@@ -8,13 +8,12 @@ import numpy as np
 
 from scumble import checks
 from scumble.density.layout import alike, reach
-from scumble.errors import DataError, ParameterError, parameter
+from scumble.errors import DataError, ParameterError
 from scumble.kernels import Kernel
 from scumble.learn.base import PrivateEstimator, default_kernel, estimator
 from scumble.learn.reading import check_is_fitted
 from scumble.learn.sampling import Sampler
 
-METHODS = ("climb", "lp")
 BATCH = 24  # points that each climber asks for at a time
 PACES = (0.5, 0.5, 0.5, 0.35, 0.35, 0.35, 0.25, 0.25, 0.25, 0.15, 0.15, 0.15, 0.1, 0.1, 0.1)
 HINTED = 0.2  # a significance so low that it shows what noise could explain
@@ -29,26 +28,15 @@ class NoSchema(ParameterError, AttributeError):
 class PrivateModes(PrivateEstimator):
     """The modes of the private density: places from which it falls in all directions (the paper's section 4).
 
-    ``method="climb"``. Starts are records drawn from the release and random points within the bounds. Each asks for the
-    density at points around it and moves to their mean, weighted by rank (an evolution strategy with weighted
-    recombination, Hansen & Ostermeier 2001), in steps from half the kernel's width to a tenth.
-
-    ``method="lp"``. Every hash cuts space into slabs v ≤ a·x + b < v + 1. From each start, the heaviest slab of every
-    row among its own and the neighboring ones is taken, and the point sought that lies in as many of these, weighted
-    by their counts, as possible: with slacks sᵣ that is the linear program
-
-        min Σ cᵣ sᵣ   subject to   vᵣ − sᵣ ≤ aᵣ·x + bᵣ ≤ vᵣ + 1 + sᵣ,   s ≥ 0,   low ≤ x ≤ high.
-
-    Then end points are merged unless the density between them falls into a valley deeper than `significance` standard
-    errors, and must themselves stand out from the noise by as much: a mode that the noise could have made is not
-    reported.
+    Starts are records drawn from the release and random points within the bounds. Each asks for the density at points
+    around it and moves to their mean, weighted by rank (an evolution strategy with weighted recombination, Hansen &
+    Ostermeier 2001), in steps from half the kernel's width to a tenth. End points are merged unless the density between
+    them falls into a valley deeper than `significance` standard errors, and must stand out from the noise by as much.
 
     For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`. Bounds are always needed.
 
     Parameters
     ----------
-    method : {"climb", "lp"}
-        How to search.
     starts : int
         How many starts.
     significance : float
@@ -77,7 +65,6 @@ class PrivateModes(PrivateEstimator):
     (2, True)
     """
 
-    method: str = "climb"
     starts: int = 100
     significance: float = 5.0
 
@@ -85,8 +72,6 @@ class PrivateModes(PrivateEstimator):
     _always_needs_bounds = True
 
     def _check(self) -> None:
-        if self.method not in METHODS:
-            raise parameter("method", f"one of {', '.join(METHODS)}", self.method)
         checks.whole("starts", self.starts)
         must, hint = "positive, in standard errors", "5 is cautious."
         checks.number("significance", self.significance, must, lambda many: many > 0, hint)
@@ -115,10 +100,7 @@ class PrivateModes(PrivateEstimator):
             ]
         )
         width = np.minimum(reach(release, low, high, 0.3), 0.5) * (high - low)
-        if self.method == "climb":
-            points = self._climb(points, width, rng)
-        else:
-            points = release.spec.layout.heaviest(release, self._thinned(points), self.bounds_)
+        points = self._climb(points, width, rng)
         self._ends = self._of_records(points[np.isfinite(points).all(axis=1)])
         self.modes_ = self._significant(self._ends, self.significance)
         total = release.divisor

@@ -193,6 +193,8 @@ class WithinLength(Products):
     The bounds of every column are −length and length.
     """
 
+    ball: ClassVar[bool] = True
+
     @property
     def length(self) -> float:
         """The greatest length of a record."""

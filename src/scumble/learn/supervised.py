@@ -77,6 +77,9 @@ class Regressor(RegressorMixin, PrivateEstimator, ABC):
         self.curator.look_at(*beyond(values[:, None], (low, high), [self.curator.target]))
         return found, values
 
+    def _take_target(self, spec: Any) -> None:
+        self.target_bounds_ = spec.target_bounds
+
     def _public_target_bounds(self, y: np.ndarray | None) -> tuple[float, float]:
         """The target's bounds that were given, or those of the data if the caller declared them public."""
         if self.target_bounds is not None:
@@ -214,6 +217,13 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
                 "Hint: name all classes that could occur, including those absent from this table."
             )
 
+    def _take_target(self, spec: Any) -> None:
+        if self.classes is None:
+            raise PrivacyError("Pass the `classes` that the release was made with; it holds none.")
+        self._take_classes(None)
+        if len(self.classes_) != spec.classes:
+            raise parameter("classes", f"the {spec.classes} that the release has", len(self.classes_))
+
     def _labelled(self, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarray]:
         """Records whose labels are among `classes_`, and their places; others are refused or dropped (`unknown`)."""
         place = _places(self.classes_, categories(y, "The target y"))
@@ -346,25 +356,24 @@ class LearnsFromMoments(PrivateEstimator, ABC):
         model = cls._promising(found.privacy, **parameters)
         model._check()
         model._take_columns(found.spec.dimensions, found.columns, found.bounds)
+        if getattr(found.spec, "ball", False):  # vectors of bounded length
+            model.length, model.bounds_ = found.spec.bounds[1][0], None
         model.release_, model.identity_ = found, found.identity
-        model._take_moments(found.spec)
+        model._take_target(found.spec)
         model._learn()
         return model
+
+    def _publish(self, X: np.ndarray, y: Any, account: Account | None) -> None:
+        """One release of the records' moments, for the whole budget."""
+        budget, spec = self.price(), self._spec()
+        self._require_ready(spec)
+        sketch = MomentSketch(spec).update(X, y)  # what it refuses costs nothing
+        paid = self._pay([budget.claim(spec.rows, spec.shares, spec.reach)], account, counters=spec.counters[0])
+        self.release_ = publish(sketch, budget, paid)
 
     @abstractmethod
     def _spec(self) -> MomentSpec:
         """What is summed up: decided by public facts alone."""
-
-    def _take_moments(self, spec: MomentSpec) -> None:
-        """What else `_records` learns from the data, from the spec of a release."""
-
-    def _release_moments(self, spec: MomentSpec, X: np.ndarray, y: object, account: Account | None) -> MomentRelease:
-        """One release of the records' moments, for the whole budget."""
-        budget = self.price()
-        self._require_ready(spec)
-        sketch = MomentSketch(spec).update(X, y)  # what it refuses costs nothing
-        paid = self._pay([budget.claim(spec.rows, spec.shares, spec.reach)], account, counters=spec.counters[0])
-        return publish(sketch, budget, paid)
 
     def _require_ready(self, spec: MomentSpec) -> None:
         """Refuse nonsense before anything is charged, also of what moments do not use."""

@@ -84,9 +84,8 @@ class Exhibit(AnyExhibit):
 
     @cached_property
     def drawable(self) -> bool:
-        """Whether the page can answer by itself. It cannot run a kernel written in Python, and the releases of linear
-        models hold no density of the columns."""
-        return drawable(self._one) and not hasattr(self.model, "coef_")
+        """Whether the page can answer by itself. It cannot run a kernel written in Python."""
+        return drawable(self._one)
 
     @property
     def roles(self) -> list[str]:

@@ -23,8 +23,9 @@ from scumble.audit.report import Options
 from scumble.columns.category import Category
 from scumble.columns.number import Number
 from scumble.columns.schema import Schema
-from scumble.kernels import AngularKernel, ColumnKernel, EuclideanKernel, FoldedKernel, ManhattanKernel
+from scumble.kernels import ColumnKernel, EuclideanKernel, ManhattanKernel
 from scumble.learn.base import FACTS, PrivateEstimator
+from scumble.learn.classifier import RULES
 
 BASE: Options = {
     "bounds": (0.0, 10.0),
@@ -37,8 +38,6 @@ BASE: Options = {
 """What an estimator is given where it has the option; the search is short."""
 KERNELS: dict[str, list[Any]] = {
     "PrivateKDEClassifier": [EuclideanKernel(2.0), [EuclideanKernel(2.0), ColumnKernel(0.5, 1)]],
-    "PrivateLinearClassifier": [AngularKernel(power=2)],
-    "PrivateLinearRegression": [FoldedKernel(projections=3)],
 }
 SCHEMA = Schema(
     thing=Category(tuple(THINGS)), x=Number(0, 10, missing=True), y=Number(0, 10, scale="log", missing=True)
@@ -68,14 +67,10 @@ VALUES: dict[str, list[Any]] = {
     "pair": [True, False],
     "length": [4.0],
 }
-"""Values besides the default to be tried; those of `kernel`, `public`, `rule` and `method` are discovered."""
+"""Values besides the default to be tried; those of `kernel`, `public` and `rule` are discovered."""
 TOGETHER: list[Options] = [
     {"delta": 1e-3, "neighbors": "replace"},
-    {"method": "moments", "delta": 1e-3},
-    {"method": "moments", "neighbors": "replace"},
-    {"method": "moments", "class_weight": "balanced"},
     {"calibration_share": 0.4, "class_weight": "balanced"},
-    {"method": "auto", "rows": None, "buckets": None},
     {"length": 4.0, "delta": 1e-3},
     {"unknown": "drop", "neighbors": "replace"},
     {"bandwidths": [0.1, 0.5], "delta": 1e-3},
@@ -108,19 +103,10 @@ def options(kind: type[PrivateEstimator]) -> list[str]:
     return list(inspect.signature(kind).parameters)
 
 
-def choices(kind: type[PrivateEstimator], name: str) -> list[Any]:
-    """The words that `rule` or `method` may be, its default first."""
-    if name not in options(kind):
-        return []
-    named = (getattr(import_module(one.__module__), f"{name.upper()}S", None) for one in kind.__mro__)
-    default = inspect.signature(kind).parameters[name].default
-    return [default, *(value for value in next(filter(None, named)) if value != default)]
-
-
 def values_of(kind: type[PrivateEstimator], name: str) -> list[Any]:
     """The values of an option that are tried besides its default."""
-    if name in ("rule", "method"):
-        return choices(kind, name)[1:]
+    if name == "rule":
+        return list(RULES[1:])
     if name == "kernel":
         others = [EuclideanKernel(2.0), ManhattanKernel(2.0)]
         return next((KERNELS[one.__name__] for one in kind.__mro__ if one.__name__ in KERNELS), others)
@@ -133,10 +119,7 @@ def settings(kind: type[PrivateEstimator]) -> list[Options]:
     """No options, each option's values one at a time, and options that act together."""
     names = options(kind)
     alone = [{name: value} for name in names for value in values_of(kind, name)]
-    fit = [
-        one for one in TOGETHER if set(one) <= set(names) and {one.get("method")} <= {None, *choices(kind, "method")}
-    ]
-    return [{}, *alone, *fit]
+    return [{}, *alone, *(one for one in TOGETHER if set(one) <= set(names))]
 
 
 def fitted(table: Table, folder: Path, kind: Any, labels: str = "list", charge: bool = False, **given: Any) -> Any:
