@@ -109,7 +109,7 @@ def whole(rows: int, epsilon: float, delta: float) -> float:
 def answers(spec: Spec, counts: np.ndarray, Q: np.ndarray) -> np.ndarray:
     """(rows, queries): for every R, R times what the first R rows answer."""
     parts, _ = spec.layout.read(Q, invalid="error")
-    values = engine("cpu").lookup(spec.layout.hasher, parts, counts) - counts[0].sum() / counts.shape[1]
+    values = engine("cpu").sums(spec.layout.hasher, parts, counts) - counts[0].sum() / counts.shape[1]
     found: np.ndarray = np.cumsum(values / (1 - 1 / counts.shape[1]), axis=0)
     return found
 

@@ -48,10 +48,7 @@ COMPILED = re.compile(r"^@(njit|loop|inlined)\b", re.MULTILINE)
 RUN = "from outer import outer; print(outer(1), sum(outer.stats.cache_hits.values()))"
 
 
-CHANGES = [
-    ("inner.py", "2 * x", "3 * x", 110),
-    ("spelled.py", "64, 7", "64, 8", 111),
-]
+CHANGES = [("inner.py", "2 * x", "3 * x", 110), ("spelled.py", "64, 7", "64, 8", 111)]
 
 
 def test_a_kept_loop_is_used_until_something_that_it_is_made_of_changes(tmp_path: Path) -> None:

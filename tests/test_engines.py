@@ -41,10 +41,10 @@ def test_every_engine_agrees_to_the_integer(name: str, kernel: Kernel) -> None:
     reference.count(hasher, [Records(X)], wanted)
     np.testing.assert_array_equal(found, wanted)
     some = [Records(X[:50])]
-    read, expected = by.lookup(hasher, some, wanted), reference.lookup(hasher, some, wanted)
+    read, expected = by.sums(hasher, some, wanted), reference.sums(hasher, some, wanted)
     np.testing.assert_array_equal(read, expected)
     np.testing.assert_array_equal(by.sums(hasher, some, wanted, lines), np.add.reduceat(expected, range(0, 37, 5)))
-    part = by.lookup(hasher.some(slice(8, 21)), some, wanted[8:21].copy())
+    part = by.sums(hasher.some(slice(8, 21)), some, wanted[8:21].copy())
     np.testing.assert_array_equal(part, expected[8:21])
 
 
@@ -139,7 +139,7 @@ def test_records_on_a_device_are_brought_to_the_host(name: str) -> None:
     engine(name).count(hasher, there, found)
     engine(name).count(hasher, here, wanted)
     np.testing.assert_array_equal(found, wanted)
-    np.testing.assert_array_equal(engine(name).lookup(hasher, there, wanted), reference.lookup(hasher, here, wanted))
+    np.testing.assert_array_equal(engine(name).sums(hasher, there, wanted), reference.sums(hasher, here, wanted))
 
 
 # ---- which loops serve which kernel ----

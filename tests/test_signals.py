@@ -193,11 +193,7 @@ def points_of(words: list[str], modules: list[Any]) -> list[int]:
 
 
 def every_point(
-    desk: Path,
-    words: list[str],
-    modules: list[Any],
-    strides: dict[int, int],
-    check: Callable[[int, int], None],
+    desk: Path, words: list[str], modules: list[Any], strides: dict[int, int], check: Callable[[int, int], None]
 ) -> int:
     """Run, hit, check, run again, from the same beginning each time; how many points were tried."""
     clean = desk.parent / "clean"

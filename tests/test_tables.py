@@ -276,7 +276,7 @@ def test_values_that_mean_the_same_agree(text):
 
 def test_values_that_differ_differ():
     values = [
-        *("", " ", "a", "A", "5", "5.0", "05", 5, -5, 5.5, True, "True", False, None, "None", "nan", b"\xff", "1e20"),
+        *("", " ", "a", "A", "5", "5.0", "05", 5, -5, 5.5, True, "True", False, None, "None", "nan", b"\xff", "1e20")
     ]
     found = {stable_hash(value) for value in values if value is not None}
     assert len(found) == len(values) - 2  # 5 is "5", and None is no value

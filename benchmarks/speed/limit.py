@@ -60,7 +60,7 @@ def increments(hasher: Hasher, X: np.ndarray, rows: int, threads: int) -> float:
     """Seconds to count X in so many rows, the buckets known in advance."""
     some = min(hasher.rows, 16 * threads)
     places = np.tile(np.arange(hasher.buckets), (hasher.rows, 1))
-    where = cpu.lookup(hasher, [Records(X)], places)[:some].astype(np.uint32)
+    where = cpu.sums(hasher, [Records(X)], places)[:some].astype(np.uint32)
     counts = np.zeros((some, hasher.buckets), np.int64)
     increment(where[:4, :8], counts)
     each = some // threads

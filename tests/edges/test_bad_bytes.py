@@ -88,10 +88,7 @@ def test_no_encoding_of_files(name: str, tmp_path: pathlib.Path) -> None:
         counted(path, encoding=name)
 
 
-JSON_BAD = {
-    "a bad byte": b'{"age": 3, "town": "' + BAD + b'"}',
-    "no object": b'{"age": 3, "town"',
-}
+JSON_BAD = {"a bad byte": b'{"age": 3, "town": "' + BAD + b'"}', "no object": b'{"age": 3, "town"'}
 
 
 @pytest.mark.parametrize("bad", JSON_BAD.values(), ids=JSON_BAD)

@@ -126,7 +126,7 @@ def test_a_record_that_was_learnt_from_is_scored_without_itself(blobs) -> None:
     for own in (0, 1):
         asked = X[y == own][:20]
         parts, _ = layout.read(asked, invalid="error")
-        places = engine("auto").lookup(layout.hasher, parts, np.tile(np.arange(buckets, dtype=float), (rows, 1)))
+        places = engine("auto").sums(layout.hasher, parts, np.tile(np.arange(buckets, dtype=float), (rows, 1)))
         expected = np.tile(np.log(ferns.priors), (20, 1))
         for row, bucket in enumerate(places):
             here = seen[:, row, bucket.astype(int)].copy()

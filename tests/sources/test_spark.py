@@ -150,9 +150,7 @@ def test_any_number_of_partitions_gives_the_sketch_of_one_machine(
 
 def test_a_whole_table_too(df, table: pa.Table) -> None:
     schema = scumble.Schema(
-        a=scumble.Number(-5, 5, cells=30),
-        b=scumble.Number(0, 8, whole=True),
-        town=scumble.Category(["Ulm", "Bonn"]),
+        a=scumble.Number(-5, 5, cells=30), b=scumble.Number(0, 8, whole=True), town=scumble.Category(["Ulm", "Bonn"])
     )
     job = ClusterBuild(df, schema=schema, target="town", epsilon=1.0, invalid="drop")
     (found,) = job.count().sketches

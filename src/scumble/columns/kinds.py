@@ -62,10 +62,7 @@ UNREAD = {
     "tokens": "no set of words",
 }
 """What is wrong with a bad cell, by kind or role."""
-NUMBERS_READ = {
-    ".": "1234.5, $1,234.50 and 12 %, and 1.234,50 with --decimal ,",
-    ",": "1234,5, €1.234,50 and 12,5 %",
-}
+NUMBERS_READ = {".": "1234.5, $1,234.50 and 12 %, and 1.234,50 with --decimal ,", ",": "1234,5, €1.234,50 and 12,5 %"}
 """Examples of numbers by the decimal point of a CSV file."""
 _READ_AS = {
     "date": "dates are read as ISO 8601, 2009-01-31",

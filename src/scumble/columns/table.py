@@ -193,13 +193,7 @@ def _listed(names: Sequence[str], most: int = 20) -> str:
 DROP_THEM = "Hint: correct them, or pass invalid='drop'."
 
 
-def invalid_message(
-    bad: np.ndarray,
-    names: Sequence[str] | None,
-    first_row: int = 0,
-    *,
-    hint: str = DROP_THEM,
-) -> str:
+def invalid_message(bad: np.ndarray, names: Sequence[str] | None, first_row: int = 0, *, hint: str = DROP_THEM) -> str:
     """Where bad cells are, for the curator: columns and numbers, never what they hold."""
     counts = np.count_nonzero(bad, axis=0)
     total = int(counts.sum())

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -191,16 +191,15 @@ def _rounds(hashes: int, threads: int) -> int:
     return max(1, min(SHARES, hashes // (WORTH_A_THREAD * WORTH_A_SHARE * threads)))
 
 
-def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> np.ndarray:
-    """(rows, n): the counter that each record falls into, row by row."""
-    return sums(hasher, records, counts, np.arange(hasher.rows), threads)
-
-
 def sums(
-    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, lines: np.ndarray, threads: int | None = None
+    hasher: Hasher,
+    records: Sequence[Records],
+    counts: np.ndarray,
+    lines: np.ndarray | None = None,
+    threads: int | None = None,
 ) -> np.ndarray:
-    """(lines, n): the counters that each record falls into, added up over the rows of each line, lines ascending."""
-    records = on_host(records)
+    """(lines, n): the counters that each record falls into, added up over the rows of each line."""
+    records, lines = on_host(records), np.arange(hasher.rows) if lines is None else lines
     n = len(records[0])
     out = np.zeros((int(lines[-1]) + 1, n), counts.dtype)
     if n == 0:
@@ -226,12 +225,6 @@ def sums(
 
         _in_threads(work, range(busy), pool)
     return out
-
-
-def moments(
-    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, shift: np.ndarray, gain: float, blocks: np.ndarray
-) -> None:
-    """By `sums`: there is no shorter way."""
 
 
 def _early(hasher: Hasher, n: int) -> bool:
@@ -335,10 +328,3 @@ def _spread(columns: int, threads: int, pool: Pool, group: int = quick.TILE) -> 
         return _in_threads(work, _shares(n, group, threads if n * columns >= WORTH_SPREADING else 1), pool)
 
     return spread
-
-
-if TYPE_CHECKING:  # mypy holds this module to what engines promise
-    from scumble.counting import cpu
-    from scumble.counting.engines import Engine
-
-    _: Engine = cpu

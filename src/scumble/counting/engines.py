@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 import numpy as np
 
@@ -17,11 +17,7 @@ from scumble.counting.hasher import Hasher
 from scumble.errors import DataError, ScumbleError, parameter
 from scumble.kernels import Records
 
-MODULES = {
-    "gpu": "scumble.counting.gpu",
-    "cpu": "scumble.counting.cpu",
-    "reference": "scumble.counting.reference",
-}
+MODULES = {"gpu": "scumble.counting.gpu", "cpu": "scumble.counting.cpu", "reference": "scumble.counting.reference"}
 """The engines by name, each imported when first asked for. ``auto`` takes the first that suits the work."""
 
 ENGINES = ("auto", *sorted(MODULES))
@@ -40,40 +36,24 @@ class Engine(Protocol):
     def count(self, hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> None:
         """Add each record to one counter of every row of `counts`, in place."""
 
-    def lookup(
-        self, hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None
-    ) -> np.ndarray:
-        """(rows, n): the counter that each record falls into, row by row."""
-
     def sums(
         self,
         hasher: Hasher,
         records: Sequence[Records],
         counts: np.ndarray,
-        lines: np.ndarray,
+        lines: np.ndarray | None = None,
         threads: int | None = None,
     ) -> np.ndarray:
-        """(lines, n): the counters that each record falls into, added up over the rows of each line, lines ascending.
+        """(lines, n): the counters that each record falls into, added up over the rows of each line.
 
-        Parameters
-        ----------
-        lines : ndarray of int
-            For each row, the number of its line.
+        `lines` has the ascending number of each row's line; by default, each row is a line.
         """
 
-    def moments(
-        self,
-        hasher: Hasher,
-        records: Sequence[Records],
-        counts: np.ndarray,
-        shift: np.ndarray,
-        gain: float,
-        blocks: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Per query, the mean over rows of (counter − shift) · gain, and its variance from the blocks' spread.
 
-        None where the engine has no shorter way to them than by `sums`.
-        """
+if TYPE_CHECKING:
+    from scumble.counting import cpu, gpu, reference
+
+    _: tuple[Engine, ...] = (cpu, gpu, reference)
 
 
 def engine(name: str, work: int = 0) -> Engine:
@@ -145,10 +125,8 @@ class DeviceTable:
         values = self._values if list(which) == list(range(self.width)) else self._values[:, list(which)]
         return values.astype(self._cupy.float64, copy=False)
 
-    def categories(self, which: Sequence[int]) -> OnDevice:
-        """Refused: categories are hashed on the host."""
-        raise DataError("Categories are hashed on the host. Hint: pass a copy of the table in host memory.")
+    def categories(self, which: Sequence[int]) -> NoReturn:
+        """Refused."""
+        raise DataError("Words are hashed on the host. Hint: pass a copy of the table in host memory.")
 
-    def tokens(self, which: Sequence[int]) -> OnDevice:
-        """Refused: token sets are hashed on the host."""
-        raise DataError("Token sets are hashed on the host. Hint: pass a copy of the table in host memory.")
+    tokens = categories

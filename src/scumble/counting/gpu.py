@@ -5,8 +5,7 @@ Short records are hashed and counted in one launch. Long ones are projected by m
 time, and counted from the tile. What the device does not cover (token sets, kernels of one's own, very wide tables) is
 counted by the processor, with one line in the log.
 
-The logic is apart from the device: it asks a :class:`Device` to upload, count and download, and tests run it on one
-that works in plain NumPy.
+What asks a device to upload, count and download is apart from the device, and tests run it on one in plain NumPy.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -49,7 +47,7 @@ def suits(work: int) -> bool:
 
 
 def driver_present() -> bool:
-    """Whether there may be a CUDA device at all: a look at the file system, so CuPy is not imported in vain."""
+    """Whether there may be a CUDA device, by a look at the file system: CuPy takes long to import."""
     return os.path.exists("/dev/nvidiactl") or os.path.exists(r"C:\Windows\System32\nvcuda.dll")
 
 
@@ -337,24 +335,14 @@ def moments(
     return _devices()[0].moments(hasher, _matrix(records), values, blocks)
 
 
-def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> np.ndarray:
-    """(rows, n): the counter that each record falls into. As many numbers go back as were read: left to the CPU."""
-    from scumble.counting import cpu
-
-    return cpu.lookup(hasher, on_host(records), counts, threads)
-
-
 def sums(
-    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, lines: np.ndarray, threads: int | None = None
+    hasher: Hasher,
+    records: Sequence[Records],
+    counts: np.ndarray,
+    lines: np.ndarray | None = None,
+    threads: int | None = None,
 ) -> np.ndarray:
-    """(lines, n): the counters that each record falls into, added up over the rows of each line, by the CPU."""
+    """By the CPU: as many numbers go back as were read."""
     from scumble.counting import cpu
 
     return cpu.sums(hasher, on_host(records), counts, lines, threads)
-
-
-if TYPE_CHECKING:  # mypy holds this module to what engines promise
-    from scumble.counting import gpu
-    from scumble.counting.engines import Engine
-
-    _: Engine = gpu

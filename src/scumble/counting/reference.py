@@ -5,7 +5,6 @@ The compiled engine also begins with it, as loading numba takes a second (`cpu`)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -55,32 +54,18 @@ def tiles(hasher: Hasher, records: Sequence[Records]) -> Iterator[tuple[slice, n
         yield place, buckets(hasher, [part[place] for part in records])
 
 
-def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> np.ndarray:
-    """(rows, n): the counter that each record falls into, row by row."""
-    where = buckets(hasher, records)
-    found: np.ndarray = counts[np.arange(hasher.rows)[:, None], where.T]
-    return found
-
-
 def sums(
-    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, lines: np.ndarray, threads: int | None = None
+    hasher: Hasher,
+    records: Sequence[Records],
+    counts: np.ndarray,
+    lines: np.ndarray | None = None,
+    threads: int | None = None,
 ) -> np.ndarray:
-    """(lines, n): the counters that each record falls into, added up over the rows of each line, lines ascending."""
+    """(lines, n): the counters that each record falls into, added up over the rows of each line."""
+    rows = np.arange(hasher.rows)
+    lines = rows if lines is None else lines
     out = np.zeros((int(lines[-1]) + 1, len(records[0])), counts.dtype)
-    starts, rows = np.flatnonzero(np.diff(lines, prepend=-1)), np.arange(hasher.rows)[:, None]
+    starts = np.flatnonzero(np.diff(lines, prepend=-1))
     for place, where in tiles(hasher, records):
-        out[lines[starts], place] = np.add.reduceat(counts[rows, where.T], starts, axis=0)
+        out[lines[starts], place] = np.add.reduceat(counts[rows[:, None], where.T], starts, axis=0)
     return out
-
-
-def moments(
-    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, shift: np.ndarray, gain: float, blocks: np.ndarray
-) -> None:
-    """By `sums`: there is no shorter way."""
-
-
-if TYPE_CHECKING:  # mypy holds this module to what engines promise
-    from scumble.counting import reference
-    from scumble.counting.engines import Engine
-
-    _: Engine = reference

@@ -159,7 +159,7 @@ class Particles:
         parts, _ = self.layout.read(X, invalid="error")
         hasher = self.layout.hasher if rows is None else self.layout.hasher.some(rows)
         small = np.uint16 if self.layout.spec.buckets <= 1 << 16 else np.int32
-        return engine("auto").lookup(hasher, parts, self._positions[: hasher.rows]).astype(small)
+        return engine("auto").sums(hasher, parts, self._positions[: hasher.rows]).astype(small)
 
     @cached_property
     def _positions(self) -> np.ndarray:

@@ -179,9 +179,8 @@ class HashedReader(Reader):
         if groups is not None:
             moments = RowMoments(self.blocks, self.shift, self.gain, groups)
         by = engine(self.engine_name, n * self.hasher.multipliers.size)
-        found = None
-        if groups is None:
-            found = by.moments(self.hasher, parts, self.counts, self.shift, self.gain, self.blocks)
+        shorter = getattr(by, "moments", None) if groups is None else None
+        found = shorter and shorter(self.hasher, parts, self.counts, self.shift, self.gain, self.blocks)
         value, spread = self._by_sums(by, parts, moments) if found is None else found
         # What the noise does not explain is due to hashing; one count in one row can always have been missed.
         hashing = np.maximum(spread - self.noise_variance, 1.0 / len(self.counts) ** 2)

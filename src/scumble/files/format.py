@@ -345,11 +345,7 @@ def to_bytes(kind: str, metadata: Json, arrays: Mapping[str, np.ndarray]) -> byt
     for name in sorted(blocks, key=lambda name: (-blocks[name].itemsize, name)):
         block = blocks[name]
         begin, end = end, end + block.nbytes
-        header[name] = {
-            "dtype": CODES[block.dtype],
-            "shape": list(block.shape),
-            "data_offsets": [begin, end],
-        }
+        header[name] = {"dtype": CODES[block.dtype], "shape": list(block.shape), "data_offsets": [begin, end]}
         parts.append(block.tobytes())
 
     text = json.dumps(header, separators=(",", ":")).encode("ascii")

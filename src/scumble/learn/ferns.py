@@ -91,7 +91,7 @@ class Ferns:
         Of records that were learnt from, all in class `own`: as if they had not been.
         """
         out = np.tile(np.log(self.priors), (len(X), 1))
-        lookup = engine("auto").lookup
+        read = engine("auto").sums
         every = self.tables if own is None else self._tables_without(own)
         for layout, tables in zip(self.layouts, every, strict=True):
             parts, _ = layout.read(X, invalid="error")
@@ -101,7 +101,7 @@ class Ferns:
                 for c, table in enumerate(tables):
                     # Row by row: NumPy's own sum adds up in another order when there is one record only, and a record's
                     # score, which the calibration counts, must not depend on who else is in the table.
-                    for evidence in lookup(layout.hasher, tile, table):
+                    for evidence in read(layout.hasher, tile, table):
                         out[place, c] += evidence
         return out
 

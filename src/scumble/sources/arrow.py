@@ -307,13 +307,7 @@ class Parquet(Format):
                 raise self.damaged(file) from None
 
     def _batches(
-        self,
-        file: File,
-        opened: pq.ParquetFile,
-        roles: Roles,
-        bits: int,
-        groups: range,
-        largest: int,
+        self, file: File, opened: pq.ParquetFile, roles: Roles, bits: int, groups: range, largest: int
     ) -> Iterator[pa.RecordBatch]:
         """The rows of these row groups, of so many `bits` each; `largest` is the most rows of one."""
         under_way = _under_way(bits, largest, len(groups)) if available_threads() > FEW_CORES else 1

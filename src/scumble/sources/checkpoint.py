@@ -51,13 +51,7 @@ class Checkpoint:
     """
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        source: Json,
-        parameters: Json,
-        every: float,
-        *,
-        shared: bool = False,
+        self, path: str | os.PathLike[str], source: Json, parameters: Json, every: float, *, shared: bool = False
     ) -> None:
         if not every >= 0:
             raise parameter("checkpoint_seconds", "zero or more seconds", every)

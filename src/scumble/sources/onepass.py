@@ -23,16 +23,7 @@ from scumble.files.interrupts import PatientInterrupts
 from scumble.files.lazy_modules import pa
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.source import Piece, Source, row_bits
-from scumble.sources.tally import (
-    BAD_CELL,
-    BEYOND,
-    Found,
-    Tally,
-    UnknownClass,
-    bad_cells,
-    declared_otherwise,
-    how_read,
-)
+from scumble.sources.tally import BAD_CELL, BEYOND, Found, Tally, UnknownClass, bad_cells, declared_otherwise, how_read
 from scumble.table.spec import TableSpec
 
 
@@ -61,12 +52,7 @@ PIECES_PER_THREAD = 3
 
 
 def one_pass(
-    source: Source,
-    roles: Roles,
-    tally: Tally,
-    *,
-    checkpoint: Checkpoint | None = None,
-    progress: Report | None = None,
+    source: Source, roles: Roles, tally: Tally, *, checkpoint: Checkpoint | None = None, progress: Report | None = None
 ) -> None:
     """Count every row of the source once.
 

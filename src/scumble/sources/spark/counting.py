@@ -113,13 +113,7 @@ def count(
         df = _by_class(df, tally.label)
     tree = Tree.planned(classes, math.prod(spec.counters), engine.parallelism(df))
     order = Order(
-        replace(spec),
-        shares=tree.shares,
-        room=ROOM,
-        labels=tally.labels,
-        person=person,
-        roles=roles,
-        **tally.options,
+        replace(spec), shares=tree.shares, room=ROOM, labels=tally.labels, person=person, roles=roles, **tally.options
     )
     with engine.tidy(df.sparkSession):
         pieces = tree.gather(engine.map_batches(df, lambda batches: order(batches), SCHEMA))
