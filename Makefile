@@ -2,11 +2,12 @@
 PYTHON ?= $(shell for name in python3.11 python3 python; do command -v $$name && break; done)
 VENV   := .venv
 TOOLS  := .venv-tools
+FLOWER := .venv-flower
 FOLDER := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN    := $(VENV)/$(FOLDER)
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo docs postgresql spark chromium page test check fuzz mutants bench paper paper-quick lock sbom dist clean
+.PHONY: setup demo docs postgresql spark chromium flower page test check fuzz mutants bench paper paper-quick lock sbom dist clean
 
 # Exact versions, checked by hash; what comes as source is built with tools that are locked as well. An environment is
 # brought up to date when one of these is newer, and begun anew where an interruption has left its mark.
@@ -31,7 +32,7 @@ $(TOOLS)/.installed: requirements/tools.txt $(INSTALLER) $(wildcard $(TOOLS)/.in
 	@$(INSTALL) $(TOOLS) tools
 	@touch $@
 
-$(VENV)/.installing $(TOOLS)/.installing: ;
+$(VENV)/.installing $(TOOLS)/.installing $(FLOWER)/.installing: ;
 
 # The site, in site/: open site/index.html. Its theme's notices are not about this project.
 docs: setup
@@ -62,7 +63,7 @@ page:
 
 # The checks and the paper's dry run take a core each. Then one thread for linear algebra: with two workers on two cores,
 # a second one only waits, and takes time to do so. And bytecode is kept: hundreds of tests start a Python of their own.
-test: postgresql spark chromium
+test: postgresql spark chromium flower
 	@$(MAKE) --no-print-directory -j 2 check paper-quick
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
@@ -93,6 +94,13 @@ paper: setup
 paper-quick: setup
 	$(BIN)/python -m benchmarks.paper --quick
 
+# The test of secure aggregation runs Flower, in an environment of its own.
+flower: $(FLOWER)/.installed
+
+$(FLOWER)/.installed: pyproject.toml requirements/build.txt requirements/flower.txt $(INSTALLER) $(wildcard $(FLOWER)/.installing)
+	@$(INSTALL) $(FLOWER) build flower --editable
+	@touch $@
+
 # The newest versions that pyproject.toml allows, for every platform, with hashes: into requirements/.
 lock: $(TOOLS)/.installed
 	$(TOOLS)/$(FOLDER)/python requirements/lock.py
@@ -106,4 +114,4 @@ dist: setup
 	$(BIN)/python requirements/dist.py dist
 
 clean:
-	rm -rf $(VENV) $(TOOLS) dist .pytest_cache .ruff_cache .mypy_cache .hypothesis demo-output site
+	rm -rf $(VENV) $(TOOLS) $(FLOWER) dist .pytest_cache .ruff_cache .mypy_cache .hypothesis demo-output site

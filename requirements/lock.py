@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-GROUPS = ("installer", "build", "demo", "test", "tools")
+GROUPS = ("installer", "build", "demo", "test", "tools", "flower")
 PYTHONS = ">=3.11,<3.15"
 """What the lock covers. The package itself has no upper bound: what holds it back are its dependencies' own bounds."""
 HEAD = "# Made by `make lock` from the group `{group}` in pyproject.toml, for Python {pythons}. Not to be edited.\n"

@@ -51,6 +51,7 @@ PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.
 RUN, SHOWN, FILES = ("python", "console"), ("text",), ("toml", "csv", "python", "json")
 ELSEWHERE = {
     "docs/spark.md": ("tests/sources/test_spark.py", "spark.md"),
+    "docs/howto/flower.md": ("tests/test_flower.py", "flower.md"),
     "docs/explore.md": ("tests/show/test_server.py", "/api/density"),
 }
 """Pages with blocks that need a cluster or a server: the test that has one, and what that test must hold."""
@@ -234,6 +235,7 @@ def test_the_pages_examples_run(page: str, folder: Path) -> None:
     for block in blocks(page):
         if block.title is not None:
             assert block.kind in FILES, (page, block.title)
+            Path(block.title).parent.mkdir(exist_ok=True)
             Path(block.title).write_text(block.text)
         elif block.kind == "python":
             out = io.StringIO()
