@@ -28,7 +28,7 @@ def sketch(**options: object) -> scumble.Sketch:
 def test_the_release_is_noise_plus_counts(delta: float, neighbors: str) -> None:
     X = np.random.default_rng(2).normal(size=(3000, 1))
     exact = sketch().update(X)
-    noisy = sketch().start_with_noise(1.0, delta, neighbors)
+    noisy = sketch().start_with_noise(1.0, delta, neighbors=neighbors)
     before = noisy._counts.copy()
     noisy.update(X[:1000]).update(X[1000:])
     np.testing.assert_array_equal(noisy._counts - before, exact._counts)

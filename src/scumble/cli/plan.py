@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from scumble.density.plan import by_epsilon, plan, require_dimensions
+    from scumble.density.plan import by_epsilon, plan
     from scumble.privacy.wording import AS_USUAL
 
     if args.schema is not None:
@@ -66,7 +66,6 @@ def run(args: argparse.Namespace) -> None:
         budget["records_per_person"] = options.per_person(args)
     if args.columns is None and args.dimensions is None:
         raise ParameterError("Give --dimensions, the number of columns, or --columns, their names.")
-    require_dimensions(len(args.columns) if args.columns else args.dimensions)
     columns = args.columns or [f"column{j}" for j in range(args.dimensions)]
     settings: Settings = {
         **given(args, "n", "density", "bounds", "design", "rows", "buckets", KINDS),

@@ -33,11 +33,9 @@ ONE_OF_THEM = "a bundle holds one release for each of its `classes`: ask one, su
 class Bundle(Mapping[Label, Release]):
     """Class label → release, in the order of the classes: what classifiers learn from.
 
-    Every record is in one class only, so the whole bundle costs as much as one of its releases (parallel composition,
-    McSherry 2009). All releases share one spec and one privacy claim. Empty classes have a release, too.
-
-    Labels are text, whole numbers, floats or bools. `label` is the name of the class column, or None; `extra` a dict of
-    your own JSON values, stored in the file.
+    Every record is in one class only, so the bundle costs as much as one of its releases (parallel composition,
+    McSherry 2009). All share one spec and one privacy claim. Labels are text, whole numbers, floats or bools. `label`
+    is the name of the class column, or None; `extra` a dict of your own JSON values, stored in the file.
 
     >>> import numpy as np, scumble
     >>> def release(center):

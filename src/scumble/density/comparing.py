@@ -2,12 +2,11 @@
 
 **Tails.** With the cumulant generating function K of the error, the chance that it exceeds x is
 1 − Φ(r) + φ(r)(1/u − 1/r) at the saddlepoint s, where K'(s) = x, r² = 2(sx − K(s)) and u² = s²K''(s) (Lugannani & Rice
-1980). That holds far out in the tails, where corrected p-values are decided and a Laplace law weighs far more than a
-normal one. An integer with a discrete Laplace law of variance σ² and the coefficient c has
-K(s) = −log(1 − σ²(cosh cs − 1)). All errors are symmetric.
+1980). That holds far out, where corrected p-values are decided and a Laplace law weighs far more than a normal one. A
+discrete Laplace number of variance σ² and coefficient c has K(s) = −log(1 − σ²(cosh cs − 1)). All errors are symmetric.
 
-**Many comparisons.** p-values are corrected by Holm's method (1979): under whatever dependence, the chance of any false
-finding among all rows is at most the level.
+**Many comparisons.** Holm's correction (1979): under any dependence, the chance of any false finding among all rows is
+at most the level.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Error:
         return self._cumulants(self._root(lambda s: 1 - confidence - self._beyond(s)))[1]
 
     def _root(self, rising: Callable[[float], float]) -> float:
-        """Where a function is zero, between zero and where K ends; one of these ends if it is so nowhere."""
+        """Where a function is zero, between zero and where K ends; else one of these ends."""
         from scipy.optimize import brentq
 
         ends = [

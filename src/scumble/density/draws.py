@@ -1,8 +1,7 @@
 """Synthetic records: drawn from a grid's cells, or from particles that hash as the table did.
 
 **Cells** are halved repeatedly along one axis at a time. Half A of a node of mass m has a noisy count a with variance
-s². Its mass is the posterior mean of a normal law around a, cut to [0, m], with prior probability at 0 and m. So noise
-is averaged over wide empty regions.
+s². Its mass is the posterior mean of a normal law around a, cut to [0, m], with prior probability at 0 and m.
 
 **Particles** are counted by the release's own hash functions. Their weights follow w ← w · exp(η · mean over rows of
 (released − counted) at the particle's buckets), the exponentiated gradient (Kivinen & Warmuth 1997) of the squared
@@ -183,9 +182,8 @@ def _weights(codes: np.ndarray, target: np.ndarray, steps: int) -> np.ndarray:
     aim = _left(codes, target, np.zeros(size))
     for _ in range(steps):
         gradient = _left(codes, target, weights)
-        own = float(weights @ (aim - gradient))  # the mean of what is counted, over rows and particles
-        # `own` is the scale of the quadratic term: a step of 1 would settle a single particle at once, 2 still
-        # converges.
+        # The mean of what is counted: a step of one over it would settle a single particle at once; two converges, too.
+        own = float(weights @ (aim - gradient))
         weights = weights * np.exp(np.clip(2.0 * gradient / own, -4.0, 4.0))
         weights /= weights.sum()
     return weights

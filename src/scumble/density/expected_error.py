@@ -93,6 +93,12 @@ def hashes(kernel: Kernel) -> int:
     return sum(factor.power for factor in kernel.factors)
 
 
+def numbers_of(kernel: Kernel, dimensions: int) -> int:
+    """Approximate number of values in the hash functions of a row."""
+    widths = [dimensions if factor.columns is None else len(factor.columns) for factor in kernel.factors]
+    return sum(factor.power * (width + 2) for factor, width in zip(kernel.factors, widths, strict=True))
+
+
 def default_density(kernel: Kernel) -> float:
     """The assumed density of a query without bounds."""
     return DEFAULT_DENSITY / hashes(kernel)

@@ -12,7 +12,15 @@ from scumble.checks import Json, Sides
 from scumble.counting import Engine, Hasher, engine
 from scumble.counting.guard import Known
 from scumble.counting.hasher import family
-from scumble.density.expected_error import box_of, combined, default_density, hashing_error, inverse_of, row_spread
+from scumble.density.expected_error import (
+    box_of,
+    combined,
+    default_density,
+    hashing_error,
+    inverse_of,
+    numbers_of,
+    row_spread,
+)
 from scumble.density.layout import Count, Estimate, Keep, Layout, Reader
 from scumble.kernels import Records
 from scumble.kernels.design import Design
@@ -74,10 +82,7 @@ class HashedRows(Layout):
 
     @property
     def numbers(self) -> int:
-        spec = self.spec
-        widths = [spec.dimensions if factor.columns is None else len(factor.columns) for factor in spec.kernel.factors]
-        hashes = zip(spec.kernel.factors, widths, strict=True)
-        return spec.rows * sum(factor.power * (width + 2) for factor, width in hashes)
+        return self.spec.rows * numbers_of(self.spec.kernel, self.spec.dimensions)
 
     def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
         work = len(parts[0]) * self.hasher.multipliers.size

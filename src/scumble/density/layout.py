@@ -1,8 +1,7 @@
 """What every layout provides: how records become counters, and what is read from them.
 
 A spec finds its layout by its design; other code asks the layout and never which one it is. A new layout implements the
-abstract methods, and those of the others that it can; the rest are refused in its name. Counters may have any shape,
-and layouts may divide the noise unevenly between rows.
+abstract methods, and those of the others that it can; the rest are refused in its name.
 """
 
 from __future__ import annotations

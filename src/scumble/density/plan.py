@@ -4,10 +4,9 @@ Both ask the search that decides at a release (:mod:`scumble.density.release_pla
 hashing error and add noise: the mean of R rows has a noise variance of about 2R/ε², so there is a best R. Discrete
 Gaussian noise does not depend on R.
 
-Where the size is left open, a sketch counts the most that could be useful, by public parameters alone, so parts merge:
-up to 2²³ counters and 8,192 rows, half as much for pure ε, or the finest useful grid. Its release decides how much to
-publish. Whether a grid or rows are counted is decided by the expected error of the best of each; unknown facts default
-to 100,000 records, ε = 1 and records that fill half of the bounds.
+Where the size is left open, a sketch counts the most that could be useful by public parameters alone, so parts merge;
+its release decides how much to publish. Whether a grid or rows are counted is decided by the expected error of the best
+of each; unknown facts default to 100,000 records, ε = 1 and records that fill half of the bounds.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import floor, hypot, inf, prod, sqrt
+from math import floor, inf, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from scumble.density.release_plan import (
     good_rows,
     most_rows,
 )
-from scumble.density.spec import MOST_DIMENSIONS, MOST_HASHES, Spec
+from scumble.density.spec import Spec, require_moderate
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
 from scumble.kernels.design import DESIGNS
@@ -46,8 +45,6 @@ PlainSides = tuple[tuple[float, ...], tuple[float, ...]]
 
 MOST_AXES = 3
 """The most axes of a grid that may become rows."""
-COUNTER_BYTES, FILE_OVERHEAD = 4, 2_000
-"""Noisy counters nearly always fit into 32 bits in a file, which has about so many other bytes."""
 NANOSECONDS = 3.0
 """One hash and one increment on one core."""
 
@@ -75,7 +72,7 @@ class Plan:
     standard_error: float
     bytes: int
     seconds: float
-    bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    bounds: PlainSides | None = None
     density: float = 0.1
     density_from: str = "default"
     neighbors: str = "add-remove"
@@ -92,8 +89,8 @@ class Plan:
 
     def sentence(self) -> str:
         """What its ε means for one person, in odds."""
-        who = {"neighbors": self.neighbors, "records_per_person": self.records_per_person}
-        return odds_in_words(self.epsilon, self.delta, **who)  # type: ignore[arg-type]
+        people = self.records_per_person
+        return odds_in_words(self.epsilon, self.delta, neighbors=self.neighbors, records_per_person=people)
 
     def to_dict(self) -> Json:
         """The plan as JSON values."""
@@ -172,18 +169,16 @@ def plan_within(
     assumed, source = _assumed(counted, options.get("bounds"), density)
     menu = Menu(counted, budget, planned, refined=refined)
     made, error = menu.expected(n, assumed) if planned else (counted, menu.error(n, assumed))
-    variance, f = menu.noise_variance(made.rows), assumed * n
-    seconds = n * NANOSECONDS * 1e-9 * (1 if counted.shape is not None else counted.rows * hashes(kernel))
+    f, work = assumed * n, 1 if counted.shape is not None else counted.rows * hashes(kernel)
     later: Json = {}
     if planned:
         denser = menu.denser(n, assumed)
         later = {"denser": denser.shape or (denser.rows,), "denser_design": denser.design, "either": menu.either}
         if counted.shape is not None and made.shape is None:  # its cells' records once more, at the release
-            seconds += n * NANOSECONDS * 1e-9 * made.rows * hashes(kernel)
+            work += made.rows * hashes(kernel)
+    deviation = error * f
     if made.shape is None:
-        deviation = hypot(sqrt((row_spread(made, n, f) + f) / made.rows), sqrt(variance / made.rows))
-    else:
-        deviation = error * f
+        deviation = sqrt((row_spread(made, n, f) + f + menu.noise_variance(made.rows)) / made.rows)
     return Plan(
         n=n,
         dimensions=dimensions,
@@ -196,7 +191,7 @@ def plan_within(
         relative_error=error,
         standard_error=deviation,
         bytes=file_bytes(prod(made.counters)),
-        seconds=seconds,
+        seconds=n * NANOSECONDS * 1e-9 * work,
         bounds=made.bounds,
         density=assumed,
         density_from=source,
@@ -215,9 +210,6 @@ def _assumed(spec: Spec, bounds: Bounds, density: float | None) -> tuple[float, 
     if bounds is None or supports(spec.kernel, spec.dimensions, spec.columns):
         return default_density(spec.kernel), "default"
     return box_of(replace(spec, bounds=plain_sides(bounds, spec.dimensions))).density, "bounds"
-
-
-# ---- what is counted ----
 
 
 def choose(
@@ -243,23 +235,26 @@ def choose(
     Without `later`, everything is decided now, for `n` records and this budget. `refined` says that answers will be
     refined (`scumble.learn.refine`). Columns whose `kinds` are whole numbers get no cells between these.
     """
-    require_dimensions(dimensions)
-    if hashes(kernel) > MOST_HASHES:
-        raise parameter("power", f"at most {MOST_HASHES:,} for all factors together", hashes(kernel))
+    require_moderate(kernel, dimensions)
     rows = rows_to_plan(design, rows if rows is None else checks.whole("rows", rows))
     names = None if columns is None else tuple(columns)
-    empty = Spec(kernel, dimensions, names, rows=1, buckets=1, seed=seed, design="sobol", kinds=dict(kinds or {}))
+    axes = len(kernel.which(dimensions, names))
     sides = None if bounds is None else plain_sides(bounds, dimensions)
+    empty = Spec(kernel, dimensions, names, rows=1, buckets=1, seed=seed, design="sobol", kinds=dict(kinds or {}))
     if sides is not None:
         _require_whole(sides, empty)
+
+    def grid(shape: tuple[int, ...]) -> Spec:
+        return replace(empty, design="grid", rows=1, buckets=prod(shape), shape=shape, bounds=sides)
+
     reason = "no `bounds` are given" if sides is None else supports(kernel, dimensions, names)
     if isinstance(buckets, tuple):
         if reason or design not in ("auto", "grid"):
             must = f"Cells along each axis are for a grid: {reason or design}."
             raise parameter("buckets", "one number here", buckets, must)
-        if len(buckets) != len(kernel.which(dimensions, names)):
+        if len(buckets) != axes:
             raise parameter("buckets", "one number of cells for each column that the kernel reads", buckets)
-        return _grid(empty, sides, buckets), 0
+        return grid(buckets), 0
     if buckets is not None:
         checks.whole("buckets", buckets, hint="leave it out, or give a grid's cells as a tuple such as (64, 64).")
     if design == "grid" and sides is None:
@@ -270,16 +265,14 @@ def choose(
     if not reason and rows is None and design in ("auto", "grid"):
         box = box_of(replace(empty, bounds=sides))
         most_of = np.where(on_whole_numbers(empty), box.high - box.low + 1, inf)  # a cell per whole number
-        counted.append(_grid(empty, sides, tuple(np.minimum(box.finest, most_of).astype(int).tolist())))
+        counted.append(grid(tuple(np.minimum(box.finest, most_of).astype(int).tolist())))
     if design != "grid":
         drawn = good_rows(kernel, dimensions) if design == "auto" else design
         hashed = replace(empty, design=drawn, buckets=good_buckets(kernel) if buckets is None else buckets)
         pure = budget is not None and budget.pure
         counted.append(most_rows(hashed, pure=pure) if rows is None else replace(hashed, rows=rows))
     open_size = later and rows is None
-    either = (
-        open_size and design == "auto" and buckets is None and 0 < len(kernel.which(dimensions, names)) <= MOST_AXES
-    )
+    either = open_size and design == "auto" and buckets is None and 0 < axes <= MOST_AXES
     if len(counted) == 1 and (rows is not None or (open_size and (buckets is None or design != "grid"))):
         return counted[0], SIZE if open_size else 0
     budget = Budget(1.0) if budget is None else budget
@@ -297,25 +290,13 @@ def choose(
     return spec, 0 if not open_now else DESIGN if either and spec.shape is not None else SIZE
 
 
-def _grid(empty: Spec, sides: PlainSides | None, shape: tuple[int, ...]) -> Spec:
-    return replace(empty, design="grid", rows=1, buckets=prod(shape), shape=shape, bounds=sides)
-
-
-def require_dimensions(dimensions: int) -> None:
-    """Refuse an impossible number of columns before lists of that length are made."""
-    if not 1 <= dimensions <= MOST_DIMENSIONS:
-        raise parameter("dimensions", f"from 1 to {MOST_DIMENSIONS:,}", dimensions)
-
-
 def rows_to_plan(design: str, rows: int | None) -> int | None:
     """The rows to plan for; None for a grid, which has one. An unknown design is refused."""
-    if not isinstance(design, str) or design not in ("auto", "grid", *DESIGNS):
+    if design not in ("auto", "grid", *DESIGNS):
         raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
-    if design != "grid":
-        return rows
-    if rows not in (None, 1):
+    if design == "grid" and rows not in (None, 1):
         raise parameter("rows", "1 or left out with design='grid'", rows)
-    return None
+    return None if design == "grid" else rows
 
 
 def plain_sides(bounds: Bounds, dimensions: int) -> PlainSides:
@@ -330,12 +311,9 @@ def _require_whole(sides: PlainSides, spec: Spec) -> None:
             raise parameter("bounds", f"whole numbers for {name!r}, a column of whole numbers", tuple(ends))
 
 
-# ---- what follows from a plan ----
-
-
 def file_bytes(counters: int) -> int:
-    """Approximate size of a released file."""
-    return COUNTER_BYTES * counters + FILE_OVERHEAD
+    """Approximate size of a released file: noisy counters nearly always fit into 32 bits."""
+    return 4 * counters + 2_000
 
 
 EPSILONS = [float(f"{digits}e{power}") for power in range(-4, 1) for digits in range(10, 100)] + [100.0]
@@ -364,13 +342,11 @@ def as_error(value: object) -> float:
     >>> as_error("5%"), as_error(0.02)
     (0.05, 0.02)
     """
+    text = str(value).strip()
     try:
-        text = str(value).strip()
         found = float(text[:-1]) / 100.0 if text.endswith("%") else float(text)
     except ValueError:
         found = 0.0
-    if not 0.0 < found < 10.0:
-        raise parameter("error", "a relative error above 0, such as 0.05 or '5%'", value)
-    if found >= 1.0 and not text.endswith("%"):
-        raise parameter("error", "below 1, or have a percent sign", value, f"write {found:g}% or {found:.0%}.")
+    if not 0.0 < found < (10.0 if text.endswith("%") else 1.0):
+        raise parameter("error", "a relative error above 0 and below 1, such as 0.05 or '5%'", value)
     return found

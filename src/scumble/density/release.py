@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from scumble.files.format import fits
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import disjoint as of_disjoint_persons
 from scumble.privacy.composition import of_disjoint_records, overlapping
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -45,15 +48,13 @@ class Span:
         """Read what `to_dict` wrote; anything else is refused."""
         if data is None:
             return None
-        if not isinstance(data, dict) or set(data) != {"identity", "first", "last", "method"}:
-            raise TypeError("not the periods of a stream")
         found = Span(**data)
         periods = type(found.first) is int and type(found.last) is int and 1 <= found.first <= found.last < 1 << 31
-        if not periods or not isinstance(found.method, dict) or not isinstance(found.identity, str):
+        if not periods or not isinstance(found.method, dict):
             raise TypeError("not the periods of a stream")
         try:
             uuid.UUID(found.identity)
-        except ValueError:
+        except (ValueError, AttributeError):
             raise TypeError("not the identity of a stream") from None
         return found
 
@@ -87,14 +88,10 @@ class Release(Answers):
         engine: str = "auto",
         stream: Span | None = None,
     ) -> None:
-        self._spec = spec
-        self._stream = stream
+        self._spec, self._stream, self._privacy = spec, stream, privacy
         self._counts = np.ascontiguousarray(counts, np.int64)
         self._counts.flags.writeable = False
-        self._privacy = privacy
-        self._own_count = noisy_count
-        self._noise_of_counters = counter_variance
-        self._noise_of_count = count_variance
+        self._own_count, self._noise_of_counters, self._noise_of_count = noisy_count, counter_variance, count_variance
         self._identity = identity or str(uuid.uuid4())
         self._parts = parts or (self._identity,)
         self._engine = engine  # of this process: not in files
@@ -120,25 +117,24 @@ class Release(Answers):
     def kinds(self) -> dict[str, str]:
         """Which columns hold whole numbers, dates, times or booleans: {"age": "whole", "seen": "date"}.
 
-        Dates and times are counted in days since 1970-01-01. Points may be given as dates or as these numbers.
+        Dates and times are counted in days since 1970-01-01.
         """
         return dict(self._spec.kinds)
 
-    def _with(self, **changes: Any) -> Release:
-        """The same release with some fields changed."""
-        same: Json = {
-            "spec": self._spec,
-            "counts": self._counts,
-            "privacy": self.privacy,
-            "noisy_count": self.noisy_count,
-            "counter_variance": self.counter_variance,
-            "count_variance": self.count_variance,
-            "identity": self.identity,
-            "parts": self._parts,
-            "engine": self._engine,
-            "stream": self._stream,
-        }
-        return Release(**same | changes)
+    def _with(self, spec: Spec, counts: np.ndarray | None = None, parts: tuple[str, ...] = ()) -> Release:
+        """The same release, read with another spec."""
+        return Release(
+            spec,
+            self._counts if counts is None else counts,
+            self._privacy,
+            noisy_count=self._own_count,
+            counter_variance=self._noise_of_counters,
+            count_variance=self._noise_of_count,
+            identity=self._identity,
+            parts=parts or self._parts,
+            engine=self._engine,
+            stream=self._stream,
+        )
 
     @property
     def stream(self) -> Span | None:
@@ -193,7 +189,7 @@ class Release(Answers):
         return max(super().divisor, self.count_standard_error)
 
     @keywords
-    def compare(self, other: Release, at: object, *, of: str = "populations", confidence: float = 0.95) -> Any:
+    def compare(self, other: Release, at: object, *, of: str = "populations", confidence: float = 0.95) -> DataFrame:
         """How the density differs between this table and another, at each of the points `at`; a pandas frame.
 
         Parameters
@@ -208,11 +204,8 @@ class Release(Answers):
         confidence : float
             Of each interval by itself.
 
-        Returns
-        -------
-        DataFrame
-            A row for each point: `first`, `second`, their `difference` second − first with `low`, `high` and `p_value`,
-            and `p_adjusted`, corrected for all points by Holm's method.
+        A row for each point has `first`, `second`, their `difference` second − first with `low`, `high` and `p_value`,
+        and `p_adjusted`, corrected for all points by Holm's method.
         """
         if not isinstance(other, Release):
             raise parameter("other", "a Release", other, "scumble.load(path) reads one from its file.")
@@ -255,11 +248,10 @@ class Release(Answers):
 
     def metadata(self) -> Json:
         """Everything but the counters, as JSON values."""
-        stream = {} if self._stream is None else {"stream": self._stream.to_dict()}
         spec = self._spec.to_dict()
         kinds = {"kinds": spec.pop("kinds")} if "kinds" in spec else {}
         return {
-            **stream,
+            **({} if self._stream is None else {"stream": self._stream.to_dict()}),
             **kinds,
             "spec": spec,
             "privacy": self._privacy.to_dict(),
@@ -365,15 +357,15 @@ def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) ->
         raise MergeError("Cannot merge: a counter could pass 2**62. Hint: is one of the releases damaged?")
     counts = [release.noisy_count for release in all_of]
     known = [count for count in counts if count is not None]
-    return first._with(
-        counts=np.add.reduce([release.counts for release in all_of]),
-        privacy=COMBINE[disjoint]([release.privacy for release in all_of]),
+    return Release(
+        first.spec,
+        np.add.reduce([release.counts for release in all_of]),
+        COMBINE[disjoint]([release.privacy for release in all_of]),
         noisy_count=sum(known) if len(known) == len(counts) else None,
         counter_variance=sum(release.counter_variance for release in all_of),
         count_variance=sum(release.count_variance for release in all_of),
-        identity=None,  # a new one
         parts=tuple(parts),
-        stream=None,
+        engine=first._engine,
     )
 
 
@@ -382,9 +374,7 @@ def _with_common_rows(releases: list[Release]) -> list[Release]:
     if not all(release.privacy.by_facts and release.spec.layout.hashed for release in releases):
         return releases
     least = min(release.rows for release in releases)
-    return [
-        release._with(spec=replace(release.spec, rows=least), counts=release.counts[:least]) for release in releases
-    ]
+    return [one._with(replace(one.spec, rows=least), one.counts[:least]) for one in releases]
 
 
 def _with_common_kinds(releases: list[Release]) -> list[Release]:
@@ -398,7 +388,7 @@ def _with_common_kinds(releases: list[Release]) -> list[Release]:
                 f"Cannot merge: the column {name!r} is declared as {kind!r} here and as {other!r} there. "
                 "Hint: build both with the same declarations."
             )
-    return [release._with(spec=replace(release.spec, kinds={})) for release in releases]
+    return [release._with(replace(release.spec, kinds={})) for release in releases]
 
 
 def _require_common_cells(releases: list[Release]) -> None:

@@ -32,6 +32,7 @@ from scumble.density.expected_error import (
     hashing_error,
     inverse_of,
     noise_of_sums,
+    numbers_of,
     on_whole_numbers,
     usual_clumping,
 )
@@ -346,8 +347,7 @@ def good_buckets(kernel: Kernel) -> int:
 
 def most_rows(spec: Spec, *, pure: bool = False) -> Spec:
     """As many hashed rows as could be useful, a power of two within the limits on rows, counters and hash functions."""
-    widths = [spec.dimensions if factor.columns is None else len(factor.columns) for factor in spec.kernel.factors]
-    numbers = sum(factor.power * (width + 2) for factor, width in zip(spec.kernel.factors, widths, strict=True))
+    numbers = numbers_of(spec.kernel, spec.dimensions)
     most = min(MOST_ROWS, MOST_COUNTED // spec.buckets, CHEAP // numbers) // (2 if pure else 1)
     return replace(spec, rows=max(LEAST_ROWS, 1 << (most.bit_length() - 1)) if most > 0 else LEAST_ROWS)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from scumble.gate.gate import Holder
 from scumble.gate.secret import Secret, require_unreleased
 from scumble.gate.spending import Prepaid
 from scumble.kernels import Kernel, Records
-from scumble.privacy.account import Account
+from scumble.privacy.account import Account, Promise, charged
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
@@ -66,15 +66,14 @@ class Sketch(Holder, Answers):
     columns : sequence of str or None
         The columns' names, in order; named tables are then read by name.
     rows, buckets : int, sequence of int or None
-        The size. If `rows` (or the cells of a grid) are left out, up to 2²³ counters are counted, and the release
-        decides from a few noisy facts how much to publish. For a grid, `buckets` may be the cells along each axis.
+        The size. If `rows` (or the cells of a grid) are left out, the release decides from a few noisy facts how much
+        to publish. For a grid, `buckets` may be the cells along each axis.
     seed : int
         The public seed of the hash functions; sketches merge only if their seeds are equal.
     design : {"auto", "iid", "sobol", "orthogonal", "grid"}
         How rows are drawn, or "grid" (needs `bounds`); "auto" lets the plan choose.
     bounds : pair of float, pair of array-like, mapping or None
-        Public (low, high), each a number or one per column; or a pair by column, ``{"age": (0, 100)}``. Only a grid
-        needs them.
+        Public (low, high), each a number or one per column; or a pair by column, ``{"age": (0, 100)}``.
     whole, dates, times, booleans : sequence of str or None
         Columns that hold whole numbers, dates, times or booleans; see :func:`scumble.build`.
     invalid : {"error", "drop"}
@@ -114,35 +113,25 @@ class Sketch(Holder, Answers):
     ) -> None:
         if not isinstance(kernel, Kernel):
             raise parameter("kernel", "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)", kernel)
+        seed = checks.seed(seed)
+        names = None if columns is None else _names(columns)
+        if dimensions is None and names is None:
+            raise ParameterError("Give `dimensions`, the number of columns, or `columns`, their names.")
+        width = checks.whole("dimensions", len(names or ()) if dimensions is None else dimensions)
+        if names is not None and len(names) != width:
+            raise parameter("dimensions", f"{len(names)}, the number of `columns`", width)
+        declared = Declarations(whole=whole, dates=dates, times=times, booleans=booleans)
+        kinds = dict(declared.require_of(kernel, names))
+        size: Json = {"rows": rows, "buckets": _buckets(buckets), "design": design, "seed": seed}
+        ends = in_order(declared.bounds(bounds), kernel, names)
+        spec, planned = choose(kernel, dimensions=width, columns=names, kinds=kinds, bounds=ends, **size)
+        self._start(spec, invalid, engine, threads, planned)
+
+    def _start(self, spec: Spec, invalid: str, engine: str, threads: int | None, planned: int) -> None:
         if engine not in ENGINES:
             raise parameter("engine", f"one of {', '.join(ENGINES)}", engine)
         if threads is not None:
             checks.whole("threads", threads)
-        seed = checks.seed(seed)
-        names = None if columns is None else _names(columns)
-        if dimensions is None:
-            if names is None:
-                raise ParameterError("Give `dimensions`, the number of columns, or `columns`, their names.")
-            dimensions = len(names)
-        checks.whole("dimensions", dimensions)
-        if names is not None and len(names) != dimensions:
-            raise parameter("dimensions", f"{len(names)}, the number of `columns`", dimensions)
-        declared = Declarations(whole=whole, dates=dates, times=times, booleans=booleans)
-        kinds = dict(declared.require_of(kernel, names))
-        spec, planned = choose(
-            kernel,
-            kinds=kinds,
-            seed=int(seed),
-            dimensions=int(dimensions),
-            columns=names,
-            rows=None if rows is None else checks.whole("rows", rows),
-            buckets=_buckets(buckets),
-            design=design,
-            bounds=in_order(declared.bounds(bounds), kernel, names),
-        )
-        self._start(spec, invalid, engine, threads, planned)
-
-    def _start(self, spec: Spec, invalid: str, engine: str, threads: int | None, planned: int) -> None:
         if invalid not in ("error", "drop"):
             raise parameter("invalid", "'error' or 'drop'", invalid)
         self._spec = spec
@@ -152,17 +141,9 @@ class Sketch(Holder, Answers):
 
     @staticmethod
     def from_spec(
-        spec: Spec,
-        *,
-        invalid: str = "error",
-        engine: str = "auto",
-        threads: int | None = None,
-        planned: int = 0,
+        spec: Spec, *, invalid: str = "error", engine: str = "auto", threads: int | None = None, planned: int = 0
     ) -> Sketch:
-        """An empty sketch with these parameters.
-
-        If `planned` is 1, its release decides how much is published; if 2, it may also publish a grid as rows.
-        """
+        """An empty sketch with these parameters; `planned` says what its release decides (`Sketch.planned`)."""
         sketch = object.__new__(Sketch)
         sketch._start(spec, invalid, engine, threads, planned)
         return sketch
@@ -238,21 +219,21 @@ class Sketch(Holder, Answers):
     ) -> Release:
         """Add exact noise to every counter, once, and give up the exact counters.
 
-        If `rows` were left open, 2 % of the budget pays for the typical density; the claim covers any choice of rows. A
-        sketch begun with `start_with_noise` already has its noise and budget: call `release()`.
+        If `rows` were left open, a few percent of the budget pay for the facts that decide; the claim covers any
+        choice. A sketch begun with `start_with_noise` already has its noise and budget: call `release()`.
 
         Parameters
         ----------
         epsilon, delta : float, Fraction, Decimal, str or None
             The privacy budget. δ = 0 draws discrete Laplace noise; δ > 0 the quieter of discrete Laplace (few rows; its
             claim has δ = 0) and discrete Gaussian noise.
-        rho, mu : float, Fraction, Decimal, str or None
-            The budget as zero-concentrated or Gaussian differential privacy (ρ = μ²/2) instead of ε. The noise is
-            discrete Gaussian; its ε is stated at `delta`, or at 1e-6.
         neighbors : {"add-remove", "replace"}
             "add-remove" hides whether a record is there; "replace" hides its content, and N is public.
         records_per_person : int
             The most records that one person may own.
+        rho, mu : float, Fraction, Decimal, str or None
+            The budget as zero-concentrated or Gaussian differential privacy (ρ = μ²/2) instead of ε. The noise is
+            discrete Gaussian; its ε is stated at `delta`, or at 1e-6.
         count_share : float, Fraction, Decimal, str or None
             The share of the budget for the noisy count.
         backend : {"exact", "opendp"}
@@ -296,16 +277,9 @@ class Sketch(Holder, Answers):
         self,
         epsilon: Number | None = None,
         delta: Number = 0.0,
-        neighbors: str = "add-remove",
-        records_per_person: int = 1,
         *,
-        rho: Number | None = None,
-        mu: Number | None = None,
-        count_share: Number | None = None,
         backend: str = "exact",
-        ledger: Ledger | str | os.PathLike[str] | None = None,
-        dataset: str | None = None,
-        part: str | None = None,
+        **promise: Unpack[Promise],
     ) -> Sketch:
         """Draw the noise now, into the empty counters, so raw counters never exist (pan-privacy; Dwork et al. 2010).
 
@@ -319,16 +293,8 @@ class Sketch(Holder, Answers):
           children are refused.
         - A checkpoint states how far the source was read, which reveals roughly how many records there are.
         - The current batch is in memory while it is counted.
-
-        >>> import numpy as np
-        >>> from scumble.kernels import EuclideanKernel
-        >>> sketch = Sketch(EuclideanKernel(2.0), dimensions=1, rows=8, buckets=16).start_with_noise(epsilon=1.0)
-        >>> release = sketch.update(np.arange(1000.0)).release()
-        >>> release.privacy.epsilon
-        1.0
         """
-        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
-        account = Account.of(ledger, dataset, part)
+        budget, account = charged(epsilon, delta, promise)
         with self._decided(budget):
             gate.begin_with_noise([self.secret], budget, account, backend=backend)
         return self
@@ -337,28 +303,20 @@ class Sketch(Holder, Answers):
         self,
         epsilon: Number | None = None,
         delta: Number = 0.0,
-        neighbors: str = "add-remove",
-        records_per_person: int = 1,
         *,
         custodians: int,
         dropouts: int = 0,
-        rho: Number | None = None,
-        mu: Number | None = None,
-        count_share: Number | None = None,
-        ledger: Ledger | str | os.PathLike[str] | None = None,
-        dataset: str | None = None,
-        part: str | None = None,
+        **promise: Unpack[Promise],
     ) -> Share:
         """Add this custodian's share of the noise, and give up the exact counters.
 
         The shares of all `custodians` (except up to `dropouts`) add up to a release with the full noise:
         :func:`scumble.combine`. One share alone does not keep the promise (:mod:`scumble.privacy.splitting`). All
-        custodians must use the same parameters. The budget is that of the sum and is charged in full to this
-        custodian's ledger, if any. `records_per_person` counts a person's records with all custodians together. Open
-        `rows` are fixed by the budget, for 100,000 records.
+        custodians must use the same parameters, those of `release`. The budget is that of the sum and is charged in
+        full to this custodian's ledger, if any. `records_per_person` counts a person's records with all custodians
+        together. Open `rows` are fixed by the budget, for 100,000 records.
         """
-        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
-        account = Account.of(ledger, dataset, part)
+        budget, account = charged(epsilon, delta, promise)
         with self._decided(budget):
             made = gate.publish_share(self.secret, budget, account, custodians=custodians, dropouts=dropouts)
         return Share(self._spec, made.counts, made.noisy_count, made.privacy, made.identity)

@@ -8,6 +8,7 @@ from typing import Any
 
 from scumble.checks import Json
 from scumble.counting.engines import on_device, to_host
+from scumble.density.expected_error import hashes
 from scumble.density.grid_layout import GridRow
 from scumble.density.hashed_layout import HashedRows
 from scumble.density.layout import Layout
@@ -28,6 +29,14 @@ MOST_IN_A_ROW = 2**20
 """Numbers in the hash functions of a row."""
 CHEAP, TIMES = 2**24, 2**12
 """Numbers in the hash functions: at most 128 MiB, or this many per counter, so a file's cost is bounded by its size."""
+
+
+def require_moderate(kernel: Kernel, dimensions: int) -> None:
+    """Refuse an impossible number of hashes or columns before lists of that length are made."""
+    if hashes(kernel) > MOST_HASHES:
+        raise parameter("power", f"at most {MOST_HASHES:,} for all factors together", hashes(kernel))
+    if not 1 <= dimensions <= MOST_DIMENSIONS:
+        raise parameter("dimensions", f"from 1 to {MOST_DIMENSIONS:,}", dimensions)
 
 
 @dataclass(frozen=True)
@@ -129,17 +138,14 @@ class Spec:
 
     def require_affordable(self) -> None:
         """Refuse hash functions that are far too large for the counters."""
-        hashes = sum(factor.power for factor in self.kernel.factors)
-        if hashes > MOST_HASHES:
-            raise parameter("power", f"at most {MOST_HASHES:,} for all factors together", hashes)
-        if self.dimensions > MOST_DIMENSIONS:
-            raise parameter("dimensions", f"at most {MOST_DIMENSIONS:,}", self.dimensions)
+        require_moderate(self.kernel, self.dimensions)
         most = min(MOST, max(CHEAP, TIMES * self.rows * self.buckets))
-        if self.numbers > most or self.numbers > MOST_IN_A_ROW * self.rows:
+        numbers = self.layout.numbers
+        if numbers > most or numbers > MOST_IN_A_ROW * self.rows:
             must = (
                 f"few enough for hash functions of {most:,} numbers, and of {MOST_IN_A_ROW:,} a row (power x columns)"
             )
-            raise parameter("rows", must, f"{self.rows:,} with {self.numbers:,} numbers")
+            raise parameter("rows", must, f"{self.rows:,} with {numbers:,} numbers")
 
     @property
     def counters(self) -> tuple[int, ...]:
@@ -151,11 +157,6 @@ class Spec:
         """How many counters each row has."""
         rows, buckets = self.counters
         return (buckets,) * rows
-
-    @property
-    def numbers(self) -> int:
-        """Approximate number of values in the hash functions."""
-        return self.layout.numbers
 
     def _check(self) -> None:
         """Validate types and ranges: a file may come from anyone."""

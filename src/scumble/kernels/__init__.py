@@ -1,16 +1,8 @@
 """What "near" means, and from a seed to hash functions.
 
-The files::
-
-    base.py         what every kernel is, how to write one, and products of kernels
-    projection.py   Euclidean and Manhattan distance: projections cut into steps
-    angular.py      sides of random hyperplanes, also up to sign for regression
-    column.py       one column at random, cut into steps, or as it is: for categories
-    jaccard.py      the first token in a random order: for sets
-
-    design.py       from a seed to the random numbers of hash functions, row by row
-    random.py       uniform, normal and Cauchy numbers that never change
-    sobol.py        scrambled Sobol points
+`base.py` says what a kernel is, how to write one, and what a product is. The kernels: `projection.py` (Euclidean,
+Manhattan), `angular.py` (also up to sign, for regression), `column.py` (one column; categories) and `jaccard.py`
+(sets). From the seed: `design.py` gives each row its numbers, from `random.py` and the scrambled points of `sobol.py`.
 """
 
 from scumble.kernels.angular import AngularKernel, FoldedKernel

@@ -246,7 +246,7 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         return {"rows": max(rows, 1), "buckets": self.buckets or buckets, "design": "sobol"}
 
     def _most_rows(self, spec: Spec) -> int:
-        return max(WORK * spec.rows // (max(spec.numbers, 1) * len(self.classes_)), 1)
+        return max(WORK * spec.rows // (max(spec.layout.numbers, 1) * len(self.classes_)), 1)
 
     def _epsilon(self) -> float:
         """The whole ε, that of a budget in ρ at its δ."""

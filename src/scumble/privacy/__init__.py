@@ -1,33 +1,17 @@
 """What a release costs in privacy, and the noise that pays for it.
 
-Before the noise::
+The budget: `budget.py` turns what may be spent into noise scales and a claim (calibration.proof.md), by the moves of
+`sensitivity.py`; `facts.py` is the price of facts that come first, and `account.py` says where a release is charged.
 
-    budget.py           what may be spent, and what becomes of it: noise scales and a claim (calibration.proof.md)
-    account.py          where it is charged: a ledger, a dataset, a part
-    sensitivity.py      how far one person can move a release
-    facts.py            a few noisy facts before a release: their cost, and what is left
+The noise: `laws/` has one file per law; `noise.py` is the only file that draws (noise.proof.md), with shares of Laplace
+noise in `polya.py` and noise from several custodians in `splitting.py` (splitting.proof.md); `audit_hooks.py` is where
+an auditor may watch.
 
-The noise::
+The promise: `claim.py` is it as a value, `composition.py` what several cost together, `gaussian.py` how private
+Gaussian noise is, `exact.py` exact fractions, and `wording.py` all of it in words.
 
-    laws/               the laws, one file each: variance, draw, curve, cost
-    noise.py            the exact samplers: the only file that draws (noise.proof.md)
-    polya.py            a share of discrete Laplace noise
-    splitting.py        noise from several custodians (splitting.proof.md)
-    audit_hooks.py      where an auditor may watch
-
-The promise::
-
-    claim.py            what a release promises, as a value
-    composition.py      what several releases cost together
-    gaussian.py         how private Gaussian noise is; special functions with NumPy alone
-    exact.py            exact fractions, and safe floats
-    wording.py          budgets and claims in words
-
-The ledger::
-
-    ledger.py           what has been spent on each dataset (ledger.proof.md)
-    costs.py            its arithmetic
-    ledgerfile.py       its file and its tables, which only grow
+The ledger: `ledger.py` keeps what was spent on each dataset (ledger.proof.md), with the arithmetic of `costs.py` and
+the file of `ledgerfile.py`.
 """
 
 from scumble.privacy.budget import DEFAULT_COUNT_SHARE, calibrate

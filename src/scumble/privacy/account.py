@@ -6,13 +6,36 @@ import json
 import os
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from scumble.errors import ParameterError, parameter
+from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.exact import Number
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
+
+
+class Promise(TypedDict, total=False):
+    """The keywords of a release next to ε and δ, as :meth:`scumble.Sketch.release` describes them."""
+
+    neighbors: str
+    records_per_person: int
+    rho: Number | None
+    mu: Number | None
+    count_share: Number | None
+    ledger: Ledger | str | os.PathLike[str] | None
+    dataset: str | None
+    part: str | None
+
+
+def charged(epsilon: Number | None, delta: Number, promise: Promise) -> tuple[Budget, Account | None]:
+    """The budget that these keywords name, and the account that pays for it."""
+    rest = dict(promise)
+    account = Account.of(**{name: rest.pop(name, None) for name in ("ledger", "dataset", "part")})  # type: ignore[arg-type]
+    return Budget.of(epsilon, delta, **rest), account  # type: ignore[arg-type]
+
 
 Key = tuple[tuple[int, int], str, str | None]
 """A ledger's file, whatever its path, a dataset in it, and one of its disjoint parts (None: all of it)."""

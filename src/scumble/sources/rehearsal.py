@@ -18,7 +18,7 @@ from scumble import checks
 from scumble.checks import Json, Ranges
 from scumble.columns.kinds import in_order
 from scumble.density.grid_cells import supports
-from scumble.density.plan import COUNTER_BYTES, Bounds, file_bytes
+from scumble.density.plan import Bounds, file_bytes
 from scumble.density.release_plan import DEFAULT_RECORDS, Choice, Menu
 from scumble.density.spec import Spec
 from scumble.errors import ScumbleError, many, plain_number, readable
@@ -245,8 +245,8 @@ def _bytes(spec: Spec, classes: int) -> int:
 def _table_bytes(spec: TableSpec, cells: int) -> int:
     """Counters of columns and of pairs, and the group of each level."""
     groups = sum(int(axis.max()) + 1 for axis in spec.axes)
-    header = 1_000 + 125 * len(spec.schema)
-    return COUNTER_BYTES * (sum(spec.lengths[: spec.singles]) + cells + groups) + header
+    header = 125 * len(spec.schema) - 1_000
+    return file_bytes(sum(spec.lengths[: spec.singles]) + cells + groups) + header
 
 
 def _later(job: Build, counted: Spec, spec: Spec, n: int) -> str:

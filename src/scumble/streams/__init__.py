@@ -6,17 +6,7 @@ be said when period t ends. A record of period j moves it by column j of C, and 
 once and for all. The rest is arithmetic on published numbers: A C⁻¹ times them is the running total with a noise that
 grows with a logarithm of T, not with its root. The proof: ``continual.proof.md``.
 
-The secret side::
-
-    stream.py     `Stream`: count, close a period, publish
-    state.py      its secret file, for one process at a time
-    spark.py      micro-batches of Spark, each counted once
-
-What is published, and how to read it::
-
-    method.py      what a method is: its column, its variances, its machine; every period by itself, or,
-                   for pure ε, periods and blocks of them with noise that is drawn beforehand
-    toeplitz.py    for δ > 0: a triangle of whole numbers with two decaying memories
-    choosing.py    which method is the quietest, and what to expect of it
-    published.py   what has been published so far: totals, windows, periods
+Secret: `stream.py` counts and publishes, `state.py` is its file, `spark.py` feeds it micro-batches. Public: `method.py`
+says what a method is and has two of them, `toeplitz.py` the one for δ > 0, `choosing.py` which is the quietest;
+`published.py` holds what has been published so far.
 """

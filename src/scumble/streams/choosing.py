@@ -10,10 +10,11 @@ import json
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Unpack
 
 from scumble.checks import Json
 from scumble.errors import ParameterError, parameter
+from scumble.privacy.account import Promise, charged
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
@@ -76,16 +77,7 @@ def _times(total: float, week: float | None, period: float) -> str:
 
 
 def compare(
-    periods: int,
-    rows: int,
-    epsilon: Number | None = None,
-    delta: Number = 0.0,
-    neighbors: str = "add-remove",
-    records_per_person: int = 1,
-    *,
-    rho: Number | None = None,
-    mu: Number | None = None,
-    count_share: Number | None = None,
+    periods: int, rows: int, epsilon: Number | None = None, delta: Number = 0.0, **promise: Unpack[Promise]
 ) -> list[Expected]:
     """What each method promises for a stream of so many periods of a sketch with so many rows; the quietest first.
 
@@ -94,7 +86,7 @@ def compare(
     >>> [one.method.name for one in compare(7, 1000, epsilon=1.0)]
     ['daily', 'bridge']
     """
-    budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
+    budget, _ = charged(epsilon, delta, promise)
     found = [_expected(method, rows, budget) for method in _methods(whole_periods(periods), budget)]
     return sorted(found, key=lambda one: one.total)
 

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from scumble import files
 from scumble.checks import Json
@@ -24,8 +24,7 @@ from scumble.density.sketch import Sketch, release_disjoint
 from scumble.errors import BudgetError, DataError, ParameterError
 from scumble.files.places import Owned
 from scumble.kernels import Kernel
-from scumble.privacy.account import Account
-from scumble.privacy.budget import Budget
+from scumble.privacy.account import Promise, charged
 from scumble.privacy.exact import Number
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.source import Position
@@ -33,9 +32,6 @@ from scumble.sources.spark import engine
 from scumble.sources.spark.counting import count
 from scumble.sources.tally import Labels, Tally
 from scumble.streams.stream import Stream as Published
-
-if TYPE_CHECKING:
-    from scumble.privacy.ledger import Ledger
 
 
 def into(stream: Published) -> Callable[[Any, int], None]:
@@ -134,16 +130,9 @@ class Stream:
         self,
         epsilon: Number | None = None,
         delta: Number = 0.0,
-        neighbors: str = "add-remove",
-        records_per_person: int = 1,
         *,
-        rho: Number | None = None,
-        mu: Number | None = None,
-        count_share: Number | None = None,
         backend: str = "exact",
-        ledger: Ledger | str | os.PathLike[str] | None = None,
-        dataset: str | None = None,
-        part: str | None = None,
+        **promise: Unpack[Promise],
     ) -> Release | Bundle:
         """Release what was counted since the start or since the last release, and start the next period.
 
@@ -151,8 +140,7 @@ class Stream:
         may go on meanwhile; a batch is in one period. A person with records in k periods is in k releases: say so with
         `records_per_person`, or add the budgets up. The options are those of :meth:`scumble.Sketch.release`.
         """
-        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
-        account = Account.of(ledger, dataset, part)
+        budget, account = charged(epsilon, delta, promise)
         with self._alone():
             file, tally, position = self._resume(self._query_in_file())
             releases = release_disjoint(tally.sketches, budget, account, backend=backend)
