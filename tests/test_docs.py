@@ -120,8 +120,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         schema.save("town.toml")
         scumble.build("people.parquet", schema=schema, epsilon=1.0).save("town.scumble")
         scumble.build("people.csv", schema=schema, epsilon=1.0).save("later.scumble")
-        claim = Desk({"town": scumble.load("town.scumble")}).answer("count", {"where": "age >= 65"})
-        Path("claim.json").write_text(json.dumps(claim))
+        answer = Desk({"town": scumble.load("town.scumble")}).answer("count", {"where": "age >= 65"})
+        Path("answer.json").write_text(json.dumps(answer))
         for name in ("north", "south", "monday", "tuesday"):
             scumble.build("people.csv", kernel, ["age", "income"], rows=16, buckets=64).save(f"{name}.scumble")
         stream = scumble.Stream(

@@ -13,7 +13,7 @@ from typing import Any
 from scumble.cli.inputs import table_release
 from scumble.errors import DataError, MissingFileError
 
-EXAMPLE = "scumble verify claim.json town.scumble"
+EXAMPLE = "scumble verify answer.json town.scumble"
 NOTHING_PRIVATE = "reads released files, and what is said of them"
 MOST = 1 << 30
 """Bytes of what is checked."""
