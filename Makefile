@@ -105,7 +105,7 @@ $(FLOWER)/.installed: pyproject.toml requirements/build.txt requirements/flower.
 lock: $(TOOLS)/.installed
 	$(TOOLS)/$(FOLDER)/python requirements/lock.py
 
-# What scumble is made of, into dist/: the Python packages with licences and hashes, and what the explorer's page holds.
+# What scumble is made of, into dist/: the Python packages with licenses and hashes, and what the explorer's page holds.
 sbom: setup $(TOOLS)/.installed
 	$(TOOLS)/$(FOLDER)/python requirements/sbom.py $(BIN)/python dist/sbom.cdx.json
 

@@ -2,7 +2,7 @@
 
 Ours are real streams, sixteen rows of 256 counters on synthetic records, and what is measured is what was published
 less the truth. Rivals have the same budgets: daily releases (a stream's own method, added up), plain binary trees, and
-with δ the best dense factorisation that is known (`benchmarks.optimum`). All in units of the noise of a single release
+with δ the best dense factorization that is known (`benchmarks.optimum`). All in units of the noise of a single release
 with the same budget and the same law::
 
     python -m benchmarks.streams --optimum 365=optimum-365.npy --optimum 52=optimum-52.npy
@@ -147,8 +147,8 @@ def _draw(curves: dict[tuple[int, str, str], np.ndarray], periods: int, path: st
     figure = new_figure(10.0, 4.2)
     for axes, title in zip(figure.subplots(1, 2, sharey=True), BUDGETS, strict=True):
         lines = {name: curve for (T, budget, name), curve in curves.items() if (T, budget) == (periods, title)}
-        for colour, (name, curve) in zip(LINES, lines.items(), strict=False):
-            axes.plot(np.arange(1, len(curve) + 1), curve, color=colour, linewidth=1.6, label=name)
+        for color, (name, curve) in zip(LINES, lines.items(), strict=False):
+            axes.plot(np.arange(1, len(curve) + 1), curve, color=color, linewidth=1.6, label=name)
         axes.set(xlabel="day", ylabel="noise of the running total, times a single release's", ylim=(0.0, 26.0))
         axes.set_title(f"{periods} days, {title}", fontsize=10, color=INK)
         axes.legend(frameon=False, fontsize=8)

@@ -1,4 +1,4 @@
-"""Write a bill of materials (CycloneDX, JSON): what scumble and its tests are made of, with licences and hashes.
+"""Write a bill of materials (CycloneDX, JSON): what scumble and its tests are made of, with licenses and hashes.
 
     make sbom
 

@@ -109,8 +109,8 @@ def rng() -> np.random.Generator:
 @pytest.fixture
 def clusters(rng: np.random.Generator) -> np.ndarray:
     """4,000 points in three dimensions: three clusters and a thin background."""
-    centres = np.array([[0.0, 0.0, 0.0], [4.0, 1.0, -2.0], [-3.0, 3.0, 1.0]])
-    dense = centres[rng.integers(0, 3, 3600)] + rng.normal(0.0, 0.7, (3600, 3))
+    centers = np.array([[0.0, 0.0, 0.0], [4.0, 1.0, -2.0], [-3.0, 3.0, 1.0]])
+    dense = centers[rng.integers(0, 3, 3600)] + rng.normal(0.0, 0.7, (3600, 3))
     return np.vstack([dense, rng.uniform(-6.0, 6.0, (400, 3))])
 
 

@@ -213,15 +213,15 @@ def test_a_conversion_that_processors_disagree_about_is_trapped(loops: Any, monk
     from scumble.counting import guard
 
     def careless(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        centre = low / 2.0 + high / 2.0
-        return centre, np.maximum(high - centre, centre - low)
+        center = low / 2.0 + high / 2.0
+        return center, np.maximum(high - center, center - low)
 
     engine, _ = loops("trap")
     monkeypatch.setattr(guard, "_middles", careless)
     monkeypatch.setattr(
         sys.modules["scumble.counting.quick"],
         "_moved",
-        lambda value, centre, stretch: np.float32((value - centre) * stretch),
+        lambda value, center, stretch: np.float32((value - center) * stretch),
     )
     with pytest.raises(FloatingPointError, match="32 bits"):
         check(engine, scumble.EuclideanKernel(1.0), TABLES["zeros and a denormal number"](3))

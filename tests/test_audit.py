@@ -211,7 +211,7 @@ def one_hot(values: np.ndarray, width: int = 50) -> np.ndarray:
         lambda data: one_hot(np.unique(data, return_inverse=True)[1]),
         lambda data: np.vstack([one_hot(data), one_hot(np.unique(data))]),
     ],
-    ids=["counted twice", "centred by the data", "codes by order of appearance", "a row counts equal records once"],
+    ids=["counted twice", "centered by the data", "codes by order of appearance", "a row counts equal records once"],
 )
 def test_records_that_move_others_are_found(count: Any) -> None:
     rng = np.random.default_rng(1)
@@ -219,7 +219,7 @@ def test_records_that_move_others_are_found(count: Any) -> None:
     assert not sensitivity_finding(count, [(table, table[1:]) for table in tables], name="a mistake").passed
 
 
-def test_the_bound_is_that_of_the_neighbours() -> None:
+def test_the_bound_is_that_of_the_neighbors() -> None:
     here, there = np.array([[2, 0, 0]]), np.array([[1, 1, 0]])
     assert broken_bound(here, there) and broken_bound(here, there, "replace") == ""
     assert broken_bound(here, np.array([[2, 1, 0]]), "replace")

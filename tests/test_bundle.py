@@ -14,9 +14,9 @@ from scumble.density.bundle import Bundle, plain
 KERNEL = scumble.EuclideanKernel(1.0)
 
 
-def release(centre: float = 0.0, *, rows: int = 8, epsilon: float = 1.0) -> scumble.Release:
+def release(center: float = 0.0, *, rows: int = 8, epsilon: float = 1.0) -> scumble.Release:
     sketch = scumble.Sketch(KERNEL, columns=["x"], rows=rows, buckets=32, design="iid")
-    return sketch.update(np.full((500, 1), centre)).release(epsilon)
+    return sketch.update(np.full((500, 1), center)).release(epsilon)
 
 
 @pytest.fixture(scope="module")

@@ -102,7 +102,7 @@ def test_every_engine_and_every_split_counts_once() -> None:
 def test_a_record_is_counted_alike_in_any_company(kind: type[Kernel], columns: int) -> None:
     """In a table of many, alone, or last: the same counter, to the last bit.
 
-    Where the loops differ in rounding between the body and the end of a tile, a record more would move its neighbours.
+    Where the loops differ in rounding between the body and the end of a tile, a record more would move its neighbors.
     Steps so fine that the last bit of a projection decides make that visible.
     """
     rng = np.random.default_rng(4)

@@ -75,7 +75,7 @@ def test_every_row_has_its_exact_law(name: str) -> None:
 def test_wide_blocks_have_the_bits_of_narrow_ones(rows: int, d: int) -> None:
     gauss, out = random.normal(random.to_unit(random.words(3, rows, rows * d))).reshape(rows, d), np.empty((rows, d))
     design._one_by_one(gauss, out)
-    np.testing.assert_array_equal(out.view(np.uint64), design.orthogonalised(gauss).view(np.uint64))
+    np.testing.assert_array_equal(out.view(np.uint64), design.orthogonalized(gauss).view(np.uint64))
 
 
 def test_orthogonal_directions_are_orthogonal() -> None:

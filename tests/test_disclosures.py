@@ -88,7 +88,7 @@ def test_nineteen_points_are_answered(kind: str) -> None:
     assert len(points) == 19 and all(point.answer for point in points)
     answers = {point.name: point.answer for point in points}
     assert ("RECORD LEVEL" in answers["Unit of privacy"]) == (one["unit"] == "record")
-    assert ("not protected" in answers["Neighbouring datasets"]) == (one["neighbors"] == "replace")
+    assert ("not protected" in answers["Neighboring datasets"]) == (one["neighbors"] == "replace")
     assert nist.BLANK in answers["Other releases of the same data"]
     chance = float(answers["Privacy loss, epsilon"].split("right in ")[1].removeprefix("at most ").split(" %")[0]) / 100
     assert chance >= math.exp(one["epsilon"]) / (1 + math.exp(one["epsilon"]))  # a promise is not rounded down

@@ -98,8 +98,8 @@ def test_dollars_are_no_formulas(town: np.ndarray) -> None:
     assert shown == [("$20_$", False), ("$_east ($_)", False)]
 
 
-def test_colours_by_logarithm_show_what_one_corner_hides() -> None:
-    """A thousandth of the density: a thousandth of even colours, and most of the way down a logarithmic scale."""
+def test_colors_by_logarithm_show_what_one_corner_hides() -> None:
+    """A thousandth of the density: a thousandth of even colors, and most of the way down a logarithmic scale."""
     values, error = np.array([[1.0, 1e-3, 0.0]]), np.full((1, 3), 1e-5)
     for log, low, high in ((False, 0.0, 0.01), (True, 0.15, 0.4)):
         norm, levels = plots.scale(values, error, log)
@@ -188,7 +188,7 @@ def test_a_card_says_at_which_places_its_error_is_meant() -> None:
     )
 
 
-def test_the_key_to_pale_colours_stands_only_under_pictures_that_have_some() -> None:
+def test_the_key_to_pale_colors_stands_only_under_pictures_that_have_some() -> None:
     X = np.random.default_rng(1).uniform(0.0, 9.0, (100_000, 2))
     shape: dict[str, Any] = {"columns": ["x", "y"], "bounds": (0, 9), "design": "grid", "buckets": (20, 20)}
     full = scumble.Sketch(scumble.EuclideanKernel(3.0), **shape).update(X).release(epsilon=1.0)

@@ -1,4 +1,4 @@
-"""Releases that noise drowns: what densities are shares of, and answers that are drawn towards their mean."""
+"""Releases that noise drowns: what densities are shares of, and answers that are drawn toward their mean."""
 
 from __future__ import annotations
 

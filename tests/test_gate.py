@@ -1,6 +1,6 @@
 """The gate between counters and claims: what is drawn, at which scale, and what is published, at several budgets.
 
-The sampler is replaced by one that notes what it is asked for and answers with numbers that can be recognised.
+The sampler is replaced by one that notes what it is asked for and answers with numbers that can be recognized.
 """
 
 from __future__ import annotations

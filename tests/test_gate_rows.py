@@ -412,7 +412,7 @@ def test_the_grey_box_finds_every_plan_within_its_claim(budget: Budget, ask: Any
         played, second = run(there, budget, ask, recorded)
         found = compare(recorded, played)
         assert not found.problems and first == second
-        # With fixed shares these neighbours take all of it.
+        # With fixed shares these neighbors take all of it.
         assert (0.99 if ask is None else 0.2) < used(claim, found.epsilon, found.rho) <= (1 + 1e-6 * (ask is None))
 
 

@@ -102,7 +102,7 @@ def test_what_has_not_run_is_a_hole():
     } <= coverage.places()
 
 
-def test_pairs_are_neighbours():
+def test_pairs_are_neighbors():
     """What a path is given differs in one record, or in those of one person."""
     for path in PATHS.values():
         for pair in path.pairs():

@@ -76,7 +76,7 @@ def test_the_compiled_loop_equals_its_obvious_twin():
 
 @pytest.mark.parametrize("cells", [11, 21, 31, 101])
 def test_on_whole_numbers_a_small_grid_is_exact(cells):
-    """They are centres of its cells: the sum over these is the sum over records, and nothing is interpolated."""
+    """They are centers of its cells: the sum over these is the sum over records, and nothing is interpolated."""
     grid = Grid(EuclideanKernel(4.0), low=[-5, -5], high=[5, 5], shape=(cells, cells), width=2)
     X = np.random.default_rng(3).integers(-5, 6, (500, 2)).astype(float)
     places = np.stack(np.unravel_index(grid.cell(X), grid.shape), axis=1)
@@ -151,8 +151,8 @@ def obvious(grid: Grid, kernel, counts: np.ndarray, Q: np.ndarray) -> np.ndarray
             for move, share in ((-1, -1 / 24), (0, 2 / 24), (1, -1 / 24)):
                 other = tuple(i + move * (j == axis) for j, i in enumerate(index))
                 weight[other] = weight.get(other, 0.0) + value * share * spread
-    centres = grid.start + (np.array(list(weight)) + 0.5) * grid.step
-    return kernel(Q, centres) @ np.array(list(weight.values()))
+    centers = grid.start + (np.array(list(weight)) + 0.5) * grid.step
+    return kernel(Q, centers) @ np.array(list(weight.values()))
 
 
 class Tilted(ProjectionKernel):
@@ -191,10 +191,10 @@ def test_field_equals_the_obvious_sum(kernel, d):
     ridged = isinstance(kernel, ManhattanKernel) or len(kernel.factors) > 1
     rtol = 3e-2 if ridged else 3e-3
     np.testing.assert_allclose(Field(grid, counts, 0.0).kernel_sum(Q), expected, rtol=rtol)
-    centres = grid.start + (np.array([[i] * d for i in range(3, 20)]) + 0.5) * grid.step
-    if not ridged:  # on centres nothing is interpolated
+    centers = grid.start + (np.array([[i] * d for i in range(3, 20)]) + 0.5) * grid.step
+    if not ridged:  # on centers nothing is interpolated
         np.testing.assert_allclose(
-            Field(grid, counts, 0.0).kernel_sum(centres), obvious(grid, kernel, counts, centres), rtol=1e-10
+            Field(grid, counts, 0.0).kernel_sum(centers), obvious(grid, kernel, counts, centers), rtol=1e-10
         )
 
 
@@ -286,7 +286,7 @@ def test_noise_goes_in_linearly_and_its_variance_is_known(d, count_variance):
     if count_variance is not None:
         shifted = Field(grid, counts, v, count=801.0, count_variance=count_variance).kernel_sum(Q)
         variance += count_variance * np.square(shifted - base)
-    np.testing.assert_allclose(stated, variance, rtol=0.03)  # cubics between the centres: about one percent of k²
+    np.testing.assert_allclose(stated, variance, rtol=0.03)  # cubics between the centers: about one percent of k²
 
 
 def test_unbiased_under_noise_and_better_with_the_count():
@@ -319,13 +319,13 @@ def salaries(rng, n):
     return np.where(rng.random(n) < 0.3, rng.choice(np.arange(30, 130, 7) * 997.0, n), smooth)[:, None]
 
 
-def colours(rng, n):
+def colors(rng, n):
     return np.clip(np.round(rng.normal(128, 30, (n, 1)) + rng.normal(0, 12, (n, 3))), 0, 255)
 
 
 SETTINGS = {
     "salaries": (EuclideanKernel(5000.0), salaries, [0.0], [250_000.0], 12_000),
-    "colours": (EuclideanKernel(10.0), colours, [0.0] * 3, [255.0] * 3, 20_000),
+    "colors": (EuclideanKernel(10.0), colors, [0.0] * 3, [255.0] * 3, 20_000),
     "blob": (EuclideanKernel(5.0), lambda rng, n: rng.normal(0, 10, (n, 2)), [-50.0] * 2, [50.5] * 2, 20_000),
     "few": (ManhattanKernel(10.0), lambda rng, n: rng.normal(0, 10, (n, 1)), [-50.0], [50.5], 400),
 }
@@ -397,7 +397,7 @@ def test_axes_are_cut_in_proportion_to_the_kernel():
 
 
 @pytest.mark.parametrize("kernel", [EuclideanKernel(3.0, power=2), ManhattanKernel(3.0)])
-def test_the_centres_of_all_cells_at_once(kernel) -> None:
+def test_the_centers_of_all_cells_at_once(kernel) -> None:
     """As asked one by one; where the kernel has ridges, these are rounded off, by 4 % in cells as coarse as these."""
     rng = np.random.default_rng(5)
     grid = Grid(kernel, low=[0.0, 0.0], high=[20.0, 30.0], shape=(17, 23), width=2)
@@ -405,9 +405,9 @@ def test_the_centres_of_all_cells_at_once(kernel) -> None:
     noise, variance = laplace(rng, 0.5, counts.shape)
     field = Field(grid, counts + noise, variance, count=3010.0, count_variance=50.0)
     axes = [grid.start[j] + (np.arange(n) + 0.5) * grid.step[j] for j, n in enumerate(grid.shape)]
-    centres = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    centers = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
     tolerance = 1e-9 if kernel.name == "euclidean" else 0.1
-    np.testing.assert_allclose(field.at_centres(), field.kernel_sum(centres), rtol=tolerance)
+    np.testing.assert_allclose(field.at_centers(), field.kernel_sum(centers), rtol=tolerance)
 
 
 # ---- how many cells ----

@@ -130,7 +130,7 @@ def test_what_a_kernel_reads_it_says() -> None:
     numbers, categories = TriangleKernel(columns=[0]), Same(columns=[1])
     assert numbers.numeric and not categories.numeric and not (numbers * categories).numeric
     with pytest.raises(scumble.ParameterError, match=r"`Odd\.reads` must be one of number, category, tokens"):
-        type("Odd", (TriangleKernel,), {"reads": "colour"})
+        type("Odd", (TriangleKernel,), {"reads": "color"})
     with pytest.raises(scumble.ParameterError, match="must say what that reads"):
         type("Odd", (TriangleKernel,), {"read": scumble.HammingKernel.read})
 

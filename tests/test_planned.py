@@ -604,7 +604,7 @@ def test_rows_that_are_not_published_are_wiped_whatever_happens(
 
 
 def test_classes_get_one_choice(rng: np.random.Generator) -> None:
-    parts = [opened().update(rng.normal(centre, 1.0, (200, 2))) for centre in (0.0, 3.0)]
+    parts = [opened().update(rng.normal(center, 1.0, (200, 2))) for center in (0.0, 3.0)]
     a, b = release_disjoint(parts, Budget(1.0))
     bundle = scumble.Bundle({"a": a, "b": b})
     assert a.spec == b.spec and bundle.privacy == a.privacy and a.identity != b.identity
@@ -663,7 +663,7 @@ def test_cells_that_an_edge_cuts_go_to_either_side_in_turn() -> None:
         off = (places if axis else places[:, None]) - (found + 0.5)
         assert np.abs(off).max() < 0.5 + 0.5 * coarse[axis] / fine[axis] + 1e-6, "no farther than the cell reaches"
         windows = off[:2376, :1584].reshape(27, 88, 18, 88)  # 8 × 8 coarse cells, as many as a kernel sees
-        assert np.abs(windows.mean(axis=(1, 3))).max() < 0.005  # 0.033 if all go where their centres lie
+        assert np.abs(windows.mean(axis=(1, 3))).max() < 0.005  # 0.033 if all go where their centers lie
 
 
 # ---- how clumped records are ----
@@ -729,16 +729,16 @@ def small_grid(axes: int = 3, **options: Any) -> scumble.Sketch:
 
 
 @pytest.mark.parametrize("axes", [1, 2, 3])
-def test_rows_of_cells_count_every_record_at_the_centre_of_its_cell(
+def test_rows_of_cells_count_every_record_at_the_center_of_its_cell(
     axes: int, rng: np.random.Generator, tmp_path: Path
 ) -> None:
     records = rng.uniform(-0.2, 2.7, (300, axes)) ** 2 / 2.5  # some cells hold many, and some records lie outside
     sketch = small_grid(axes).update(records)
     rows = replace(sketch.spec, shape=None, design="sobol", rows=8, buckets=32)
     shape = np.array([4, 5, 6])[:axes]
-    centres = (np.clip(np.floor(records / (2.5 / shape)), 0, shape - 1) + 0.5) * 2.5 / shape
+    centers = (np.clip(np.floor(records / (2.5 / shape)), 0, shape - 1) + 0.5) * 2.5 / shape
     exact = Rehashed(sketch.spec, rows)(sketch.secret.counts[0])
-    np.testing.assert_array_equal(exact, scumble.Sketch.from_spec(rows).update(centres).secret.counts)
+    np.testing.assert_array_equal(exact, scumble.Sketch.from_spec(rows).update(centers).secret.counts)
     menu, claim, session = Menu(sketch.spec, GRID_BUDGET, sketch.planned), sketch.price(GRID_BUDGET), Session()
     how: dict[str, Any] = {"rows": menu.rows, "fold": menu.fold(), "clumped": menu.clumped}
     with audit_hooks.watching(session):

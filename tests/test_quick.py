@@ -211,8 +211,8 @@ def test_what_no_record_changes_is_prepared_once() -> None:
     assert len(guard.prepare(hashers[0].some(slice(3, 9)), [Records(Y)]).single) == 6  # type: ignore[union-attr]
 
 
-def shifted(X: np.ndarray, centre: float, width: float) -> np.ndarray:
-    return X / np.abs(X).max() * width + centre
+def shifted(X: np.ndarray, center: float, width: float) -> np.ndarray:
+    return X / np.abs(X).max() * width + center
 
 
 @pytest.mark.parametrize("kind", [scumble.EuclideanKernel, scumble.ManhattanKernel])

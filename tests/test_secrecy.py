@@ -26,7 +26,7 @@ from scumble.sources.formats import Read
 from scumble.sources.source import Piece
 
 KERNEL = scumble.EuclideanKernel(1.0)
-SECRET = 7_654_321  # an N and a counter that would be recognised anywhere
+SECRET = 7_654_321  # an N and a counter that would be recognized anywhere
 
 
 @pytest.fixture

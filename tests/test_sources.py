@@ -417,7 +417,7 @@ def test_large_pieces_are_counted_together(monkeypatch: pytest.MonkeyPatch, numb
     assert [next(live) for _ in pieces] == pieces  # each as it comes: nobody waits for the next one
 
 
-def test_pieces_for_many_threads_are_smaller_towards_the_end() -> None:
+def test_pieces_for_many_threads_are_smaller_toward_the_end() -> None:
     """The same rows in the same order, wherever a build goes on from; where nobody knows the end, all are large."""
     sizes, total = [3000, 0, 4000, 2500, 500], 20_000  # of which the first half was read before
     ends = np.cumsum(sizes) + 10_000

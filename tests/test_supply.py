@@ -190,11 +190,11 @@ def test_the_bill_of_materials_says_what_each_part_is_for() -> None:
 
 
 def test_the_libraries_in_the_page_are_in_the_lock_of_its_sources() -> None:
-    """The page travels built; its licences say what went in."""
+    """The page travels built; its licenses say what went in."""
     page = json.loads((ROOT / "web" / "package-lock.json").read_text("utf-8"))
     named = {f"{each['name']} {each['version']}" for each in script("sbom").page_components(page)}
-    licences = (ROOT / "src/scumble/show/page/LICENSES.txt").read_text("utf-8")
-    inside = set(re.findall(r"(?:libraries\.|----)\n\n(.+ [0-9.]+)\n", licences))
+    licenses = (ROOT / "src/scumble/show/page/LICENSES.txt").read_text("utf-8")
+    inside = set(re.findall(r"(?:libraries\.|----)\n\n(.+ [0-9.]+)\n", licenses))
     assert inside and inside <= named
 
 

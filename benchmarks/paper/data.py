@@ -114,7 +114,7 @@ def regression(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def wang(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """airfoil and gas in the scaling of Wang (2018): every record has length 1, the target is centred, |y| ≤ 1.
+    """airfoil and gas in the scaling of Wang (2018): every record has length 1, the target is centered, |y| ≤ 1.
 
     The scale is read off the data, by the authors too. gas is the first gas alone, and the target the logarithm of its
     concentration; the authors take it from all ten batches (2,565 rows), here are the five that the folder has.

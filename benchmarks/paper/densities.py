@@ -1,6 +1,6 @@
 """The sets on which densities are released: records, held-out queries, public bounds and the exact answers.
 
-The four sets of the paper with its bandwidths, and 2,000 queries held out. Bounds are public: what a salary or a colour
+The four sets of the paper with its bandwidths, and 2,000 queries held out. Bounds are public: what a salary or a color
 can be; for codrna, whose columns are standardised, five standard deviations either way (a few records lie beyond, and
 count at the edge). ``hills-1d`` and ``hills-3d`` are synthetic, small, and need no files: for quick runs and tests.
 """
@@ -31,7 +31,7 @@ SIZES = {
 PILOTS = 500
 QUERIES = 2000
 BOUNDS = {"nyc": (0.0, 250_000.0), "sf": (0.0, 400_000.0), "skin": (0.0, 255.0), "codrna": None}
-"""Public: what a salary or a colour can be."""
+"""Public: what a salary or a color can be."""
 BANDWIDTH = {"nyc": 5000.0, "sf": 5000.0, "skin": 5.0, "codrna": 0.5}
 
 
@@ -79,9 +79,9 @@ def density_set(name: str) -> DensitySet:
 def _hills(name: str, d: int) -> DensitySet:
     """Three round hills and a spike."""
     rng = np.random.default_rng(20201116)
-    centres, widths = np.array([20.0, 45.0, 70.0, 33.0]), np.array([4.0, 8.0, 3.0, 0.0])
+    centers, widths = np.array([20.0, 45.0, 70.0, 33.0]), np.array([4.0, 8.0, 3.0, 0.0])
     which = rng.choice(4, 4400, p=[0.3, 0.4, 0.2, 0.1])
-    points = centres[which, None] + widths[which, None] * rng.normal(size=(len(which), d))
+    points = centers[which, None] + widths[which, None] * rng.normal(size=(len(which), d))
     X = np.clip(points, 0.0, 100.0)
     return DensitySet(name, X[400:], X[:400], EuclideanKernel(5.0), (0.0, 100.0))
 

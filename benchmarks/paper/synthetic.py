@@ -25,8 +25,8 @@ def write(folder: Path) -> None:
 def _clouds(rng: np.random.Generator, columns: list[str], low: np.ndarray, high: np.ndarray) -> pd.DataFrame:
     """Two clouds, one for each label, within the bounds."""
     label = rng.integers(0, 2, ROWS)
-    centres = rng.uniform(0.3, 0.7, (2, len(columns)))
-    unit = np.clip(centres[label] + rng.normal(0.0, 0.08, (ROWS, len(columns))), 0.0, 1.0)
+    centers = rng.uniform(0.3, 0.7, (2, len(columns)))
+    unit = np.clip(centers[label] + rng.normal(0.0, 0.08, (ROWS, len(columns))), 0.0, 1.0)
     return pd.DataFrame(low + unit * (high - low), columns=columns).assign(label=label)
 
 

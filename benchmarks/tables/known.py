@@ -273,7 +273,7 @@ HEARTS: dict[str, Number | None] = {
     **dict.fromkeys(("outcome", "sex", "premi", "smstat", "diabetes", "highbp", "hichol", "angina", "stroke", "hosp")),
 }
 ARRESTS: dict[str, Number | None] = {
-    **dict.fromkeys(("released", "colour", "sex", "employed", "citizen")),
+    **dict.fromkeys(("released", "color", "sex", "employed", "citizen")),
     "year": Number(1997, 2002, whole=True),
     "age": Number(12, 80, whole=True),
     "checks": Number(0, 6, whole=True),

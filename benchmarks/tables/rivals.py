@@ -11,7 +11,7 @@ as there are, lest the luck of the draw be taken for its error. Rivals run with 
   part's budget less. Its rows are drawn one by one: "rounded rows", its default, gives two columns that depend on the
   same third one in the same order, and so a dependence that its model does not have. The budget
   is ρ for a δ, as dpmm converts it, or ε alone.
-- **16 cells**: neighbouring cells of numbers are put together until there are at most 16, and synthetic rows drawn
+- **16 cells**: neighboring cells of numbers are put together until there are at most 16, and synthetic rows drawn
   evenly within: what a user would do for whom all of a number's cells are too many to measure in pairs.
 - **AIM, 1 MB**: with room for models of 1 MB instead of 80, which its authors suggest where it must end soon; of
   OpenDP with pairs instead of triples, too.

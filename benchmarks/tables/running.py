@@ -105,7 +105,7 @@ def run(method: str, table: Table, epsilon: float, delta: float, limit: int = LI
 
 
 def grouped(column: Column, cells: int | None) -> np.ndarray:
-    """The group of each level, groups being numbered from zero: neighbouring cells of a number, `cells` at most."""
+    """The group of each level, groups being numbered from zero: neighboring cells of a number, `cells` at most."""
     width = 1 if cells is None else max(1, math.ceil(column.ordered / cells))
     runs = np.arange(column.ordered) // width
     return np.concatenate([runs, math.ceil(column.ordered / width) + np.arange(column.levels - column.ordered)])

@@ -57,8 +57,8 @@ def towns(n: int = 20_000) -> tuple[pd.DataFrame, np.ndarray]:
     """Homes in three towns, and which town each is in."""
     rng = np.random.default_rng(2)
     which = rng.choice(3, n, p=[0.5, 0.3, 0.2])
-    centres, spread = np.array([[22, 24], [55, 58], [70, 22]]), np.array([9.0, 7.0, 6.0])
-    homes = np.clip(centres[which] + rng.normal(size=(n, 2)) * spread[which, None], 0, 100)
+    centers, spread = np.array([[22, 24], [55, 58], [70, 22]]), np.array([9.0, 7.0, 6.0])
+    homes = np.clip(centers[which] + rng.normal(size=(n, 2)) * spread[which, None], 0, 100)
     return pd.DataFrame(homes, columns=["east", "north"]), which
 
 
@@ -129,8 +129,8 @@ def posterior() -> Any:
     figure = new_figure(10.5, 3.3)
     left, right = figure.subplots(1, 2)
     edges = np.arange(0, 164_000, 4_000)
-    for colour, values in zip(LINES, drawn[:3], strict=False):
-        left.stairs(np.histogram(values, edges)[0] / len(values), edges, color=colour, linewidth=1.3)
+    for color, values in zip(LINES, drawn[:3], strict=False):
+        left.stairs(np.histogram(values, edges)[0] / len(values), edges, color=color, linewidth=1.3)
     left.axvline(80_000, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
     left.set(xlabel="salary", ylabel="share of records", xlim=(0, 160_000))
     left.set_ylim(bottom=0)
@@ -280,14 +280,14 @@ def synthetic() -> Any:
     sketch = scumble.Sketch(scumble.EuclideanKernel(5.0), columns=["east", "north"], design="grid", bounds=(0, 100))
     drawn = learn.sample(sketch.update(homes).release(epsilon=1.0), 5_000, random_state=0)
     figure = new_figure(9.5, 4.4)
-    for axes, points, colour, title in zip(
+    for axes, points, color, title in zip(
         figure.subplots(1, 2, sharex=True, sharey=True),
         (homes.to_numpy(), drawn),
         (INK, SECOND),
         ("5,000 private records", "5,000 synthetic ones, ε = 1"),
         strict=True,
     ):
-        axes.plot(*points.T, ".", color=colour, ms=1.6, alpha=0.6)
+        axes.plot(*points.T, ".", color=color, ms=1.6, alpha=0.6)
         axes.set_title(title, fontsize=10, color=INK)
         axes.set(xlabel="east", xlim=(0, 100), ylim=(0, 100))
         axes.set_aspect("equal")

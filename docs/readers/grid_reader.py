@@ -44,8 +44,8 @@ def kernel_sum(metadata, counts, q):
     scale = np.broadcast_to(kernel.get("scale", 1.0), S.ndim)
     K = np.empty([n + 2 for n in S.shape])
     for place in product(*(range(n) for n in K.shape)):
-        centre = [start + (i - 0.5) * step for i, (start, step, _) in zip(place, axes, strict=True)]
-        distance = sqrt(sum(((x - c) / w) ** 2 for x, c, w in zip(q, centre, scale, strict=True)))
+        center = [start + (i - 0.5) * step for i, (start, step, _) in zip(place, axes, strict=True)]
+        distance = sqrt(sum(((x - c) / w) ** 2 for x, c, w in zip(q, center, scale, strict=True)))
         K[place] = euclidean(distance, kernel["bandwidth"], kernel["power"])
     noise, count_noise = metadata["counter_variance"], metadata["count_variance"]
     beta = noise * sharpened(K, v).sum() / (noise * S.size + count_noise)

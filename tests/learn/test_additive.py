@@ -47,7 +47,7 @@ def test_a_plane_is_found_from_moments(curves: Any) -> None:
 
 @pytest.mark.parametrize("kind", [learn.PrivateLinearRegression, learn.PrivateAdditiveRegressor])
 def test_where_noise_is_all_there_is_the_answer_is_the_mean(kind: Any, curves: Any) -> None:
-    """The target is independent of the columns: whatever is learnt is noise. The guard lets through little of it."""
+    """The target is independent of the columns: whatever is learned is noise. The guard lets through little of it."""
     X, _ = curves
     y = np.random.default_rng(2).uniform(5, 10, len(X))
     errors = [error(kind(epsilon=0.3, **BOUNDS).fit(X, y), X, y) for _ in range(9)]

@@ -64,8 +64,8 @@ def checked(kind: Any) -> Any:
 
 @pytest.fixture
 def table(rng: np.random.Generator) -> np.ndarray:
-    centres = np.array([[2.0, 2.0], [7.0, 5.0]])
-    return centres[rng.integers(0, 2, 4000)] + rng.normal(0.0, 0.4, (4000, 2))
+    centers = np.array([[2.0, 2.0], [7.0, 5.0]])
+    return centers[rng.integers(0, 2, 4000)] + rng.normal(0.0, 0.4, (4000, 2))
 
 
 @EACH
@@ -127,7 +127,7 @@ def test_values_outside_the_bounds_are_clipped_and_the_number_stays_with_the_cur
 
 @EACH
 def test_from_a_file_alone(kind: Any, table: np.ndarray, tmp_path: Path) -> None:
-    """A released file makes the same estimator as the data did: what is learnt is a function of the release.
+    """A released file makes the same estimator as the data did: what is learned is a function of the release.
 
     Estimators that learn a target may make several releases, which their own tests put together again.
     """

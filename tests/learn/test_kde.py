@@ -80,8 +80,8 @@ BOUNDS = (-5.0, 5.0)
 
 def crowd(d: int = 6, n: int = 12_000, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    centres = rng.uniform(-2, 2, (5, d))
-    return np.clip(centres[rng.integers(0, 5, n)] + rng.normal(0, 0.5, (n, d)), *BOUNDS)
+    centers = rng.uniform(-2, 2, (5, d))
+    return np.clip(centers[rng.integers(0, 5, n)] + rng.normal(0, 0.5, (n, d)), *BOUNDS)
 
 
 def released(X: np.ndarray, epsilon: float = 1.0, *, rows: int = 256, seed: int = 0, **options) -> scumble.Release:

@@ -54,7 +54,7 @@ def test_one_odd_label_drops_one_record(kind: Any, odd: Any, table: tuple[np.nda
 def kept(classes: list[Any], y: Any) -> list[Any]:
     model = scumble.PrivateKDEClassifier(classes=classes, unknown="drop")
     model._take_classes(None)
-    X, places = model._labelled(np.arange(len(y))[:, None], y)
+    X, places = model._labeled(np.arange(len(y))[:, None], y)
     assert len(X) == len(places)
     return model.classes_[places].tolist()
 

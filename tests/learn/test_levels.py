@@ -99,13 +99,13 @@ def test_numbers_are_learnt_in_closed_form(release: TableRelease) -> None:
     rows, values = rows[np.isfinite(values)], values[np.isfinite(values)]
     X = np.zeros((len(rows), levels.size))
     np.put_along_axis(X, levels.grouped(rows[:, levels.places]), 1.0, axis=1)
-    centred = X - X.mean(axis=0)
+    centered = X - X.mean(axis=0)
     wanted = np.linalg.solve(
-        centred.T @ centred / len(X) + on_levels.RIDGE * np.eye(levels.size), centred.T @ values / len(X)
+        centered.T @ centered / len(X) + on_levels.RIDGE * np.eye(levels.size), centered.T @ values / len(X)
     )
     # Residuals deviate by about 5, and there are some 50 weights: in the mean square, predictions differ by about
     # 5²·50/90,000 = 0.12², as χ² with 50 degrees: sixteen times that is beyond 1e-100.
-    assert np.mean((centred @ (model.coef_ - wanted)) ** 2) < 16 * 0.12**2
+    assert np.mean((centered @ (model.coef_ - wanted)) ** 2) < 16 * 0.12**2
     assert model.target_bounds_ == (0.0, 60.0)
     assert model.predict(TEST).shape == (1000,)
 

@@ -15,7 +15,7 @@ from scumble.learn import PrivateModes, refine, sample
 from scumble.learn.sampling import Refined
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-kernel.md"
-CENTRES = {"clock": np.array([[21.0], [9.0]]), "column": np.array([[5.0, 18.0], [17.0, 9.0]])}
+CENTERS = {"clock": np.array([[21.0], [9.0]]), "column": np.array([[5.0, 18.0], [17.0, 9.0]])}
 BOUNDS = (0.0, 24.0)
 
 
@@ -33,9 +33,9 @@ def clock() -> Any:
 @pytest.fixture(scope="module", params=["clock", "column"])
 def known(request: pytest.FixtureRequest, clock: Any) -> tuple[np.ndarray, np.ndarray, Kernel]:
     """Two groups of records, six and four tenths of them; where they are; and a kernel for them."""
-    rng, centres = np.random.default_rng(1), CENTRES[request.param]
-    X = np.repeat(centres, [6000, 4000], axis=0) + rng.normal(0.0, 0.7, (10_000, centres.shape[1]))
-    return X, centres, clock(steps=8, power=2) if request.param == "clock" else ColumnKernel(3.0, 2)
+    rng, centers = np.random.default_rng(1), CENTERS[request.param]
+    X = np.repeat(centers, [6000, 4000], axis=0) + rng.normal(0.0, 0.7, (10_000, centers.shape[1]))
+    return X, centers, clock(steps=8, power=2) if request.param == "clock" else ColumnKernel(3.0, 2)
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ def release(known: tuple[np.ndarray, np.ndarray, Kernel]) -> scumble.Release:
 def test_modes_are_found_and_none_invented(release: scumble.Release, known: Any) -> None:
     """The kernel decides what a mode is: where columns are averaged, a place of one group in one column and of the
     other group in the other is also one, though lower. Each that is found is one of the exact density."""
-    X, centres, kernel = known
+    X, centers, kernel = known
     model = PrivateModes.from_release(release, bounds=BOUNDS, starts=16)
-    apart = np.linalg.norm(model.modes_[:2, None] - centres[None], axis=-1)
+    apart = np.linalg.norm(model.modes_[:2, None] - centers[None], axis=-1)
     assert apart.min(axis=0).max() < 1.0  # a third of a step
     for mode in model.modes_:
         around = np.vstack([mode + side * 2.5 * axis for axis in np.eye(len(mode)) for side in (-1, 1)])

@@ -71,11 +71,11 @@ def test_a_crowd_too_small_to_tell_is_refused(table: np.ndarray) -> None:
 
 def test_the_nearest_of_many_groups(rng: np.random.Generator) -> None:
     """With all defaults, in eight columns: right in 99 % of the benchmark's clear cases, so 95 % leaves room."""
-    centres = rng.uniform(0.1, 0.9, (15, 8))
-    tables = [centre + rng.normal(0.0, 0.05, (2000, 8)) for centre in centres]
+    centers = rng.uniform(0.1, 0.9, (15, 8))
+    tables = [center + rng.normal(0.0, 0.05, (2000, 8)) for center in centers]
     models = [PrivateNeighbors(bounds=(0, 1), random_state=3).fit(X) for X in tables]
     Q = rng.uniform(size=(400, 8))
-    distance = np.linalg.norm(Q[:, None] - centres[None], axis=2)
+    distance = np.linalg.norm(Q[:, None] - centers[None], axis=2)
     order = np.sort(distance, axis=1)
     clear = order[:, 1] > 1.2 * order[:, 0]
     groups = {f"g{i}": model.release_ for i, model in enumerate(models)}

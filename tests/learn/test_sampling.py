@@ -14,11 +14,11 @@ from scumble.density.draws import masses
 from scumble.learn import sample
 from scumble.learn.diversity import DiversitySampler
 
-CENTRES = np.array([[0.2, 0.3, 0.5], [0.7, 0.6, 0.4], [0.4, 0.8, 0.8]])
+CENTERS = np.array([[0.2, 0.3, 0.5], [0.7, 0.6, 0.4], [0.4, 0.8, 0.8]])
 
 
 def table(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
-    return np.clip(CENTRES[rng.integers(0, 3, n), :d] + rng.normal(0.0, 0.05, (n, d)), 0.0, 1.0)
+    return np.clip(CENTERS[rng.integers(0, 3, n), :d] + rng.normal(0.0, 0.05, (n, d)), 0.0, 1.0)
 
 
 def release(X: np.ndarray, epsilon: float = 1.0, **options: object) -> scumble.Release:
@@ -40,7 +40,7 @@ def test_marginals_and_mixture_are_kept(d: int, options: dict, rng: np.random.Ge
     Y = sample(release(X, **options), 5000, 0, bounds=(0, 1))
     assert Y.shape == (5000, d) and np.all((Y >= 0.0) & (Y <= 1.0))
     assert max(ks_2samp(X[:, j], Y[:, j]).statistic for j in range(d)) < 0.12
-    near = np.linalg.norm(Y[:, None] - CENTRES[None, :, :d], axis=2).min(axis=1)
+    near = np.linalg.norm(Y[:, None] - CENTERS[None, :, :d], axis=2).min(axis=1)
     assert np.median(near) < 0.05 * np.sqrt(d) * 1.5
 
 

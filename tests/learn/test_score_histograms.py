@@ -43,13 +43,13 @@ def slow_curve(
     totals = [max(count, 2.0 * se) for count in counts]
     weights = [prior * sum(counts) / count for prior, count in zip(priors, counts, strict=True)]
     held = [w * masses(c[:25].astype(float), variance, n) for w, c, n in zip(weights, (zero, one), totals, strict=True)]
-    centre = math.log(priors[1] / priors[0])
+    center = math.log(priors[1] / priors[0])
     height = math.log(weights[1] * totals[1] / (weights[0] * totals[0]))
     noise, usual = math.sqrt(2 * 25 * variance), 0.7 * sum(totals) / (sum(totals) + 3 * math.sqrt(50 * variance))
     side, best = (1 if height <= 0 else -1), (math.inf, 0.0, 0.0, 0)
     shifts = np.linspace(-6.0, 6.0, 49)
     for slope in np.exp(np.linspace(-4.0, 1.0, 21)):
-        z = height + shifts[:, None] + slope * (scores - centre)
+        z = height + shifts[:, None] + slope * (scores - center)
         bent = np.where(side * z <= -1, z, -side / np.where(side * z <= -1, 1, side * z + 2))
         penalty = 0.5 * noise * (0.3 * math.log(slope / usual) ** 2 + 0.05 * shifts**2)
         line, curve = (np.logaddexp(0.0, -v) @ held[1] + np.logaddexp(0.0, v) @ held[0] + penalty for v in (z, bent))
@@ -61,7 +61,7 @@ def slow_curve(
             if there.any() and gain >= math.sqrt(spread):
                 best = min(best, (float(line[k]), slope, shift, 0))
             best = min(best, (float(curve[k]), slope, shift, side))
-    return score_histograms.Curve(centre, height + best[2], float(best[1]), best[3])
+    return score_histograms.Curve(center, height + best[2], float(best[1]), best[3])
 
 
 def shares(counts: tuple[float, float]) -> tuple[float, float]:
@@ -244,7 +244,7 @@ def test_thresholds_of_grids_whose_counters_do_not_add_up(count: int) -> None:
     for _ in range(15):
         counts = rng.integers(-2, 4, 9)
         release = grid_release(counts, count)
-        sums = release._reader().field.at_centres()
+        sums = release._reader().field.at_centers()
         total = max(float(count), 1.0)
         order = sorted(range(9), key=lambda cell: -sums[cell])
         for share in (0.1, 0.4, 0.8):
@@ -286,4 +286,4 @@ def test_a_rare_class_is_not_given_more_than_its_due() -> None:
 
 def test_the_last_share_of_a_grid_is_its_sparsest_cell() -> None:
     release = grid_release(np.array([3, 5, 9, 40, 70, 31, 9, 5, 4]), 176)
-    assert score_histograms.on_grid(release, 1e-6) == release._reader().field.at_centres().min()
+    assert score_histograms.on_grid(release, 1e-6) == release._reader().field.at_centers().min()

@@ -65,7 +65,7 @@ def test_the_scale_is_twice_the_sensitivity_over_epsilon(monkeypatch, epsilon: F
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("sensitivity", [1, 2])
-def test_no_neighbour_changes_a_probability_by_more_than_epsilon(
+def test_no_neighbor_changes_a_probability_by_more_than_epsilon(
     monkeypatch, epsilon: Fraction, monotone: bool, sensitivity: int
 ) -> None:
     """Exactly, from the law: every move of three scores that one person can cause. The worst one nearly costs ε."""

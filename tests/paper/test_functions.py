@@ -26,7 +26,7 @@ SETTINGS = {
     RACE: (("rows", 16),),
     PUBLISHED: (("rows", 16),),
 }
-"""Small enough to try many neighbours."""
+"""Small enough to try many neighbors."""
 GAUSSIAN = ("PFDA", "Kernel mean embedding")
 LAPLACE = tuple(name for name in SETTINGS if name not in (*GAUSSIAN, "MWEM", RACE, PUBLISHED))
 
@@ -78,7 +78,7 @@ def noisy_vector(name: str, summary) -> tuple[np.ndarray, float]:
     return summary.table.counts, len(summary.table.counts)
 
 
-def neighbours(d: int) -> np.ndarray:
+def neighbors(d: int) -> np.ndarray:
     """Records at corners and edges, on lattices, inside and outside the bounds (0, 100)."""
     rng = np.random.default_rng(5)
     if d == 1:
@@ -92,12 +92,12 @@ CASES = [(name, d) for name in SETTINGS for d in (1, 3) if not BY_NAME[name].why
 
 
 @pytest.mark.parametrize(("name", "d"), CASES)
-def test_no_neighbour_changes_more_than_the_sensitivity(name, d):
+def test_no_neighbor_changes_more_than_the_sensitivity(name, d):
     method, kernel, bounds = BY_NAME[name], scumble.EuclideanKernel(5.0), (0.0, 100.0)
     X = np.random.default_rng(4).uniform(0.0, 100.0, (50, d))
     before, claimed = noisy_vector(name, method.summarize(X, kernel, bounds, SETTINGS[name], 3))
     sizes = []
-    for x in neighbours(d):
+    for x in neighbors(d):
         after, _ = noisy_vector(name, method.summarize(np.vstack([X, x]), kernel, bounds, SETTINGS[name], 3))
         change = np.abs(after - before).ravel()
         sizes.append(change.max() if name == "MWEM" else np.linalg.norm(change, 2 if name in GAUSSIAN else 1))

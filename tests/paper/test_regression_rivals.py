@@ -46,7 +46,7 @@ def hockey_stick(p: tuple[float, float], q: tuple[float, float], epsilon: float,
     return inside + sum(max(float(a - exp(epsilon) * b), 0.0) for a, b in atoms)
 
 
-def neighbours() -> list[tuple[float, float, float, float]]:
+def neighbors() -> list[tuple[float, float, float, float]]:
     """(Σx², Σxy) without and with one more record, in one dimension: quiet and loud data, all extreme records."""
     tables = [(n * x * x, n * x * y) for n, x, y in ((0, 0.0, 0.0), (400, 0.05, 1.0), (400, 1.0, 1.0), (50, 1.0, 0.0))]
     return [(g, c, g + x * x, c + x * y) for g, c in tables for x, y in ((1.0, -1.0), (1.0, 1.0), (0.3, -1.0))]
@@ -56,7 +56,7 @@ def neighbours() -> list[tuple[float, float, float, float]]:
 def test_a_posterior_sample_is_private(epsilon: float) -> None:
     """In one dimension the two laws are normal and δ(ε) is an integral. At most 401 records: n is public."""
     ridge, gamma = ops.parameters(401, 1, epsilon, DELTA)
-    for gram, cross, other_gram, other_cross in neighbours():
+    for gram, cross, other_gram, other_cross in neighbors():
         laws = [
             (c / (g + 1.0 + ridge), 1.0 / sqrt(gamma * (g + 1.0 + ridge)))
             for g, c in ((gram, cross), (other_gram, other_cross))
@@ -69,7 +69,7 @@ def test_a_posterior_sample_is_private(epsilon: float) -> None:
 def test_a_perturbed_objective_is_private(epsilon: float) -> None:
     """In one dimension the minimum is normal, clipped to the ball."""
     ridge, sigma = objective.parameters(epsilon, DELTA)
-    for gram, cross, other_gram, other_cross in neighbours():
+    for gram, cross, other_gram, other_cross in neighbors():
         laws = [(c / (g + ridge), sigma / (g + ridge)) for g, c in ((gram, cross), (other_gram, other_cross))]
         assert hockey_stick(*laws, epsilon, clip=1.0) <= DELTA
         assert hockey_stick(*laws[::-1], epsilon, clip=1.0) <= DELTA

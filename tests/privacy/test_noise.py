@@ -200,15 +200,15 @@ def test_the_shift_is_enclosed_ever_more_narrowly(scale: Fraction) -> None:
 @pytest.mark.parametrize("sigma", [Fraction(1, 1000), Fraction(3, 10), Fraction(5, 2), Fraction(10**5, 3)])
 def test_gaussian_kernel_equals_exact_arithmetic(sigma: Fraction) -> None:
     """All words of 16 bits for a few proposals: what one decides is right at both ends of its interval."""
-    centre = sigma**2 / (int(sigma) + 1)
+    center = sigma**2 / (int(sigma) + 1)
     words = np.arange(2**16, dtype=np.uint16)
     for proposal in {0, 1, -2, int(sigma), -int(3 * sigma)}:
         proposals = np.full(len(words), proposal)
         stays = np.zeros(len(words), np.bool_)
-        numbers = float(centre), float(sigma), noise.MARGIN
+        numbers = float(center), float(sigma), noise.MARGIN
         left = noise._accept_kernel(words, 16, proposals, *numbers, stays, Room())
         assert len(left) <= 4
-        gamma = (abs(proposal) - centre) ** 2 / (2 * sigma**2)
+        gamma = (abs(proposal) - center) ** 2 / (2 * sigma**2)
         edge = round(2**16 * math.exp(-min(gamma, 100)))
         near = {1, 77, 2**15, 2**16 - 1} | {slot for slot in range(edge - 5, edge + 6) if 0 <= slot < 2**16}
         for slot in near - set(left.tolist()):
@@ -241,10 +241,10 @@ def test_gaussian_kernel_leaves_near_ties_open(away: float) -> None:
 @pytest.mark.parametrize("sigma", [Fraction(1, 1000), Fraction(3, 10), Fraction(5, 2), Fraction(10**5, 3)])
 def test_eighty_bits_decide_as_exact_arithmetic_does(sigma: Fraction) -> None:
     """Words around the last one that accepts: those that decide are right, and a hair away from it they decide."""
-    centre, context = sigma**2 / (int(sigma) + 1), Context(prec=60)
-    numbers = float(centre), float(sigma), noise.MARGIN
+    center, context = sigma**2 / (int(sigma) + 1), Context(prec=60)
+    numbers = float(center), float(sigma), noise.MARGIN
     for proposal in {0, 1, -int(sigma), int(3 * sigma)}:
-        gamma = (abs(proposal) - centre) ** 2 / (2 * sigma**2)
+        gamma = (abs(proposal) - center) ** 2 / (2 * sigma**2)
         if gamma > 50:  # no word of so few bits lies there
             continue
         power = context.divide(Decimal(-gamma.numerator), Decimal(gamma.denominator))

@@ -127,12 +127,12 @@ def test_gaussian_slot_by_slot(calls: Any, sigma: Fraction) -> None:
 @pytest.mark.parametrize("proposal", [0, 3, -8, 11])
 def test_an_acceptance_is_left_open_within_the_margin(proposal: int) -> None:
     """Lemma 2, with a margin so wide that one sees it: open from −ln U − γ − 1/n − m(1 + γ) ≤ 0 to m(1 + γ) above."""
-    sigma, centre, margin = 2.5, 2.5**2 / 3, 2.0**-8
+    sigma, center, margin = 2.5, 2.5**2 / 3, 2.0**-8
     words = np.arange(1, 2**16, dtype=np.uint16)
     stays = np.zeros(len(words), np.bool_)
     proposals = np.full(len(words), proposal)
-    left = noise._accept_kernel(words, 16, proposals, centre, sigma, margin, stays, Room())
-    gamma = (abs(proposal) - centre) ** 2 / (2 * sigma**2)
+    left = noise._accept_kernel(words, 16, proposals, center, sigma, margin, stays, Room())
+    gamma = (abs(proposal) - center) ** 2 / (2 * sigma**2)
     lead, slack = -np.log(words / 2**16) - gamma, margin * (1 + gamma)
     surely, surely_not = lead - 1 / words - slack > 0, lead + slack < 0
     assert left.tolist() == np.flatnonzero(~surely & ~surely_not).tolist()

@@ -167,7 +167,7 @@ def test_dropouts_are_whole_and_below_the_custodians(bad: object) -> None:
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 3.0])
 def test_only_replace_makes_the_number_of_records_public(monkeypatch, delta: float, epsilon: float) -> None:
     """N itself under replace-one; N and noise of the count's own scale under add-remove; nothing without a share of
-    the budget. The noise is made recognisable: the draw of a count is 10⁶."""
+    the budget. The noise is made recognizable: the draw of a count is 10⁶."""
     drawn = []
     monkeypatch.setattr("scumble.gate.gate.draw_count_share", lambda claim: drawn.append(claim) or 10**6)
     published = {}

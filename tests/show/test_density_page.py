@@ -25,10 +25,10 @@ DONE = ".figures[data-state=done]"
 BOUNDS = ([47.0, 6.0], [55.0, 15.0])
 
 
-def places(centre: float) -> scumble.Release:
+def places(center: float) -> scumble.Release:
     """A town and a half on the map of a country, most of which is empty."""
-    rng = np.random.default_rng(round(centre))
-    X = np.vstack([rng.normal([centre, 11.5], 0.2, (4000, 2)), rng.normal([53.5, 10.0], 0.2, (2000, 2))])
+    rng = np.random.default_rng(round(center))
+    X = np.vstack([rng.normal([center, 11.5], 0.2, (4000, 2)), rng.normal([53.5, 10.0], 0.2, (2000, 2))])
     kernel = scumble.EuclideanKernel(1.0, 2, scale=0.4)
     return scumble.Sketch(kernel, columns=["lat", "lon"], bounds=BOUNDS, design="grid").update(X).release(epsilon=1.0)
 
@@ -60,13 +60,13 @@ def seen(browser: Browser, before: scumble.Release, tmp_path_factory: pytest.Tem
 
 
 def alone(page: Page) -> None:
-    """One release, in even colours."""
+    """One release, in even colors."""
     page.locator("input[value=density]").check()
     page.wait_for_selector(f"{DONE} figure:nth-child(2)")
     expect(page.locator("figure svg").nth(1)).to_have_attribute("aria-label", re.compile("relative standard error"))
 
 
-def colours(page: Page, at: list[tuple[float, float]]) -> np.ndarray:
+def colors(page: Page, at: list[tuple[float, float]]) -> np.ndarray:
     """What the first picture shows at shares of its width and height."""
     return np.array(
         page.evaluate(
@@ -86,7 +86,7 @@ def colours(page: Page, at: list[tuple[float, float]]) -> np.ndarray:
     )
 
 
-def test_two_releases_share_a_view_and_a_scale_of_colours(seen: Page) -> None:
+def test_two_releases_share_a_view_and_a_scale_of_colors(seen: Page) -> None:
     figures = seen.locator("figure svg")
     assert figures.count() == 2
     titles = [figures.nth(k).locator("text").first.text_content() for k in (0, 1)]
@@ -115,14 +115,14 @@ def test_noise_is_faded_and_a_legend_says_so(seen: Page, before: scumble.Release
     assert errors.min() < 2 < 4 < errors.max()
     drowned, clear = int(some[np.argmin(errors)]), int(some[np.argmax(errors)])
     at = [((k % len(x) + 0.5) / len(x), 1 - (k // len(x) + 0.5) / len(y)) for k in (drowned, clear)]
-    pale, full = colours(seen, at)
+    pale, full = colors(seen, at)
     assert pale.min() > 245, "white paper, but for a tenth"
     assert full.min() < 200
     assert "could be zero" in (seen.locator("figure .fade text").first.text_content() or "")
     # By logarithm the noise would be seen best: it stays pale.
     seen.locator("input[value=log]").check()
     seen.wait_for_selector(DONE)
-    assert colours(seen, at)[0].min() > 235
+    assert colors(seen, at)[0].min() > 235
     seen.locator("input[value=even]").check()
     seen.wait_for_selector(DONE)
 

@@ -46,9 +46,9 @@ def sketched(kernel: Any, X: Any, columns: Any, **options: Any) -> scumble.Relea
 def town() -> scumble.Release:
     """Two columns, three crowds, R = 1,000."""
     rng = np.random.default_rng(1)
-    centres = np.array([[20.0, 30.0], [60.0, 70.0], [75.0, 25.0]])
+    centers = np.array([[20.0, 30.0], [60.0, 70.0], [75.0, 25.0]])
     X = np.vstack(
-        [centres[rng.integers(0, 3, 60_000)] + rng.normal(0, 6, (60_000, 2)), rng.uniform(0, 100, (8_000, 2))]
+        [centers[rng.integers(0, 3, 60_000)] + rng.normal(0, 6, (60_000, 2)), rng.uniform(0, 100, (8_000, 2))]
     )
     return sketched(scumble.EuclideanKernel(8.0), X, ["east", "north"])
 
@@ -278,8 +278,8 @@ def test_modes_are_listed_and_visited(visit: Callable[..., Any], pages: dict[str
     found = np.array(
         [[float(rows.nth(k).locator("td").nth(j).inner_text()) for j in (0, 1)] for k in range(rows.count())]
     )
-    centres = np.array([[20.0, 30.0], [60.0, 70.0], [75.0, 25.0]])
-    assert np.abs(found[:, None] - centres).max(axis=2).min(axis=0).max() < 6.0
+    centers = np.array([[20.0, 30.0], [60.0, 70.0], [75.0, 25.0]])
+    assert np.abs(found[:, None] - centers).max(axis=2).min(axis=0).max() < 6.0
     rows.nth(1).get_by_role("button").click()
     assert "density" in page.locator(".readout").inner_text()
 

@@ -37,9 +37,9 @@ def ages() -> Bundle:
     rng = np.random.default_rng(1)
     kernel = scumble.EuclideanKernel(5.0, columns=["age"]) * scumble.HammingKernel(columns=["town"])
     parts = {}
-    for name, centre in (("young", 20.0), ("old", 70.0)):
+    for name, center in (("young", 20.0), ("old", 70.0)):
         sketch = scumble.Sketch(kernel, columns=["age", "town"], rows=50, buckets=128, design="iid")
-        table = {"age": rng.normal(centre, 5.0, 3000), "town": rng.choice(["Ulm", "5"], 3000)}
+        table = {"age": rng.normal(center, 5.0, 3000), "town": rng.choice(["Ulm", "5"], 3000)}
         parts[name] = sketch.update(table).release(epsilon=1.0)
     return Bundle(parts)
 
@@ -125,10 +125,10 @@ def test_predictions_are_those_of_python(plane: Bundle) -> None:
 
 
 def test_columns_without_names_are_asked_by_position() -> None:
-    colours = [["red", "car"], ["blue", "bus"]] * 500
-    sketch = scumble.Sketch(scumble.HammingKernel(), 2, rows=30, buckets=64).update(np.array(colours))
+    colors = [["red", "car"], ["blue", "bus"]] * 500
+    sketch = scumble.Sketch(scumble.HammingKernel(), 2, rows=30, buckets=64).update(np.array(colors))
     release = sketch.release(epsilon=1.0)
-    exhibit = Exhibit(release, "colours")
+    exhibit = Exhibit(release, "colors")
     assert [(column.name, column.role) for column in exhibit.columns] == [("x0", "category"), ("x1", "category")]
     assert exhibit.density([["red", "bus"]])["density"] == release.density([["red", "bus"]]).tolist()
 
@@ -152,7 +152,7 @@ WRONG: list[tuple[Any, str]] = [
     ({**RIGHT, "points": RIGHT["points"] * 100_001}, "ask in parts"),
     *(({**RIGHT, "points": [[age, "Ulm"]]}, "must be a finite number") for age in ("x", True)),
     *(({**RIGHT, "points": [one]}, "") for one in ([20], [20, None], {"age": 1}, {"age": 1, "town": "Ulm", "x": 1})),
-    *(({**RIGHT, name: 1}, name) for name in ("confidence", "colour")),
+    *(({**RIGHT, name: 1}, name) for name in ("confidence", "color")),
     *((body, "JSON") for body in (b'{"points": [[NaN, "Ulm"]]}', b"[" * 100_000, b"\xff\xfe", b"[1]", b"")),
 ]
 

@@ -467,7 +467,7 @@ def logs(folder: Path) -> Iterator[str]:
 
 
 def test_logs_and_event_log_hold_no_counter_and_no_record(session, folder: Path) -> None:
-    """Counters that would be recognised anywhere, as text and as bytes; records by their cells."""
+    """Counters that would be recognized anywhere, as text and as bytes; records by their cells."""
     crowds = {"Zwiesel-am-Regen": 104_729, "Quakenbruck-West": 130_363}
     number = 271828.18284
     towns = [town for town, size in crowds.items() for _ in range(size)]

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from scumble.table.mixture import EVERYTHING, Condition, Mixture, first_above, labelled, together
+from scumble.table.mixture import EVERYTHING, Condition, Mixture, first_above, labeled, together
 
 SIZES = (3, 2, 4)
 CELLS = list(itertools.product(*(range(size) for size in SIZES)))
@@ -76,11 +76,11 @@ def test_a_mixture_of_mixtures() -> None:
 
 def test_classes_come_in_as_a_column() -> None:
     parts = [mixture(1, sizes=(3, 4)), mixture(2, components=3, sizes=(3, 4))]
-    model = labelled(parts, [30.0, 10.0], column=1)
+    model = labeled(parts, [30.0, 10.0], column=1)
     for c, share in ((0, 0.75), (1, 0.25)):
         np.testing.assert_allclose(model.table([0, 1, 2])[:, c], share * parts[c].table([0, 1]))
-    assert labelled(parts, [-3.0, 10.0], column=1).share([(1.0, {1: [1, 0]})]) == 0
-    assert labelled(parts, [-3.0, -1.0], column=1).share([(1.0, {1: [1, 0]})]) == pytest.approx(0.5)
+    assert labeled(parts, [-3.0, 10.0], column=1).share([(1.0, {1: [1, 0]})]) == 0
+    assert labeled(parts, [-3.0, -1.0], column=1).share([(1.0, {1: [1, 0]})]) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)

@@ -270,7 +270,7 @@ def test_how_many_records_a_set_of_views_has() -> None:
 
 @pytest.mark.parametrize("target", [None, "smoker"])
 def test_levels_are_grouped_by_what_single_columns_say(target: str | None) -> None:
-    """Rare words share a group, and so do rare neighbours; missing cells stand alone, and a target is not grouped."""
+    """Rare words share a group, and so do rare neighbors; missing cells stand alone, and a target is not grouped."""
     spec = TableSpec.of(SCHEMA, target=target)
     counts: dict[int, Any] = {j: np.full(size, 1) for j, size in enumerate(SCHEMA.sizes)}
     counts[0][:4], counts[1][1], counts[3][-1] = 1000, 1000, 500

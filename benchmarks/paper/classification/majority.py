@@ -1,4 +1,4 @@
-"""The larger class: what a classifier must beat to have learnt anything."""
+"""The larger class: what a classifier must beat to have learned anything."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ queries have far smaller densities, and the same noise a far larger relative err
 
 scumble has nothing to choose: `plan` does, from public facts. For every other method the best of a list of parameters
 is taken in hindsight for each set and budget, by its error at 500 of the records themselves, and nobody pays for that
-look: a favour that no real user could have.
+look: a favor that no real user could have.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The regression rivals in the scaling of Wang (2018), beside the figures that he published.
+"""The regression rivals in the scaling of Wang (2018), next to his published figures.
 
-Records have length 1, the target is centred and within [−1, 1], there is no constant, and the error is that of ten-fold
+Records have length 1, the target is centered within [−1, 1], there is no constant, and the error is that of ten-fold
 cross-validation; a repetition is a fold. The paper also compares in this scaling, as it runs Wang's code.
 """
 

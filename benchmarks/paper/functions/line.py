@@ -31,7 +31,7 @@ class Line:
         return np.clip((X[:, 0] - low[0]) / self.step, 0.0, self.nodes - 1.0)
 
     def shares(self, X: np.ndarray) -> np.ndarray:
-        """Records at the nodes: each adds 1, divided between its two neighbours."""
+        """Records at the nodes: each adds 1, divided between its two neighbors."""
         place = self.place(X)
         node = np.minimum(place.astype(np.int64), self.nodes - 2)
         part = place - node

@@ -1,7 +1,7 @@
 """Locality sensitive quantization by the fast Gauss transform (Wagner, Naamad & Mishra, ICML 2023).
 
 For the Gaussian kernel exp(−‖x − q‖²/w²) alone, which at distance w equals ours to within 0.001; its error is against
-the exact density of its own kernel. Space is cut into boxes of side r w. In one dimension, with c the centre of the box
+the exact density of its own kernel. Space is cut into boxes of side r w. In one dimension, with c the center of the box
 of x and lengths in units of w,
 
     exp(−(x − q)²) = Σᵢ fᵢ(x − c) gᵢ(q − c),    fᵢ(t) = tⁱ √(2ⁱ/i!),    gᵢ(t) = Hᵢ(t) exp(−t²)/√(2ⁱ i!),
@@ -85,7 +85,7 @@ class LsqGauss(Method):
 
 
 def sensitivity(side: float, order: int, d: int) -> float:
-    """What one record adds at most, in L1: the terms grow towards the edge of the box."""
+    """What one record adds at most, in L1: the terms grow toward the edge of the box."""
     return float(np.sum(weights(side, order) * _f(np.array([side / 2.0]), order)[0])) ** d
 
 

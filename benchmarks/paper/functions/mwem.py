@@ -6,7 +6,7 @@ scale 2T/ε, and updates the weights; as the authors advise, past measurements a
 
 The queries are kernel sums at points spread evenly over the bounds; the true answers change by at most 1 with a record.
 The authors' step, (goal − q·w)/(2N), is made for queries near 1. Kernel sums at far points are small, and it would need
-thousands of passes; the step here is Newton's, towards the weights that agree with the measurement. That is a gift.
+thousands of passes; the step here is Newton's, toward the weights that agree with the measurement. That is a gift.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _update(weights: np.ndarray, queries: np.ndarray, which: np.ndarray, goals: 
 
 @remember(2)
 def public(kernel: EuclideanKernel, bounds: Bounds, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The cells' centres, the query points, and the kernel between them."""
+    """The cells' centers, the query points, and the kernel between them."""
     cells = from_unit(lattice((np.arange(CELLS[d]) + 0.5) / CELLS[d], d), bounds)
     points = from_unit((qmc.Sobol(d, scramble=False).random(QUERIES) + 0.5 / QUERIES) % 1.0, bounds)
     return cells, points, kernel_matrix(kernel, points, cells)

@@ -1,6 +1,6 @@
 """The noise of the rivals: NumPy's generator, which is good enough for a benchmark and no more.
 
-Neighbours add or remove a record. A share of the budget pays for a noisy count, as scumble's releases do.
+Neighbors add or remove a record. A share of the budget pays for a noisy count, as scumble's releases do.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def wang_sigma(epsilon: float, delta: float) -> float:
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
-    """δ(ε) of Gaussian noise whose centre moves by `mu` standard deviations (Balle & Wang 2018, Theorem 8).
+    """δ(ε) of Gaussian noise whose center moves by `mu` standard deviations (Balle & Wang 2018, Theorem 8).
 
     Releases with moves μ₁, μ₂, ... are together one with μ² = Σ μᵢ², adaptive or not (Dong, Roth & Su 2022).
     """

@@ -13,7 +13,7 @@ def least_squares(X: np.ndarray, y: np.ndarray, *_: object) -> np.ndarray:
 
 
 def zero(X: np.ndarray, *_: object) -> np.ndarray:
-    """Predicts 0: the mean, where the target is centred."""
+    """Predicts 0: the mean, where the target is centered."""
     return np.zeros(X.shape[1])
 
 

@@ -1,4 +1,4 @@
-"""The mean of the target: what a model must beat to have learnt anything."""
+"""The mean of the target: what a model must beat to have learned anything."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ TITLE = """# The paper's experiments, with every rival
 
 B. Coleman and A. Shrivastava, *A one-pass private sketch for most machine learning tasks* (arXiv:2006.09352), run
 again: every method that the paper names, some that came later, and scumble, all at the same, true privacy. Made by
-`make paper` from [results.json](results.json); no number in it was typed. Neighbours add or remove one record. Where a
+`make paper` from [results.json](results.json); no number in it was typed. Neighbors add or remove one record. Where a
 method needs a δ, it is 1e-6. A figure is the mean of ten repetitions ± their standard deviation,
 where nothing else is said.
 """

@@ -74,7 +74,7 @@ def _curve(axes: Any, method: str, cells: dict[float, Cell]) -> None:
         list(cells),
         [cell.mean for cell in cells.values()],
         yerr=[cell.spread / np.sqrt(cell.repetitions) for cell in cells.values()],
-        color=style.colour,
+        color=style.color,
         marker=style.marker or None,
         ls=style.line,
         lw=2.0 if ours else 1.2,

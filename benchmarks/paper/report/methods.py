@@ -11,12 +11,12 @@ GUARANTEES = {"pure": "ε", "approximate": "ε, δ", "none": "no privacy", "not 
 
 
 class Look(NamedTuple):
-    colour: str
+    color: str
     marker: str = "o"
     line: str = "-"
 
 
-# Okabe & Ito's eight colours, which all eyes can tell apart; where they do not suffice, the marker differs.
+# Okabe & Ito's eight colors, which all eyes can tell apart; where they do not suffice, the marker differs.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
     "#000000",
     "#E69F00",

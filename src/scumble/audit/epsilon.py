@@ -212,7 +212,7 @@ def epsilon_finding(
     if worst[0]:
         values["event"] = worst[0]
         detail += f". Broken: (ε, δ) = ({worst[2]:.3g}, {worst[3]:.3g}) by the event “{worst[0]}”"
-    return Finding(1, "neighbouring tables", not worst[0], detail, values)
+    return Finding(1, "neighboring tables", not worst[0], detail, values)
 
 
 # ---- events ----

@@ -114,14 +114,14 @@ def exact_counters(spec: Spec, table: Columns) -> np.ndarray:
 
 
 def _small_findings(maker: TableMaker, budget: Options, releases: int, alpha: float) -> list[Finding]:
-    spec, *tables = neighbouring_tables(maker, budget)
+    spec, *tables = neighboring_tables(maker, budget)
     path = ReleasePath(spec, budget)
     here, there = (collect(path, table, releases) for table in tables)
     exact = exact_counters(spec, tables[0]), exact_counters(spec, tables[1])
     return examine(here, there, calibrate(spec.rows, **budget), exact=exact, alpha=alpha)
 
 
-def neighbouring_tables(maker: TableMaker, budget: Options) -> tuple[Spec, Columns, Columns]:
+def neighboring_tables(maker: TableMaker, budget: Options) -> tuple[Spec, Columns, Columns]:
     """Nine equal records, and the same with one (or a person's) more or replaced by others.
 
     The hash seed is one under which the new record falls into empty cells, in different columns, if there is one:

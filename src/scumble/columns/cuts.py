@@ -322,7 +322,7 @@ def whole_edges(low: int, high: int, cells: int, *, log: bool) -> list[int]:
     at, left = max(low, 1), max(cells - len(edges), 1)
     while left and at < end:
         edges.append(at)
-        # A geometric step towards the end; at least one, so small numbers get a cell each.
+        # A geometric step toward the end; at least one, so small numbers get a cell each.
         at = max(at + 1, int(_geometric(Decimal(at), Decimal(end), Fraction(1, left))))
         left -= 1
     return [*edges, end]

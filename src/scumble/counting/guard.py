@@ -73,7 +73,7 @@ class Batch(NamedTuple):
 
     values: np.ndarray
     """(n, columns of all factors): the records as they are."""
-    centre: np.ndarray
+    center: np.ndarray
     stretch: np.ndarray
     """What makes columns of [−1, 1] out of them."""
     factors: np.ndarray
@@ -182,7 +182,7 @@ def _whatever_the_ends(hasher: Hasher, values: np.ndarray) -> Batch:
 
 def _within_ends(hasher: Hasher, values: np.ndarray, low: np.ndarray, high: np.ndarray) -> Batch:
     """The batch of records whose columns lie between these ends."""
-    centre, reach = _middles(low, high)
+    center, reach = _middles(low, high)
     rows, hashes = hasher.multipliers.shape
     factors: list[tuple[int, ...]] = []
     single: list[np.ndarray] = []
@@ -194,7 +194,7 @@ def _within_ends(hasher: Hasher, values: np.ndarray, low: np.ndarray, high: np.n
         mine = slice(value, value + d)
         mild, guard = drawn, np.zeros(drawn.shape[:2])
         if family == FLOOR:
-            mild, guard, lowest[:, place], spans[:, place] = _floors(drawn, centre[mine], reach[mine])
+            mild, guard, lowest[:, place], spans[:, place] = _floors(drawn, center[mine], reach[mine])
         elif family in (SIGN, FOLDED):
             mild, guard = _sides(drawn, d)
             spans[:, place] = factor.radix or 2
@@ -210,7 +210,7 @@ def _within_ends(hasher: Hasher, values: np.ndarray, low: np.ndarray, high: np.n
     start = hasher.start + np.sum(hasher.multipliers * lowest.astype(np.uint64), axis=1, dtype=np.uint64)
     return Batch(
         values=values,
-        centre=centre,
+        center=center,
         stretch=1.0 / reach,
         factors=np.array(factors, np.int64),
         parameters=np.hstack([drawn.reshape(rows, -1) for drawn in hasher.parameters]),
@@ -238,21 +238,21 @@ def _ends(records: Sequence[Records], values: np.ndarray, spread: Spread) -> tup
 
 def _middles(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The center of each column and how far it reaches from there: an ordinary number, or infinite if that is none."""
-    centre = low / 2.0 + high / 2.0
-    reach = np.maximum(high - centre, centre - low)
-    return centre, np.where(reach <= WIDE, np.maximum(reach, NARROW), np.inf)
+    center = low / 2.0 + high / 2.0
+    reach = np.maximum(high - center, center - low)
+    return center, np.where(reach <= WIDE, np.maximum(reach, NARROW), np.inf)
 
 
-def _floors(drawn: np.ndarray, centre: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, ...]:
+def _floors(drawn: np.ndarray, center: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, ...]:
     """Parameters, guards, lowest codes and spans of ⌊b + Σ aⱼ xⱼ⌋ for columns within `reach` of their center."""
-    d = len(centre)
+    d = len(center)
     offset, direction = drawn[:, :, 0], drawn[:, :, 1:]
-    middle = offset + direction @ centre
+    middle = offset + direction @ center
     stretched = direction * reach
     far = np.abs(stretched).sum(axis=2)
     lowest = np.floor(middle - far) - 1.0
     span = np.floor(middle + far) + 2.0 - lowest
-    terms = np.abs(offset) + np.abs(direction) @ np.abs(centre) + far
+    terms = np.abs(offset) + np.abs(direction) @ np.abs(center) + far
     error = (d + 4) * (UNIT * (np.abs(middle - lowest) + far) + 2.0**-51 * terms)
     guard = np.ceil(error * ONE) + 2.0  # conversion cuts off less than one
     mild = np.concatenate([(middle - lowest)[:, :, None], stretched], axis=2) * ONE

@@ -229,26 +229,26 @@ def to_single(values, batch, records, columns):
             if family == FLOOR:
                 block[at, :] = 1.0
                 if d <= FEW_COLUMNS:
-                    _move_columns(some, first, last, batch.centre, batch.stretch, block[at + 1 :])
+                    _move_columns(some, first, last, batch.center, batch.stretch, block[at + 1 :])
                 else:
-                    _move_records(some, first, last, batch.centre, batch.stretch, False, records, block[at + 1 :])
+                    _move_records(some, first, last, batch.center, batch.stretch, False, records, block[at + 1 :])
             elif family in (SIGN, FOLDED):
-                _move_records(some, first, last, batch.centre, batch.stretch, True, records, block[at:])
+                _move_records(some, first, last, batch.center, batch.stretch, True, records, block[at:])
 
 
 @loop
-def _move_columns(values, first, last, centre, stretch, columns):
+def _move_columns(values, first, last, center, stretch, columns):
     for j in range(first, last):
         out = columns[j - first]
         for i in range(np.uint64(values.shape[0])):
-            out[i] = _moved(values[i, j], centre[j], stretch[j])
+            out[i] = _moved(values[i, j], center[j], stretch[j])
 
 
 @loop
-def _move_records(values, first, last, centre, stretch, sides, records, columns):
+def _move_records(values, first, last, center, stretch, sides, records, columns):
     """Many columns record by record, turned round when a block of records is there."""
     n, d = values.shape[0], last - first
-    middle, factor = centre[first:last], stretch[first:last]
+    middle, factor = center[first:last], stretch[first:last]
     for k in range(n):
         record, line = values[k, first:last], records[k]
         if sides:
@@ -265,9 +265,9 @@ def _move_records(values, first, last, centre, stretch, sides, records, columns)
 
 
 @inlined
-def _moved(value, centre, stretch):
+def _moved(value, center, stretch):
     """One value, moved and stretched: from −1 to 1, whatever it is."""
-    y = (value - centre) * stretch
+    y = (value - center) * stretch
     y = y if y > -1.0 else -1.0  # also where it is not a number
     return np.float32(y if y < 1.0 else 1.0)
 

@@ -73,7 +73,7 @@ def worth(n: int) -> int:
 
 
 def pieces(n: int, most: int, threads: int) -> np.ndarray:
-    """Where n records are cut for so many threads: pieces of `most` at most, and ever smaller towards the end.
+    """Where n records are cut for so many threads: pieces of `most` at most, and ever smaller toward the end.
 
     So a slow thread keeps the others waiting for no longer than its last piece takes. Few records are cut into one
     piece for each thread.

@@ -125,7 +125,7 @@ class Answers(ABC):
     def density(self, Q: object, *, method: str = "mean", shrink: bool = True) -> np.ndarray:
         """The mean kernel value over all records, f(q)/N, between 0 and 1: the paper's Algorithm 2.
 
-        Where noise and hashing exceed the spread of the answers in one call, they are shrunk towards their mean, each
+        Where noise and hashing exceed the spread of the answers in one call, they are shrunk toward their mean, each
         within its own 95 % interval. Such an answer depends on the other queries of the call; with ``shrink=False`` it
         does not. `kernel_sum` and `interval` are never shrunk.
         """
@@ -159,7 +159,7 @@ NORMAL_95 = 1.959964
 
 
 def shrunk(values: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """Answers shrunk towards their mean where noise exceeds their spread (empirical Bayes; James & Stein 1961).
+    """Answers shrunk toward their mean where noise exceeds their spread (empirical Bayes; James & Stein 1961).
 
     With error variance v and spread s² of the truths (the variance of the answers less v, plus √(2/n) v), an answer
     keeps s²/(s² + v) of its distance from the mean, but moves by at most 1.96 standard errors (limited translation;

@@ -40,7 +40,7 @@ def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) ->
         alone = cells
         for other in range(counts.ndim):
             if other != axis:
-                slabs, cells = _with_neighbours(slabs, other), _with_neighbours(cells, other)
+                slabs, cells = _with_neighbors(slabs, other), _with_neighbors(cells, other)
         rough = _bent(slabs, 1, axis, 1.0 / cells)
         rough += _pairs(_bent(_pairs(_edged(slabs, axis), axis), 2, axis, 0.25 / cells), axis)
         if counts.ndim > 1:
@@ -91,7 +91,7 @@ def _sizes(shape: Sequence[int], axis: int, block: int) -> np.ndarray:
     return blocked(np.ones([n if k == axis else 1 for k, n in enumerate(shape)]), axis, block)
 
 
-def _with_neighbours(values: np.ndarray, axis: int) -> np.ndarray:
+def _with_neighbors(values: np.ndarray, axis: int) -> np.ndarray:
     """Each value plus both neighbors along an axis."""
     out, before = values.copy(), (slice(None),) * axis
     lower, upper = (*before, slice(-1)), (*before, slice(1, None))
@@ -347,7 +347,7 @@ class Field:
         noise = self._variance * np.maximum(terms.squares - beta * terms.ones, 0.0)
         return terms.total + beta * self._excess, noise, np.maximum(terms.places, 0.0) + terms.together
 
-    def at_centres(self) -> np.ndarray:
+    def at_centers(self) -> np.ndarray:
         """The estimate at the center of every cell, in the order of the counters. Ridges of a kernel are smoothed."""
         inside = tuple(slice(int(m), int(m) + n) for m, n in zip(self._margin, self._grid.shape, strict=True))
         found = self._tables
@@ -518,8 +518,8 @@ def _taken(values: np.ndarray, base: np.ndarray, offsets: range) -> tuple[np.nda
 
 def _interpolation_table(small: np.ndarray, reach: int) -> np.ndarray:
     """(4ᵈ, cells): the kernel between each node and each near cell, so weights @ table interpolates it."""
-    d, centre = small.ndim, small.shape[0] // 2
-    gap = np.array(NODES)[:, None] - np.arange(-reach, reach + 2) + centre  # (nodes, cells) along one axis
+    d, center = small.ndim, small.shape[0] // 2
+    gap = np.array(NODES)[:, None] - np.arange(-reach, reach + 2) + center  # (nodes, cells) along one axis
     index = np.ix_(*[gap.ravel()] * d)
     block = small[index].reshape([n for _ in range(d) for n in gap.shape])
     return block.transpose([2 * j for j in range(d)] + [2 * j + 1 for j in range(d)]).reshape(len(NODES) ** d, -1)

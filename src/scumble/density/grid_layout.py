@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scumble.density.spec import Spec
 
 CAUTION = 1.2
-"""Widens the part of intervals from places in cells, which is modelled."""
+"""Widens the part of intervals from places in cells, which is modeled."""
 ASKED, ASKED_OF_LARGE = 64, 4
 """Places where the expected error is evaluated; fewer for a large grid, which then needs no tables."""
 KERNELS = ("euclidean", "manhattan")
@@ -119,8 +119,8 @@ class GridRow(Layout):
         grid, sides = self.grid, np.repeat(np.diag(self.grid.profile.half_widths), 2, axis=0)
         sides[1::2] *= -1.0
         heaviest = np.unravel_index(np.argmax(release.counts), grid.shape)
-        centre = grid.start + (np.array(heaviest) + 0.5) * grid.step
-        near = np.vstack([centre, np.clip(centre + sides, grid.low, grid.high)])
+        center = grid.start + (np.array(heaviest) + 0.5) * grid.step
+        near = np.vstack([center, np.clip(center + sides, grid.low, grid.high)])
         if grid.cells > SMALL:
             near = near[: AT_ONCE - ASKED_OF_LARGE]
         places = np.tile(np.add(*self.spec.bounds) / 2.0, (len(near), 1))
@@ -154,7 +154,7 @@ class GridReader(Reader):
         return Estimate(*self.field.estimate(points), float("inf"), CAUTION)
 
     def places(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.field.at_centres(), self.counts.ravel()
+        return self.field.at_centers(), self.counts.ravel()
 
     def on_page(self, keep: Keep) -> Json:
         return {"grid": {"which": list(self.layout.which), **self.field.on_page(keep), "caution": CAUTION}}

@@ -375,17 +375,17 @@ class Rehashed:
         each = cells[held]
         for digit in reversed(range(int(each.max(initial=0)).bit_length())):
             counts *= 2
-            parts, _ = self.rows.layout.read(self._centres(held[each >> digit & 1 == 1]), invalid="error")
+            parts, _ = self.rows.layout.read(self._centers(held[each >> digit & 1 == 1]), invalid="error")
             self.rows.layout.count(parts, counts, engine_name="auto", threads=None)
         return counts
 
-    def _centres(self, cells: np.ndarray) -> np.ndarray:
+    def _centers(self, cells: np.ndarray) -> np.ndarray:
         """The centers of these cells; zeros in columns that the kernel does not read."""
         spec = self.grid
         assert spec.shape is not None
-        centres = np.zeros((len(cells), spec.dimensions))
+        centers = np.zeros((len(cells), spec.dimensions))
         places = np.unravel_index(cells, spec.shape)
         which = spec.kernel.which(spec.dimensions, spec.columns)
         for column, place, edges in zip(which, places, spec.layout.edges(), strict=True):
-            centres[:, column] = ((edges[:-1] + edges[1:]) / 2.0)[place]
-        return centres
+            centers[:, column] = ((edges[:-1] + edges[1:]) / 2.0)[place]
+        return centers

@@ -108,7 +108,7 @@ class HammingKernel(Kernel):
     """Near means equal in many columns: the kernel for categories.
 
     The hash picks one column at random and reads it, so k is the share of equal columns (Indyk & Motwani 1998).
-    Values of any type are read as stable 53-bit hashes: no vocabulary has to be learnt from the data.
+    Values of any type are read as stable 53-bit hashes: no vocabulary has to be learned from the data.
 
     >>> HammingKernel()([["red", "car"]], [["red", "car"], ["red", "bus"]])
     array([[1. , 0.5]])

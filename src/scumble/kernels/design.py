@@ -86,7 +86,7 @@ class Draws:
         """(rows, count) standard normal numbers: one Gaussian direction a row."""
         if self._design.name == "orthogonal":
             self.block = max(self.block, count)
-            return orthogonalised(random.normal(self._independent(count)))
+            return orthogonalized(random.normal(self._independent(count)))
         return random.normal(self.uniform(count))
 
     def cauchy(self, count: int) -> np.ndarray:
@@ -116,7 +116,7 @@ WIDE = 128
 """Rows of a block from which on its loop is worth compiling."""
 
 
-def orthogonalised(gauss: Numbers) -> Numbers:
+def orthogonalized(gauss: Numbers) -> Numbers:
     """Make the rows of each block of d orthogonal, keeping each row's length."""
     rows, d = gauss.shape
     if min(rows, d) >= WIDE and can_compile():

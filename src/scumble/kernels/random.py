@@ -94,11 +94,11 @@ def _log(x: Numbers) -> Numbers:
 
 
 # Wichura (1988), algorithm AS 241, PPND16: numerator and denominator, highest power first.
-_CENTRE_TOP = (
+_CENTER_TOP = (
     2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457,
     13731.693765509461125, 1971.5909503065514427, 133.14166789178437745, 3.387132872796366608,
 )  # fmt: skip
-_CENTRE_BOTTOM = (
+_CENTER_BOTTOM = (
     5226.495278852545925, 28729.085735721942674, 39307.89580009271061, 21213.794301586595867,
     5394.1960214247511077, 687.1870074920579083, 42.313330701600911252, 1.0,
 )  # fmt: skip
@@ -135,7 +135,7 @@ def normal(u: Numbers) -> Numbers:
     out = np.empty_like(q)
     central = np.abs(q) <= 0.425
     near = q[central]
-    out[central] = near * _ratio(_CENTRE_TOP, _CENTRE_BOTTOM, 0.180625 - near * near)
+    out[central] = near * _ratio(_CENTER_TOP, _CENTER_BOTTOM, 0.180625 - near * near)
     far, below = u[~central], q[~central] < 0.0
     r = np.sqrt(-_log(np.where(below, far, 1.0 - far)))
     x = np.where(

@@ -170,7 +170,7 @@ class PrivateEstimator(KnowsColumns):
     def _begin(self, X: object, y: object = None, *, numeric: bool = False) -> Any:
         """X (and y, if given) validated, within the public bounds; sets `n_features_in_`, `bounds_` and `clipped_`.
 
-        A `numeric` y comes as float64, labels as the cells they are: `reading.labelled` reads them.
+        A `numeric` y comes as float64, labels as the cells they are: `reading.labeled` reads them.
         """
         X, self.clipped_ = self._enter(X)
         if y is None:
@@ -179,7 +179,7 @@ class PrivateEstimator(KnowsColumns):
         return X, target_numbers(y) if numeric else y
 
     def _require_of(self, kernel: Kernel) -> None:
-        """Refuse a kernel from whose release nothing could be learnt: before it is paid for, and in a release."""
+        """Refuse a kernel from whose release nothing could be learned: before it is paid for, and in a release."""
 
     def _release(self, X: np.ndarray, account: Account | None = None) -> Release:
         """One release of the records, for the whole budget."""
@@ -364,14 +364,14 @@ class PrivateEstimator(KnowsColumns):
     # ---- files, pictures, scikit-learn ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a file, atomically: parameters, what was learnt, the releases. No pickle."""
+        """Write the fitted estimator to a file, atomically: parameters, what was learned, the releases. No pickle."""
         from scumble.learn import models
 
         check_is_fitted(self)
         models.save(self, path)
 
     def plot(self, **options: Any) -> Any:
-        """A picture of what was learnt, a matplotlib Figure: densities, classes or predictions over the columns.
+        """A picture of what was learned, a matplotlib Figure: densities, classes or predictions over the columns.
 
         Options: `ranges`, `at`, `units`, `title`; see :func:`scumble.show.pictures.draw`. Needs
         ``pip install 'scumble[plot]'``.

@@ -162,7 +162,7 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
             raise parameter("selection_share", "small enough to leave budget for the sketches", self.selection_share)
         if self.neighbors != "add-remove":
             raise PrivacyError(
-                "Classes are learnt with neighbors='add-remove' only: the classes' exact counts would be published. "
+                "Classes are learned with neighbors='add-remove' only: the classes' exact counts would be published. "
                 "Hint: ε under add-remove is 2ε under replace."
             )
 

@@ -1,6 +1,6 @@
 """Ferns: every row of a sketch is a small naive-Bayes expert; their opinions are added up.
 
-In a query's bucket of a row, class c has a noisy count S_c, of noise of standard deviation s. Shrunk towards the
+In a query's bucket of a row, class c has a noisy count S_c, of noise of standard deviation s. Shrunk toward the
 classes' shares π_c, so that an empty bucket, or one full of noise, says nothing,
 
     P_c = (max(S_c, 0) + α π_c) / (Σ max(S, 0) + α),       α = 2 + s,
@@ -88,7 +88,7 @@ class Ferns:
     def scores(self, X: np.ndarray, own: int | None = None) -> np.ndarray:
         """(n, classes): log prior plus the rows' evidence. Comparable between classes, not yet probabilities.
 
-        Of records that were learnt from, all in class `own`: as if they had not been.
+        Of records that were learned from, all in class `own`: as if they had not been.
         """
         out = np.tile(np.log(self.priors), (len(X), 1))
         read = engine("auto").sums

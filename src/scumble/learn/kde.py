@@ -139,7 +139,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
     def density(self, X: object, *, bandwidth: float | str | None = None, shrink: bool = True) -> np.ndarray:
         """The mean kernel value over all records (over its integral, with `normalize`): (n,), or (n, m) for "all".
 
-        Answers that noise has drowned are drawn towards their mean, unless `shrink` is False; see
+        Answers that noise has drowned are drawn toward their mean, unless `shrink` is False; see
         :meth:`scumble.Release.density`.
         """
         X = self._read(X)

@@ -3,7 +3,7 @@
 Pairs show how each column depends on the target, and on each other column: all that a linear model uses. Every column
 becomes the group of its cell; a model is one weight for each group of each column, and its answer the sum of a
 record's. Least squares has a closed form: the moments of such indicators are the model's own tables. A logistic
-regression is learnt from records drawn from the model.
+regression is learned from records drawn from the model.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 ROWS = 60_000
-"""Records that a logistic regression is learnt from."""
+"""Records that a logistic regression is learned from."""
 LEAST_ROWS = 2_000
 """Of a rare class."""
 STRENGTH = 0.1
@@ -116,7 +116,7 @@ def target_of(release: TableRelease, target: str | None, task: str, kinds: tuple
     target = known(target, release.schema.columns)
     if release.target is None and not any(target in view and len(view) > 1 for view in release.views):
         raise ParameterError(
-            f"This release has no view of {target!r} together with another column, so nothing can be learnt about it. "
+            f"This release has no view of {target!r} together with another column, so nothing can be learned about it. "
             f"Hint: build with target={target!r}, a larger ε, or a δ."
         )
     return target

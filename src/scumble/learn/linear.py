@@ -96,7 +96,7 @@ def class_model(release: MomentRelease) -> tuple[Floats, Floats, Floats]:
         log(π/(1 − π)) + (s − mean − (½ − π) g) g/(V − π(1 − π) g²),
 
     whatever scale the penalty gave to w. The noise in w goes along with that in the class's sum, and makes a gap of its
-    own, which is taken off. What is left is drawn towards the gap that classes have on average, by as much as it is
+    own, which is taken off. What is left is drawn toward the gap that classes have on average, by as much as it is
     uncertain. V counts the penalty as variance: noise may have hidden as much. A class without a gap keeps its share as
     the probability of every record.
     """

@@ -1,6 +1,6 @@
 """Fitted estimators in files: the container of releases, kind "model". No pickle: what is written is listed here.
 
-The metadata hold the estimator's name, its parameters and what it learnt, as JSON. Values that JSON does not know
+The metadata hold the estimator's name, its parameters and what it learned, as JSON. Values that JSON does not know
 are written as an object with one key, their kind::
 
     {"@array": "a3"}            an array of numbers, in the container under that name

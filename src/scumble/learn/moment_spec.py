@@ -83,7 +83,7 @@ def longer(vectors: Floats, length: float) -> int:
 
 
 def shortened(vectors: Integers, lengths: Integers, length: int) -> Integers:
-    """Vectors of length at most `lengths` made at most `length` long: scaled, then rounded towards zero.
+    """Vectors of length at most `lengths` made at most `length` long: scaled, then rounded toward zero.
 
     >>> shortened(np.array([[3, -4]]), np.array([5]), 100).tolist()
     [[60, -80]]

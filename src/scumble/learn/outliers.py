@@ -286,7 +286,7 @@ class Blend:
         self.weights = [_weight(values, float(variance)) for values, variance in zip((h, k, q), noise, strict=True)]
         of_h, of_k, of_q = self.weights
         scores = of_h * h + of_k * k + of_q * q
-        self.centre, self.width = float(scores.mean()), WIDTHS * float(scores.std()) or 1.0
+        self.center, self.width = float(scores.mean()), WIDTHS * float(scores.std()) or 1.0
 
     def scores(self, numbers: np.ndarray, records: object) -> np.ndarray:
         """How usual each record is; `numbers` are what the kernel reads of `records`."""
@@ -301,12 +301,12 @@ class Blend:
 
     def squashed(self, scores: np.ndarray) -> np.ndarray:
         """Scores between −1 and 1, to be counted: finely where most are, coarsely far out."""
-        t = (scores - self.centre) / self.width
+        t = (scores - self.center) / self.width
         return t / (1.0 + np.abs(t))
 
     def unsquashed(self, place: float) -> float:
         """The score at this place."""
-        return self.centre + self.width * place / max(1.0 - abs(place), 1e-9)
+        return self.center + self.width * place / max(1.0 - abs(place), 1e-9)
 
     def _three(self, codes: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         parts, _ = self.layout.read(numbers, invalid="error")

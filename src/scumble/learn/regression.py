@@ -44,7 +44,7 @@ class PrivateLinearRegression(LearnsFromMoments, TakesVectors, Regressor):
     penalty_ : float
         λ, in records.
     release_ : MomentRelease or TableRelease
-        What it was learnt from.
+        What it was learned from.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

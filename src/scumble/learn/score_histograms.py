@@ -112,7 +112,7 @@ LEAST = 2.0
 class Curve(NamedTuple):
     """Log-odds out of scores."""
 
-    centre: float = 0.0
+    center: float = 0.0
     height: float = 0.0
     slope: float = 1.0
     side: int = 0
@@ -120,7 +120,7 @@ class Curve(NamedTuple):
 
     def __call__(self, scores: np.ndarray, *, bent: bool = True) -> np.ndarray:
         """(n,) scores → (n,) log-odds of class 1; not `bent`, the line for classes of other weights."""
-        z = self.height + self.slope * (scores - self.centre)
+        z = self.height + self.slope * (scores - self.center)
         return self.side * _bent(self.side * z) if self.side and bent else z
 
 
@@ -144,8 +144,8 @@ def fitted(histograms: Bundle, priors: np.ndarray, counts: np.ndarray, count_dev
         weight * masses(one.counts[0, :cells].astype(float), variance, total)
         for weight, one, total in zip(weights, histograms.values(), totals, strict=True)
     )
-    centre, height = (float(np.log(two[1] / two[0])) for two in (priors, weights * totals))
-    line = SLOPES[:, None, None] * (SPREAD * np.log(places / (1.0 - places)) - centre)
+    center, height = (float(np.log(two[1] / two[0])) for two in (priors, weights * totals))
+    line = SLOPES[:, None, None] * (SPREAD * np.log(places / (1.0 - places)) - center)
     z = height + SHIFTS[:, None] + line  # (slopes, shifts, cells)
     noise, total = np.sqrt(2.0 * cells * variance), float(totals.sum())
     of_slope, of_shift = CAUTION
@@ -163,7 +163,7 @@ def fitted(histograms: Bundle, priors: np.ndarray, counts: np.ndarray, count_dev
     straight[(share == 0.0) | (crossed @ (side * (one - zero)) < SURE * np.sqrt(noisy + drawn))] = np.inf
     chosen, turn = (straight, 0) if straight.min() <= bent.min() else (bent, side)
     slope, shift = np.unravel_index(np.argmin(chosen), chosen.shape)
-    return Curve(centre, height + float(SHIFTS[shift]), float(SLOPES[slope]), turn)
+    return Curve(center, height + float(SHIFTS[shift]), float(SLOPES[slope]), turn)
 
 
 def _bent(z: np.ndarray) -> np.ndarray:

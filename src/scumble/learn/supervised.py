@@ -198,7 +198,7 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
         """Records whose labels are among the public classes, and the places of these."""
         found, labels = self._begin(X, _required(self, y))
         self._take_classes(labels)
-        return self._labelled(found, labels)
+        return self._labeled(found, labels)
 
     def _take_classes(self, y: Column | None) -> None:
         """The class list that was given, or that of the data if the caller declared it public; sorted."""
@@ -224,7 +224,7 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
         if len(self.classes_) != spec.classes:
             raise parameter("classes", f"the {spec.classes} that the release has", len(self.classes_))
 
-    def _labelled(self, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarray]:
+    def _labeled(self, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarray]:
         """Records whose labels are among `classes_`, and their places; others are refused or dropped (`unknown`)."""
         place = _places(self.classes_, categories(y, "The target y"))
         known = place >= 0

@@ -268,7 +268,7 @@ def _laplace_kernel(
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def _accept_kernel(
     words: npt.NDArray[np.generic], places: int, proposals: Integers,
-    centre: float, sigma: float, margin: float, stays: npt.NDArray[np.bool_], room: Room,
+    center: float, sigma: float, margin: float, stays: npt.NDArray[np.bool_], room: Room,
 ) -> Integers:  # fmt: skip
     """Accept a proposal Y with probability exp(−γ), γ = (|Y| − σ²/t)²/(2σ²): that is, if −ln U > γ.
 
@@ -278,7 +278,7 @@ def _accept_kernel(
     away = lead
     np.copyto(away, proposals)
     np.abs(away, out=away)
-    away -= centre
+    away -= center
     away /= sigma
     np.multiply(0.5, away, out=gamma)
     gamma *= away

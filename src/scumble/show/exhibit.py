@@ -161,7 +161,7 @@ class Exhibit(AnyExhibit):
         told = {"Promise": str(claim), "Meaning": claim.sentence()}
         model = (
             "Model",
-            f"{type(self.model).__name__}, learnt from releases alone. The promise is for all of it together.",
+            f"{type(self.model).__name__}, learned from releases alone. The promise is for all of it together.",
         )
         return [model, *((name, told.get(name, text)) for name, text in lines if name != "")]
 
@@ -318,7 +318,7 @@ def _shown(found: object) -> Release | Bundle:
     release = releases[0] if releases else getattr(found, "release_", None)
     if release is not None and not isinstance(release, (Release, Bundle)):
         raise ParameterError(
-            f"{type(found).__name__} was learnt from {type(release).__name__}, which has no density to explore. "
+            f"{type(found).__name__} was learned from {type(release).__name__}, which has no density to explore. "
             "Hint: the model's plot() draws it, and the release of a table has a page of its own."
         )
     if release is None:

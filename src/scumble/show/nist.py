@@ -92,7 +92,7 @@ def _numbers(facts: Facts) -> list[tuple[str, str]]:
         ("Variant and conversions", f"{variant}{'; in other currencies: ' + others if others else ''}."),
         ("Unit of privacy", f"{unit.rstrip('.')}.{warning}"),
         (
-            "Neighbouring datasets",
+            "Neighboring datasets",
             "unbounded: with and without a unit (the number of records is protected as well)."
             if facts["neighbors"] == "add-remove"
             else "bounded: a unit's values replaced by others (the number of records is not protected).",

@@ -160,14 +160,14 @@ def _classes(
     model: Model, ranges: plots.Ranges, at: Mapping[str, object], units: Mapping[str, str]
 ) -> tuple[Figure, View]:
     view = _view(model, ranges, at, units)
-    colours = [LINES[k % len(LINES)] for k in range(len(model.classes_))]
+    colors = [LINES[k % len(LINES)] for k in range(len(model.classes_))]
     if len(view.free) == 1:
         figure = new_figure(7.0, 4.2)
         axes = figure.subplots()
         x, table = _curve_table(view)
         shares = _shares(model, table)
-        for share, colour, name in zip(shares.T, colours, model.classes_, strict=True):
-            axes.plot(x, share, color=colour, linewidth=1.8, label=literal(name))
+        for share, color, name in zip(shares.T, colors, model.classes_, strict=True):
+            axes.plot(x, share, color=color, linewidth=1.8, label=literal(name))
         axes.set_ylim(-0.02, 1.02)
         _label(axes, view, y="probability of each class")
         axes.legend(frameon=False, fontsize=9)
@@ -177,12 +177,12 @@ def _classes(
     x, y, table = _map_table(view)
     shares = _shares(model, table).reshape(len(y), len(x), -1)
     axes.imshow(
-        _mixed(shares, colours), origin="lower", extent=(x[0], x[-1], y[0], y[-1]), aspect="auto", interpolation="none"
+        _mixed(shares, colors), origin="lower", extent=(x[0], x[-1], y[0], y[-1]), aspect="auto", interpolation="none"
     )
     winner = shares.argmax(axis=-1)
-    for k in range(len(colours)):
+    for k in range(len(colors)):
         axes.contour(x, y, winner == k, levels=[0.5], colors=INK, linewidths=0.8)
-        axes.plot([], [], "s", color=colours[k], ms=9, label=literal(model.classes_[k]))
+        axes.plot([], [], "s", color=colors[k], ms=9, label=literal(model.classes_[k]))
     axes.legend(frameon=True, fontsize=9, title="class (pale: unsure)", title_fontsize=9)
     _label(axes, view)
     return figure, view
@@ -196,9 +196,9 @@ def _shares(model: Model, table: object) -> np.ndarray:
     return sure.astype(float)
 
 
-def _mixed(shares: np.ndarray, colours: list[str]) -> np.ndarray:
+def _mixed(shares: np.ndarray, colors: list[str]) -> np.ndarray:
     """Each place in its class's color, the paler the less sure."""
-    rgb = np.array([[int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5)] for colour in colours])
+    rgb = np.array([[int(color[i : i + 2], 16) / 255.0 for i in (1, 3, 5)] for color in colors])
     best, sure = shares.argmax(axis=-1), shares.max(axis=-1)
     least = 1.0 / shares.shape[-1]
     weight = 0.15 + 0.6 * np.clip((sure - least) / (1.0 - least), 0.0, 1.0)[..., None]
@@ -315,12 +315,12 @@ def lines(
     figure = new_figure(8.0, 4.4)
     axes = figure.subplots()
     for k in range(found.shape[1]):
-        colour = LINES[k % len(LINES)]
-        axes.fill_between(last, found[:, k, 1], found[:, k, 2], color=colour, alpha=0.2, linewidth=0)
+        color = LINES[k % len(LINES)]
+        axes.fill_between(last, found[:, k, 1], found[:, k, 2], color=color, alpha=0.2, linewidth=0)
         axes.plot(
             last,
             found[:, k, 0],
-            color=colour,
+            color=color,
             linewidth=1.6,
             label=f"point {k + 1}" if labels is None else literal(labels[k]),
         )

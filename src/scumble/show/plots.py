@@ -254,7 +254,7 @@ def draw_map(
     norm, levels = scale(values, error, log)
     cmap = colormaps["YlGnBu"]
     axes.imshow(
-        colours(values, error, norm, cmap),
+        colors(values, error, norm, cmap),
         origin="lower",
         extent=(x[0], x[-1], y[0], y[-1]),
         aspect="auto",
@@ -412,7 +412,7 @@ def scale(values: np.ndarray, error: np.ndarray, log: bool) -> tuple[Normalize, 
     return Normalize(0.0, most), levels[levels > 3.0 * noise]
 
 
-def colours(values: np.ndarray, error: np.ndarray, norm: Normalize, cmap: Colormap) -> np.ndarray:
+def colors(values: np.ndarray, error: np.ndarray, norm: Normalize, cmap: Colormap) -> np.ndarray:
     """(…, 3): red, green and blue on white paper."""
     shade = strength(values, error)[..., None]
     mixed: np.ndarray = shade * np.asarray(cmap(norm(values)))[..., :3] + (1.0 - shade)

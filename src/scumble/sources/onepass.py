@@ -213,7 +213,7 @@ def gathered(
 def shared_out(pieces: Iterator[Piece], rows: int, threads: int = 1) -> Iterator[Piece]:
     """The same rows in the same order, in pieces of at most `rows`.
 
-    With several threads, pieces get smaller towards the end (if it is known), since all wait for the last one.
+    With several threads, pieces get smaller toward the end (if it is known), since all wait for the last one.
     """
     before = None
     for piece in pieces:

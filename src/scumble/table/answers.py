@@ -295,7 +295,7 @@ def shares_at_bounds(answers: Answers, place: int, column: Column) -> tuple[floa
     """Which share of its cell lies at the lower bound of a column, and at the upper one; nothing if that is not known.
 
     Where values outside the bounds count as the nearest bound, that is what its cell has more than those next to it let
-    expect: as many as the next one has, or, if counts rise towards the bound, more by as much again. Where that may be
+    expect: as many as the next one has, or, if counts rise toward the bound, more by as much again. Where that may be
     noise there is none, and where zero is in the cell none is reckoned with: many columns are most crowded there.
     Cells must be alike but for their lengths, and so many that the next two tell what to expect.
     """

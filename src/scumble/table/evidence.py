@@ -169,7 +169,7 @@ def summed(evidence: Evidence, merged: Sequence[Integers]) -> Evidence:
 
 
 def shape_within(counts: Floats, variance: float, group: Integers) -> Floats:
-    """The share of each level in its group: noisy counts, drawn towards equal shares as far as they are noise.
+    """The share of each level in its group: noisy counts, drawn toward equal shares as far as they are noise.
 
     In a group of m levels, noise alone makes the counts scatter around their mean by (m − 1)·variance in the summed
     square. The excess of the scatter over that is structure. So the deviations from the mean are kept by the factor

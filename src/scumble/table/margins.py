@@ -129,7 +129,7 @@ class Tree:
         return split(contrast + share * records, np.sqrt(variance), records, share, uniforms)
 
 
-def split(centre: Floats, deviation: Floats, records: Floats, share: Floats, uniforms: Floats) -> Floats:
+def split(center: Floats, deviation: Floats, records: Floats, share: Floats, uniforms: Floats) -> Floats:
     """How many of a node's records lie in its left half, drawn by inversion; (draws, nodes), or (nodes,) for all draws.
 
     The counts say center ± deviation. The prior expects the share s: its density is (1 − s)/s below s and s/(1 − s)
@@ -137,23 +137,23 @@ def split(centre: Floats, deviation: Floats, records: Floats, share: Floats, uni
     """
     from scipy.special import ndtr, ndtri  # loaded by fits alone
 
-    turned = centre > records / 2  # mirrored, so that tails are computed where they are small
-    centre = np.maximum(np.where(turned, records - centre, centre), -FARTHEST * deviation)
+    turned = center > records / 2  # mirrored, so that tails are computed where they are small
+    center = np.maximum(np.where(turned, records - center, center), -FARTHEST * deviation)
     s = np.where(turned, 1.0 - share, share)
-    above = [ndtr((centre - mark) / deviation) for mark in (0.0, s * records, records)]
+    above = [ndtr((center - mark) / deviation) for mark in (0.0, s * records, records)]
     density = (1 - prior.EMPTY) * deviation * math.sqrt(2 * math.pi) / np.maximum(records, LEAST)
     parts = [
-        prior.EMPTY * (1 - s) * np.exp(-((centre / deviation) ** 2) / 2),
+        prior.EMPTY * (1 - s) * np.exp(-((center / deviation) ** 2) / 2),
         density * (1 - s) / s * (above[0] - above[1]),
         density * s / (1 - s) * (above[1] - above[2]),
-        prior.EMPTY * s * np.exp(-(((records - centre) / deviation) ** 2) / 2),
+        prior.EMPTY * s * np.exp(-(((records - center) / deviation) ** 2) / 2),
     ]
     upto = np.cumsum(parts, axis=0)
     mark = np.where(turned, 1 - uniforms, uniforms) * upto[-1]
     inside = []
     for below, part, one, two in ((upto[0], parts[1], above[0], above[1]), (upto[1], parts[2], above[1], above[2])):
         within = np.clip((mark - below) / np.maximum(part, TINY), 0.0, 1.0)
-        inside.append(centre - deviation * ndtri(np.maximum(one + within * (two - one), TINY)))
+        inside.append(center - deviation * ndtri(np.maximum(one + within * (two - one), TINY)))
     found = np.select([mark <= upto[0], mark <= upto[1], mark <= upto[2]], [0.0 * records, *inside], records)
     found = np.clip(found, 0.0, records)
     return np.asarray(np.where(turned, records - found, found))

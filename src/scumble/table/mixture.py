@@ -158,7 +158,7 @@ def together(parts: Sequence[Mixture], shares: Sequence[float] | None = None) ->
     return Mixture(weights, tuple(np.concatenate(same) for same in columns))
 
 
-def labelled(parts: Sequence[Mixture], counts: npt.ArrayLike, column: int) -> Mixture:
+def labeled(parts: Sequence[Mixture], counts: npt.ArrayLike, column: int) -> Mixture:
     """The table whose records of class c follow `parts[c]`; its classes are put in as a column at that place."""
     shares = np.maximum(np.asarray(counts, float), 0.0)
     shares = shares / shares.sum() if shares.sum() > 0 else np.full(len(parts), 1 / len(parts))

@@ -33,7 +33,7 @@ from scumble.table.budgeting import Law
 from scumble.table.evidence import Evidence
 from scumble.table.fitting import Fits, Fitted, one_thread
 from scumble.table.margins import Tree
-from scumble.table.mixture import EVERYTHING, Condition, Mixture, Obeyed, Product, folded, labelled, together
+from scumble.table.mixture import EVERYTHING, Condition, Mixture, Obeyed, Product, folded, labeled, together
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.float32]
@@ -390,7 +390,7 @@ class Posterior:
         """One draw as a distribution over all columns. Those that follow from others have their margins alone."""
         models = [one.mixture(draw) for one in self.classes]
         place = None if self.place is None else sum(j < self.place for j in self._number)
-        found = models[0] if place is None else labelled(models, [one.scale[draw] for one in self.classes], place)
+        found = models[0] if place is None else labeled(models, [one.scale[draw] for one in self.classes], place)
         columns = [*found.columns]
         for j in sorted(self.derived):
             columns.insert(j, np.zeros((0, 0)))

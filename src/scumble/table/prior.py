@@ -36,4 +36,4 @@ Counts cannot be negative, so noise in empty cells only adds; coarse sums show i
 
 LINES = 30.0
 """The weight of correlations, of values and of ranks, relative to the cells that they sum up. Cells that cannot be
-negative pull them towards zero, and a fit gives way by one part in so many."""
+negative pull them toward zero, and a fit gives way by one part in so many."""

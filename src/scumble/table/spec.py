@@ -118,7 +118,7 @@ class TableSpec:
         if target is not None and target not in schema:
             refused = parameter("target", f"one of the columns {', '.join(schema)}", target)
             raise ParameterError(
-                f"{refused}{did_you_mean(target, schema)} Hint: name the one to be learnt from the others."
+                f"{refused}{did_you_mean(target, schema)} Hint: name the one to be learned from the others."
             )
         counted = [j for j, name in enumerate(schema) if name != target and j not in schema.derived]
         if target is not None and (not counted or schema.names.index(target) in schema.derived):

@@ -1,6 +1,6 @@
 """Synthetic neighboring tables, harmless and adversarial, and a table in every form that is read.
 
-A table is a list of records, and a record is a dict of cells: two numbers `x` and `y`, a number `z` to be learnt, a
+A table is a list of records, and a record is a dict of cells: two numbers `x` and `y`, a number `z` to be learned, a
 `label`, a `thing` of some category, and `who` it belongs to. A pair is adversarial in one way, its *trait*, and a path
 says which traits it can be given: a Parquet file has no cells of odd types. Every path gets the plain pairs.
 """

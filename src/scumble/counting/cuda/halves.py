@@ -6,7 +6,7 @@ where numbers are tiny. The sum of the products is then off by at most
     e = ε ‖x‖ ‖a‖ + β (‖x‖ + ‖a‖),    ε = 2⁻²³ (4 + 2 + k),  β = 2⁻²⁴ √d,
 
 the 4 for what the halves leave of either number, the 2 for terms cut off where the tensor cores align them, and k for
-the additions of large terms in single precision, which are rounded towards zero: one for each sixteen halves. (Small
+the additions of large terms in single precision, which are rounded toward zero: one for each sixteen halves. (Small
 terms come first, so their additions do not count.) A projection farther than e from the nearest edge is decided;
 the others, about one in ten thousand, are computed again in double precision, as the reference does. Values beyond half
 precision leave no number, and go that way too.

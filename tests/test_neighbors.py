@@ -1,4 +1,4 @@
-"""One record moves one counter per row, for every float64; neighbours as spiteful as `benchmarks.neighbours` can."""
+"""One record moves one counter per row, for every float64; neighbors as spiteful as `benchmarks.neighbors` can."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from benchmarks.neighbours import LARGEST, LEAST, NORMAL, Case, broken, case, kinds
+from benchmarks.neighbors import LARGEST, LEAST, NORMAL, Case, broken, case, kinds
 
 import scumble
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
 
 OF_A_KIND, OF_ANY = 6, 48
-"""Cases; `python -m benchmarks.neighbours --pairs 200000` runs as many as one likes."""
+"""Cases; `python -m benchmarks.neighbors --pairs 200000` runs as many as one likes."""
 
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.__name__)
@@ -33,7 +33,7 @@ def test_no_record_moves_another_whatever_the_kernel() -> None:
     assert [(number, why) for number in range(OF_ANY) if (why := broken(case(number)))] == []
 
 
-def neighbours(kernel: Kernel, table: np.ndarray, record: object, *, rows: int = 16) -> Case:
+def neighbors(kernel: Kernel, table: np.ndarray, record: object, *, rows: int = 16) -> Case:
     sketch = {"kernel": kernel, "dimensions": table.shape[1], "rows": rows, "buckets": 1024, "seed": 7}
     record = np.full(table.shape[1], record)
     return Case({**sketch, "design": "iid", "invalid": "drop"}, table, record, len(table) // 2)
@@ -55,7 +55,7 @@ KERNELS: list[Kernel] = [
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_a_denormal_number_among_zeros(kernel: Kernel, shape: tuple[int, int], record: float) -> None:
     """The inverse of a denormal reach is infinite: times zero it was NaN, and everybody moved."""
-    assert broken(neighbours(kernel, np.zeros(shape), record)) == ""
+    assert broken(neighbors(kernel, np.zeros(shape), record)) == ""
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e305])
@@ -69,14 +69,14 @@ def test_columns_as_wide_as_floats(kernel: type[Kernel], scale: float) -> None:
         table = rng.uniform(-1.0, 1.0, (400, 3)) * size
         table[:, 2] = rng.normal(size=400)
         for record in (LARGEST, -LARGEST, LEAST):
-            assert broken(neighbours(kernel(scale=scale), table, record)) == ""
+            assert broken(neighbors(kernel(scale=scale), table, record)) == ""
 
 
 def test_zeros_of_either_sign_repeat_and_still_count_as_one() -> None:
     """Above the number of hashes from which repeats are looked for."""
     table = np.where(np.random.default_rng(2).random((500, 2)) < 0.5, 0.0, -0.0)
     for kernel in (scumble.EuclideanKernel(1.0), scumble.AngularKernel(), ColumnKernel(1.0)):
-        one = neighbours(kernel, table, -0.0, rows=300)
+        one = neighbors(kernel, table, -0.0, rows=300)
         assert broken(one) == ""
         np.testing.assert_array_equal(one.counts(table), one.counts(np.abs(table)))
 
@@ -84,7 +84,7 @@ def test_zeros_of_either_sign_repeat_and_still_count_as_one() -> None:
 def test_powers_whose_cells_no_float_counts() -> None:
     """400 hashes of a thousand codes each make 10¹²⁰⁰ cells: no warning tells so."""
     table = np.random.default_rng(3).normal(size=(300, 2)) * 1000.0
-    assert broken(neighbours(scumble.EuclideanKernel(1.0, power=400), table, 1.0, rows=4)) == ""
+    assert broken(neighbors(scumble.EuclideanKernel(1.0, power=400), table, 1.0, rows=4)) == ""
 
 
 @contextmanager
@@ -110,11 +110,11 @@ def test_no_record_moves_another_where_denormal_numbers_are_flushed() -> None:
         assert (tiny * 0.5)[0] == 0.0
     assert (tiny * 0.5)[0] != 0.0
     cases = [case(number, 2) for number in range(OF_ANY // 2)]
-    cases += [neighbours(kernel, np.zeros((300, 3)), cell) for kernel in KERNELS for cell in (LEAST, 1e-310, NORMAL)]
+    cases += [neighbors(kernel, np.zeros((300, 3)), cell) for kernel in KERNELS for cell in (LEAST, 1e-310, NORMAL)]
     rng = np.random.default_rng(4)
     for scale in (1e-300, 1e305):
         table = rng.uniform(-1.0, 1.0, (400, 3)) * scale * 1e3
-        cases += [neighbours(scumble.EuclideanKernel(1.0, scale=scale), table, cell) for cell in (LEAST, LARGEST, 0.0)]
+        cases += [neighbors(scumble.EuclideanKernel(1.0, scale=scale), table, cell) for cell in (LEAST, LARGEST, 0.0)]
     for one in cases:
         one.counts(one.record[None])  # hash functions are made, and loops compiled, in the usual mode
         with flushed():
@@ -134,7 +134,7 @@ def test_what_breaks_is_found() -> None:
             assert not np.any(table * LEAST > 1.0)
             return super().counts(table)
 
-    one = neighbours(scumble.EuclideanKernel(1.0), np.ones((300, 2)), 1e-5)
+    one = neighbors(scumble.EuclideanKernel(1.0), np.ones((300, 2)), 1e-5)
     assert broken(one) == ""
     assert broken(Restless(**vars(one))).startswith("one record moves")
     assert broken(Noisy(**vars(one))).startswith("is not silent")

@@ -1,11 +1,11 @@
-"""Neighbouring tables as spiteful as floats can be: does a record ever move any counter but its own?
+"""Neighboring tables as spiteful as floats can be: does a record ever move any counter but its own?
 
 A case is a kernel (any that the library has, one of a user's own, or a product), a design or a grid, a table, and one
 record more, full of denormal, huge and mixed numbers. The counters with it, less those without it, must be the
 counters of the record alone, counted by itself: one in each row. They must be those of the reference, to the integer.
 And all must be silent: no warning, and no floating-point flag that NumPy tells of.
 
-    python -m benchmarks.neighbours --pairs 200000 --processes 16
+    python -m benchmarks.neighbors --pairs 200000 --processes 16
 
 prints the cases that break; `--only 17` does case 17 again. Tests run the first few hundred.
 """
@@ -78,7 +78,7 @@ class Case:
     place: int
 
     @property
-    def neighbour(self) -> np.ndarray:
+    def neighbor(self) -> np.ndarray:
         return np.insert(self.table, self.place, self.record, axis=0)
 
     def counts(self, table: np.ndarray) -> np.ndarray:
@@ -180,7 +180,7 @@ def broken(case: Case) -> str:
         warnings.catch_warnings(record=True) as warned,
     ):
         warnings.simplefilter("always")
-        here, there, alone = (case.counts(table) for table in (case.table, case.neighbour, case.record[None]))
+        here, there, alone = (case.counts(table) for table in (case.table, case.neighbor, case.record[None]))
         told = slowly(case)
     moved = np.abs(there - here).sum(axis=1)
     if moved.max() > 1:
@@ -196,12 +196,12 @@ def broken(case: Case) -> str:
 
 
 def slowly(case: Case) -> np.ndarray:
-    """The counters of the neighbour in the obvious way."""
+    """The counters of the neighbor in the obvious way."""
     sketch = Sketch(**{**case.sketch, "engine": "reference"})
     layout = sketch.spec.layout
     if not isinstance(layout, GridRow):
-        return sketch.update(case.neighbour).contents()[1]["counts"]
-    grid, (parts, _) = layout.grid, layout.read(case.neighbour, invalid="drop")
+        return sketch.update(case.neighbor).contents()[1]["counts"]
+    grid, (parts, _) = layout.grid, layout.read(case.neighbor, invalid="drop")
     with np.errstate(all="ignore"):
         place = np.floor((layout.matrix(parts) - grid.start) / grid.step)
     axes = np.fmin(np.fmax(place, 0.0), np.array(grid.shape) - 1.0).astype(int)
@@ -222,7 +222,7 @@ def findings(pairs: int, seed: int, processes: int, engine: str = "cpu") -> Iter
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.neighbours", description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.neighbors", description=__doc__.split("\n\n")[0])
     parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=1)
@@ -237,7 +237,7 @@ def main() -> int:
     for number, why in findings(asked.pairs, asked.seed, asked.processes, asked.engine):
         print(f"case {number}: {why}", flush=True)
         bad += 1
-    print(f"{platform.machine()}, {asked.engine}: {asked.pairs} pairs of neighbours, {bad} broken (seed {asked.seed})")
+    print(f"{platform.machine()}, {asked.engine}: {asked.pairs} pairs of neighbors, {bad} broken (seed {asked.seed})")
     return int(bad > 0)
 
 
