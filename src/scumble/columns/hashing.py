@@ -35,6 +35,10 @@ UNTOLD = b"\xff no text"
 """In an Arrow column made of objects, a cell without a canonical text, such as a list. It is not UTF-8."""
 
 
+BITS = 20
+BUCKETS = 1 << BITS
+
+
 class UnsupportedValue(TypeError):
     """A type without a canonical text; names the type, never the value."""
 
@@ -49,6 +53,11 @@ def hash_of(text: bytes | None) -> float:
     if text is None:
         return math.nan
     return float(int.from_bytes(blake2b(text, digest_size=8, person=_PERSON).digest(), "big") >> 11)
+
+
+def bucket_of(text: bytes) -> int:
+    """One of 2^20 public buckets: the first bits of the number of a canonical text."""
+    return int(hash_of(text)) >> 53 - BITS
 
 
 def hashes_of(texts: Iterable[bytes | None]) -> np.ndarray:

@@ -15,7 +15,8 @@ from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.privacy import composition
 from scumble.privacy.composition import MERGED
 from scumble.privacy.exact import as_fraction, float_down, float_up, show
-from scumble.privacy.laws import LAWS
+from scumble.privacy.laws import LAPLACE, LAWS
+from scumble.privacy.laws.discrete_laplace import revealed
 from scumble.privacy.laws.law import Law, Size
 from scumble.privacy.noise import Integers
 from scumble.privacy.sensitivity import NEIGHBORS, ONCE, Column, Moves, Reach, Scales, unit_of
@@ -39,6 +40,8 @@ class PrivacyClaim:
     - `step`, `signed`: of moments, the most that a record adds to a row, and whether it may subtract.
     - `parts`, `combination`: the claims of a merged release, and how they were combined.
     - `custodians`, `dropouts`: how many made the noise, and how many of them may be missing or untrusted.
+    - `threshold`: of words that nobody declared, the least noisy number with which one is published; δ is the chance
+      that one is which a single person holds, and no ρ is claimed.
     - `column`: in a stream, what a record does to all that is published of one counter; the claim covers all periods.
 
     >>> from scumble.privacy import calibrate
@@ -69,6 +72,7 @@ class PrivacyClaim:
     column: tuple[int, int, int] | None = None
     step: int = 1
     signed: bool = False
+    threshold: int | None = None
 
     def __post_init__(self) -> None:
         for name, must, holds in _RULES:
@@ -152,6 +156,8 @@ class PrivacyClaim:
     def _curve(self, delta: float) -> float:
         if self.mechanism == MERGED:
             return composition.curve(self, delta)
+        if self.threshold is not None:
+            return self.law.curve(self.moves, self.scales, delta - self.delta) if delta > self.delta else math.inf
         # A sum of shares has its law up to e^±c, c at most `slack` (splitting.proof.md, Lemma 3).
         shares = self.law.shares if self.custodians is not None else None
         room = 2 * shares.slack if shares is not None else 0.0
@@ -181,11 +187,15 @@ class PrivacyClaim:
         choices = rows.parts or (rows,)
         # With several choices, Gaussian ones have a second count.
         several = 1 < len(choices) == len({(one.rows, one.exact_count_scale) for one in choices})
-        return facts.rows in (1, 2) and all(
-            one.combination == "single"
-            and (one.exact_count_scale is None or (several and not one.law.pure))
-            and facts.rho != one.rho
-            for one in choices
+        return (
+            facts.rows in (1, 2)
+            and facts.threshold is None
+            and all(
+                one.combination == "single"
+                and (one.exact_count_scale is None or (several and not one.law.pure))
+                and facts.rho != one.rho
+                for one in choices
+            )
         )
 
     @property
@@ -230,7 +240,12 @@ class PrivacyClaim:
         """Plain JSON values; `from_dict` gives an equal claim back."""
         values = {name: getattr(self, name) for name in _TYPES}
         values["parts"] = [part.to_dict() for part in self.parts]
-        for added in (("exact_scales",), ("column",), ("step", "signed")):  # files without them are older
+        for added in (
+            ("exact_scales",),
+            ("column",),
+            ("step", "signed"),
+            ("threshold",),
+        ):  # files without them are older
             if all(values[name] == _DEFAULTS[name] for name in added):
                 for name in added:
                     del values[name]
@@ -271,7 +286,10 @@ class PrivacyClaim:
         one = None if scales.rows else float(scales.counters)
         if (self.scale, self.count_scale) != (one, None if scales.count is None else float(scales.count)):
             raise ParameterError("The claim's scales differ from its exact scales.")
-        enough = self.rho is not None and self.rho >= float_up(law.rho(moves, scales))
+        if self.threshold is not None:
+            enough = self.rho is None and self.delta >= revealed(moves, scales.counters, self.threshold)
+        else:
+            enough = self.rho is not None and self.rho >= float_up(law.rho(moves, scales))
         if not (enough and law.proves(moves, scales, self.epsilon, self.delta)):
             raise ParameterError("The claim promises more privacy than its noise scales give.")
 
@@ -323,7 +341,7 @@ _ACCEPTED: dict[str, tuple[type, ...]] = {
 """The JSON types that a field of each type is read from."""
 _TYPES = {field.name: _ACCEPTED[str(field.type)] for field in dataclasses.fields(PrivacyClaim)}
 _DEFAULTS = {field.name: field.default for field in dataclasses.fields(PrivacyClaim)}
-_ADDED = ("exact_scales", "column", "step", "signed")
+_ADDED = ("exact_scales", "column", "step", "signed", "threshold")
 """Fields that older files lack."""
 
 _Rule = tuple[str, str, Callable[[PrivacyClaim], bool]]
@@ -366,6 +384,11 @@ _RULES: tuple[_Rule, ...] = (
     ),
     ("step", "at least 1", lambda c: c.step >= 1),
     (
+        "threshold",
+        "at least 1, with Laplace noise",
+        lambda c: c.threshold is None or (1 <= c.threshold < 2**62 and c.mechanism == LAPLACE.name),
+    ),
+    (
         "column",
         "that of a stream, and of ones if the noise is Laplace",
         lambda c: c.column is None or _streams(Column(*c.column), c.mechanism),
@@ -378,6 +401,7 @@ _EXCLUDES: dict[str, tuple[str, ...]] = {
     "exact_scales": ("scale", "column", "custodians"),
     "column": ("custodians", "step", "signed"),
     "custodians": ("step", "signed"),
+    "threshold": ("exact_scales", "exact_count_scale", "column", "custodians", "step", "signed"),
 }
 """Fields that no claim has together."""
 

@@ -140,7 +140,8 @@ def _tightest(parts: tuple[PrivacyClaim, ...], delta: float) -> tuple[float, str
         total = _total(one for one in rhos if one is not None)
         ways.append((least_epsilon(lambda epsilon: zcdp_delta(epsilon, total), delta), "rho"))
     for law in LAWS.values():
-        alike = [part for part in parts if part.mechanism == law.name and part.custodians is None]
+        plain = [part for part in parts if part.custodians is None and part.threshold is None]
+        alike = [part for part in plain if part.mechanism == law.name]
         others = [part for part in parts if part not in alike]
         if not alike or any(part.delta for part in others):
             continue

@@ -1,0 +1,191 @@
+"""Words that nobody declared: what a record moves, what is published of it, and what that costs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scumble.errors import CorruptFileError, ParameterError, PrivacyError
+from scumble.gate.words import MOST_LETTERS, Words, claim_of_words, publish_words
+from scumble.privacy.budget import Budget
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import overlapping
+from scumble.privacy.laws.discrete_laplace import revealed
+
+LETTERS = [b"a", b"b", b"c", b"d", b"e", b"f"]
+RECORDS = st.lists(st.integers(-1, len(LETTERS) - 1), max_size=30)
+
+
+few_buckets = mock.patch("scumble.gate.words.bucket_of", lambda word: word[0] % 3)
+"""Where words must meet: "a" with "d", and so on."""
+
+
+def counted(records: list[int], cuts: list[int] = []) -> Words:  # noqa: B006
+    """The records in batches that end at these places."""
+    found, edges = Words(), sorted({0, len(records), *(cut % (len(records) + 1) for cut in cuts)})
+    for first, last in itertools.pairwise(edges):
+        found.update(LETTERS, records[first:last])
+    return found
+
+
+def one_by_one(records: list[int]) -> dict[bytes, int]:
+    """The slow twin."""
+    held: dict[int, tuple[bytes, int]] = {}
+    for word in (LETTERS[number] for number in records if number >= 0):
+        now, margin = held.get(word[0] % 3, (word, 0))
+        held[word[0] % 3] = (now, margin + 1) if now == word else (now, margin - 1) if margin else (word, 1)
+    return {word: margin for word, margin in held.values() if margin}
+
+
+def distance(one: Words, other: Words) -> int:
+    mine, its = one.margins(), other.margins()
+    return sum(abs(mine.get(word, 0) - its.get(word, 0)) for word in {*mine, *its})
+
+
+@given(RECORDS, st.lists(st.integers(0, 99)))
+def test_batches_end_anywhere(records: list[int], cuts: list[int]) -> None:
+    with few_buckets:
+        assert counted(records, cuts).margins() == one_by_one(records)
+
+
+@given(st.lists(RECORDS, min_size=1, max_size=4), st.data())
+def test_a_persons_records_move_margins_by_their_number_through_batches_and_merges(
+    parts: list[list[int]], data: st.DataObject
+) -> None:
+    others, own = [list(part) for part in parts], data.draw(st.integers(0, 4))
+    for _ in range(own):
+        part = data.draw(st.sampled_from(others))
+        part.insert(data.draw(st.integers(0, len(part))), data.draw(st.integers(0, len(LETTERS) - 1)))
+    cuts = st.lists(st.integers(0, 99), max_size=5)
+    with few_buckets:
+        without, with_them = ([counted(part, data.draw(cuts)) for part in each] for each in (parts, others))
+        assert distance(without[0], with_them[0]) <= own
+        for merged in (without, with_them):
+            for part in merged[1:]:
+                merged[0].merge(part)
+    assert distance(without[0], with_them[0]) <= own
+
+
+def tail(margin: int, claim: PrivacyClaim, threshold: int) -> float:
+    """The chance that a word of this margin is published, from the law of the noise."""
+    ratio, far = math.exp(-1 / float(claim.scales.counters)), threshold - margin
+    return ratio**far / (1 + ratio) if far > 0 else 1 - ratio ** (1 - far) / (1 + ratio)
+
+
+def excess(v: tuple[int, ...], w: tuple[int, ...], claim: PrivacyClaim, threshold: int) -> float:
+    """The least δ at the claim's ε for the margins v against w: sums over all that can be published of them."""
+    reach, scale = 60, float(claim.scales.counters)
+    numbers = np.arange(threshold, threshold + reach)
+
+    def law(margin: int) -> np.ndarray:
+        weights = np.exp(-np.abs(numbers - margin) / scale) * math.tanh(0.5 / scale) * (margin > 0)
+        return np.append(weights, 1.0 - (tail(margin, claim, threshold) if margin else 0.0))
+
+    joint = [np.ones(1), np.ones(1)]
+    for margins in zip(v, w, strict=True):
+        joint = [np.outer(before, law(margin)).ravel() for before, margin in zip(joint, margins, strict=True)]
+    return float(np.maximum(joint[0] - math.exp(claim.epsilon) * joint[1], 0).sum())
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "neighbors", "people"),
+    [(1.0, 1e-3, "add-remove", 1), (0.5, 1e-2, "replace", 1), (2.0, 1e-3, "add-remove", 2), (3.0, 1e-4, "replace", 2)],
+)
+def test_neighbors_are_as_alike_as_the_claim_says(epsilon: float, delta: float, neighbors: str, people: int) -> None:
+    claim = claim_of_words(Budget(epsilon, delta, neighbors, people), 1)
+    threshold, apart = claim.threshold or 0, people * (1 + (neighbors == "replace"))
+    margins = [*range(apart + 2), threshold - 1, threshold]
+    worst = dict.fromkeys((threshold, threshold - 1), 0.0)
+    for v, w in itertools.product(itertools.product(margins, repeat=2), repeat=2):
+        if 0 < abs(v[0] - w[0]) + abs(v[1] - w[1]) <= apart:
+            for least in worst:
+                worst[least] = max(worst[least], excess(v, w, claim, least))
+    assert worst[threshold] <= delta
+    if apart <= 2:  # two words show the worst of it: one less would be too little
+        assert worst[threshold - 1] > delta
+
+
+@pytest.mark.parametrize(("columns", "people"), [(1, 1), (1, 7), (3, 2)])
+def test_the_threshold_is_the_least_by_brute_force(columns: int, people: int) -> None:
+    claim = claim_of_words(Budget(1.0, 1e-6, "add-remove", people), columns)
+    least = claim.threshold or 0
+    assert float(claim.scales.counters) == columns * people
+    for threshold, enough in ((least, True), (least - 1, False)):
+        worst = columns * max(j * tail(people - j + 1, claim, threshold) for j in range(1, people + 1))
+        assert (worst <= 1e-6) == enough == (revealed(claim.moves, claim.scales.counters, threshold) <= 1e-6)
+
+
+def test_frequent_words_go_out_and_no_others() -> None:
+    claim = claim_of_words(Budget(1.0, 1e-9), 2)  # scale 2
+    first = Words().update([b"Ulm", b"Bonn", b"rare"], np.repeat([0, 1, 2], [400, 300, 1]))
+    second = Words().count(["7", 7.0, None, "(other)", "x" * (MOST_LETTERS + 1), "two\nlines", b"\xff"] * 500)
+    found = publish_words([first, second], claim, "words")
+    # False alarms: e^(−100) each, and 1e-9 for the rare word.
+    assert [*found[0]] == [b"Ulm", b"Bonn"] and [*found[1]] == [b"7"]
+    assert abs(found[0][b"Ulm"] - 400) < 100 and abs(found[1][b"7"] - 1000) < 100
+    assert str(first) == "Words(secret)"
+
+
+def test_what_a_file_holds() -> None:
+    words = Words().update([b"Ulm", "Köln".encode()], [0, 1, 1])
+    arrays = words.to_arrays()
+    assert Words.from_arrays(**arrays).margins() == words.margins()
+    assert Words.from_arrays(**Words().to_arrays()).margins() == {}
+    for name, bad in [
+        ("margins", np.array([0, 2])),
+        ("margins", np.array([2**62, 2])),
+        ("margins", np.array([1.0, 2.0])),
+        ("margins", np.array([1])),
+        ("ends", np.array([3, 7])),
+        ("ends", np.array([9, 8])),
+        ("ends", np.array([-1, 8])),
+        ("ends", np.array([0, 8])),
+        ("letters", np.frombuffer(b"UlmK\xf6ln!", np.uint8)),
+        ("letters", arrays["letters"].astype(np.int64)),
+    ]:
+        with pytest.raises(CorruptFileError):
+            Words.from_arrays(**{**arrays, name: bad})
+    twice = {"margins": np.array([1, 1]), "ends": np.array([1, 2]), "letters": np.frombuffer(b"aa", np.uint8)}
+    with pytest.raises(CorruptFileError):
+        Words.from_arrays(**twice)
+
+
+@pytest.mark.parametrize("budget", [Budget(1.0), Budget.of(rho=0.1, delta=1e-6), Budget.of(mu=0.1)])
+def test_no_words_without_delta(budget: Budget) -> None:
+    with pytest.raises(PrivacyError, match="declare the words"):
+        claim_of_words(budget, 1)
+
+
+def test_the_claim_is_checked_and_adds_up() -> None:
+    claim = claim_of_words(Budget(0.1, 5e-7), 1)
+    assert PrivacyClaim.from_dict(claim.to_dict()) == claim
+    data = claim.to_dict()
+    threshold = claim.threshold or 0
+    for bad in (
+        {"threshold": threshold - 1},
+        {"threshold": 0},
+        {"threshold": 2**62},
+        {"threshold": True},
+        {"delta": 1e-7},
+        {"epsilon": 0.09},
+        {"rho": 1.0},
+        {"records_per_person": 10**400, "unit": "person"},
+        {"mechanism": "discrete-gaussian"},
+        {"custodians": 2, "dropouts": 0},
+    ):
+        with pytest.raises(ParameterError):
+            PrivacyClaim.from_dict(data | bad)
+    assert 0.0999 < claim.equivalent(1e-6) < 0.1 and claim.equivalent(5e-7) == claim.epsilon
+    rest = Budget(0.9, 5e-7).claim(100)
+    both = overlapping([claim, rest])
+    assert math.isclose(both.epsilon, 1.0, rel_tol=1e-9) and both.delta == 1e-6 and both.rho is None
+    assert not both.by_facts and PrivacyClaim.from_dict(both.to_dict()) == both
+    several = overlapping([claim, replace(claim, threshold=threshold + 1)])
+    assert math.isclose(several.epsilon, 0.2) and several.delta == 1e-6
