@@ -47,7 +47,7 @@ from scumble.density.planned_release import publish_planned
 from scumble.density.release_plan import Menu
 from scumble.gate.rows import Contest, Plan, PublishedRows, Wanted, publish_as_planned, publish_rows
 from scumble.gate.selection import noisy_best
-from scumble.learn.estimators import TASKS
+from scumble.learn import TASKS
 from scumble.privacy.budget import Budget, calibrate
 
 all_paths()

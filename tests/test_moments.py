@@ -16,11 +16,18 @@ from scumble import files
 from scumble.counting import gpu
 from scumble.density.loading import load_secret, merge
 from scumble.errors import CorruptFileError, DataError, MergeError, ParameterError
-from scumble.learn import moment_sketch as sketch_module
-from scumble.learn.hats import MOST_KNOTS, PARTS, HatMoments
-from scumble.learn.moment_products import LENGTH, ClassMoments, LinearMoments, UnitLinearMoments, UnitMoments
-from scumble.learn.moment_release import MomentRelease
-from scumble.learn.moment_sketch import MomentSketch
+from scumble.learn import moment_release as sketch_module
+from scumble.learn.moment_products import (
+    LENGTH,
+    MOST_KNOTS,
+    PARTS,
+    ClassMoments,
+    HatMoments,
+    LinearMoments,
+    UnitLinearMoments,
+    UnitMoments,
+)
+from scumble.learn.moment_release import MomentRelease, MomentSketch
 from scumble.learn.moment_spec import (
     BLOCK,
     CPU,

@@ -155,7 +155,7 @@ print(*sys.modules)
 """
 NEEDLESS = {
     *("scipy", "numba", "pyarrow", "pandas", "numpy.ma", "threadpoolctl", "tempfile", "scumble.columns.schema"),
-    *("scumble.table", "scumble.learn.moment_sketch", "scumble.streams.published", "scumble.density.plan"),
+    *("scumble.table", "scumble.learn.moment_release", "scumble.streams.published", "scumble.density.plan"),
     *("scumble.gate", "scumble.density.sketch", "scumble.sources.building"),
 }
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from scumble.learn.estimators import HOMES, TASKS
+from scumble.learn import HOMES, TASKS
 
 ROOT = Path(__file__).parent.parent
 STEP = re.compile(r"""scumble\[([a-z,]+)\]"|^```(\w*)\n(.*?)^```$""", re.DOTALL | re.MULTILINE)
@@ -92,7 +92,7 @@ import sys
 import tokenize
 from scumble import learn
 from scumble.cli import main
-from scumble.learn.estimators import HOMES, TASKS
+from scumble.learn import HOMES, TASKS
 for name in HOMES:
     try:
         getattr(learn, name)

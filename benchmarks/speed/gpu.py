@@ -29,7 +29,7 @@ from scumble.kernels import Kernel, Records
 from scumble.kernels.design import Design
 from scumble.learn.linear import UNIT_ANCHOR
 from scumble.learn.moment_products import UnitMoments, anchored
-from scumble.learn.moment_sketch import MomentSketch
+from scumble.learn.moment_release import MomentSketch
 
 REPEATS, WARM_UP = 5, 0.1
 CHECKED = 20_000

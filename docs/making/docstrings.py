@@ -19,15 +19,7 @@ _ENTRY = re.compile(r"^(\*{0,2}\w[\w\s,*]*?) : (.*)$")
 
 
 class Markdown(griffe.Extension):
-    """Turns every docstring into Markdown as it is loaded, and gives the package the estimators' names and signatures.
-
-    The package's stub takes these from `scumble.learn.estimators` by a star, which griffe loses.
-    """
-
-    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
-        estimators = "learn.estimators"
-        for name in pkg[estimators].exports or ():
-            pkg.set_member(name, griffe.Alias(name, f"{pkg.path}.{estimators}.{name}"))
+    """Turns every docstring into Markdown as it is loaded, and gives estimators their signatures."""
 
     def on_class_instance(self, *, cls: griffe.Class, **_: Any) -> None:
         # Estimators are dataclasses by a decorator of their own, which griffe does not know.

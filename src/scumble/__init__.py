@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from scumble._version import __version__ as __version__
-from scumble.learn.estimators import HOMES as _ESTIMATORS
+from scumble.learn import HOMES as _ESTIMATORS
 
 # Public names, and the module that each comes from: imported when first asked for, so `import scumble` is quick.
 # Type checkers read the same list in `__init__.pyi`; a test holds the two together.

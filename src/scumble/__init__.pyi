@@ -38,7 +38,16 @@ from scumble.kernels import JaccardKernel as JaccardKernel
 from scumble.kernels import Kernel as Kernel
 from scumble.kernels import ManhattanKernel as ManhattanKernel
 from scumble.kernels import ProductKernel as ProductKernel
-from scumble.learn.estimators import *  # noqa: F403  the estimators, listed there
+from scumble.learn.additive import PrivateAdditiveRegressor as PrivateAdditiveRegressor
+from scumble.learn.classifier import PrivateKDEClassifier as PrivateKDEClassifier
+from scumble.learn.diversity import DiversitySampler as DiversitySampler
+from scumble.learn.kde import PrivateKDE as PrivateKDE
+from scumble.learn.linear import PrivateLinearClassifier as PrivateLinearClassifier
+from scumble.learn.logistic import PrivateLogisticRegression as PrivateLogisticRegression
+from scumble.learn.modes import PrivateModes as PrivateModes
+from scumble.learn.neighbors import PrivateNeighbors as PrivateNeighbors
+from scumble.learn.outliers import PrivateOutlierDetector as PrivateOutlierDetector
+from scumble.learn.regression import PrivateLinearRegression as PrivateLinearRegression
 from scumble.privacy.claim import PrivacyClaim as PrivacyClaim
 from scumble.privacy.ledger import Ledger as Ledger
 from scumble.show.opening import explore as explore

@@ -9,8 +9,7 @@ import pytest
 
 import scumble
 from scumble import learn
-from scumble.learn.hats import enough_knots, most_knots
-from scumble.learn.moment_products import LinearMoments
+from scumble.learn.moment_products import LinearMoments, enough_knots, most_knots
 from scumble.learn.moment_release import solved
 
 BOUNDS: dict[str, Any] = {"bounds": (0, 10), "target_bounds": (0, 15)}

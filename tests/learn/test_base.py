@@ -20,7 +20,7 @@ import scumble
 from estimators import EACH, fitted, options, parts, releases, small, target
 from scumble import learn
 from scumble.learn.base import RepeatedReleaseWarning
-from scumble.learn.hats import HatMoments
+from scumble.learn.moment_products import HatMoments
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
 

@@ -151,7 +151,7 @@ def test_models_do_not_merge() -> None:
     with pytest.raises(MergeError, match="steps"):
         one.merge(other)
     with pytest.raises(ParameterError, match="PrivateLogisticRegression"):
-        scumble.learn.moment_sketch.MomentSketch(one.spec).update(X, y)
+        scumble.learn.moment_release.MomentSketch(one.spec).update(X, y)
 
 
 @pytest.mark.parametrize("change", [{"steps": 0}, {"steps": 65}, {"classes": 0}, {"pure": True}, {"ball": True}])

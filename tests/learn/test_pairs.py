@@ -11,8 +11,8 @@ import pytest
 
 import scumble
 from scumble.learn import PrivateAdditiveRegressor, additive, load
-from scumble.learn.hats import TARGET_PARTS
-from scumble.learn.moment_sketch import MomentSketch
+from scumble.learn.moment_products import TARGET_PARTS
+from scumble.learn.moment_release import MomentSketch
 from scumble.privacy.budget import Budget
 
 

@@ -55,7 +55,7 @@ LEARNS = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    from scumble.learn.estimators import TASKS
+    from scumble.learn import TASKS
 
     take(parser, source={"nargs": None, "metavar": "table", "help": "the private table; '-' for standard input"})
     tasks = "; ".join(f"{task}: {LEARNS[task]}" for task in TASKS)
@@ -90,8 +90,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.handover import replacing, set_apart
     from scumble.files.interrupts import Unbroken
     from scumble.files.places import Place
-    from scumble.learn import models
-    from scumble.learn.estimators import TASKS
+    from scumble.learn import TASKS, models
     from scumble.privacy.account import Account
     from scumble.privacy.budget import Budget
 

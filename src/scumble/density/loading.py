@@ -67,8 +67,7 @@ def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
     """
     from scumble.density.release import Release, merge_releases
     from scumble.density.sketch import Sketch
-    from scumble.learn.moment_release import MomentRelease
-    from scumble.learn.moment_sketch import MomentSketch
+    from scumble.learn.moment_release import MomentRelease, MomentSketch
     from scumble.table.release import TableRelease
     from scumble.table.sketch import TableSketch
 
@@ -103,7 +102,7 @@ def release_in(container: files.Container) -> Any:
 def sketch_in(container: files.Container, **options: Any) -> Any:
     """The sketch in a secret file's content."""
     from scumble.density.sketch import Sketch
-    from scumble.learn.moment_sketch import MomentSketch
+    from scumble.learn.moment_release import MomentSketch
     from scumble.table.sketch import TableSketch
 
     about = container.metadata.get("spec")

@@ -35,9 +35,16 @@ from scumble.gate.selection import claim_of_choice, noisy_best
 from scumble.gate.spending import Prepaid
 from scumble.learn.base import estimator
 from scumble.learn.columns import Bounds
-from scumble.learn.hats import MOST_ENOUGH, MOST_KNOTS, PARTS, TARGET_PARTS, HatMoments, enough_knots, most_knots
-from scumble.learn.moment_release import MomentRelease, mean_of_target, solved
-from scumble.learn.moment_sketch import MomentSketch, publish
+from scumble.learn.moment_products import (
+    MOST_ENOUGH,
+    MOST_KNOTS,
+    PARTS,
+    TARGET_PARTS,
+    HatMoments,
+    enough_knots,
+    most_knots,
+)
+from scumble.learn.moment_release import MomentRelease, MomentSketch, mean_of_target, publish, solved
 from scumble.learn.moment_spec import Floats, Integers, Span, steps
 from scumble.learn.reading import check_is_fitted
 from scumble.learn.supervised import LearnsFromMoments, Regressor, choice_epsilon, laplace_is_quieter
@@ -59,7 +66,7 @@ PAIR_KNOTS = 6
 
 
 class _Learnt:
-    """What the regressor learns; files of older versions lack some of it."""
+    """What the regressor learns."""
 
     knots_: list[np.ndarray]
     shapes_: list[np.ndarray]
@@ -75,17 +82,15 @@ class _Learnt:
 class PrivateAdditiveRegressor(_Learnt, LearnsFromMoments, Regressor):
     """Regression by a sum of curves, one per column, that can be looked at.
 
-    Each column has a few knots; curves are straight between them. A sixteenth of the budget pays for histograms of the
-    columns, by which the knots are put where the records are. Then the sums of products of the columns' hat functions
-    with each other and with the target are released (:mod:`scumble.learn.hats`): the normal equations of least squares
-    for all curves at once. They are solved with a preference for smooth curves and a penalty that follows from the
-    noise; where noise exceeds signal, the answer is the mean. From ε = 0.1 on, a fifth of the budget finds a pair of
-    columns and pays for a table of what the curves leave over there.
+    Curves are straight between a few knots. A sixteenth of the budget pays for histograms of the columns, and the knots
+    are put where the records are. Then the sums of products of the columns' hat functions with each other and with the
+    target are released (:mod:`scumble.learn.moment_products`), from which all curves follow by least squares, with a
+    preference for smooth ones and a penalty that follows from the noise. From ε = 0.1 on, a fifth of the budget finds a
+    pair of columns and pays for a table of what the curves leave over there.
 
     With few records, many columns or a small ε take :class:`~scumble.learn.PrivateLinearRegression`. For the other
-    parameters, see :class:`~scumble.learn.base.PrivateEstimator` and
-    :class:`~scumble.learn.supervised.Regressor`. `bounds` are always needed; `kernel`, `rows`, `buckets` and
-    `random_state` are not used.
+    parameters, see :class:`~scumble.learn.base.PrivateEstimator` and :class:`~scumble.learn.supervised.Regressor`.
+    `bounds` are always needed; `kernel`, `rows`, `buckets` and `random_state` are not used.
 
     Parameters
     ----------
@@ -97,8 +102,8 @@ class PrivateAdditiveRegressor(_Learnt, LearnsFromMoments, Regressor):
     Attributes
     ----------
     knots_, shapes_, shape_errors_ : list of numpy.ndarray
-        Each column's knots, in its own units; its curve there, in units of the target, with mean zero over the records;
-        and the standard error that the noise makes in that.
+        Each column's knots; its curve there, in units of the target, with mean zero over the records; and the standard
+        error that the noise makes in that.
     intercept_ : float
         The mean of the target.
     release_, pair_ : MomentRelease
@@ -107,8 +112,6 @@ class PrivateAdditiveRegressor(_Learnt, LearnsFromMoments, Regressor):
         Which pair, by their places; the knots whose nearest records are a cell; what each cell adds. None without.
     columns_ : TableRelease or None
         The histograms by which the knots were put; None if the model was made from a release of cross-tables.
-    privacy_ : PrivacyClaim
-        The claim of all together.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -124,15 +127,8 @@ class PrivateAdditiveRegressor(_Learnt, LearnsFromMoments, Regressor):
     pair: bool | None = None
 
     _learnt = (
-        "knots_",
-        "shapes_",
-        "intercept_",
-        "target_bounds_",
-        "columns_",
-        "pair_",
-        "pair_columns_",
-        "pair_knots_",
-        "pair_effects_",
+        *("knots_", "shapes_", "intercept_", "target_bounds_", "columns_"),
+        *("pair_", "pair_columns_", "pair_knots_", "pair_effects_"),
     )
     _made_again = ("_errors",)
     _always_needs_bounds = True

@@ -8,16 +8,14 @@ Parameters
     refuses bad parameters, before anything is charged.
 ``_publish(X, y, account)``
     makes the release, the only contact with the data: X as numbers within the public bounds, y as `_records` returns
-    it. For several releases, announce what they will claim, ``paid = self._pay(claims, account)``, and pass `paid` to
-    each (:class:`scumble.gate.spending.Prepaid`).
+    it. For several releases, ``paid = self._pay(claims, account)`` announces what they will claim; pass it to each.
 ``_learn()``
-    is post-processing of `release_` and `bounds_` alone; it sets names that end in `_`. ``from_release`` also calls it.
+    is post-processing of `release_` and `bounds_` alone; ``from_release`` also calls it.
 ``_learnt``
-    names the fitted attributes that ``save`` writes: JSON values, arrays, kernels, releases, and lists, tuples or dicts
-    of these. Never a fact about the data that no release paid for.
+    names the fitted attributes that ``save`` writes. Never a fact about the data that no release paid for.
 
-Nothing is read from the data unless a release pays for it or the caller declares it public: where a fact is missing,
-`PrivacyError` says what to pass. `random_state` is the public seed of the hash functions; no seed reaches the noise.
+Nothing is read from the data unless a release pays for it or the caller declares it public. `random_state` is the
+public seed of the hash functions; no seed reaches the noise.
 """
 
 from __future__ import annotations
@@ -83,8 +81,7 @@ class PrivateEstimator(KnowsColumns):
     epsilon, delta : float
         The whole privacy budget of one `fit`.
     rho, mu : float or None
-        The budget in another currency, instead of ε, which is then not used: zero-concentrated or Gaussian differential
-        privacy.
+        The budget as zero-concentrated or Gaussian differential privacy, instead of ε, which is then not used.
     neighbors : {"add-remove", "replace"}
         "add-remove" hides whether a record is there; "replace" hides its content, and N is public.
     kernel : Kernel or None
@@ -92,21 +89,20 @@ class PrivateEstimator(KnowsColumns):
     rows, buckets : int or None
         The sketch's size. None lets the plan choose, including a grid where it is better.
     bounds : pair of float, pair of array-like, mapping or None
-        (low, high), public, each a number or one per column. Values outside are clipped. For tables with names, also
-        a mapping from names to pairs: with `categories`, those of the columns that are numbers; else, of all.
+        (low, high), public, each a number or one per column, or pairs by the names of columns. Values outside are
+        clipped.
     schema : Schema, mapping, str, PathLike or None
-        Instead of bounds, what each column of a table can hold: numbers, dates, booleans, categories, missing cells
-        (:class:`scumble.Schema`, or the path of its file). Public. Columns are found by name, in any order; columns
-        that the schema does not name are ignored.
+        Instead of bounds, what each column of a table can hold (:class:`scumble.Schema`, or the path of its file).
+        Public. Columns are found by name; others are ignored.
     categories : mapping or None
-        A short schema, used with `bounds`: lists of words by the names of their columns, public. Words that are not
-        listed, and missing cells, are levels of their own. All other columns are numbers.
+        With `bounds`: lists of words by the names of their columns, public. Words that are not listed, and missing
+        cells, are levels of their own. All other columns are numbers.
     public : sequence of str
         Facts that are already public and may be read from the data: "bounds", "count", ("classes", "target_bounds").
     records_per_person : int
         The most records that one person may own.
     random_state : int or None
-        The public seed of the hash functions, a whole number; None is 0. It never reaches the noise.
+        The public seed of the hash functions; None is 0. It never reaches the noise.
     """
 
     epsilon: float = 1.0
@@ -138,8 +134,7 @@ class PrivateEstimator(KnowsColumns):
     ) -> Self:
         """Make the release, the only contact with the data, and learn from it.
 
-        `y` is the target; estimators without a target ignore it. `ledger`, `dataset`, `part`: where to charge.
-        Records have no weights: `sample_weight` is refused.
+        Estimators without a target ignore `y`. `ledger`, `dataset`, `part`: where to charge.
         """
         _refuse(unsupported)
         self._check()
@@ -304,8 +299,7 @@ class PrivateEstimator(KnowsColumns):
     def from_release(cls, release: object, **parameters: Any) -> Self:
         """A fitted estimator from a release (or the path of its file) alone: no data is needed, no budget is spent.
 
-        `parameters` are the constructor's. Budget and kernel are the release's; `bounds` must be given where the
-        estimator needs them and the release has none (hashed rows have none).
+        `parameters` are the constructor's, of which budget and kernel are the release's. Hashed rows have no `bounds`.
         """
         table = table_of(release)
         if table is not None:
@@ -371,11 +365,7 @@ class PrivateEstimator(KnowsColumns):
         models.save(self, path)
 
     def plot(self, **options: Any) -> Any:
-        """A picture of what was learned, a matplotlib Figure: densities, classes or predictions over the columns.
-
-        Options: `ranges`, `at`, `units`, `title`; see :func:`scumble.show.pictures.draw`. Needs
-        ``pip install 'scumble[plot]'``.
-        """
+        """A picture of what was learned, a matplotlib Figure; options as for :func:`scumble.show.pictures.draw`."""
         from scumble.show import pictures
 
         check_is_fitted(self)
@@ -435,9 +425,7 @@ def _refuse(unsupported: Mapping[str, object]) -> None:
 def default_kernel(bounds: Bounds, *, bandwidth: float | None = None, power: int = 2) -> EuclideanKernel:
     """A Euclidean kernel in units of the bounds' widths.
 
-    Points of a unit cube lie about √(d/6) apart. The default bandwidth, √d/6 at power 2, halves the kernel within a
-    tenth of that: wide enough to gather far more records than noise at ε = 1 and 10,000 records, and narrow enough to
-    separate groups.
+    Points of a unit cube lie about √(d/6) apart. The bandwidth √d/6 at power 2 halves the kernel in a tenth of that.
     """
     low, high = bounds
     d = len(low)

@@ -50,7 +50,7 @@ SPREAD = 3.0
 
 
 class _Learnt:
-    """What the classifier learns; files of older versions have no `counts_`."""
+    """What the classifier learns."""
 
     classes_: np.ndarray
     priors_: np.ndarray
@@ -78,16 +78,16 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         the same, times the class's prior: maximum a posteriori.
 
     From the release of a table (`from_release`, with `target`) the rule is ``"levels"``: a weight for each level of a
-    column, see :mod:`scumble.learn.levels`. Records are then tables with these columns.
+    column, see :mod:`scumble.learn.levels`.
 
     Without a `kernel`, each row looks at four columns together, drawn at random, each cut into steps of its bounds. A
     fiftieth of ε pays for the counts that settle how finely, and `calibration_share` for a histogram of the scores,
     which turns them into probabilities (two classes, rule "ferns"). Where no threshold is sure, the larger class is
-    always the answer, and scores and probabilities still rank.
+    always the answer, and scores still rank.
 
     For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator` and
-    :class:`~scumble.learn.supervised.Classifier`. Only `neighbors="add-remove"`: under
-    "replace" the classes' exact counts would be published.
+    :class:`~scumble.learn.supervised.Classifier`. Only `neighbors="add-remove"`: under "replace" the classes' exact
+    counts would be published.
 
     Parameters
     ----------
@@ -98,14 +98,12 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
     calibration_share : float
         The part of ε for the calibration; 0 for none.
     selection_share : float or None
-        The part of ε that chooses one of the `kernel` list by :mod:`scumble.gate.selection`; with 0, all of them
-        are used and share the budget equally. Without a `kernel`, the part that chooses half of the columns, 16 at
-        most. None is 0 for a list, and for columns 0.15 where that pays: with δ = 0, two classes, at least 32
-        columns, and ε of at least 2, or ε times a public number of records of at least 20,000.
+        The part of ε that chooses one of the `kernel` list by :mod:`scumble.gate.selection`; with 0, all of them are
+        used and share the budget. Without a `kernel`, the part that chooses half of the columns, 16 at most. None is 0
+        for a list, and for columns 0.15 where that pays: with δ = 0, two classes, at least 32 columns, and ε of at
+        least 2, or ε times a public number of records of at least 20,000.
     kernel : Kernel, sequence of Kernel or None
         One kernel, or a list of them.
-    rows, buckets : int or None
-        The size of each kernel's sketch.
 
     Attributes
     ----------
@@ -116,9 +114,7 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
     weights_, intercepts_, target_ : numpy.ndarray or str
         From a table: a weight for each class and level, and the column that was learnt.
     calibration_, counts_ : Bundle or None
-        The bundles of score histograms, and of the classes' counts by which the ferns were planned.
-    privacy_ : PrivacyClaim
-        The claim of all of it together.
+        The score histograms, and the classes' counts by which the ferns were planned.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -136,14 +132,8 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
     selection_share: float | None = None
 
     _learnt = (
-        "classes_",
-        "priors_",
-        "calibration_",
-        "counts_",
-        "selection_epsilon_",
-        "target_",
-        "weights_",
-        "intercepts_",
+        *("classes_", "priors_", "calibration_", "counts_", "selection_epsilon_"),
+        *("target_", "weights_", "intercepts_"),
     )
     _made_again = ("_ferns", "_curve")
 
@@ -382,9 +372,8 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
     def from_release(cls, release: object, **parameters: Any) -> Self:
         """A classifier from a bundle of releases (or the path of its file, or a list of them) alone, or from a table.
 
-        The priors are those of the bundle's noisy counts unless given; scores are not calibrated. From a
-        :class:`~scumble.TableRelease`, `target` names the column to learn (unless the release has one): best a release
-        that was built with it. Its missing and undeclared words are no classes.
+        From a :class:`~scumble.TableRelease`, `target` names the column to learn, unless the release was built with
+        one. Its missing and undeclared words are no classes.
         """
         table = table_of(release)
         if table is not None:

@@ -198,10 +198,7 @@ class _Levels:
 
 
 def short_schema(categories: object, bounds: object, names: tuple[str, ...] | None) -> Schema:
-    """A schema in short: lists of words by the names of their columns, and the bounds of the others.
-
-    These are pairs (low, high) by the names of columns; or one pair, each side a number or one for each column among
-    `names`, the table's, that is no category.
+    """A schema in short: words by the names of their columns, and the bounds of the others, which are numbers.
 
     >>> short_schema({"town": ["Ulm", "Bonn"]}, (0, 99), ("age", "town"))
     Schema(age=Number(0.0, 99.0), town=Category(['Ulm', 'Bonn']))

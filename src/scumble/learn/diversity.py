@@ -21,12 +21,11 @@ class DiversitySampler(PrivateEstimator):
     "Diversified RACE sampling", Algorithm 2, with exact probabilities in place of a hard threshold).
 
     **From a release: private.** `fit` releases a sketch of the private table. `select(pool, n)` then chooses, out of a
-    *public* pool, the records that are under-represented in the private data, or ones that differ from it and
-    from each other. The choice reveals no more than the release does.
+    *public* pool, the records that are under-represented in the private data, or ones that differ from it and from each
+    other.
 
-    **From a stream: not private.** `keep(batch)` counts each batch in a secret sketch, exactly, and says which of its
-    records to keep. *What is kept are the records themselves*, the rare ones first, which need protection most. Use it
-    on data that you may hold.
+    **From a stream: not private.** `keep(batch)` counts each batch in a secret sketch and says which of its records to
+    keep. *What is kept are the records themselves*, the rare ones first, which need protection most.
 
     For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`.
 
@@ -34,11 +33,6 @@ class DiversitySampler(PrivateEstimator):
     ----------
     tau : float
         How many similar records are enough: τ.
-
-    Attributes
-    ----------
-    release_ : Release
-        The release of the table given to `fit`.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -88,8 +82,7 @@ class DiversitySampler(PrivateEstimator):
     def keep(self, batch: object) -> np.ndarray:
         """Which records of the stream's next batch to keep, as a mask. The kept records are not private.
 
-        Works without `fit`. Each record is first counted and then kept with probability min(1, τ/f), f being the
-        number of records like it so far.
+        Works without `fit`. Each record is first counted, then kept with probability min(1, τ/f).
         """
         self._check()
         fresh = "_stream" not in vars(self)

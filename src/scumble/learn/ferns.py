@@ -191,16 +191,8 @@ def choose_kernel(
 ) -> Kernel:
     """The kernel of a public list that separates the classes best, chosen ε-privately.
 
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-        The candidates.
-    parts : sequence of numpy.ndarray
-        The records of each class, (n, columns).
-    epsilon : float, Fraction, Decimal or str
-        The cost of the choice. It is added to that of the release.
-    release_epsilon, delta, rows : float or int
-        Facts of the release to come, from which its noise follows.
+    `parts` are the records of each class. `epsilon` is what the choice costs, in addition to the release to come, whose
+    noise follows from `release_epsilon`, `delta` and `rows`.
 
     >>> import numpy as np
     >>> from scumble.kernels import ColumnKernel

@@ -28,36 +28,27 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
     """Private kernel density estimation, the paper's Algorithms 1 and 2.
 
     `density(q)` is the mean of k(x, q) over all private records x: between 0 and 1, and 1 only if all records equal q.
+    Answers from hashed rows (many columns) within known bounds are refined (:func:`~scumble.learn.refine`); the first
+    query then takes a few seconds more.
 
-    **Normalization.** Kernels here are collision probabilities, 1 at distance 0. `normalize=True` divides by the
-    integral C = ∫ k(x, q) dx, which exists only for Euclidean and Manhattan kernels with power > columns.
-
-    **Refining.** Answers from hashed rows (many columns) within known bounds are refined
-    (:func:`~scumble.learn.refine`); the first query then takes a few seconds more.
-
-    **Several bandwidths.** `bandwidths=[0.1, 0.3, 1.0]` makes one release for each, for equal shares of the budget; the
-    claim `privacy_` is what they cost together. Every answer then takes `bandwidth=`, one of them or "all".
-
-        For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`.
+    For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`.
 
     Parameters
     ----------
     bandwidths : sequence of float or None
-        Several bandwidths instead of the kernel's one. In the kernel's units; without a kernel, in units of the bounds'
-        widths.
+        Several bandwidths instead of the kernel's one, in the kernel's units; without a kernel, in units of the bounds'
+        widths. Each gets a release for an equal share of the budget, and every answer takes `bandwidth=`, one of them
+        or "all".
     normalize : bool
-        Whether densities are divided by the kernel's integral.
+        Whether densities are divided by the kernel's integral, ∫ k(x, q) dx, which exists only for Euclidean and
+        Manhattan kernels with power > columns.
     refine : bool
         Whether answers from hashed rows are refined.
 
     Attributes
     ----------
-    release_ : Release
-        The release; the first one, if there are several bandwidths.
-    releases_ : list of Release
-        With `bandwidths`: all releases, in their order.
-    privacy_ : PrivacyClaim
-        The claim of all of them together.
+    release_, releases_ : Release, list of Release
+        The release; with `bandwidths`, the first one, and all in their order.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(5.0, 1.0, (10_000, 2))

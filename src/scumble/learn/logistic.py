@@ -12,7 +12,7 @@ from scumble.gate.secret import Secret
 from scumble.learn.base import estimator
 from scumble.learn.descent import FINE, Counting, Descent, DescentSpec, exact_logits
 from scumble.learn.moment_products import LENGTH
-from scumble.learn.moment_sketch import LIMIT, released
+from scumble.learn.moment_release import LIMIT, released
 from scumble.learn.supervised import Classifier, LearnsFromMoments, TakesVectors
 from scumble.privacy.account import Account
 
@@ -24,20 +24,18 @@ STEPS = 8
 class PrivateLogisticRegression(LearnsFromMoments, TakesVectors, Classifier):
     """Multinomial logistic regression by a few noisy steps: for embeddings of texts and images, and other wide records.
 
-    **Idea.** Records are moved to their noisy middle and shortened to a ball that half of them are in. Gradients of all
-    records at once are published with Gaussian noise, eight of them, and each step is as long as the noise allows
-    (:mod:`scumble.learn.descent`). Number of steps and shares of the budget are fixed; nothing is tuned on the data.
+    Records are moved to their noisy middle and shortened to a ball that half of them are in. Gradients of all records
+    at once are published with Gaussian noise, eight of them, and each step is as long as the noise allows
+    (:mod:`scumble.learn.descent`). Nothing is tuned on the data. Gaussian noise needs δ > 0; for pure ε, take
+    :class:`~scumble.learn.PrivateLinearClassifier`.
 
-    Gaussian noise needs δ > 0. For pure ε, take :class:`~scumble.learn.PrivateLinearClassifier`. For the other
-    parameters, see :class:`~scumble.learn.base.PrivateEstimator`, :class:`~scumble.learn.supervised.Classifier` and
-    :class:`~scumble.learn.supervised.TakesVectors`.
+    For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`,
+    :class:`~scumble.learn.supervised.Classifier` and :class:`~scumble.learn.supervised.TakesVectors`.
 
     Attributes
     ----------
-    classes_ : numpy.ndarray
-        The labels.
-    weights_, offsets_, shares_ : numpy.ndarray
-        The planes and the log-odds at the middle, one per class, and each class's share of the records.
+    classes_, weights_, offsets_, shares_ : numpy.ndarray
+        The labels; the planes and the log-odds at the middle, one per class; and each class's share of the records.
     middle_, radius_ : numpy.ndarray, int
         Of the ball, in whole numbers.
     release_ : MomentRelease

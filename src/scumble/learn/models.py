@@ -36,7 +36,7 @@ from scumble.density.release import Release
 from scumble.density.spec import CHEAP, TIMES
 from scumble.errors import CorruptFileError, ForeignFileError, ParameterError
 from scumble.kernels import Kernel
-from scumble.learn.estimators import HOMES
+from scumble.learn import HOMES
 from scumble.learn.moment_release import MomentRelease
 from scumble.table.release import TableRelease
 

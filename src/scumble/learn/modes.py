@@ -44,17 +44,12 @@ class PrivateModes(PrivateEstimator):
 
     Attributes
     ----------
-    modes_ : numpy.ndarray
-        (m, columns), the highest first.
-    records_ : pandas.DataFrame
-        The same, where there is a `schema`: records of the table. `modes_` are then their numbers
-        (:mod:`scumble.learn.columns`).
-    densities_ : numpy.ndarray
-        (m,), the mean kernel value over all records there.
+    modes_, densities_ : numpy.ndarray
+        (m, columns), the highest first, and the mean kernel value over all records there.
     intervals_ : numpy.ndarray
         (m, 2), 95 % intervals of `densities_`, for fixed places.
-    release_ : Release
-        The release that all of it was read from.
+    records_ : pandas.DataFrame
+        With a `schema`: `modes_` as records of the table.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

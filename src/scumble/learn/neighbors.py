@@ -51,18 +51,14 @@ class Counts(NamedTuple):
 class PrivateNeighbors(PrivateEstimator):
     """How many private records lie near a query, whether any crowd does, and what is nearest.
 
-    **Soft counts.** A neighbor at the query itself counts as 1, one at the radius as ½, one far away as about 0: the
-    sum of a kernel that has fallen to ½ at the radius.
+    Counts are soft: a neighbor at the query itself counts as 1, one at the radius as ½, one far away as about 0.
 
     **Crowds.** A single record cannot be found; a crowd can. `is_near` with `crowd` = m decides between "at least m"
-    and "at most m/2" neighbors (soft counts):
+    and "at most m/2" neighbors:
 
-        P(True | soft count ≤ m/2) ≤ error_rate,     P(False | soft count ≥ m) ≤ error_rate.
+        P(True | count ≤ m/2) ≤ error_rate,     P(False | count ≥ m) ≤ error_rate.
 
     In between, both answers are right. `smallest_crowd` is the smallest m for which the release can do so.
-
-    **Nearest.** Over several releases (groups) of one kernel: the groups whose records are nearest on average. Over a
-    public catalogue: the items nearest to the query that have private records around them.
 
     For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`.
 
@@ -71,15 +67,11 @@ class PrivateNeighbors(PrivateEstimator):
     radius : float or None
         The distance at which a neighbor counts as ½, in the columns' own units (divided by the kernel's `scale`, if a
         kernel is given). None: a tenth of the bounds' diagonal, all columns scaled to their bounds' widths.
-    rows, buckets : int or None
-        The sketch's size where a grid cannot serve; None takes sizes that suit groups of some thousand records.
 
     Attributes
     ----------
     radius_ : float
         The radius of the release's own kernel.
-    release_ : Release
-        The release that all of it is read from.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(5.0, 0.1, (1000, 2))
@@ -186,19 +178,11 @@ class PrivateNeighbors(PrivateEstimator):
     def nearest(
         self, Q: object, k: int = 1, *, groups: object = None, catalogue: object = None, error_rate: float = 0.05
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The k nearest of several groups or of a public catalogue's items, for each query, nearest first.
+        """(n, k) names of the nearest groups, or positions in a public catalogue, and the (n, k) numbers they rank by.
 
-        Parameters
-        ----------
-        groups : mapping, Bundle, list of Release or None
-            Releases by name, or in a list: groups are ranked by their own density at the
-            query, so a small group nearby comes before a large distant one.
-        catalogue : table or None
-            Public records. Those around which the release has a crowd of private records are ranked by their distance
-            from the query.
-
-        Returns (n, k) names of the groups (or positions in the list or catalogue), and the (n, k) densities (or
-        distances) by which they rank. Where a catalogue has fewer such items: −1 and infinity.
+        `groups`, releases of one kernel in a mapping, Bundle or list, are ranked by their own density at the query. Of
+        a `catalogue`, those items around which the release has a crowd are ranked by their distance from the query;
+        where there are fewer: −1 and infinity.
         """
         if (groups is None) == (catalogue is None):
             raise ParameterError("Give either `groups`, several releases, or `catalogue`, public records.")

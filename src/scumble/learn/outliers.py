@@ -51,7 +51,7 @@ TABLE_DRAWS, DRAWS = 20_000, 10_000
 
 
 class _Learnt:
-    """What the detector learns; files of older versions lack some of it."""
+    """What the detector learns."""
 
     offset_: float
     columns_: TableRelease | None = None
@@ -66,18 +66,15 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
     The signs are scikit-learn's: `score_samples` is high for usual records, `decision_function` = `score_samples` −
     `offset_` is negative for outliers, and `predict` says −1 for them and 1 for the others.
 
-    **Two kinds of outlier.** With hashed rows (many columns), `columns_share` of ε pays for a histogram of each column.
-    The score combines values that are rare in their column with values that hardly ever come together, each weighted by
-    how far it is above its noise: see :mod:`scumble.learn.outliers`.
+    With hashed rows (many columns), `columns_share` of ε pays for a histogram of each column, and the score combines
+    values that are rare in their column with values that hardly ever come together (:mod:`scumble.learn.outliers`).
+    From the release of a table the score is the logarithm of the density, as far as pairs of columns determine it.
 
-    **The threshold.** `offset_` should be the `contamination` quantile of the private records' own scores. Grids
-    determine it themselves. For hashed rows, `threshold_share` of ε pays for one more release, of the records' scores
-    in one row of counters. Without it (`from_release`, or `threshold_share=0`), records are drawn from the release and
-    their scores taken: with 16 or more columns that threshold can be far off. From the release of a table the score is
-    the logarithm of the density, as far as pairs of columns determine it, and records are drawn from the model.
+    `offset_` should be the `contamination` quantile of the private records' own scores. Grids determine it themselves.
+    For hashed rows, `threshold_share` of ε pays for a histogram of the records' scores; without it (`from_release`),
+    records are drawn from the release: with 16 or more columns that threshold can be far off.
 
-    **What is private.** The release, the threshold and whatever `predict` says about records of the analyst's own. If
-    the curator publishes `predict(X)` for the private X itself, that reveals whether each record is an outlier: not
+    If the curator publishes `predict(X)` for the private X itself, that reveals whether each record is an outlier: not
     private.
 
     For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`. Bounds are always needed.
@@ -100,8 +97,6 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
         The threshold, on the scale of `score_samples`.
     release_, columns_, scores_ : Release, TableRelease or None
         What scores are read from; the columns' histograms, and the private records' scores, if they were released.
-    privacy_ : PrivacyClaim
-        The claim of all of them together.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(5.0, 0.5, (10_000, 2))

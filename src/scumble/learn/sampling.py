@@ -23,27 +23,14 @@ from scumble.errors import DataError, ParameterError, parameter
 
 
 def sample(release: Release | Bundle, n: int, random_state: int | None = None, *, bounds: object = None) -> Any:
-    """Draw `n` synthetic records from what a release says about its table. Post-processing: it costs no privacy.
+    """(n, columns) synthetic records by what a release says about its table: post-processing, which costs no privacy.
 
-    Parameters
-    ----------
-    release : Release or Bundle
-        A Release, or a Bundle with one release per class: then labels are drawn too, in proportion to the counts.
-    n : int
-        How many records.
-    random_state : int or None
-        The seed of the draw; None takes a fresh one. (The release's noise was drawn long ago.)
-    bounds : pair of float, pair of array-like or None
-        (low, high), public, each a number or one per column. Grids know theirs; hashed rows need them.
+    From a Bundle, with one release per class, a pair of such an array and the labels, in proportion to the counts.
+    `random_state` is the seed of the draw, None a fresh one. `bounds` are public, (low, high), each a number or one per
+    column: grids know theirs, hashed rows need them.
 
-    Returns
-    -------
-    An (n, columns) array; for a bundle the pair of such an array and the labels.
-
-    The records follow the counters, not the density, which is blurred by the kernel. *Grids*: masses of cells are found
-    by halving (:mod:`scumble.density.draws`); within a cell records are spread evenly, and columns that the release
-    declares as whole numbers, dates or booleans (`release.kinds`) go to the nearest of those. *Hashed rows*: a cloud of
-    weighted particles is fitted to the rows (:mod:`scumble.density.draws`).
+    The records follow the counters, not the density, which is blurred by the kernel (:mod:`scumble.density.draws`).
+    Columns that the release declares as whole numbers, dates or booleans (`release.kinds`) get such.
 
     >>> import numpy as np, scumble
     >>> from scumble.learn import sample
@@ -119,8 +106,8 @@ PAIRS = 1 << 20
 def refine(release: Release, bounds: object = None) -> Release | Refined:
     """Answers from a release of hashed rows with about half the error of hashing. It costs no privacy.
 
-    A *companion*, a cloud of weighted points z made from the release (see :func:`~scumble.learn.sample`) and counted by
-    the same hash functions, has hashing errors in the same direction, and its true answer is known. So
+    A *companion*, a cloud of weighted points z drawn from the release and counted by the same hash functions, has
+    hashing errors in the same direction, and its true answer is known. So
 
         f̂(q) = Σ w k(z, q) + mean over rows of (released − counted from the companion)
 
@@ -129,14 +116,7 @@ def refine(release: Release, bounds: object = None) -> Release | Refined:
     slope of the rows of its half on its own.
 
     A query costs the kernel of some 4,000 points. Releases with fewer than 64 or more than 4,096 rows, with a grid, or
-    of categories are returned as they are.
-
-    Parameters
-    ----------
-    release : Release
-        What to refine.
-    bounds : pair of float or pair of array-like
-        (low, high), public, each a number or one per column: where to look for the records.
+    of categories are returned as they are. `bounds` are public: where to look for the records.
 
     >>> import numpy as np, scumble
     >>> X = np.random.default_rng(0).normal(0.0, 1.0, (20_000, 6))
@@ -274,18 +254,12 @@ def minimize(
     ----------
     release : Release
         The release of φ(x) for all records x.
-    loss : callable
-        ψ, from an array of models, (n, parameters), to the queries that represent them, (n, columns).
+    loss, penalty : callable
+        ψ, from an array of models, (n, parameters), to queries, (n, columns); and from models to (n,) numbers.
     start : int or array-like
         The first model, or how many parameters there are.
-    penalty : callable or None
-        Takes models to (n,) numbers, in units of records.
-    spread : float
-        How far from `start` to look initially.
-    rounds : int
-        How long to search.
-    random_state : int
-        The seed of the search.
+    spread, rounds, random_state : float, int, int
+        How far from `start` to look initially, how long, and the seed of the search.
 
     *A linear classifier*: insert y·x with the angular kernel of power p and ask at −θ. A record on the correct side of
     θ is far from −θ and seldom meets it, so Σ k is the margin loss (1 − acos(−t)/π)^p:

@@ -32,8 +32,7 @@ from scumble.density.loading import load
 from scumble.errors import UNPUBLISHED, DataError, ParameterError, PrivacyError, parameter
 from scumble.learn.base import PrivateEstimator, estimator
 from scumble.learn.columns import Bounds
-from scumble.learn.moment_release import MomentRelease
-from scumble.learn.moment_sketch import MomentSketch, publish
+from scumble.learn.moment_release import MomentRelease, MomentSketch, publish
 from scumble.learn.moment_spec import MomentSpec, Spans, longer
 from scumble.learn.reading import beyond, target, target_numbers
 from scumble.privacy.account import Account

@@ -31,9 +31,8 @@ from scumble.counting.gpu import driver_present
 from scumble.density.sketch import release_disjoint
 from scumble.kernels import Kernel, ProductKernel
 from scumble.kernels.design import DESIGNS
-from scumble.learn.hats import HatMoments
-from scumble.learn.moment_products import ClassMoments, LinearMoments, UnitLinearMoments, UnitMoments
-from scumble.learn.moment_sketch import MomentSketch
+from scumble.learn.moment_products import ClassMoments, HatMoments, LinearMoments, UnitLinearMoments, UnitMoments
+from scumble.learn.moment_release import MomentSketch
 from scumble.learn.moment_spec import MomentSpec
 from scumble.privacy.budget import Budget
 
