@@ -29,7 +29,7 @@ PACKAGES = sorted(path.parent for path in SOURCE.rglob("__init__.py") if path.pa
 NAMED = re.compile(r"`((?:[\w*.-]+/)*[\w*-]*\.(?:py|pyi|md|toml|yml)|(?:[\w.-]+/)+)`")
 REGISTRY = re.compile(r"`(\w+)` of `([\w/]+\.py)`")
 ALIKE = {
-    "an estimator": ("DiversitySampler", {"learn/__init__.py"}),  # which lists its files
+    "an estimator": ("DiversitySampler", {"__init__.pyi"}),  # which type checkers read
     "a source of records": ("DatabaseSource", set()),
     "a file format": ("JsonLines", {"sources/paths.py"}),  # under its name there, "json"
     "a law of noise": ("DiscreteGaussian", set()),

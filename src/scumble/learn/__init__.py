@@ -2,11 +2,30 @@
 
 An estimator's `fit` makes a release (its only contact with the data) and learns the rest from it. `from_release` starts
 from a released file instead. `base.py` says how an estimator is written; a new one is a file of its own, and a line in
-`HOMES`. `columns.py` makes records numbers, `supervised.py` has what classifiers and regressors share.
+`HOMES`.
 
-Moments are sums of products of columns, as whole numbers of which a record adds a bounded vector (`moments.proof.md`):
-`moment_spec.py` says what a kind of them answers, `moment_products.py` and `descent.py` have the kinds, and
-`moment_release.py` the secret sums and what is published.
+The estimators: ``kde.py``, ``modes.py``, ``outliers.py``, ``diversity.py`` and ``neighbors.py``, of densities;
+``classifier.py``, one sketch per class; ``linear.py``, ``logistic.py``, ``regression.py`` and ``additive.py``, of
+moments.
+
+What they share::
+
+    base.py             what an estimator is, and how to write one
+    reading.py          records, labels and targets; what is taken from scikit-learn, which is an extra
+    columns.py          what an estimator knows of its columns; mixed tables as numbers, by a public schema
+    supervised.py       what classifiers share, and regressors, and estimators that release moments
+    levels.py           learning from the release of a table
+    models.py           fitted estimators in files
+    sampling.py         from a release: synthetic records, sharper answers, the least of a loss
+    ferns.py            rows as naive-Bayes experts, and their plan; `choose_kernel`: the best of a public list
+    score_histograms.py thresholds below which a share of the records falls; from scores to probabilities
+
+Moments are sums of products of columns, as whole numbers of which a record adds a bounded vector (`moments.proof.md`)::
+
+    moment_spec.py      what a kind of moments answers; records as whole numbers, on a processor or GPU
+    moment_products.py  products of all columns with each other and with a target, or with classes; hat functions
+    descent.py          middle, radius, products and gradients, each row counted as those before it say
+    moment_release.py   the secret sums, what is published, the list of kinds, and least squares
 """
 
 from __future__ import annotations
