@@ -19,8 +19,9 @@ def register(connection: Any) -> None:
     """Let a connection of DuckDB ask released files.
 
     ``scumble_density(file, column, …)`` is the density at a point, its columns in the release's order;
-    ``scumble_count(file, condition)`` how many records of a table's release meet a condition. Both read the file that
-    they name; a row with a missing argument has a missing answer.
+    ``scumble_count(file, condition)`` how many records of a table's release meet a condition, and
+    ``scumble_interval(file, condition)`` the same with its interval, a struct of value, low and high. They read the
+    file that they name; a row with a missing argument has a missing answer.
 
     Parameters
     ----------
@@ -32,7 +33,10 @@ def register(connection: Any) -> None:
             f"`connection` must be DuckDB's, got {type(connection).__name__}. Hint: duckdb.connect() gives one."
         )
     connection.create_function("scumble_density", _density, None, "DOUBLE", type="arrow")
-    connection.create_function("scumble_count", _count, ["VARCHAR", "VARCHAR"], "DOUBLE", type="arrow")
+    texts = ["VARCHAR", "VARCHAR"]
+    connection.create_function("scumble_count", _count, texts, "DOUBLE", type="arrow")
+    three = "STRUCT(value DOUBLE, low DOUBLE, high DOUBLE)"
+    connection.create_function("scumble_interval", _interval, texts, three, type="arrow")
 
 
 def _density(path: pa.Array, *columns: pa.Array) -> pa.Array:
@@ -51,14 +55,23 @@ def _density(path: pa.Array, *columns: pa.Array) -> pa.Array:
 
 
 def _count(path: pa.Array, condition: pa.Array) -> pa.Array:
-    found = np.empty(len(path))
+    return pa.array(_counts(path, condition)[0])
+
+
+def _interval(path: pa.Array, condition: pa.Array) -> pa.Array:
+    return pa.StructArray.from_arrays(list(map(pa.array, _counts(path, condition))), ["value", "low", "high"])
+
+
+def _counts(path: pa.Array, condition: pa.Array) -> np.ndarray:
+    """Value, low and high of each."""
+    found = np.empty((3, len(path)))
     for name, rows in _by_value(path):
         release = _release(name)
         if not isinstance(release, TableRelease):
             raise ParameterError(f"{name!r} is not the release of a table. Hint: scumble_density(file, column, …).")
         for where, mine in _by_value(_plain(condition).take(pa.array(rows))):
-            found[rows[mine]] = float(release.count(where))
-    return pa.array(found)
+            found[:, rows[mine]] = np.array(list(release.count(where)))[:, None]
+    return found
 
 
 def _by_value(texts: pa.Array) -> list[tuple[str, np.ndarray]]:
