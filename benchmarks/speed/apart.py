@@ -1,7 +1,7 @@
 """As many processes as cores, each with its share of the work and one thread: what the machine has to give.
 
 They share no interpreter, no memory and no lock. What they take longer than one process alone would for a share is the
-machine's: its clock, its caches, its memory, and whoever else is on it. Threads cannot be asked for more.
+machine's: its clock, its caches, its memory, and other programs on it. Threads cannot be asked for more.
 """
 
 from __future__ import annotations

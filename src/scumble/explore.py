@@ -17,26 +17,15 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from scumble.show.exhibit import Exhibit
+from scumble.show.exhibit import Exhibit, PairExhibit
 from scumble.show.opening import exhibit_of, explore, read
 from scumble.show.pages import export, page
-from scumble.show.pairexhibit import PairExhibit
 from scumble.show.server import Server
 from scumble.show.streamexhibit import StreamExhibit
 from scumble.show.tableexhibit import TableExhibit
 
-__all__ = [
-    "Exhibit",
-    "PairExhibit",
-    "Server",
-    "StreamExhibit",
-    "TableExhibit",
-    "exhibit_of",
-    "explore",
-    "export",
-    "page",
-    "read",
-]
+__all__ = ["Exhibit", "PairExhibit", "Server", "StreamExhibit", "TableExhibit"]
+__all__ += ["exhibit_of", "explore", "export", "page", "read"]
 
 
 class _Callable(ModuleType):

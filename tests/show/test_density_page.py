@@ -16,9 +16,8 @@ from scipy.stats import norm
 import scumble
 from scumble.cli import main
 from scumble.density.bundle import Bundle
-from scumble.show.exhibit import Exhibit
+from scumble.show.exhibit import Exhibit, PairExhibit
 from scumble.show.pages import export, page, part
-from scumble.show.pairexhibit import PairExhibit
 from scumble.show.server import description
 
 DONE = ".figures[data-state=done]"

@@ -93,13 +93,10 @@ def test_densities_are_those_of_python(served: Server, ages: Bundle) -> None:
     }
 
 
-def test_info_is_the_privacy_card(served: Server) -> None:
+def test_the_description_is_of_this_release(served: Server) -> None:
     status, found, headers = ask(served, "GET", "/api/info")
     assert status == 200 and headers["X-Content-Type-Options"] == "nosniff"
     assert found["epsilon"] == 1.0 and found["classes"] == ["young", "old"] and found["columns"] == ["age", "town"]
-
-
-def test_the_description_is_of_this_release(served: Server) -> None:
     status, found, _ = ask(served, "GET", "/openapi.json")
     assert status == 200 and found["openapi"].startswith("3.")
     assert set(found["paths"]) == {"/api/info", "/api/density"}  # categories: nothing to predict from
@@ -292,9 +289,10 @@ def test_the_description_generates_a_client_that_works() -> None:
         assert [*rows[0]] == ["sex", "n", "n_low", "n_high"] and len(rows) == len(found)
         with pytest.raises(TypeError):
             client.quantile(q=0.5)  # a column is required
-        for wrong in ({"by": ["town"]}, {"by": 3}, {"where": 3}):
+        assert client.mean(column="hours").items() >= release.mean("hours").to_dict().items()
+        wrong = [("count", {name: value}) for name, value in (("by", ["town"]), ("by", 3), ("where", 3))]
+        wrong += [("count", {"where": "age >"}), ("count", {"confidence": True}), ("mean", {"column": "sex"})]
+        for verb, asked in (*wrong, ("sql", {"query": "select * from data"})):
             with pytest.raises(urllib.error.HTTPError, match="400"):
-                client.count(**wrong)
-        with pytest.raises(urllib.error.HTTPError, match="400"):
-            client.sql(query="select * from data")
+                getattr(client, verb)(**asked)
         server.shutdown()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,6 @@ from scumble.cli import main
 from scumble.errors import ParameterError
 from scumble.show.opening import exhibit_of, read
 from scumble.show.pages import export, page, part
-from scumble.show.server import Server
 from scumble.show.tableexhibit import TableExhibit
 from scumble.table.spec import TableSpec
 
@@ -448,36 +446,6 @@ def test_the_keyboard_alone_does_everything(visit: Callable[..., Any], whole: Sh
 
 def test_the_program_is_small() -> None:
     assert sum(len(part(name)) for name in TableExhibit.parts if name) < 80_000
-
-
-def test_the_served_page_and_its_api(visit: Callable[..., Any], whole: Shown) -> None:
-    exhibit = TableExhibit(whole.release, "people")
-    with Server(exhibit) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        page = visit().page
-        page.goto(server.url + "api/info")
-        ask = """([path, body]) => fetch(path, {method: "POST", headers: {"Content-Type": "application/json"},
-            body: JSON.stringify(body)}).then(async (answer) => [answer.status, await answer.json()])"""
-        asked = {"where": "age >= 65 and town == 'Ulm'", "confidence": 0.9}
-        found = page.evaluate(ask, ["/api/count", asked])
-        assert found == [200, whole.release.count(asked["where"], confidence=0.9).to_dict() | {"remarks": []}]
-        found = page.evaluate(ask, ["/api/mean", {"column": "pay"}])
-        assert found == [200, whole.release.mean("pay").to_dict() | {"remarks": []}]
-        wrong: list[tuple[str, Any, str]] = [
-            ("/api/count", {"where": "age >"}, "cannot be read"),
-            ("/api/count", {"where": {"age": 3}}, "must be text"),
-            ("/api/count", {"confidence": True}, "between 0 and 1"),
-            ("/api/mean", {}, "must name a column"),
-            ("/api/mean", {"column": "town"}, "no mean"),
-            ("/api/count", {"points": []}, "not known here"),
-            ("/api/density", {"points": [[1]]}, "There is no"),
-        ]
-        for path, body, told in wrong:
-            status, answer = page.evaluate(ask, [path, body])
-            assert 400 <= status < 500 and told in answer["error"], (path, body)
-        described = page.evaluate("fetch('/openapi.json').then((answer) => answer.json())")
-        assert {*described["paths"]} == {"/api/info", *exhibit.questions}
-        server.shutdown()
 
 
 def test_from_the_command_line(whole: Shown, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,9 +2,9 @@
 
 A release has two steps. `summarize` reads the records: exact, secret, and often the same for every budget. `publish`
 adds the noise; what it returns answers any query, and is all that an analyst gets. The experiments keep summaries
-between budgets to save time; whoever wants a method on its own calls `release`.
+between budgets to save time; `release` runs both.
 
-Neighbors add or remove one record for every method, and nobody is told N: who needs it pays for a noisy one out of
+Neighbors add or remove one record for every method, and N is secret: a method that needs it pays for a noisy N out of
 the same budget, as scumble does.
 """
 

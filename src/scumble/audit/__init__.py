@@ -1,17 +1,13 @@
-"""Tests whether a mechanism keeps its privacy promise. Three layers, each of which sees what the others cannot.
+"""Tests whether a mechanism keeps its privacy promise. Three layers, each of which sees what the others cannot:
 
-1. **ε from below** (``epsilon.py``). What happens too often in releases of one of two neighboring tables?
-2. **The noise's law** (``law.py``): its size, its shape, its independence, row by row.
-3. **Sensitivity** (``sensitivity.py``): how far do hostile neighboring tables move the exact counters?
+1. ε from below (``epsilon.py``): what happens too often in releases of one of two neighboring tables?
+2. The noise's law (``law.py``): its size, its shape, its independence, row by row.
+3. Sensitivity (``sensitivity.py``): how far do hostile neighboring tables move the exact counters?
 
-`audit` runs the first layer on any mechanism and the second where exact tables and a claim are given. A *mechanism* is
-a callable from a data set to released whole numbers. ``mechanisms.py`` points all three at the release path of a real
-sketch, canaries need one release alone, and ``greybox`` plays back the noise of every path that ends in a
-release (``replay.py``). ``mutants.py`` has mechanisms that are wrong in known ways, which the auditor must catch;
-``report.py`` says what was found, ``verb.py`` is ``scumble audit``, and ``evidence.py`` puts together what an assessor
-examines.
-
-An audit can convict and cannot acquit: that ε is *at most* what is claimed is for the proofs next to the code to show.
+`audit` takes any *mechanism*, a callable from a data set to released whole numbers; ``mechanisms.py`` takes the release
+path of a real sketch, ``greybox`` plays back the noise of every path that ends in a release (``replay.py``), and
+``mutants.py`` has mechanisms that the auditor must catch. An audit can convict and cannot acquit: that ε is *at most*
+what is claimed is for the proofs to show.
 
 >>> from scumble.privacy import calibrate
 >>> honest = calibrate(1, epsilon=2, count_share=0)

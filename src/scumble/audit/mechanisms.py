@@ -52,20 +52,8 @@ def audit_kernel(
 
     Two synthetic neighboring tables are released thousands of times at four rows through the public API; a few
     releases of full size are examined row by row; and the exact counters of hundreds of hostile neighboring tables are
-    compared, for several sizes and designs.
-
-    Parameters
-    ----------
-    kernel : Kernel or None
-        Any scumble kernel; its columns are filled with synthetic records.
-    epsilon, delta, neighbors, records_per_person : float, {"add-remove", "replace"} or int
-        The promise to be tested. ε of 2 or 3 shows most in few releases.
-    releases : int
-        How many, of each of the two neighbors.
-    pairs : int
-        How many pairs of neighboring tables, for the third layer.
-    seed : int
-        The seed of the synthetic tables. The noise has none.
+    compared, for several sizes and designs. `releases` are of each neighbor, `pairs` are for the third layer, and
+    `seed` makes the tables; the noise has none. ε of 2 or 3 shows most in few releases.
     """
     kernel = EuclideanKernel(1.0) if kernel is None else kernel
     budget: Options = {
@@ -185,18 +173,8 @@ def audit_canaries(
     `Sketch.update` and `Sketch.release` at one row, where a record's whole budget is on one counter; then `kernel_sum`
     at each canary is the guess. With Gaussian noise only the third of the canaries whose answers are most extreme is
     guessed at. As a thousand canaries cannot rule out a thousand failures of probability δ, the claim is tested at a
-    far smaller δ, with the larger ε that it implies there (`PrivacyClaim.equivalent`).
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        The promise to be tested, under add-remove.
-    rho : float or None
-        A promise in ρ instead of ε: its noise is Gaussian.
-    count : int
-        How many canaries.
-    mutant : str or None
-        The name of a wrong mechanism (:mod:`scumble.audit.mutants`) to release in place of ours.
+    far smaller δ, with the larger ε that it implies there (`PrivacyClaim.equivalent`). A `mutant` releases in place of
+    the real path.
 
     >>> audit_canaries(epsilon=1.0).passed
     True

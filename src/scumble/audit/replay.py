@@ -2,21 +2,17 @@
 
 **The method** (Re:cord-play, arXiv 2602.17454). Run a path on a table D and record every call of a noise mechanism: its
 kind, scale and shape, the exact numbers x that went in, and the noisy numbers y that came out. Run it again on a
-neighbor D′ with the recorded outputs in place of the new ones. Then
-
-- the calls must be the same in number, kind, scale and shape: else one record decides what is asked;
-- what is published must be the same to the byte: else something got out besides the noise;
-- and the inputs' distances, added up, must stay within the claim: that is what noise of this scale hides.
+neighbor D′ with the recorded outputs in place of the new ones. The calls must be the same in number, kind, scale and
+shape; what is published must be the same to the byte; and the inputs' distances, added up, must stay within the claim.
 
 *Why that is enough for this pair.* Given equal answers so far, each call has the same law but for its shift x′ − x. The
 probability of the same outputs is then at most e^(Σ|x − x′|/s) times as large with Laplace noise of scale s, and the
-divergences of Gaussian noise add up to ρ = Σ(x − x′)²/(2σ²); what is published is a function of them (adaptive
-composition). The best of noisy scores, of which only the place is published, is charged with the most that it promises
-to hide, apart/s (:mod:`scumble.gate.selection`), and a pair that moves scores farther apart is a finding.
+divergences of Gaussian noise add up to ρ = Σ(x − x′)²/(2σ²). The best of noisy scores, of which only the place is
+published, is charged with the most that it promises to hide, apart/s (:mod:`scumble.gate.selection`), and a pair that
+moves scores farther apart is a finding.
 
 **Noise is used once.** A second use gets the first one's output, moved by what really lies between the two: if that
-depends on the record, the bytes show it. A sum of shares that has some but not all of an earlier sum's noise is a
-finding by itself.
+depends on the record, the bytes show it. A sum of shares with some but not all of an earlier sum's noise is a finding.
 """
 
 from __future__ import annotations

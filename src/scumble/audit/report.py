@@ -13,11 +13,7 @@ LAYERS = {1: "ε from below", 2: "the noise's law", 3: "sensitivity"}
 
 @dataclass(frozen=True)
 class Finding:
-    """The outcome of one group of tests.
-
-    `passed` is False if a test of the group failed although it fails with a probability of at most the audit's
-    false-alarm rate if all is well. `detail` says what was looked at and what was seen.
-    """
+    """The outcome of one group of tests, each of which fails by chance within the audit's false-alarm rate."""
 
     layer: int
     name: str
@@ -69,8 +65,8 @@ class Report:
         if self.passed:
             lines.append(f"No violation found. A correct mechanism is accused in at most {rate}.")
         else:
-            groups = f"{len(self.violations)} of {len(self.findings)} groups of tests failed"
-            lines.append(f"VIOLATION: {groups}. By chance that happens in at most {rate}.")
+            failed = f"{len(self.violations)} of {len(self.findings)} groups of tests failed"
+            lines.append(f"VIOLATION: {failed}. By chance that happens in at most {rate}.")
         return "\n".join(lines)
 
 

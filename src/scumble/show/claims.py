@@ -137,7 +137,7 @@ class Desk:
 
     def answer(self, tool: str, asked: Facts) -> Facts:
         """The claim that answers a question."""
-        question = self._checked(tool, asked)
+        question = self.checked(tool, asked)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             understood, names, rows, remarks = getattr(self, f"_{tool}")(question)
@@ -241,7 +241,7 @@ class Desk:
 
     # ---- their parts ----
 
-    def _checked(self, tool: str, asked: object) -> Facts:
+    def checked(self, tool: str, asked: object, required: Iterable[str] = ()) -> Facts:
         """The question with its defaults, if its fields are known and of the right types."""
         if tool not in TOOLS:
             raise ParameterError(f"There is no tool {tool!r}.{did_you_mean(tool, TOOLS)} Known: {', '.join(TOOLS)}.")
@@ -263,13 +263,14 @@ class Desk:
                     f"{str(value)[:40]!r} is no {name}.{did_you_mean(value, choices)} Known: {', '.join(choices)}."
                 )
             found[name] = value
-        for name in TOOLS[tool].required:
+        for name in (*TOOLS[tool].required, *required):
             if name not in found:
-                raise ParameterError(
-                    f"{tool} needs `{name}`: {FIELDS[name].get('description') or FIELDS[name]['enum']}."
-                )
-        for name in {"release", "first", "second"} & {*found}:
-            self._require(found[name])
+                needed = FIELDS[name].get("description") or FIELDS[name]["enum"]
+                raise ParameterError(f"{tool} needs `{name}`: {needed}.")
+        for name in (found[field] for field in ("release", "first", "second") if field in found):
+            if name not in self.releases:
+                guess = did_you_mean(name, self.releases)
+                raise ParameterError(f"There is no release {name[:40]!r}.{guess} Known: {', '.join(self.releases)}.")
         if "release" in known_fields and tool != "describe":
             if "release" not in found and len(self.releases) > 1:
                 raise ParameterError(f"Say which `release` is meant: {', '.join(self.releases)}.")
@@ -281,11 +282,6 @@ class Desk:
         if not found.get("by", True):
             del found["by"]
         return found
-
-    def _require(self, name: str) -> None:
-        if name not in self.releases:
-            guess = did_you_mean(name, self.releases)
-            raise ParameterError(f"There is no release {name[:40]!r}.{guess} Known: {', '.join(self.releases)}.")
 
     def _column(self, asked: Facts, field: str) -> str:
         """A column that a statistic needs; of numbers, unless its order is enough."""
@@ -321,11 +317,8 @@ class Desk:
         given = asked if isinstance(asked, dict) else {}
         name = given.get("release", given.get("first"))
         name = name if name in self.releases else nearest(name, self.releases) or next(iter(self.releases))
-        for other, guess in (
-            (near, self._corrected(near, given, name)),
-            (near, self._example(near, name)),
-            ("describe", {}),
-        ):
+        corrected, example = self._corrected(near, given, name), self._example(near, name)
+        for other, guess in ((near, corrected), (near, example), ("describe", {})):
             with suppress(ScumbleError):
                 self.answer(other, guess)
                 return {"tool": other, "arguments": guess}
@@ -383,15 +376,7 @@ class Desk:
 
 
 def verify(claim: object, releases: Iterable[TableRelease]) -> list[str]:
-    """What differs between a claim and the same question asked again; nothing if they agree.
-
-    Parameters
-    ----------
-    claim : dict
-        What `Desk.answer` gave.
-    releases : iterable of TableRelease
-        The releases that it is about, in any order.
-    """
+    """What differs between a claim, as `Desk.answer` gave it, and the same question asked again of its releases."""
     if not isinstance(claim, dict) or claim.get("format") != FORMAT:
         raise DataError(f"This is no claim of {FORMAT!r}. Hint: save the whole answer of `scumble mcp`, as JSON.")
     by_identity = {release.identity: release for release in releases}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,16 +26,9 @@ STARTS = 100
 
 
 class Exhibit(AnyExhibit):
-    """What is shown, and what it answers.
+    """What is shown of a release, a bundle with one release per class, or a fitted estimator, and what it answers.
 
-    Parameters
-    ----------
-    found : Release, Bundle or PrivateEstimator
-        What to show. A bundle has one release per class; an estimator must be fitted.
-    title : str
-        What to call it.
-    ranges, values, units : mapping or None
-        For columns by name: what to draw of numbers, the known categories, the units.
+    For columns by name: `ranges` to draw of numbers, the known `values` of categories, the `units`.
 
     >>> import numpy as np, scumble
     >>> sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["age"], rows=50, buckets=64)
@@ -58,11 +51,10 @@ class Exhibit(AnyExhibit):
         self.shown = _shown(found)
         self.names = ranging.column_names(self._one)
         self._given: tuple[Facts, ...] = dict(ranges or {}), dict(values or {}), dict(units or {})
-        told: dict[str, Mapping[str, Any]] = dict(zip(("ranges", "values", "units"), self._given, strict=True))
         self._coded = ranging.columns_of(self.model)
         """The columns of the table that a model was fitted on, where its releases have other ones."""
         known = self.names if self._coded is None else [column.name for column in self._coded]
-        for what, given in told.items():
+        for what, given in zip(("ranges", "values", "units"), self._given, strict=True):
             checks.columns_named(f"`{what}`", given, known)
         kinds = self.kinds | {column.name: column.kind for column in self._coded or () if column.kind}
         self._given = ranges_by(kinds, self._given[0]), *self._given[1:]
@@ -111,23 +103,19 @@ class Exhibit(AnyExhibit):
         if self._coded is not None:
             return ranging.described(self._coded, given, values, units)
         kinds = self.roles
+        each = list(zip(self.names, kinds, strict=True))
         others: list[object] = [
-            None if role == "number" else next(iter(values.get(name, ())), None)
-            for name, role in zip(self.names, kinds, strict=True)
+            None if role == "number" else next(iter(values.get(name, ())), None) for name, role in each
         ]
-        missing = any(role == "number" and name not in given for name, role in zip(self.names, kinds, strict=True))
-        found, there = self._ranges(others) if missing else ([None] * len(kinds), True)
+        searched = [role == "number" and name not in given for name, role in each]
+        found, there = self._ranges(others) if any(searched) else ([None] * len(kinds), True)
         return [
             Column(
-                name,
-                role,
-                given.get(name, spread),
-                tuple(values.get(name, ())),
-                units.get(name, ""),
+                *(name, role, given.get(name, spread), tuple(values.get(name, ())), units.get(name, "")),
                 self.kinds.get(name),
-                lost=role == "number" and name not in given and not there,
+                lost=guessed and not there,
             )
-            for name, role, spread in zip(self.names, kinds, found, strict=True)
+            for (name, role), spread, guessed in zip(each, found, searched, strict=True)
         ]
 
     def _ranges(self, others: list[object]) -> tuple[list[Any], bool]:
@@ -157,12 +145,9 @@ class Exhibit(AnyExhibit):
         lines = cards.lines(self.shown)
         if self.model is None:
             return lines
-        claim = self.model.privacy_
+        claim, kind = self.model.privacy_, type(self.model).__name__
         told = {"Promise": str(claim), "Meaning": claim.sentence()}
-        model = (
-            "Model",
-            f"{type(self.model).__name__}, learned from releases alone. The promise is for all of it together.",
-        )
+        model = ("Model", f"{kind}, learned from releases alone. The promise is for all of it together.")
         return [model, *((name, told.get(name, text)) for name, text in lines if name != "")]
 
     # ---- what it answers ----
@@ -260,12 +245,8 @@ class Exhibit(AnyExhibit):
             if not release.kernel.numeric:  # several columns of sets hold zeros and ones: numbers, but no places
                 continue
             found = PrivateModes.from_release(release, bounds=bounds, starts=STARTS)
-            out += [
-                {"release": k, "point": point, "density": density, "lower": side[0], "upper": side[1]}
-                for point, density, side in zip(
-                    found.modes_.tolist(), found.densities_.tolist(), found.intervals_.tolist(), strict=True
-                )
-            ]
+            each = zip(found.modes_.tolist(), found.densities_.tolist(), found.intervals_.tolist(), strict=True)
+            out += [{"release": k, "point": at, "density": d, "lower": a, "upper": b} for at, d, (a, b) in each]
         return out
 
     # ---- for the page ----
@@ -277,7 +258,7 @@ class Exhibit(AnyExhibit):
             "title": self.title,
             "card": self.card(),
             "info": {k: info[k] for k in ("epsilon", "delta", "count", "count_standard_error", "meaning", "kind")},
-            "columns": [asdict(column) for column in self.columns] if self.drawable else self._plain_columns(),
+            "columns": [asdict(column) for column in self._listed],
             "classes": [str(name) for name in self.releases if name is not None],
             "classifier": None,
             "modes": [],
@@ -291,8 +272,9 @@ class Exhibit(AnyExhibit):
         description |= {"hashers": content.hashers, "releases": content.releases, "arrays": content.arrays.index}
         return description, content.arrays.to_base64()
 
-    def _plain_columns(self) -> list[Facts]:
-        return [asdict(Column(name, "any", None, (), "")) for name in self.names]
+    @property
+    def _listed(self) -> list[Column]:
+        return self.columns if self.drawable else [Column(name, "any", None, (), "") for name in self.names]
 
     def _classifier(self, content: Content, numbers: Mapping[Any, int]) -> Facts:
         others = self.classifier.releases_[1:]
@@ -326,6 +308,91 @@ def _shown(found: object) -> Release | Bundle:
     return release
 
 
+# ---- two releases side by side ----
+
+_OF_EACH = ("epsilon", "delta", "count", "count_standard_error", "meaning", "kind")
+
+
+class PairExhibit(AnyExhibit):
+    """What is shown of two releases of densities over the same columns, by what they are called.
+
+    Their kernels and budgets may differ.
+
+    >>> import numpy as np, scumble
+    >>> def ages(mean):
+    ...     sketch = scumble.Sketch(scumble.EuclideanKernel(5.0), columns=["age"], rows=50, buckets=64)
+    ...     return sketch.update(np.full((1000, 1), mean)).release(epsilon=1.0)
+    >>> pair = PairExhibit({"1990": ages(30.0), "2020": ages(40.0)}, ranges={"age": (0, 100)})
+    >>> pair.content()[0]["classes"]
+    ['1990', '2020']
+    """
+
+    def __init__(
+        self,
+        found: Mapping[str, Release],
+        title: str | None = None,
+        *,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        values: Mapping[str, Sequence[str]] | None = None,
+        units: Mapping[str, str] | None = None,
+    ) -> None:
+        if len(found) != 2 or not all(isinstance(release, Release) for release in found.values()):
+            kinds = ", ".join(type(release).__name__ for release in found.values())
+            raise ParameterError(
+                f"Two releases of densities, with names that differ, can stand side by side, got {kinds or 'none'}. "
+                "Hint: a bundle's classes stand side by side on its own page."
+            )
+        self.title = " and ".join(found) if title is None else title
+        self.sides = [
+            Exhibit(release, name, ranges=ranges, values=values, units=units) for name, release in found.items()
+        ]
+        one, other = self.sides
+        for what, mine, yours in (("columns", one.names, other.names), ("roles", one.roles, other.roles)):
+            if mine != yours:
+                raise ParameterError(
+                    f"Two releases side by side must have the same {what}, got {', '.join(mine)} and "
+                    f"{', '.join(yours)}. Hint: explore each of them on its own."
+                )
+        if not all(side.drawable for side in self.sides):
+            raise ParameterError("A release whose kernel is written in Python cannot be drawn by a page.")
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns, each with a range that shows both releases."""
+        return [_joined(*both) for both in zip(*(side.columns for side in self.sides), strict=True)]
+
+    def facts(self) -> Facts:
+        return {"kind": "pair", "releases": self._facts}
+
+    @cached_property
+    def _facts(self) -> list[Facts]:
+        return [{name: side.info[name] for name in _OF_EACH} for side in self.sides]
+
+    def card(self) -> list[tuple[str, str]]:
+        return [(f"{name} ({side.title})", text) for side in self.sides for name, text in side.card()]
+
+    def content(self) -> tuple[Facts, str]:
+        content = Content()
+        for side in self.sides:
+            content.release(side._one)
+        modes = [{**mode, "release": k} for k, side in enumerate(self.sides) for mode in side.modes()]
+        shown: Facts = {"title": self.title, "card": self.card(), "info": self._facts[0], "compared": self._facts}
+        shown |= {"columns": [asdict(column) for column in self.columns]}
+        shown |= {"classes": [side.title for side in self.sides], "classifier": None, "modes": modes, "drawable": True}
+        shown |= {"hashers": content.hashers, "releases": content.releases, "arrays": content.arrays.index}
+        return shown, content.arrays.to_base64()
+
+
+def _joined(one: Column, other: Column) -> Column:
+    if one.range is None or other.range is None or other.lost:
+        return one
+    if one.lost:
+        return other
+    return replace(one, range=(min(one.range[0], other.range[0]), max(one.range[1], other.range[1])))
+
+
+# ---- points, as JSON brings them ----
+
 MOST_POINTS = 100_000
 """Points of one question."""
 
@@ -349,7 +416,7 @@ def cells_of(
         for k, cell in enumerate(cells):
             wanted = None if name in dated and isinstance(cell, str | bool) else _wanted(cell, role)
             if wanted is not None:
-                raise DataError(f"Column {name!r} of point {k} must be {wanted}, got {_short(cell)}.")
+                raise DataError(f"Column {name!r} of point {k} must be {wanted}, got {repr(cell)[:40]}.")
     return out
 
 
@@ -377,8 +444,3 @@ def _wanted(cell: object, role: str) -> str | None:
         texts = isinstance(cell, list) and all(isinstance(token, str) for token in cell)
         return None if texts or isinstance(cell, str) else "text or a list of texts"
     return None
-
-
-def _short(cell: object) -> str:
-    text = repr(cell)
-    return text if len(text) <= 40 else f"{text[:40]}…"

@@ -29,16 +29,9 @@ class Point(NamedTuple):
 
 
 def points(facts: Facts, others: list[str] | None = None, dataset: str | None = None) -> list[Point]:
-    """The answers, from the top of the pyramid down.
+    """The answers to the facts of a card, from the top of the pyramid down.
 
-    Parameters
-    ----------
-    facts : dict
-        The facts of the release's card.
-    others : list of str, optional
-        Other releases of the same data, as the ledger has them; None if no ledger was given.
-    dataset : str, optional
-        The data's name in the ledger.
+    `others` are other releases of the same data as the ledger has them, None if no ledger was given.
     """
     levels = {
         "The guarantee": _numbers(facts),
@@ -213,20 +206,7 @@ class Blank(str):
 
 
 def entry(facts: Facts, name: str) -> Facts:
-    """The entry, in the registry's own terms.
-
-    Parameters
-    ----------
-    facts : dict
-        The facts of the release's card.
-    name : str
-        Of the file.
-
-    Returns
-    -------
-    dict
-        Nested as the registry's schema wants it.
-    """
+    """The entry for a file of this name, from the facts of its card, nested as the registry's schema wants it."""
     parameters = {"epsilon": facts["epsilon"]} | ({"delta": facts["delta"]} if facts["delta"] else {})
     columns = ", ".join(facts["columns"]) if facts["columns"] else many(facts["dimensions"], "column")
     return {

@@ -10,9 +10,8 @@ from typing import Any
 from scumble import files
 from scumble.density.loading import release_in
 from scumble.errors import CorruptFileError, ParameterError, parameter
-from scumble.show.exhibit import Exhibit
+from scumble.show.exhibit import Exhibit, PairExhibit
 from scumble.show.pages import AnyExhibit, export
-from scumble.show.pairexhibit import PairExhibit
 from scumble.show.server import Server
 from scumble.show.streamexhibit import StreamExhibit
 from scumble.show.tableexhibit import TableExhibit
@@ -80,15 +79,12 @@ def explore(
     Parameters
     ----------
     found : Release, Bundle, TableRelease, StreamRelease, PrivateEstimator or dict
-        What to show. Of a stream, one or two columns of numbers, over time. Two releases, as in
-        ``{"1990": before, "2020": after}``, stand side by side.
+        What to show. Two releases, as in ``{"1990": before, "2020": after}``, stand side by side.
     path : path-like, optional
         Write the page to this file, which needs nothing else. Without it the page is served on this machine alone and
         opens in the browser, until Ctrl-C.
-    title : str, optional
-        What to call it.
-    ranges, values, units : mapping or None
-        For columns by name: what to draw of numbers, the known categories, the units. A table needs units at most.
+    title, ranges, values, units : optional
+        What to call it; and for columns by name: what to draw of numbers, the known categories, the units.
     """
     if path is not None and not os.fsdecode(path).lower().endswith((".html", ".htm")):
         raise parameter("path", "a name that ends in .html or .htm", path)

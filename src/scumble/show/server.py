@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 from scumble._version import __version__
 from scumble.errors import ParameterError, ScumbleError
+from scumble.show.claims import FIELDS
 from scumble.show.exhibit import MOST_POINTS, Exhibit
 from scumble.show.pages import AnyExhibit, page
 from scumble.show.tableexhibit import TableExhibit
@@ -62,16 +63,9 @@ class Refused(Exception):
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one exhibit.
+    """Serves one exhibit on a host and a port, of which 0 takes a free one.
 
-    Parameters
-    ----------
-    exhibit : Exhibit, TableExhibit, StreamExhibit or PairExhibit
-        What is shown.
-    host, port : str or int
-        Where to listen; port 0 takes a free one.
-    names : iterable of str
-        Further host names under which people reach the server, where it does not listen on loopback alone.
+    `names` are further host names under which people reach it, where it does not listen on loopback alone.
     """
 
     allow_reuse_address = os.name == "posix"  # elsewhere it would let another program listen on the same port
@@ -169,7 +163,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """The page, and what describes it."""
-        self._answer({"/": self._page, "/api/info": self._info, "/openapi.json": self._description})
+        exhibit = self.server.exhibit
+        info, described = (lambda: self._json(200, exhibit.info)), (lambda: self._json(200, description(exhibit)))
+        self._answer({"/": self._page, "/api/info": info, "/openapi.json": described})
 
     do_HEAD = do_GET
 
@@ -181,12 +177,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def _page(self) -> None:
         self._send(200, self.server.html(), "text/html; charset=utf-8")
-
-    def _info(self) -> None:
-        self._json(200, self.server.exhibit.info)
-
-    def _description(self) -> None:
-        self._json(200, description(self.server.exhibit))
 
     def _ask(self, path: str) -> None:
         known, answer = self.server.exhibit.questions[path]
@@ -321,7 +311,7 @@ def description(exhibit: AnyExhibit) -> Facts:
     """What can be asked of this exhibit, with its own columns and classes."""
     asked: Facts = {}
     if isinstance(exhibit, TableExhibit):
-        asked = _of_a_table(exhibit)
+        asked = _of_a_table()
     elif isinstance(exhibit, Exhibit):
         asked = _of_points(exhibit)
     facts = _operation("The facts on the privacy card.", {"type": "object"})
@@ -369,41 +359,24 @@ def _points(exhibit: Exhibit, dated: set[str] | None = None, **more: Facts) -> F
     return found
 
 
-def _of_a_table(exhibit: TableExhibit) -> Facts:
-    schema = exhibit.release.schema
-    remarks = {
-        "remarks": {"type": "array", "items": {"type": "string"}, "description": "what else must be known of it"}
-    }
+def _of_a_table() -> Facts:
+    remarks: Facts = {"remarks": {"type": "array", "items": {"type": "string"}}}
     ends = {key: {"type": ["number", "string", "null"]} for key in ("value", "low", "high", "standard_error")}
     rows = _object({"rows": {"type": "array", "items": {"type": "object"}}} | remarks)
     answer = {"oneOf": [_object(ends | remarks), rows]}
-    by = {
-        "type": "array",
-        "items": {"type": "string", "enum": [*schema]},
-        "description": "a row for each level of these",
-    }
-    where = {"type": "string", "description": "which records: age >= 65 and sex == 'Female'; left out, all of them"}
-    shared: Facts = {"where": where, "by": by, "confidence": _CONFIDENCE}
-    numbers = [name for name, column in schema.items() if column.kind in ("number", "boolean")]
-    ordered = [name for name, column in schema.items() if column.ordered]
-    q = {"type": "number", "minimum": 0, "maximum": 1, "default": 0.5}
-    query = {"type": "string", "description": "a SELECT with aggregates, from data"}
 
-    def asked(required: list[str], **fields: Facts) -> Facts:
+    def asked(names: tuple[str, ...], required: list[str]) -> Facts:
+        fields = {name: FIELDS[name] for name in names}
         return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
 
-    def column(names: list[str]) -> Facts:
-        return {"type": "string", "enum": names}
-
-    count, mean = asked([], **shared), asked(["column"], column=column(numbers), **shared)
-    quantile = asked(["column"], column=column(ordered), q=q, **shared)
+    shared = ("where", "by", "confidence")
+    count, mean = asked(shared, []), asked(("column", *shared), ["column"])
+    quantile, query = asked(("column", "q", *shared), ["column"]), asked(("query", "confidence"), ["query"])
     return {
         "/api/count": _operation("How many records, with an interval.", answer, count),
         "/api/mean": _operation("The mean of a column, with an interval.", answer, mean),
         "/api/quantile": _operation("The value below which a share of the records lies.", answer, quantile),
-        "/api/sql": _operation(
-            "A SELECT, with intervals.", rows, asked(["query"], query=query, confidence=_CONFIDENCE)
-        ),
+        "/api/sql": _operation("A SELECT from data, with intervals.", rows, query),
     }
 
 

@@ -31,16 +31,7 @@ HALF = 1.96
 
 
 class StreamExhibit(AnyExhibit):
-    """What is shown of a stream of one or two columns of numbers.
-
-    Parameters
-    ----------
-    stream : StreamRelease
-        What to show.
-    title : str
-        What to call it.
-    ranges, units : mapping or None
-        For columns by name: what to draw, the units.
+    """What is shown of a stream of one or two columns of numbers; `ranges` to draw and `units` of columns by name.
 
     Examples
     --------

@@ -15,9 +15,8 @@ from scumble.columns.number import Number
 from scumble.columns.rules import Rule
 from scumble.columns.schema import Schema
 from scumble.density.student import reach
-from scumble.errors import DataError
 from scumble.show import cards
-from scumble.show.claims import rows_of
+from scumble.show.claims import Desk, rows_of
 from scumble.show.pages import AnyExhibit, Arrays, Questions, finite
 from scumble.show.usefulness import Facts
 from scumble.table.answers import shares_at_bounds
@@ -30,16 +29,7 @@ CONFIDENCE = 0.95
 
 
 class TableExhibit(AnyExhibit):
-    """What is shown of a table, and what it answers.
-
-    Parameters
-    ----------
-    release : TableRelease
-        What to show.
-    title : str
-        What to call it.
-    units : mapping or None
-        For columns by name: the units.
+    """What is shown of a table, with `units` of columns by name, and what it answers.
 
     Examples
     --------
@@ -93,22 +83,30 @@ class TableExhibit(AnyExhibit):
 
     def count(self, asked: Facts) -> Facts:
         """How many records meet a condition, as `scumble count` gives it."""
-        return self._told(self.release.count(**_shared(asked)), asked)
+        _, shared = self._checked("count", asked)
+        return self._told(self.release.count(**shared), asked)
 
     def mean(self, asked: Facts) -> Facts:
         """The mean of a column among them."""
-        return self._told(self.release.mean(_column_in(asked), **_shared(asked)), asked)
+        found, shared = self._checked("estimate", asked | {"statistic": "mean"}, "column")
+        return self._told(self.release.mean(found["column"], **shared), asked)
 
     def quantile(self, asked: Facts) -> Facts:
         """The value below which a share `q` of them lies."""
-        return self._told(self.release.quantile(_column_in(asked), asked.get("q", 0.5), **_shared(asked)), asked)
+        found, shared = self._checked("estimate", asked | {"statistic": "quantile"}, "column")
+        return self._told(self.release.quantile(found["column"], found.get("q", 0.5), **shared), asked)
 
     def sql(self, asked: Facts) -> Facts:
         """The answer to a SELECT from ``data``."""
         from scumble.sql.asking import sql
 
-        confidence = asked.get("confidence", CONFIDENCE)
-        return self._told(sql(asked.get("query", ""), {"data": self.release}, confidence=confidence), {})
+        found, _ = self._checked("sql", asked)
+        return self._told(sql(found["query"], {"data": self.release}, confidence=found["confidence"]), {})
+
+    def _checked(self, tool: str, asked: Facts, *required: str) -> tuple[Facts, Facts]:
+        """The question with its defaults, and the part of it that all questions about records share."""
+        found = Desk({"data": self.release}).checked(tool, asked, required)
+        return found, {name: found.get(name) for name in ("where", "by", "confidence")}
 
     def _told(self, found: Any, asked: Facts) -> Facts:
         """A number with its interval, or a row for each group."""
@@ -118,22 +116,6 @@ class TableExhibit(AnyExhibit):
             return told | {"remarks": [*remarks, *found.remarks]}
         rows, more = rows_of(found)
         return {"rows": rows, "remarks": [*remarks, *more]}
-
-
-def _shared(asked: Facts) -> Facts:
-    """What all questions about records may hold."""
-    where, by = asked.get("where"), asked.get("by")
-    if where is not None and not isinstance(where, str):
-        raise DataError('`where` must be text, such as "age >= 65".')
-    if by is not None and not isinstance(by, (str, list)):
-        raise DataError('`by` must name columns, such as ["sex"].')
-    return {"where": where, "by": by or None, "confidence": asked.get("confidence", CONFIDENCE)}
-
-
-def _column_in(asked: Facts) -> str:
-    if not isinstance(asked.get("column"), str):
-        raise DataError("`column` must name a column.")
-    return str(asked["column"])
 
 
 def _described(release: TableRelease, units: Mapping[str, str]) -> tuple[Facts, Arrays]:

@@ -16,11 +16,7 @@ export function along({ shape, data }, axis, length, make) {
     for (let i = 0; i < inner; i++) {
       const from = line * n * inner + i;
       const to = line * length * inner + i;
-      make(
-        (k) => data[from + k * inner],
-        (k, value) => (out.data[to + k * inner] = value),
-        n,
-      );
+      make((k) => data[from + k * inner], (k, value) => (out.data[to + k * inner] = value), n);
     }
   }
   return out;

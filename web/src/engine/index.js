@@ -24,9 +24,7 @@ export async function unpack(text, base64) {
   }
   if (classifier?.rule === "ferns") {
     const bundles = classifier.bundles.map(({ releases: mine, variances }) => ({
-      counts: mine.map((k) => arrays[releases[k].counts]),
-      width: releases[mine[0]].width,
-      variances,
+      counts: mine.map((k) => arrays[releases[k].counts]), width: releases[mine[0]].width, variances,
     }));
     fernTables(bundles, classifier.totals).forEach((tables, k) => keep(arrays, `ferns ${k}`, tables));
   }
@@ -79,10 +77,7 @@ export class Engine {
     const { value, noise, hashing, degrees, caution } = estimate;
     const n = value.length;
     const out = {
-      kernelSum: value,
-      density: new Float64Array(n),
-      lower: new Float64Array(n),
-      upper: new Float64Array(n),
+      kernelSum: value, density: new Float64Array(n), lower: new Float64Array(n), upper: new Float64Array(n),
       error: new Float64Array(n),
     };
     for (let i = 0; i < n; i++) {
@@ -147,10 +142,7 @@ export class Engine {
     const inner = release.grid ? gridOf(release.grid, arrays) : rowsOf(release, this.hashers[release.hasher], arrays);
     const factors = release.grid ? [{ which: release.grid.which }] : this.hashers[release.hasher].factors;
     return {
-      count: release.count,
-      divisor: release.divisor,
-      width: release.width,
-      bounds: release.bounds,
+      count: release.count, divisor: release.divisor, width: release.width, bounds: release.bounds,
       which: factors.flatMap((factor) => factor.which),
       read: (table) => inner.estimate(table.parts(factors), table.n),
       region: (box, cells) => {
@@ -192,8 +184,7 @@ export class Engine {
       bundles: model.bundles.map(({ releases, hasher }, k) => ({
         readers: releases.map((one) => this.releases[one]),
         counts: releases.map((one) => this.releases[one].count),
-        hasher: hasher === null ? null : this.hashers[hasher],
-        width: this.releases[releases[0]].width,
+        hasher: hasher === null ? null : this.hashers[hasher], width: this.releases[releases[0]].width,
         tables: model.classes.map((_, c) => arrays[`ferns ${k} ${c}`]),
       })),
     });
@@ -212,14 +203,7 @@ function rowsOf(release, hasher, arrays) {
   const { counts, width, shift, gain, noiseVariance, rounding } = release;
   const { starts, caution } = hasher;
   return new RowsReader(hasher, {
-    counts: arrays[counts],
-    width,
-    shift: arrays[shift],
-    gain,
-    noiseVariance,
-    rounding,
-    starts,
-    caution,
+    counts: arrays[counts], width, shift: arrays[shift], gain, noiseVariance, rounding, starts, caution,
   });
 }
 

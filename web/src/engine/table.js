@@ -21,8 +21,7 @@ export const READ = {
     const x = typeof cell === "number" ? cell : cell.trim() === "" ? NaN : Number(cell);
     return Math.abs(x) <= LARGEST ? x : undefined;
   },
-  category: (cell) => (cell === "" ? undefined : hashOf(String(cell))),
-  tokens: (cell) => tokensOf(String(cell)),
+  category: (cell) => (cell === "" ? undefined : hashOf(String(cell))), tokens: (cell) => tokensOf(String(cell)),
   any: () => 0,
 };
 
@@ -89,10 +88,7 @@ export class Table {
       const flags = columns.map(({ constant, value, values: all }) => ((constant ? value : all[i]) !== 0 ? 1 : 0));
       const key = flags.join("");
       if (!cache.has(key))
-        cache.set(
-          key,
-          names.filter((_, j) => flags[j]),
-        );
+        cache.set(key, names.filter((_, j) => flags[j]));
       return cache.get(key);
     });
     return { values };
@@ -104,14 +100,8 @@ export class Table {
 
 const MASK = (1n << 64n) - 1n;
 const START = [
-  0x6a09e667f3bcc908n,
-  0xbb67ae8584caa73bn,
-  0x3c6ef372fe94f82bn,
-  0xa54ff53a5f1d36f1n,
-  0x510e527fade682d1n,
-  0x9b05688c2b3e6c1fn,
-  0x1f83d9abfb41bd6bn,
-  0x5be0cd19137e2179n,
+  0x6a09e667f3bcc908n, 0xbb67ae8584caa73bn, 0x3c6ef372fe94f82bn, 0xa54ff53a5f1d36f1n, 0x510e527fade682d1n,
+  0x9b05688c2b3e6c1fn, 0x1f83d9abfb41bd6bn, 0x5be0cd19137e2179n,
 ];
 const ORDER = [
   [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],

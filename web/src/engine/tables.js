@@ -15,75 +15,41 @@ export function tablesOf(grid, counters) {
   const d = shape.length;
   const sharp = sharpened(padded(counts, 2), spread);
   const rough = roughness(counts, variance, slab).map((box, j) => mapped(box, (x) => x * hidden[j]));
-  const wide = smoothTable(
-    grid,
-    shape.map((n, j) => n + margin[j]),
-  );
+  const wide = smoothTable(grid, shape.map((n, j) => n + margin[j]));
   const sharper = sharpened(wide, spread);
   const small = smoothTable(grid, new Array(d).fill(REACH + 3));
   const smallSharp = sharpened(small, spread);
   return {
-    total: sums(sharp, wide).data,
-    ones: sharpened(windowed(wide, shape), spread).data,
-    squares: windowed(
-      mapped(sharper, (x) => x * x),
-      shape,
-    ).data,
-    places: placeField(grid, counts, rough).data,
-    sharp: sharp.data,
-    rough: joined(rough.map(({ data }) => data)),
-    nearTable: interpolation(small, REACH),
+    total: sums(sharp, wide).data, ones: sharpened(windowed(wide, shape), spread).data,
+    squares: windowed(mapped(sharper, (x) => x * x), shape).data, places: placeField(grid, counts, rough).data,
+    sharp: sharp.data, rough: joined(rough.map(({ data }) => data)), nearTable: interpolation(small, REACH),
     nearSharp: interpolation(smallSharp, REACH - 1),
-    nearSquare: interpolation(
-      mapped(smallSharp, (x) => x * x),
-      REACH - 1,
-    ),
+    nearSquare: interpolation(mapped(smallSharp, (x) => x * x), REACH - 1),
   };
 }
 
 const padded = (box, by) =>
-  cutOut(
-    box,
-    box.shape.map(() => -by),
-    box.shape.map((n) => n + 2 * by),
-  );
+  cutOut(box, box.shape.map(() => -by), box.shape.map((n) => n + 2 * by));
 
 // Σ counts[c] table[g − c] for all g at which the table covers every c.
 function sums(counts, table) {
   const full = convolved([[counts, table]], table.shape);
   const first = counts.shape.map((n) => n - 1);
-  return cutOut(
-    full,
-    first,
-    table.shape.map((n, j) => n - first[j]),
-  );
+  return cutOut(full, first, table.shape.map((n, j) => n - first[j]));
 }
 
 // Σ_c Σ_j W_j[c] h²/12 (∂_j k(g − c))² at all centres g, for each axis no more than its ceiling.
 function placeField(grid, counts, rough) {
   const { shape, margin, reach, variance } = grid;
-  const moved = displacement(
-    tableOf(
-      grid,
-      reach.map((r) => r + 1),
-      reach.map(() => 0),
-    ),
-  );
+  const moved = displacement(tableOf(grid, reach.map((r) => r + 1), reach.map(() => 0)));
   const size = shape.map((n, j) => n + 2 * reach[j]);
   const records = mapped(counts, (x) => Math.max(x, 0) + 2 * Math.sqrt(variance));
   const capped = rough.map((box, j) => {
     const most = convolved([[records, mapped(moved[j], Math.sqrt)]], size).data;
     const found = convolved([[box, moved[j]]], size);
-    return boxOf(
-      size,
-      found.data.map((x, i) => Math.min(x, most[i] ** 2)),
-    );
+    return boxOf(size, found.data.map((x, i) => Math.min(x, most[i] ** 2)));
   });
-  return cutOut(
-    added(capped),
-    reach.map((r, j) => r - margin[j]),
-    shape.map((n, j) => n + 2 * margin[j]),
-  );
+  return cutOut(added(capped), reach.map((r, j) => r - margin[j]), shape.map((n, j) => n + 2 * margin[j]));
 }
 
 // For each axis h²/12 (∂k)², from the values on a lattice, on the cells that have both neighbours.
@@ -94,10 +60,7 @@ function displacement(box) {
   const middle = at(0, 0);
   return box.shape.map((_, axis) => {
     const [before, after] = [at(axis, -1), at(axis, 1)];
-    return boxOf(
-      size,
-      middle.map((k, i) => ((before[i] - k) ** 2 + (after[i] - k) ** 2) / 24),
-    );
+    return boxOf(size, middle.map((k, i) => ((before[i] - k) ** 2 + (after[i] - k) ** 2) / 24));
   });
 }
 

@@ -107,14 +107,8 @@ function spaced([low, high], n, centred) {
 
 // ---- maps of the Earth ----
 
-const NAMES = {
-  longitude: /^(.*[_ .-])?(lon|lng|long|longitude)$/i,
-  latitude: /^(.*[_ .-])?(lat|latitude)$/i,
-};
-const LENGTHS = {
-  easting: /^(.*[_ .-])?eastings?([_ .-].*)?$/i,
-  northing: /^(.*[_ .-])?northings?([_ .-].*)?$/i,
-};
+const NAMES = { longitude: /^(.*[_ .-])?(lon|lng|long|longitude)$/i, latitude: /^(.*[_ .-])?(lat|latitude)$/i };
+const LENGTHS = { easting: /^(.*[_ .-])?eastings?([_ .-].*)?$/i, northing: /^(.*[_ .-])?northings?([_ .-].*)?$/i };
 const ALIKE = 20; // so many times as long as the other, a side is in another unit
 const MOST = { longitude: 360, latitude: 90 };
 

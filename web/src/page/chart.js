@@ -235,11 +235,7 @@ export function bar(chart, colour, stops) {
 
 // What fades, in words.
 export const fadeKey = (chart, text) =>
-  patch(
-    chart,
-    text,
-    Array.from({ length: 8 }, (_, k) => mixed(chart.palette, 0.55, k / 7)),
-  );
+  patch(chart, text, Array.from({ length: 8 }, (_, k) => mixed(chart.palette, 0.55, k / 7)));
 
 // What is not known, in words.
 export const greyKey = (chart, text) => patch(chart, text, new Array(8).fill(chart.palette.unknown));

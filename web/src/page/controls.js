@@ -5,22 +5,13 @@ import { choice, h, labelled, segments } from "./dom.js";
 import { CHOICES, replaced, SHOWS, SIDES } from "./state.js";
 import { exact, mayMiss, titleOf } from "./words.js";
 
-const CONFIDENCES = [
-  [0.9, "90 %"],
-  [0.95, "95 %"],
-  [0.99, "99 %"],
-];
+const CONFIDENCES = [[0.9, "90 %"], [0.95, "95 %"], [0.99, "99 %"]];
 
-const COLOURS = [
-  ["even", "Even"],
-  ["log", "Log"],
-];
+const COLOURS = [["even", "Even"], ["log", "Log"]];
 
 export function controls(exhibit, state) {
   const form = h("form", {
-    class: "controls",
-    "aria-label": "What to draw",
-    onsubmit: (event) => event.preventDefault(),
+    class: "controls", "aria-label": "What to draw", onsubmit: (event) => event.preventDefault(),
   });
   const fill = () => refill(form, fields(exhibit, state));
   state.on(CHOICES, fill);
@@ -54,14 +45,7 @@ function whatToShow({ classes, classifier, compared }, state, change) {
   const shows = [...(classifier ? [SHOWS[0]] : []), one, ...(classes.length > 1 ? [SIDES] : [])];
   const parts = shows.length > 1 ? [segments("show", "Show", shows, state.show, (show) => change({ show }))] : [];
   const whose = (name, chosen, tell) =>
-    labelled(
-      name,
-      choice(
-        classes.map((one, k) => [k, one]),
-        chosen,
-        (k) => tell(Number(k)),
-      ),
-    );
+    labelled(name, choice(classes.map((one, k) => [k, one]), chosen, (k) => tell(Number(k))));
   if (!classes.length || state.show === "classes") return parts;
   const sides = state.show === "sides";
   const what = compared ? "Release" : "Class";
@@ -74,12 +58,7 @@ function axes({ columns, usable }, state, change) {
   const names = (list) => list.map((j) => [j, columns[j].name]);
   // A column that stood up changes places with the one across.
   const across = (j) => change({ x: j, y: state.y === j ? state.x : state.y });
-  const parts = [
-    labelled(
-      "Across",
-      choice(names(usable), state.x, (j) => across(Number(j))),
-    ),
-  ];
+  const parts = [labelled("Across", choice(names(usable), state.x, (j) => across(Number(j))))];
   if (usable.length > 1) {
     const options = [["", "nothing: a curve"], ...names(usable.filter((j) => j !== state.x))];
     const up = (j) => change({ y: j === "" ? null : Number(j) });
@@ -112,9 +91,7 @@ function rangeField({ columns }, state, j) {
   const { type, put, take } = entryOf(columns[j]);
   const end = (k) => {
     const input = h("input", {
-      type,
-      step: "any",
-      "aria-label": `${name} ${k ? "to" : "from"}`,
+      type, step: "any", "aria-label": `${name} ${k ? "to" : "from"}`,
       onchange: () => {
         const range = replaced(state.ranges[j], k, take(input));
         const good = range.every(Number.isFinite) && range[0] < range[1];
@@ -131,8 +108,7 @@ function rangeField({ columns }, state, j) {
 function valuesField({ columns }, state, j) {
   const { name, code, values } = columns[j];
   const input = h("textarea", {
-    rows: 3,
-    "aria-label": `Values of ${name} to compare, one per line`,
+    rows: 3, "aria-label": `Values of ${name} to compare, one per line`,
     onchange: () => {
       const lines = differentLines(input.value);
       state.set({ categories: replaced(state.categories, j, code ? lines.filter((line) => values.includes(line)) : lines) });
@@ -163,22 +139,17 @@ function stillText(column, id, categories, value, move) {
     categories.map((value) => h("option", { value })),
   );
   const input = h("input", {
-    type: "text",
-    list: id,
-    value,
-    placeholder: "a value",
-    oninput: () => move(input.value),
+    type: "text", list: id, value, placeholder: "a value", oninput: () => move(input.value),
   });
   return h("div", {}, labelled(titleOf(column), input), list);
 }
 
-// A slider, a box for who wants it exactly, and one to tick where cells may be missing.
+// A slider, a box for an exact value, and one to tick where cells may be missing.
 function stillNumber(column, [low, high], value, move) {
   const span = high - low;
   const { type, put, take } = entryOf(column);
   const box = h("input", {
-    type,
-    step: "any",
+    type, step: "any",
     "aria-label": `${column.name}, as a ${type === "number" ? "number" : "date"}`,
     onchange: () => {
       if (!Number.isFinite(take(box))) return;
@@ -190,11 +161,7 @@ function stillNumber(column, [low, high], value, move) {
   const [first, missing] = [Number.isNaN(value) ? middle : value, Number.isNaN(value)];
   put(box, trimmed(first, span));
   const slider = h("input", {
-    type: "range",
-    min: low,
-    max: high,
-    step: column.kind === "whole" ? 1 : span / 200,
-    "aria-label": column.name,
+    type: "range", min: low, max: high, step: column.kind === "whole" ? 1 : span / 200, "aria-label": column.name,
     oninput: () => {
       const value = exact(column, slider.valueAsNumber);
       put(box, trimmed(value, span));

@@ -64,8 +64,7 @@ export class Drawing {
     if (state.show === "classes")
       return { kind: "classCurve", x, ...exhibit.engine.classes(table), done: true };
     const curves = shownReleases(state).map((release) => ({
-      release,
-      found: exhibit.answers(release, table, state.confidence),
+      release, found: exhibit.answers(release, table, state.confidence),
     }));
     return { kind: "curve", x, curves, done: true };
   }
@@ -105,11 +104,8 @@ export class Drawing {
     const [[first, wide]] = parts;
     let left = ny; // lines
     const question = {
-      what: state.show === "classes" ? "classes" : "density",
-      release,
-      cells: state.at,
-      x: { column: state.x, values: x.values },
-      y: { column: state.y, values: y.values },
+      what: state.show === "classes" ? "classes" : "density", release, cells: state.at,
+      x: { column: state.x, values: x.values }, y: { column: state.y, values: y.values },
     };
     pool.ask(question, ny, (strip) => {
       for (const [name, width] of parts) found[name].set(strip[name], strip.strip * nx * width);

@@ -66,12 +66,7 @@ export class Exhibit {
 
   // The name under which files of this release are downloaded.
   get fileName() {
-    return (
-      this.title
-        .replace(/\.[^.]*$/, "")
-        .replace(/[^\p{L}\p{N}_-]+/gu, "-")
-        .slice(0, 60) || "release"
-    );
+    return (this.title .replace(/\.[^.]*$/, "") .replace(/[^\p{L}\p{N}_-]+/gu, "-") .slice(0, 60) || "release");
   }
 }
 

@@ -13,7 +13,7 @@ export async function start(unpack, show) {
   try {
     show(await unpack(textOf("release"), textOf("arrays")));
   } catch (problem) {
-    app.append(h("p", { class: "problem" }, "This page needs a browser of 2023 or later."));
+    app.append(h("p", { class: "problem" }, "This page needs a browser of 2024 or later."));
     throw problem;
   }
 }

@@ -29,7 +29,7 @@ function sections(exhibit, state, content) {
 
 function noPicture() {
   const reason =
-    "This release cannot be drawn here: its answers need Python, for a custom kernel or a model without densities. ";
+    "This release cannot be drawn here: a page cannot compute its answers, for a custom kernel or a model without densities. ";
   return h("section", {},
     h("h2", {}, "No picture"),
     h("p", {}, reason, "To query it over HTTP, run scumble explore --api."),
@@ -77,10 +77,7 @@ function fact(name, value, note) {
 
 function consoleOf(exhibit, state) {
   const tableOf = (points) =>
-    exhibit.engine.table(
-      points.length,
-      exhibit.columns.map((_, j) => points.map((point) => point[j])),
-    );
+    exhibit.engine.table(points.length, exhibit.columns.map((_, j) => points.map((point) => point[j])));
   return {
     answers: (points, { release = 0, confidence = 0.95 } = {}) =>
       plain(exhibit.engine.answers(release, tableOf(points), confidence)),
@@ -113,8 +110,7 @@ function modes(exhibit, state) {
       `${number(mode.lower)} to ${number(mode.upper)}`,
       recordsText(...[mode.density, mode.lower, mode.upper].map((share) => share * exhibit.countOf(mode.release))),
       button("Look there", () => visit(state, mode), {
-        class: "quiet",
-        "aria-label": `Look at mode ${k}${of.length ? ` of ${of[0]}` : ""}`,
+        class: "quiet", "aria-label": `Look at mode ${k}${of.length ? ` of ${of[0]}` : ""}`,
       }),
     ];
   });
@@ -138,9 +134,7 @@ function modes(exhibit, state) {
 
 function visit(state, { point, release }) {
   state.set({
-    at: [...point],
-    release,
-    show: "density",
+    at: [...point], release, show: "density",
     here: { x: point[state.x], y: state.y === null ? null : point[state.y] },
     byKey: true,
   });

@@ -12,8 +12,7 @@ export function chartsOf(exhibit, state, width) {
   const common = {
     palette: paletteOf(state),
     ...drawn,
-    confidence: state.confidence,
-    classes: exhibit.classifier?.classes.map(String),
+    confidence: state.confidence, classes: exhibit.classifier?.classes.map(String),
   };
   if (drawn.awaited) return awaited({ ...common, width: whole }, { ...common, width: half });
   return KINDS[drawn.kind](exhibit, state, { ...common, width: whole }, { ...common, width: half });
@@ -33,9 +32,7 @@ const KINDS = {
   curve(exhibit, state, whole) {
     const { palette, curves } = whole;
     const lines = curves.map(({ release, found }, k) => ({
-      found,
-      name: exhibit.nameOf(release) ?? "density",
-      colour: k ? palette.classes[0] : palette.line,
+      found, name: exhibit.nameOf(release) ?? "density", colour: k ? palette.classes[0] : palette.line,
     }));
     const title = curves.length > 1 ? "Densities" : densityTitle(exhibit, curves[0].release);
     const label = curves

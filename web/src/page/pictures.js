@@ -14,21 +14,14 @@ import { NOT_KNOWN, number, percent, tick } from "./words.js";
 
 // An axis of values that are answers, not questions.
 const answers = (label, most, tickFormat = (v) => tick(v, most)) => ({
-  label,
-  tickFormat,
-  scale: (pixels) => scaleLinear([0, most], pixels).nice(5),
+  label, tickFormat, scale: (pixels) => scaleLinear([0, most], pixels).nice(5),
 });
 
 // `lines`: {found, name, colour}; two of them share the picture.
 export function curve({ width, x, lines, palette, title, label, confidence }) {
   const most = max(lines, ({ found }) => max(found.to)) || 1;
   const chart = new Chart({
-    width,
-    height: heightOf(width, 0.48),
-    x,
-    y: answers("density", Math.min(1, most * 1.05)),
-    title,
-    palette,
+    width, height: heightOf(width, 0.48), x, y: answers("density", Math.min(1, most * 1.05)), title, palette,
     label,
   }).grid();
   lines.forEach((one, k) => (x.numeric ? stroke(chart, one) : bars(chart, one, k, lines.length)));
@@ -113,9 +106,7 @@ export function classMap({ width, x, y, probabilities, least, classes, palette, 
   });
   if (k === 2)
     outlines(
-      chart,
-      x,
-      y,
+      chart, x, y,
       Float64Array.from({ length: probabilities.length / 2 }, (_, i) => probabilities[2 * i + 1]),
       [0.5],
       (i) => least[i] > 0,
@@ -132,13 +123,7 @@ const classKey = (classes, palette, least) => [
 export function classCurve({ width, x, probabilities, least, classes, palette, title, label }) {
   const k = classes.length;
   const chart = new Chart({
-    width,
-    height: heightOf(width, 0.48),
-    x,
-    y: answers("probability", 1, percent),
-    title,
-    palette,
-    label,
+    width, height: heightOf(width, 0.48), x, y: answers("probability", 1, percent), title, palette, label,
     head: 66,
   });
   const { scaleX, scaleY, body } = chart;

@@ -10,10 +10,7 @@ const SHOWN = 8;
 export function points(exhibit, state) {
   const { classifier, usableNames } = exhibit;
   const text = h("textarea", {
-    rows: 6,
-    spellcheck: "false",
-    placeholder: `${usableNames.join(",")}\n…`,
-    "aria-describedby": "csv-hint",
+    rows: 6, spellcheck: "false", placeholder: `${usableNames.join(",")}\n…`, "aria-describedby": "csv-hint",
   });
   const result = h("div", { role: "status", "aria-live": "polite" });
   let kind = classifier ? "classes" : "density";
@@ -70,11 +67,7 @@ function answers({ fileName }, table) {
   const read = (cell) => (typeof cell === "number" ? number(cell) : cell);
   return [
     h("p", {}, `${n === 1 ? "1 point" : `${number(n)} points`} answered${n > SHOWN ? "; the first eight:" : "."}`),
-    tableOf(
-      "The answers as a table",
-      headings,
-      rows.slice(0, SHOWN).map((row) => row.map(read)),
-    ),
+    tableOf("The answers as a table", headings, rows.slice(0, SHOWN).map((row) => row.map(read))),
     h("div", { class: "buttons" },
       button("Download CSV", () => download(`${fileName}-answers.csv`, write(table), "text/csv"), { class: "main" }),
     ),
@@ -84,21 +77,13 @@ function answers({ fileName }, table) {
 // A table of points with the release's answers as further columns.
 
 // How the answers are called here and in files, as in Python's.
-const DENSITY = [
-  ["kernelSum", "kernel_sum"],
-  ["density", "density"],
-  ["lower", "lower"],
-  ["upper", "upper"],
-];
+const DENSITY = [["kernelSum", "kernel_sum"], ["density", "density"], ["lower", "lower"], ["upper", "upper"]];
 
 // `rows`: cells as texts, the first line the columns' names. Throws words for people.
 function answered(exhibit, rows, kind, confidence) {
   const [names, ...points] = rows;
   const { engine, columns } = exhibit;
-  const table = engine.table(
-    points.length,
-    columnsOf(rows, columns, (j, cell) => engine.coding.reads(j, cell)),
-  );
+  const table = engine.table(points.length, columnsOf(rows, columns, (j, cell) => engine.coding.reads(j, cell)));
   const added = kind === "classes" ? classColumns(exhibit, table) : densityColumns(exhibit, table, confidence);
   const taken = names.map((name) => name.trim());
   const free = added.map(({ name }) => (taken.includes(name) ? `scumble_${name}` : name));

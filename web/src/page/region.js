@@ -32,10 +32,7 @@ export function region(exhibit, state) {
   return frame;
 }
 
-const drawnAxes = ({ drawn }) => [
-  ["x", drawn.x],
-  ...(drawn.y ? [["y", drawn.y]] : []),
-];
+const drawnAxes = ({ drawn }) => [["x", drawn.x], ...(drawn.y ? [["y", drawn.y]] : [])];
 
 // Regions are of numbers; classes have none.
 export const suits = (state) =>
@@ -52,9 +49,7 @@ function endsOf(state, [name, axis]) {
   const { type, take } = entryOf(axis.column);
   const end = (k) => {
     const input = h("input", {
-      type,
-      step: "any",
-      "data-end": `${name}${k}`,
+      type, step: "any", "data-end": `${name}${k}`,
       "aria-label": `Region: ${axis.column.name} ${k ? "to" : "from"}`,
       onchange: () => {
         const now = state.region ?? whole(state);

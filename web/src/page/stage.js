@@ -45,12 +45,8 @@ function show(exhibit, state, figures) {
 // The pictures of one question share one cross-hair.
 function together(exhibit, state, charts) {
   const group = h("div", {
-    class: "pictures",
-    tabindex: "0",
-    role: "application",
-    "aria-roledescription": "picture",
-    "aria-label": `${axesText(exhibit, state)}. ${help(suits(state))}`,
-    onkeydown: (event) => press(state, event),
+    class: "pictures", tabindex: "0", role: "application", "aria-roledescription": "picture",
+    "aria-label": `${axesText(exhibit, state)}. ${help(suits(state))}`, onkeydown: (event) => press(state, event),
   });
   for (const chart of charts) {
     listen(chart, state);
@@ -144,9 +140,7 @@ function pointsOf(exhibit, state, shown) {
   const { x, y } = state.drawn;
   const modes = exhibit.modes.filter(({ release }) => release === shown && state.show !== "classes");
   return modes.map(({ point }, k) => ({
-    text: String(k + 1),
-    x: point[x.index],
-    y: y ? point[y.index] : height(exhibit, state, shown, point),
+    text: String(k + 1), x: point[x.index], y: y ? point[y.index] : height(exhibit, state, shown, point),
     faint: !onCut(exhibit, state, point),
   }));
 }

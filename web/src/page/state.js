@@ -29,10 +29,7 @@ export const CHOICES = ["x", "y", "release", "other", "show", "confidence", "col
 export const VALUES = ["at", "ranges", "categories"];
 
 // What releases of classes can answer with, and two releases.
-export const SHOWS = [
-  ["classes", "Classes"],
-  ["density", "Densities"],
-];
+export const SHOWS = [["classes", "Classes"], ["density", "Densities"]];
 export const SIDES = ["sides", "Pair"];
 
 // The releases in the picture: one, or two side by side.
@@ -58,8 +55,7 @@ export function firstState(exhibit, theme) {
       if (column.role !== "number") return column.values[0] ?? "";
       return exact(column, modes.length ? modes[0].point[j] : (ranges[j][0] + ranges[j][1]) / 2);
     }), // one cell per column: where those stay that are not drawn
-    ranges,
-    categories: columns.map((column) => [...column.values]),
+    ranges, categories: columns.map((column) => [...column.values]),
     here: null, // the cross-hair, as values {x, y}
     corner: null, // where a region began by key
     region: null, // what is chosen, as values {x: [from, to], y: [from, to]}
@@ -71,10 +67,7 @@ export function firstState(exhibit, theme) {
   });
 }
 
-const MAPS = [
-  ["longitude", "latitude"],
-  ["easting", "northing"],
-];
+const MAPS = [["longitude", "latitude"], ["easting", "northing"]];
 
 // Longitude or easting across and latitude or northing up, where both are there.
 function eastFirst(numeric, kinds) {

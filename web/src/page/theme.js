@@ -45,32 +45,13 @@ const CLASSES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00
 
 const PALETTES = {
   light: {
-    paper: "#ffffff",
-    ink: "#1b2b34",
-    muted: "#51636d",
-    rule: "#d9e0e4",
-    line: "#c03a4b",
-    contour: "#1b3a4b",
-    mark: "#c03a4b",
-    mode: "#1b3a4b",
-    density: (t) => interpolateYlGnBu(0.02 + 0.93 * t),
-    error: (t) => interpolateOrRd(0.05 + 0.9 * t),
-    unknown: "#e7eaec",
-    classes: CLASSES,
+    paper: "#ffffff", ink: "#1b2b34", muted: "#51636d", rule: "#d9e0e4", line: "#c03a4b", contour: "#1b3a4b",
+    mark: "#c03a4b", mode: "#1b3a4b", density: (t) => interpolateYlGnBu(0.02 + 0.93 * t),
+    error: (t) => interpolateOrRd(0.05 + 0.9 * t), unknown: "#e7eaec", classes: CLASSES,
   },
   dark: {
-    paper: "#151c21",
-    ink: "#e8eef1",
-    muted: "#a3b3bc",
-    rule: "#33414a",
-    line: "#ff8a8f",
-    contour: "#ffffff",
-    mark: "#ff8a8f",
-    mode: "#e8eef1",
-    density: deep,
-    error: ember,
-    unknown: "#2a343b",
-    classes: CLASSES,
+    paper: "#151c21", ink: "#e8eef1", muted: "#a3b3bc", rule: "#33414a", line: "#ff8a8f", contour: "#ffffff",
+    mark: "#ff8a8f", mode: "#e8eef1", density: deep, error: ember, unknown: "#2a343b", classes: CLASSES,
   },
 };
 

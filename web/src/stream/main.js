@@ -19,12 +19,8 @@ start(unpack, (content) => {
   });
   wearTheme(state);
   const parts = {
-    slider: slider(story, state),
-    large: large(story, state),
-    words: words(story, state),
-    line: line(story, state),
-    table: table(story, state),
-    multiples: multiples(story, state),
+    slider: slider(story, state), large: large(story, state), words: words(story, state),
+    line: line(story, state), table: table(story, state), multiples: multiples(story, state),
   };
   app.append(header(story, state), main(story, state, parts), footer("This page holds all that it shows."));
   state.on(["choice", "at", "here", "theme"], () => {
@@ -48,11 +44,7 @@ function header({ title, info }, state) {
 
 function slider(story, state) {
   const input = h("input", {
-    type: "range",
-    id: "period",
-    min: 0,
-    max: story.ends.length - 1,
-    step: 1,
+    type: "range", id: "period", min: 0, max: story.ends.length - 1, step: 1,
     oninput: () => state.set({ at: Number(input.value) }),
   });
   const told = h("output", { for: "period" });

@@ -12,8 +12,7 @@ import { tick } from "../page/words.js";
 const heightOf = (width, share) => Math.round(Math.max(280, Math.min(520, 60 + width * share)));
 
 const answers = (label, low, high) => ({
-  label,
-  tickFormat: (v) => tick(v, Math.max(-low, high)),
+  label, tickFormat: (v) => tick(v, Math.max(-low, high)),
   scale: (pixels) => scaleLinear([low, high], pixels).nice(5),
 });
 
@@ -43,12 +42,9 @@ export function curve(story, { sums, halves }, { high }, { width, palette, title
 export function overTime(story, found, { width, palette, title, label }) {
   const ends = story.ends;
   const x = {
-    label: "period",
-    numeric: true,
-    tickFormat: (v) => (Number.isInteger(v) ? tick(v) : ""),
+    label: "period", numeric: true, tickFormat: (v) => (Number.isInteger(v) ? tick(v) : ""),
     scale: (pixels) => scaleLinear([ends[0], Math.max(ends.at(-1), ends[0] + 1)], pixels),
-    place: (scale, value) => scale(value),
-    invert: (scale, pixel) => scale.invert(pixel),
+    place: (scale, value) => scale(value), invert: (scale, pixel) => scale.invert(pixel),
   };
   const low = Math.min(0, ...found.map((one) => one.low));
   const y = answers("records near", low, Math.max(...found.map((one) => one.high), 1e-9));
@@ -74,10 +70,7 @@ function strokes({ body, scaleY, palette }, found, place) {
       fill: "none", stroke: palette.line, "stroke-width": 2, "stroke-linecap": "round", opacity, d: drawn(found),
     });
   stroke(path, 0.35);
-  stroke(
-    path.defined(({ low }) => low > 0),
-    1,
-  );
+  stroke(path.defined(({ low }) => low > 0), 1);
 }
 
 // A picture as large as a stamp, on the same scale.

@@ -40,10 +40,7 @@ export function large(story, state) {
   };
   const node = box(
     {
-      class: "large",
-      tabindex: "0",
-      role: "application",
-      "aria-roledescription": "picture",
+      class: "large", tabindex: "0", role: "application", "aria-roledescription": "picture",
       "aria-label": `Records near each point. ${HELP}`,
       onkeydown: (event) => {
         const by = event.shiftKey ? 5 : 1;

@@ -115,8 +115,7 @@ export function answerText(story, state) {
   const found = story.answer(state.choice, state.at, state.here);
   const span = spanText(story.span(state));
   return {
-    span: span[0].toUpperCase() + span.slice(1),
-    value: `${records(found.value)} near here`,
+    span: span[0].toUpperCase() + span.slice(1), value: `${records(found.value)} near here`,
     interval: `${records(found.low)} to ${records(found.high)}`,
     doubt: drowned(found) ? "This could be zero." : "",
   };

@@ -25,8 +25,7 @@ export function answer(table, state) {
       h("div", {}, h("h2", { class: "small" }, "Share of all records"), part),
       select ? h("div", {}, h("h2", { class: "small" }, h("span", {}, "Mean of "), select), average) : null,
     ),
-    note,
-    ofMean,
+    note, ofMean,
   );
   const draw = () => {
     asked.replaceChildren(...chips(table, state));

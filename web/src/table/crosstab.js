@@ -6,10 +6,7 @@ import { apart, doubt, interval, records, share } from "./filters.js";
 
 const PARTS = 8; // of a column with an order
 const NONE = 3; // the doubt of what may be none at all: it gets no colour
-const MEASURES = [
-  ["count", "Records"],
-  ["row", "Share of row"],
-];
+const MEASURES = [["count", "Records"], ["row", "Share of row"]];
 
 export function crosstab(table, state) {
   const options = table.columns.map(({ title }, j) => [j, title]);
@@ -22,8 +19,7 @@ export function crosstab(table, state) {
       labelled("Columns", choice(options, state.across, (j) => state.set({ across: Number(j) }))),
       segments("measure", "Show", MEASURES, state.measure, (measure) => state.set({ measure })),
     ),
-    note,
-    place,
+    note, place,
     legend(),
   );
   const draw = () => {

@@ -28,9 +28,7 @@ start(ScumbleTables.unpack, (content) => {
   });
   wearTheme(state);
   const parts = {
-    answer: answer(table, state),
-    elsewhere: elsewhere(table, state),
-    cross: crosstab(table, state),
+    answer: answer(table, state), elsewhere: elsewhere(table, state), cross: crosstab(table, state),
     rows: rows(table, state),
   };
   const panels = columns.map((_, j) => new Panel(table, state, j));
@@ -113,7 +111,6 @@ function trust() {
     "Many tables are consistent with the noisy counts. This release comes with a sample of them, and every answer is computed on each:",
     "the value is the mean, and the interval shows how much they differ.",
     "A 95 % interval should contain the true number of the table for 95 of 100 questions.",
-    "Answers in Python come from the same sample.",
   ];
   return h("p", {}, told.join(" "));
 }

@@ -13,16 +13,14 @@ export class Panel {
     this.divisions = [false, true].map((grouped) => this.#division(column.bins(BARS, { grouped })));
     this.note = h("p", { class: "read" });
     this.clear = button("Clear", () => this.#set(null), {
-      class: "link",
-      "aria-label": `Clear the filter on ${column.name}`,
+      class: "link", "aria-label": `Clear the filter on ${column.name}`,
     });
     const unit = column.unit ? h("span", { class: "unit" }, ` ${column.unit}`) : null;
     const uneven = column.log ? h("span", { class: "unit" }, "log axis") : null;
     const name = h("h3", { id: `column-${j}` }, breakable(column.name), unit);
     this.picture = column.ordered
       ? new Histogram(column, {
-          choose: (first, end) => this.#cells(first, end),
-          read: (text) => this.#read(text),
+          choose: (first, end) => this.#cells(first, end), read: (text) => this.#read(text),
         })
       : new Ticks(column, column.bins(BARS), { choose: (ticked) => this.#set(ticks(column, ticked)) });
     this.node = h("article", { class: "panel", "aria-labelledby": `column-${j}` },
@@ -79,10 +77,8 @@ export class Panel {
     const { column } = this;
     const field = (upper) => {
       const input = h("input", {
-        type: column.inputType,
-        step: column.inputType === "number" ? "any" : null,
-        "aria-label": `${column.name} ${upper ? "to" : "from"}`,
-        onchange: () => this.#typed(input, upper),
+        type: column.inputType, step: column.inputType === "number" ? "any" : null,
+        "aria-label": `${column.name} ${upper ? "to" : "from"}`, onchange: () => this.#typed(input, upper),
         onkeydown: (event) => this.#nudged(event, upper),
       });
       return input;

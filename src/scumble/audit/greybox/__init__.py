@@ -1,8 +1,8 @@
 """The grey-box audit: every path that ends in a release, on neighboring tables, with the noise played back.
 
-:mod:`scumble.audit.replay` has the method. Here are the registry of paths and the audit of one path. ``sketches.py``,
-``sources.py`` and ``estimators.py`` fill the registry, and ``neighbors.py`` makes the tables. Tests add paths through
-the command line and Spark, and find what ends in a release and is not registered.
+Here are the registry of paths, which ``sketches.py``, ``sources.py`` and ``estimators.py`` fill, and the audit of one
+path by :mod:`scumble.audit.replay`; ``neighbors.py`` makes the tables. Tests add the command line and Spark, and look
+for what ends in a release and is not registered.
 
 >>> report = audit_paths("Sketch.release, pure")
 >>> report.passed, len(report.paths)
@@ -66,33 +66,22 @@ BUDGETS: dict[str, Options] = {
 
 @dataclass(frozen=True)
 class Path:
-    """A way that ends in a release, and the neighbors it must bear.
-
-    Parameters
-    ----------
-    takes : frozenset of str
-        The traits of the neighbors that it can be given, in addition to the plain ones.
-    neighbors, people : {"add-remove", "replace"} or int
-        The promise: which tables are neighbors.
-    public : tuple of str
-        Facts that its user declares public: only neighbors that agree in them count.
-    strict : bool
-        Whether one record may cause a `DataError`, `ParameterError` or `ValueError` (`invalid="error"`).
-    few : int or None
-        How many pairs to take, evenly spread; None for all.
-    forbidden : bool
-        Whether the library should refuse this path. Then it may publish nothing at all.
-    """
+    """A way that ends in a release, and the neighbors it must bear."""
 
     name: str
     run: Run
     takes: frozenset[str] = frozenset()
+    """The traits of the neighbors that it can be given, in addition to the plain ones."""
     neighbors: str = "add-remove"
     people: int = 1
     public: tuple[str, ...] = ()
+    """Facts that its user declares public: only neighbors that agree in them count."""
     strict: bool = False
+    """Whether one record may cause a `DataError`, `ParameterError` or `ValueError` (`invalid="error"`)."""
     few: int | None = 8
+    """How many pairs to take, evenly spread; None for all."""
     forbidden: bool = False
+    """Whether the library should refuse this path. Then it may publish nothing at all."""
 
     def pairs(self) -> list[Pair]:
         """The neighboring tables to try."""
@@ -132,10 +121,10 @@ PATHS: dict[str, Path] = {}
 def path(
     name: str, *takes: str, each: Mapping[str, Mapping[str, Any]] | None = None, **promise: Any
 ) -> Callable[[Run], Run]:
-    """Register a function as a path, or with `each` as one path for every set of options.
+    """Register a function as a path, or with `each` as one path for every set of options, whose name replaces ``{}``.
 
-    ``{}`` in the name stands for the name of the options. `neighbors`, `records_per_person` and `public` among them
-    are the path's promise. Under "replace" no record may be dropped, so paths are strict.
+    `neighbors`, `records_per_person` and `public` among the options are the path's promise. Under "replace" no record
+    may be dropped, so paths are strict.
     """
 
     def register(run: Run) -> Run:
@@ -295,9 +284,8 @@ class Outcome:
 def run(path: Run, table: Table, before: Session | None = None) -> Outcome:
     """Run a path on a table, recording; or playing back what an earlier session recorded.
 
-    Compared are the bytes of what is published, standard output of commands included; warnings; log lines; and an
-    exception's type and text. Exempt is what is for the curator alone: standard error of commands, `CuratorWarning`,
-    and attributes that `dir` does not show. Each run has a folder of another name: a path in a published file shows.
+    Compared are the bytes of what is published, warnings, log lines, and an exception's type and text. Exempt is what
+    is for the curator alone: standard error, `CuratorWarning`, and attributes that `dir` does not show.
     """
     outcome = Outcome(Session(before))
     with ExitStack() as stack:

@@ -1,7 +1,6 @@
 """Paths of the estimators: each that there is, with each value of each option that could touch its release.
 
-Estimators are found by walking the subclasses of `PrivateEstimator`, and their options by their constructors. An option
-without a value in `VALUES` is a hole, which tests report unless it is known to act on the release alone.
+Estimators and their options are discovered. An option without a value in `VALUES` is a hole, which tests report.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Synthetic neighboring tables, harmless and adversarial, and a table in every form that is read.
 
-A table is a list of records, and a record is a dict of cells: two numbers `x` and `y`, a number `z` to be learned, a
-`label`, a `thing` of some category, and `who` it belongs to. A pair is adversarial in one way, its *trait*, and a path
-says which traits it can be given: a Parquet file has no cells of odd types. Every path gets the plain pairs.
+A record has numbers `x` and `y`, a number `z` to be learned, a `label`, a `thing`, and `who` it belongs to. A pair is
+adversarial in one way, its *trait*, and a path says which traits it can be given. Every path gets the plain pairs.
 """
 
 from __future__ import annotations
