@@ -53,7 +53,7 @@ PARTS = {
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    take(parser, "release", "replace", out={"help": "the file to write, such as evidence.zip"})
+    take(parser, "release replace", out={"help": "the file to write, such as evidence.zip"})
     take(parser, ledger="the ledger that the release was charged to", dataset="default: the one that holds the release")
 
 

@@ -1,6 +1,6 @@
 """The command line: one verb per file.
 
-A verb is a module of this package with the same name. It has
+A verb is a module of this package with the same name, which `VERBS` lists. It has
 
 ``EXAMPLE``             command lines that run as they stand (tests run them all);
 ``arguments(parser)``   its options;
@@ -8,14 +8,8 @@ A verb is a module of this package with the same name. It has
 ``NOTHING_PRIVATE``     why it handles no private table. A verb without it runs without core dumps, and the grey-box
                         audit asks for paths through it.
 
-To add a verb, write its module and name it in `VERBS`. What the verbs share::
-
-    options.py      every option, declared once, and what verbs make of them
-    parsing.py      from words to arguments; options in a TOML file; no output is an input
-    terminal.py     standard streams, and progress
-    inputs.py       releases and public tables to read
-    output.py       files, tables and JSON to write, and notes for the person at the terminal
-    handover.py     from counters to a release on disk: at every moment, one of them exists whole
+What verbs share is in ``options.py`` (each option once), ``parsing.py`` (from words to arguments), ``terminal.py``
+(standard streams), ``inputs.py``, ``output.py`` and ``handover.py`` (from counters to a release on disk).
 
 Exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad or missing data, 5 a file damaged, not
 scumble's or not to be written, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, 141 a broken pipe, 1 a bug.

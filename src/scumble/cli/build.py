@@ -12,23 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scumble import files
 from scumble.cli import LAST, REFUSED
 from scumble.cli.inputs import opened
-from scumble.cli.options import (
-    BUDGET,
-    CLUSTER,
-    KERNEL,
-    KINDS,
-    LEDGER,
-    READING,
-    RUNNING,
-    SIZE,
-    SOURCE,
-    WHOLE_TABLE,
-    given,
-    kernel_from,
-    promised,
-    require,
-    take,
-)
+from scumble.cli.options import given, kernel_from, promised, require, take
 from scumble.cli.output import check_out, check_release_out, print_json, say, tell_doubts, tell_weak
 from scumble.cli.terminal import ProgressLine
 from scumble.errors import ParameterError
@@ -50,8 +34,8 @@ scumble build --config people.toml
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    take(parser, SOURCE, "label", "classes", KERNEL, KINDS, WHOLE_TABLE, BUDGET, "person_column", "noise_first")
-    take(parser, "draws", "rehearse", LEDGER, SIZE, "n", RUNNING, CLUSTER, "out", "json")
+    take(parser, "SOURCE label classes KERNEL KINDS WHOLE_TABLE BUDGET person_column noise_first draws rehearse LEDGER")
+    take(parser, "SIZE n RUNNING CLUSTER out json")
 
 
 def run(args: argparse.Namespace) -> int | None:
@@ -86,7 +70,7 @@ def made(args: argparse.Namespace) -> tuple[AnyRelease, int]:
     from scumble.cli.handover import Handover, Left, finished, room, set_apart
     from scumble.sources.rehearsal import beforehand
 
-    job = prepare(args, **given(args, "label", "classes"))
+    job = prepare(args, **given(args, "label classes"))
     kept = job.checkpoint
     said = (None if kept is None else kept.left()) or {}
     there = finished(said, args.out)
@@ -117,7 +101,7 @@ def made(args: argparse.Namespace) -> tuple[AnyRelease, int]:
 def _rehearse(args: argparse.Namespace) -> int:
     from scumble.sources.building import BOOK, LET_GO
 
-    book = given(args, *BOOK)
+    book = given(args, " ".join(BOOK))
     for name in LET_GO:
         setattr(args, name, None)
     found = prepare(args, label=args.label, classes=args.classes).rehearse(**book)
@@ -132,9 +116,8 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
     from scumble.sources import Build
 
     running = {
-        **given(args, "n", "seed", "invalid", "threads", "allow_empty", "checkpoint", "checkpoint_seconds"),
-        **given(args, "person_column", "noise_first", LEDGER, "target", "levels", "together", "important"),
-        **given(args, "rows", "buckets", "design"),
+        **given(args, "n seed invalid threads allow_empty checkpoint checkpoint_seconds person_column noise_first"),
+        **given(args, "LEDGER target levels together important rows buckets design"),
         **promised(args),
         **options,
     }
@@ -148,7 +131,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
         make = partial(Build, source, engine=getattr(args, "engine", "auto"))
     try:
         if args.schema is not None:
-            of_kernels = given(args, "columns", KERNEL, "bounds", KINDS)
+            of_kernels = given(args, "columns KERNEL bounds KINDS")
             for name in (name for name, value in of_kernels.items() if value is not None):
                 raise ParameterError(
                     f"--{name} goes with kernels, and --schema describes a whole table. Hint: leave it out."
@@ -156,7 +139,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
             return make(schema=Schema.load(args.schema), **running)
         columns = source.columns(args.columns or None, besides=(options.get("label"), args.person_column))
         source.require(columns)
-        kinds = {name: value for name, value in given(args, KINDS).items() if value is not None}
+        kinds = {name: value for name, value in given(args, "KINDS").items() if value is not None}
         return make(kernel_from(args, columns), columns, bounds=args.bounds, **kinds, **running)
     except BaseException:
         source.close()
@@ -177,9 +160,9 @@ def _on_spark(args: argparse.Namespace) -> tuple[Source, Callable[..., Build]]:
         schema = Schema.load(args.schema)
         columns, roles = list(schema), schema.roles | others
     elif args.columns:
-        kinds = Declarations(**given(args, KINDS)).kinds
+        kinds = Declarations(**given(args, "KINDS")).kinds
         roles = roles_by(kinds, roles_of(kernel_from(args, args.columns), args.columns)) | others
-    df, text = read(session(args.master), args.source, roles=roles, **given(args, *READING, "query"))
+    df, text = read(session(args.master), args.source, roles=roles, **given(args, "READING query"))
     wanted = [*columns, *others] if columns else None
     return open_source(columns_of(df, wanted)), partial(ClusterBuild, df, file=True, text=text)
 

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 
 from scumble.cli import BAD_DATA
-from scumble.cli.options import READING, Group, Settings, given, take
+from scumble.cli.options import Settings, given, take
 from scumble.cli.output import print_json
 from scumble.cli.terminal import ProgressLine
 
@@ -20,8 +20,8 @@ ALL = 2**31 - 1
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    take(parser, Group("what to read", ("source", *READING, "query")), "json", source={"nargs": "+"})
-    take(parser, schema={"required": True, "help": "what its columns can hold"})
+    take(parser.add_argument_group("what to read"), "source READING query", source={"nargs": "+"})
+    take(parser, "json", schema={"required": True, "help": "what its columns can hold"})
     take(parser, person_column="the person that each row belongs to: also look for persons with many rows")
     take(parser, records_per_person={"default": 1, "help": "how many would be counted (default: 1)"})
 
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     from scumble.columns.schema import Schema
     from scumble.sources import Build
 
-    options = {"schema": Schema.load(args.schema), **given(args, "person_column", *READING, "query")}
+    options = {"schema": Schema.load(args.schema), **given(args, "person_column READING query")}
     job = Build(args.source, epsilon=1.0, records_per_person=ALL, invalid="drop", **options)  # never released
     with contextlib.closing(ProgressLine(args.quiet)) as line:
         tally = job.count(line)

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from scumble.cli.inputs import load_release, opened
-from scumble.cli.options import READING, Group, take
+from scumble.cli.options import take
 from scumble.cli.output import check_out, plain, remarked, say
 from scumble.cli.terminal import tell, waiting
 from scumble.errors import ParameterError, readable, with_interval
@@ -38,9 +38,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="what is claimed: something about the populations behind the tables, whose samples they are (default), or "
         "about the tables themselves, where noise is the only error",
     )
-    take(parser, Group("how the table of --reference is read", (*READING, "query")))
-    take(parser, "confidence", "replace")
-    take(parser.add_mutually_exclusive_group(), "csv", "json")
+    take(parser.add_argument_group("how the table of --reference is read"), "READING query")
+    take(parser, "confidence replace")
+    take(parser.add_mutually_exclusive_group(), "csv json")
     take(parser, at={"action": "append", "help": "for densities: a point; more than once for several"})
     take(parser, out={"default": "-", "help": "a .csv or .json file, or '-' (default)"})
 

@@ -18,7 +18,7 @@ NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    take(parser, "where", "by", "confidence", "json", release="the release of a table; '-' for standard input")
+    take(parser, "where by confidence json", release="the release of a table; '-' for standard input")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-browser", action="store_true", help="serve the page, and open no browser")
     parser.add_argument("--api", action="store_true", help="serve programs: open no browser; see /openapi.json")
     group = parser.add_argument_group("what to draw (default: the bounds, or where a search finds the records)")
-    take(group, "values", "units", "title", range={"dest": "ranges", "help": "of numbers"})
+    take(group, "values units title", range={"dest": "ranges", "help": "of numbers"})
     group = parser.add_argument_group("serving")
     group.add_argument("--host", default="127.0.0.1", help="where to listen (default: 127.0.0.1, this machine alone)")
     group.add_argument("--port", type=Whole(0, 65_535), default=0, help="0, the default, takes a free one")

@@ -1,9 +1,4 @@
-"""``scumble fit``: a table to a fitted model.
-
-A record is left out for its own cells alone: where they cannot be read and ``--invalid drop`` says so, or where they
-are outside the bounds of a column that its schema declares with ``outside = "drop"``. So two tables that differ in one
-record still differ in one record at most.
-"""
+"""``scumble fit``: a table to a fitted model. A record is left out for its own cells alone."""
 
 from __future__ import annotations
 
@@ -16,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scumble.cli.inputs import opened
-from scumble.cli.options import BUDGET, LEDGER, READING, Settings, given, not_empty, promised, require, span, take
+from scumble.cli.options import Settings, given, not_empty, promised, require, span, take
 from scumble.cli.output import check_out, say, tell_weak
 from scumble.columns.category import Boolean, Category
 from scumble.columns.cells import chosen
@@ -79,9 +74,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LOW:HIGH",
         help="public bounds of a target that is a number (default: those of the schema)",
     )
-    take(parser, "invalid", "rows", "seed", out={"required": True, "help": "the model, by convention .scumble"})
+    take(parser, "invalid rows seed", out={"required": True, "help": "the model, by convention .scumble"})
     whole = "the most records of a person, who is then protected as a whole; nothing enforces it (default: 1)"
-    take(parser, *READING, BUDGET, LEDGER, records_per_person=whole)
+    take(parser, "READING BUDGET LEDGER", records_per_person=whole)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -106,15 +101,12 @@ def run(args: argparse.Namespace) -> None:
     kind = getattr(learn, TASKS[args.task])
     takes = kind._get_param_names()
     regresses = "target_bounds" in takes
-    _require_fitting(args, regresses)
     whole = None if args.schema is None else Schema.load(args.schema)
     schema = None if whole is None else _features(args, whole)
     target = None if whole is None else whole.get(args.target)
     bounded = Schema({args.target: target}) if regresses and target is not None else None
-    if regresses:
-        _require_number(args, target)
+    _require_fitting(args, regresses, target, [*(schema or {}).values(), *(bounded or {}).values()])
     usual = Budget.of(**asked).invalid
-    _require_drops(args, [*(schema or {}).values(), *(bounded or {}).values()])
     found = _read(
         opened(args),
         columns=args.columns,
@@ -128,9 +120,12 @@ def run(args: argparse.Namespace) -> None:
     if schema is None:
         options["bounds"] = by_column(args.bounds, found.X.column_names)
     else:
-        options["schema"] = _clipping(schema)
+        # Records beyond bounds that leave them out are gone by now: an estimator itself leaves none out.
+        clipped = {name: {**one.to_dict(), "outside": "clip"} for name, one in schema.items() if _drops(one)}
+        options["schema"] = Schema({**schema} | {name: Column.from_dict(one, name) for name, one in clipped.items()})
     if regresses:
-        options["target_bounds"] = args.target_bounds or _bounds_of(target)
+        ends = (target.low, target.high) if isinstance(target, Number) else target and target.limits
+        options["target_bounds"] = args.target_bounds or ends
     else:
         args.classes, labels = _classes_of(target, found.y, args.classes)
         found = found._replace(y=labels)
@@ -150,7 +145,7 @@ def run(args: argparse.Namespace) -> None:
             stack.enter_context(steps)  # from here on signals wait
 
         model.before_charge, model.curator = before_charge, _AtTerminal(args)
-        model.fit(found.X, found.y, **given(args, LEDGER))
+        model.fit(found.X, found.y, **given(args, "LEDGER"))
         data = models.to_bytes(model)
         place.fill(data)
         try:
@@ -164,8 +159,10 @@ def run(args: argparse.Namespace) -> None:
     say(args, f"Wrote {args.out}: {model.privacy_}. Next: scumble predict {args.out} TABLE")
 
 
-def _require_fitting(args: argparse.Namespace, regresses: bool) -> None:
-    """Refuse what the task would not heed."""
+def _require_fitting(
+    args: argparse.Namespace, regresses: bool, target: Column | None, columns: Iterable[Column]
+) -> None:
+    """Refuse what the task would not heed or learn, and to leave records out where their number is public."""
     if isinstance(args.bounds, dict) and args.target in args.bounds:
         raise ParameterError(
             f"--bounds are those of columns to learn from, and {args.target!r} is the target. Hint: --target-bounds."
@@ -173,6 +170,18 @@ def _require_fitting(args: argparse.Namespace, regresses: bool) -> None:
     for option in ("classes", "unknown") if regresses else ("target_bounds",):
         if getattr(args, option) is not None:
             raise ParameterError(f"--{option.replace('_', '-')} does not go with --task {args.task}.")
+    if regresses and target is not None and not isinstance(target, (Number, Boolean)):
+        other = "classify or separate" if isinstance(target, Category) else "classify, with --classes"
+        raise ParameterError(
+            f"--task {args.task} learns a number, and {args.schema} says that {args.target!r} is a {target.kind}. "
+            f"Hint: --task {other}."
+        )
+    if args.neighbors == "replace" and (args.invalid == "drop" or any(map(_drops, columns))):
+        what = "--invalid drop" if args.invalid == "drop" else 'a column with outside = "drop"'
+        raise PrivacyError(
+            f"{what} does not go with --neighbors replace: how many records are counted then depends on their cells, "
+            "and that number would be public. Hint: use --neighbors add-remove, or correct such cells."
+        )
 
 
 def _features(args: argparse.Namespace, schema: Schema) -> Schema:
@@ -185,24 +194,6 @@ def _features(args: argparse.Namespace, schema: Schema) -> Schema:
     if not names:
         raise ParameterError(f"{args.schema} has no column but the target. Hint: declare what to learn from.")
     return Schema({name: schema[name] for name in names})
-
-
-def _require_number(args: argparse.Namespace, target: Column | None) -> None:
-    """Refuse to regress words or dates."""
-    if target is not None and not isinstance(target, (Number, Boolean)):
-        other = "classify or separate" if isinstance(target, Category) else "classify, with --classes"
-        raise ParameterError(
-            f"--task {args.task} learns a number, and {args.schema} says that {args.target!r} is a {target.kind}. "
-            f"Hint: --task {other}."
-        )
-
-
-def _bounds_of(target: Column | None) -> tuple[float, float] | None:
-    """The bounds of a target to regress, if a schema has them."""
-    if isinstance(target, Number):
-        assert target.low is not None and target.high is not None  # as every number has once it is made
-        return target.low, target.high
-    return None if target is None else target.limits
 
 
 def _classes_of(
@@ -238,27 +229,6 @@ def _in_words(classes: Sequence[object], codes: np.ndarray) -> pa.Array:
     return pa.array(classes).take(pa.array(codes, mask=(codes < 0) | (codes >= len(classes))))
 
 
-def _require_drops(args: argparse.Namespace, columns: Iterable[Column]) -> None:
-    """Refuse to leave records out for what they say where their number is public."""
-    outside = any(map(_drops, columns))
-    if args.neighbors == "replace" and (outside or args.invalid == "drop"):
-        what = "--invalid drop" if args.invalid == "drop" else 'a column with outside = "drop"'
-        raise PrivacyError(
-            f"{what} does not go with --neighbors replace: how many records are counted then depends on their cells, "
-            "and that number would be public. Hint: use --neighbors add-remove, or correct such cells."
-        )
-
-
-def _clipping(schema: Schema) -> Schema:
-    """The schema for records within all bounds that leave others out: an estimator itself leaves none out."""
-    return Schema(
-        {
-            name: Column.from_dict({**column.to_dict(), "outside": "clip"}, name) if _drops(column) else column
-            for name, column in schema.items()
-        }
-    )
-
-
 def _drops(column: Column) -> bool:
     """Whether records outside its bounds are left out."""
     return bool(getattr(column, "outside", "clip") == "drop")
@@ -292,22 +262,18 @@ def _tell_left_out(
     for_cells = found.causes.total
     if args.unknown == "drop" and classes is not None:
         found.causes.add(NO_CLASS, args.target, of_no_class(classes, found.y))
-    rows = found.causes.total + found.skipped
+    skipped = sum(found.source.skipped.values())
+    rows = found.causes.total + skipped
     if rows:
-        say(args, left_out(rows, list(found.causes.words(0, found.skipped))))
+        say(args, left_out(rows, list(found.causes.words(0, skipped))))
     of_cells = found.causes.columns(least=many_unread(len(found.y) + for_cells))
-    why = [private(f"In {name!r}, {_written(name, schema, args.decimal)}") for name in of_cells]
-    source = found.source
-    why += [] if len(found.y) else [NOTHING_COUNTED]
-    for line in (*why, *unusual(source.oddities)):
+    for name in of_cells:
+        reads = read_as(None, args.decimal)
+        if schema is not None and name in schema:
+            reads = f"a cell is left out that is {schema[name].refused(args.decimal) or 'missing'}"
+        say(args, private(f"In {name!r}, {reads}"))
+    for line in (*([] if len(found.y) else [NOTHING_COUNTED]), *unusual(found.source.oddities)):
         say(args, line)
-
-
-def _written(name: str, schema: Schema | None, decimal: str) -> str:
-    """How the cells of a column are written."""
-    if schema is None or name not in schema:
-        return read_as(None, decimal)
-    return f"a cell is left out that is {schema[name].refused(decimal) or 'missing'}"
 
 
 # ---- reading ----
@@ -327,11 +293,6 @@ class _Records(NamedTuple):
     def __repr__(self) -> str:
         return "_Records(secret)"
 
-    @property
-    def skipped(self) -> int:
-        """Lines that are no rows and were left out: for the curator only."""
-        return sum(self.source.skipped.values())
-
 
 def _read(
     source: Source,
@@ -343,11 +304,9 @@ def _read(
     bounded: Schema | None = None,
     invalid: str = "error",
 ) -> _Records:
-    """The records that a model learns from.
+    """The records that a model learns from: `columns` of numbers (None: all but the target) or those of the `schema`.
 
-    `columns` of numbers, None for all but the target, or those of the `schema`; a target that is a `number` must be
-    there, and may be `bounded` by a schema of its own, while labels may be missing. `invalid` says what to do with
-    records whose cells cannot be read.
+    A target that is a `number` must be there, and may be `bounded` by a schema of its own; labels may be missing.
     """
     named = source.columns(columns or None, besides=[target]) if schema is None else list(schema)
     wanted = [*named, target]
@@ -365,7 +324,12 @@ def _read(
         for one in schemas:
             found |= without_level(batch.select(list(one)), one)
         for name in numbers:
-            found |= without_value(batch, name, _no_number(batch[name]))
+            cells = batch[name]  # missing ones, and those that are not finite
+            if pa.types.is_floating(cells.type):
+                bad = ~np.isfinite(cells.to_numpy(zero_copy_only=False))
+            else:
+                bad = cells.is_null().to_numpy(zero_copy_only=False)
+            found |= without_value(batch, name, np.asarray(bad))
         if invalid == "error":
             _refuse(source, found, piece.position, batch.num_rows)
         if found:
@@ -385,13 +349,6 @@ def _read(
     except pa.ArrowException:  # whose words may quote cells
         raise DataError("A column is not numeric. Hint: --columns names those to learn from.") from None
     return _Records(X, y, causes, source)
-
-
-def _no_number(column: pa.Array) -> np.ndarray:
-    """Which cells are missing or not finite."""
-    if pa.types.is_floating(column.type):
-        return np.asarray(~np.isfinite(column.to_numpy(zero_copy_only=False)))
-    return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
 
 
 def _refuse(source: Source, found: Bad, position: tuple[int, int], rows: int) -> None:

@@ -56,30 +56,13 @@ def room(spec: Spec, releases: int = 1) -> int:
 
 
 class Handover:
-    """A release's way to its place.
+    """A release's way to --out, a file of at most `size` bytes or "-".
 
-    Parameters
-    ----------
-    out : str
-        The file it will be, or "-" for standard output.
-    size : int
-        How many bytes it has at most.
-    secret : str or None
-        The file whose counters are released, and then gone.
-    note : Note or None
-        What takes that file's place.
-    asked : dict or None
-        The budget that was asked for.
+    `secret` is the file whose counters are released and then gone, `note` what takes its place, and `asked` the budget.
     """
 
     def __init__(
-        self,
-        out: str,
-        size: int,
-        *,
-        secret: str | None = None,
-        note: Note | None = None,
-        asked: Settings | None = None,
+        self, out: str, size: int, *, secret: str | None = None, note: Note | None = None, asked: Settings | None = None
     ) -> None:
         self.out, self._make_note, self._asked = out, note, asked or {}
         self._release: Place | None = None
@@ -118,10 +101,7 @@ class Handover:
         return {} if self._release is None else pledge(self._release.draft, self._asked, self.out)
 
     def make(
-        self,
-        draw: Callable[[Settings], AnyRelease],
-        *,
-        put_back: Callable[[BaseException], object] = lambda _: None,
+        self, draw: Callable[[Settings], AnyRelease], *, put_back: Callable[[BaseException], object] = lambda _: None
     ) -> tuple[AnyRelease, int]:
         """Steps 2 to 6; gives the release and its size. `draw` gets the pledge, signs, and draws."""
         drawn = False

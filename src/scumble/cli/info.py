@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from scumble.cli.inputs import load_release
-from scumble.cli.options import CARD, given, take
+from scumble.cli.options import given, take
 from scumble.cli.output import check_out, print_json, say
 from scumble.errors import ParameterError
 
@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--registry", action="store_true", help="an entry for the registry of deployments, in YAML")
     form.add_argument("--html", metavar="FILE", help="a card to send or to print: .html")
     take(parser, "replace", ledger="for --nist: where other releases of the data are charged")
-    take(parser, CARD, dataset="its name in the ledger; with --html, what the card calls it")
+    take(parser, "CARD", dataset="its name in the ledger; with --html, what the card calls it")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> None:
 
     if args.html is not None:
         check_out(args.html, like=(".html", ".htm"), replace=args.replace, text=False)
-    elif any(given(args, CARD).values()):
+    elif any(given(args, "CARD").values()):
         raise ParameterError("--publisher, --contact and --date go with --html.")
     if args.html is None and (args.ledger is None) != (args.dataset is None):
         raise ParameterError("Give --ledger and --dataset together. Hint: scumble ledger FILE lists the datasets.")
@@ -77,7 +77,7 @@ def write_card(found: AnyRelease, args: argparse.Namespace, path: str, out: str)
         raise ParameterError("A card names its file. Hint: save the release first, and name it.")
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    said = {name.capitalize(): value for name, value in given(args, "dataset", CARD).items() if value}
+    said = {name.capitalize(): value for name, value in given(args, "dataset CARD").items() if value}
     write_whole(out, document(found, os.path.basename(path), digest, said).encode("utf-8", "replace"))
 
 

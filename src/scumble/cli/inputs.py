@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scumble import files
-from scumble.cli.options import READING, given
+from scumble.cli.options import given
 from scumble.cli.output import say
 from scumble.errors import CorruptFileError, ForeignFileError, ParameterError
 from scumble.files.lazy_modules import pa
@@ -108,7 +108,7 @@ def opened(args: argparse.Namespace, source: object = None) -> Source:
     """The table that a verb's options name, or `source` read by these options."""
     from scumble.sources import open_source
 
-    return open_source(args.source if source is None else source, **given(args, *READING, "query"))
+    return open_source(args.source if source is None else source, **given(args, "READING query"))
 
 
 def whole_rows(

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError("A budget needs a name. Hint: --open NAME.")
     if args.open is not None:
         book = Ledger(args.file) if os.path.lexists(args.file) else Ledger.create(args.file)
-        budget = given(args, "epsilon", "delta", "rho", "composition", "neighbors", "records_per_person", "parts")
+        budget = given(args, "epsilon delta rho composition neighbors records_per_person parts")
         book.open_dataset(args.open, **budget)
     book = Ledger(args.file)
     shown = args.dataset if args.open is None else args.open

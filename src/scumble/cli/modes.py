@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scumble.cli.inputs import column_names, load_release, one_release
 from scumble.cli.options import TABLE_OUT, Whole, given, take
-from scumble.cli.output import TABLES, TableWriter, check_out, remarked, rounded, say
+from scumble.cli.output import TableWriter, check_table, remarked, rounded, say
 from scumble.cli.terminal import waiting
 from scumble.files.lazy_modules import pa
 
@@ -22,7 +22,7 @@ NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    take(parser, "release", "class", "starts", "significance", "replace", "json", out=TABLE_OUT)
+    take(parser, "release class starts significance replace json", out=TABLE_OUT)
     take(parser, bounds="where to look; a grid knows its own")
     take(parser, seed={"type": Whole(0, 2**32 - 1), "help": "of the search (default: 0)"})
 
@@ -32,18 +32,18 @@ def run(args: argparse.Namespace) -> None:
     from scumble.columns.containers import free
     from scumble.columns.kinds import bounds_by, values
 
-    check_out(args.out, like=tuple(TABLES), replace=args.replace)
+    check_table(args)
     release = one_release(load_release(args.release), args.release, args.label)
     from scumble.learn.modes import HINTED, PrivateModes  # needs scikit-learn: first the file must have modes
 
     names = column_names(release)
     with remarked() as remarks, waiting(args.quiet, "Looking for modes …"):
         within = by_column(bounds_by(release.kinds, args.bounds), names)
-        search = given(args, "starts", "significance")
+        search = given(args, "starts significance")
         model = PrivateModes.from_release(release, bounds=within, random_state=args.seed, **search)
     unsure = model._as_dense()
     doubts = [further(unsure)] if unsure else []
-    with TableWriter(args.out, args.json) as writer:
+    with TableWriter(args) as writer:
         places, found = model.modes_.T, [model.densities_, *model.intervals_.T]
         if writer.kind == "csv":
             places, found = _short(model, found)
@@ -57,8 +57,6 @@ def run(args: argparse.Namespace) -> None:
         say(args, f"No mode stands out of the noise. Hint: --significance {HINTED} shows what noise could explain.")
     for line in doubts:
         say(args, line)
-    if args.out != "-":
-        say(args, f"Wrote {args.out}.")
 
 
 def _short(model: Model, found: list[Any]) -> tuple[Any, list[Any]]:

@@ -296,42 +296,47 @@ TABLE_OUT = _option(".csv, .parquet, .arrow, .json or '-' (default)", "FILE", de
 
 
 class Group(NamedTuple):
-    """Options that belong together."""
+    """Options that belong together, by their names; those of a group without a title stand among the others."""
 
     title: str
-    names: tuple[str, ...]
+    names: str
 
 
-READING = ("format", "table", "delimiter", "decimal", "encoding")
-SOURCE = Group("what to read", ("source", "columns", *READING, "query", "invalid"))
-KERNEL = Group("what near means (all public)", ("kernel", "bandwidth", "power", "scale", "categories", "tokens"))
-KINDS = Group("columns that the kernel reads as numbers (all public)", ("whole", "dates", "times", "booleans"))
-WHOLE_TABLE = Group(
-    "a whole table, instead of a kernel (all public)", ("schema", "target", "levels", "together", "important")
-)
-SIZE = Group("size (default: the plan chooses)", ("rows", "buckets", "design", "bounds", "seed"))
-BUDGET = Group("what is promised", ("epsilon", "delta", "rho", "mu", "neighbors", "records_per_person"))
-LEDGER = Group("the ledger (see scumble ledger --help)", ("ledger", "dataset", "part"))
-RUNNING = Group("running", ("threads", "allow_empty", "checkpoint", "checkpoint_seconds", "config"))
-CARD = Group("what the card says, and only the curator knows", ("publisher", "contact", "date"))
-CLUSTER = Group("where to count", ("engine", "master"))
+GROUPS = {
+    "READING": Group("", "format table delimiter decimal encoding"),
+    "SOURCE": Group("what to read", "source columns READING query invalid"),
+    "KERNEL": Group("what near means (all public)", "kernel bandwidth power scale categories tokens"),
+    "KINDS": Group("columns that the kernel reads as numbers (all public)", "whole dates times booleans"),
+    "WHOLE_TABLE": Group("a whole table, instead of a kernel (all public)", "schema target levels together important"),
+    "SIZE": Group("size (default: the plan chooses)", "rows buckets design bounds seed"),
+    "BUDGET": Group("what is promised", "epsilon delta rho mu neighbors records_per_person"),
+    "LEDGER": Group("the ledger (see scumble ledger --help)", "ledger dataset part"),
+    "RUNNING": Group("running", "threads allow_empty checkpoint checkpoint_seconds config"),
+    "CARD": Group("what the card says, and only the curator knows", "publisher contact date"),
+    "CLUSTER": Group("where to count", "engine master"),
+}
 
 
-def take(parser: Any, *wanted: str | Group, **changed: str | Settings) -> None:
-    """Give a verb these options, alone or in groups; `changed` have a help text or other settings of their own."""
-    in_groups = [one for group in wanted if isinstance(group, Group) for one in group.names]
-    for one in (*wanted, *(name for name in changed if name not in (*wanted, *in_groups))):
-        place = parser.add_argument_group(one.title) if isinstance(one, Group) else parser
-        for option in one.names if isinstance(one, Group) else (one,):
+def _listed(names: str) -> list[str]:
+    """The options that these names mean, those of groups included."""
+    return [one for name in names.split() for one in (_listed(GROUPS[name].names) if name in GROUPS else [name])]
+
+
+def take(parser: Any, names: str = "", **changed: str | Settings) -> None:
+    """Give a verb these options and groups of them; `changed` have a help text or other settings of their own."""
+    more = [name for name in changed if name not in _listed(names)]
+    for name in (*names.split(), *more):
+        titled = name in GROUPS and GROUPS[name].title
+        place = parser.add_argument_group(GROUPS[name].title) if titled else parser
+        for option in _listed(name):
             own = changed.get(option, {})
             settings = {**OPTIONS.get(option, {}), **({"help": own} if isinstance(own, str) else own)}
             place.add_argument(option if option in POSITIONAL else f"--{option.replace('_', '-')}", **settings)
 
 
-def given(args: argparse.Namespace, *wanted: str | Group) -> Settings:
+def given(args: argparse.Namespace, names: str) -> Settings:
     """The values of these options, by the names of the library's parameters."""
-    listed = [name for one in wanted for name in (one.names if isinstance(one, Group) else (one,))]
-    return {name: getattr(args, name) for name in listed if hasattr(args, name)}
+    return {name: getattr(args, name) for name in _listed(names) if hasattr(args, name)}
 
 
 def require(args: argparse.Namespace, **options: str) -> None:
@@ -344,7 +349,7 @@ def require(args: argparse.Namespace, **options: str) -> None:
 
 def promised(args: argparse.Namespace, why: str = "the privacy budget; typical are 0.1 to 3") -> Settings:
     """The budget that was asked for, in one currency, and whom it protects."""
-    currencies = {name: value for name, value in given(args, "epsilon", "rho", "mu").items() if value is not None}
+    currencies = {name: value for name, value in given(args, "epsilon rho mu").items() if value is not None}
     if not currencies:
         raise ParameterError(f"Give --epsilon: {why}.")
     if len(currencies) > 1:
@@ -352,7 +357,7 @@ def promised(args: argparse.Namespace, why: str = "the privacy budget; typical a
             f"Give the budget in one currency, not in --{' and --'.join(currencies)}. Hint: --epsilon (with --delta), "
             "--rho (zero-concentrated) or --mu (Gaussian differential privacy)."
         )
-    return {**currencies, **given(args, "delta", "neighbors"), "records_per_person": per_person(args)}
+    return {**currencies, **given(args, "delta neighbors"), "records_per_person": per_person(args)}
 
 
 def per_person(args: argparse.Namespace) -> int:
@@ -405,7 +410,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         )
     if kind in ("angular", "hamming", "jaccard") and args.bandwidth is not None:
         raise ParameterError(f"The {kind} kernel has no bandwidth. Hint: --power makes it sharper.")
-    found = {name: value for name, value in given(args, "bandwidth", "scale").items() if value is not None}
+    found = {name: value for name, value in given(args, "bandwidth scale").items() if value is not None}
     return {"power": args.power or 1, **found}
 
 

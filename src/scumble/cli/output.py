@@ -30,14 +30,10 @@ if TYPE_CHECKING:
 
 TABLES = {
     ".csv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather"), "arrow"),
 }
+TABLES |= dict.fromkeys((".json", ".jsonl", ".ndjson"), "json")
 
 
 def say(args: argparse.Namespace, message: str) -> None:
@@ -78,16 +74,14 @@ def tell_doubts(args: argparse.Namespace, release: AnyRelease) -> None:
 def remarked() -> Iterator[list[str]]:
     """What is warned of meanwhile, each once: on standard error, as every warning is, and to be put into JSON."""
     found: list[str] = []
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                yield found
-            finally:
-                found += dict.fromkeys(str(one.message) for one in caught)
-    finally:
-        for text in found:
-            tell(f"scumble: warning: {text}")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield found
+        finally:
+            found += dict.fromkeys(str(one.message) for one in caught)
+            for text in found:
+                tell(f"scumble: warning: {text}")
 
 
 def remark_on(found: Any, releases: Iterable[TableRelease]) -> None:
@@ -190,17 +184,22 @@ def write_release(release: AnyRelease, out: str) -> int:
     return len(data)
 
 
+def check_table(args: argparse.Namespace) -> None:
+    """The same for a table of answers at --out."""
+    check_out(args.out, like=tuple(TABLES), replace=args.replace)
+
+
 class TableWriter:
-    """Batches to a file or to standard output, as they come. A file gets its name when it is complete.
+    """Batches to --out as they come; a file gets its name when it is complete, and a line says what it holds.
 
     As text, numbers of the `whole` columns that have no fraction are written without a point, each by itself.
     """
 
-    def __init__(self, out: str, as_json: bool, *, whole: Iterable[str] = ()) -> None:
-        self.kind = "json" if as_json else ("csv" if out == "-" else TABLES[os.path.splitext(out.lower())[1]])
-        self._whole = {*whole}
+    def __init__(self, args: argparse.Namespace, *, whole: Iterable[str] = (), holds: str = "") -> None:
+        self._out = out = args.out
+        self.kind = "json" if args.json else ("csv" if out == "-" else TABLES[os.path.splitext(out.lower())[1]])
+        self._whole, self._args, self._holds = {*whole}, args, holds
         self._lines = out.lower().endswith((".jsonl", ".ndjson"))
-        self._out = out
         self._writer: Any = None
         self._objects = 0
 
@@ -229,29 +228,21 @@ class TableWriter:
             self._writer.writerows(self._rows(batch))
             self._text.flush()
             return
-        batch = self._alike(batch)
-        self._writer.write(batch) if self.kind != "parquet" else self._writer.write_batch(batch)
-
-    def _rows(self, batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
-        """The cells, row by row."""
-        columns = zip(batch.schema.names, batch.columns, strict=True)
-        return zip(
-            *(
-                [*map(_without_point, cells.to_pylist())] if name in self._whole else cells.to_pylist()
-                for name, cells in columns
-            ),
-            strict=True,
-        )
-
-    def _alike(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The batch in the types of the first: there a column has one type throughout."""
         try:
-            return batch.cast(self._schema)
+            batch = batch.cast(self._schema)
         except (ValueError, TypeError):
             raise DataError(
                 f"A column changes its type on the way, so {self._out!r} cannot hold it. "
                 "Hint: write text, --out answers.csv, or give the table one type per column."
             ) from None
+        self._writer.write(batch) if self.kind != "parquet" else self._writer.write_batch(batch)
+
+    def _rows(self, batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
+        """The cells, row by row."""
+        columns = zip(batch.schema.names, (column.to_pylist() for column in batch.columns), strict=True)
+        return zip(
+            *(map(_without_point, cells) if name in self._whole else cells for name, cells in columns), strict=True
+        )
 
     def _open(self, schema: pa.Schema) -> Any:
         self._schema = schema
@@ -281,6 +272,7 @@ class TableWriter:
                 if self._out != "-":
                     self._place.sync()
                     self._place.take_name()
+                    say(self._args, f"Wrote {self._out}{self._holds}.")
         except OSError as problem:
             if self._out == "-" or isinstance(problem, FileError):
                 raise

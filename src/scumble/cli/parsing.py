@@ -64,7 +64,7 @@ def parser_of(verb: str, summary: str, module: ModuleType) -> Parser:
         allow_abbrev=False,
     )
     module.arguments(parser)
-    take(parser, "quiet", "debug")
+    take(parser, "quiet debug")
     return parser
 
 

@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from scumble.cli import options
-from scumble.cli.options import BUDGET, KERNEL, KINDS, SIZE, WHOLE_TABLE, Settings, given, take
+from scumble.cli.options import Settings, given, take
 from scumble.cli.output import aligned, check_out, print_json, say
 from scumble.errors import ParameterError, many
 
@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--density", type=options.real, help="at the queries that matter (default: 0.1 at power 1, or by --bounds)"
     )
     parser.add_argument("--error", metavar="5%", help="instead of a budget: the relative error that is wanted")
-    take(parser, KERNEL, KINDS, WHOLE_TABLE, BUDGET, SIZE, "config", "replace", "json")
+    take(parser, "KERNEL KINDS WHOLE_TABLE BUDGET SIZE config replace json")
     take(parser, out="for a --schema: one picture of it, .png, .svg or .pdf")
 
 
@@ -62,13 +62,13 @@ def run(args: argparse.Namespace) -> None:
             args, "the privacy budget, typical are 0.1 to 3; or --error, the error that is wanted"
         )
     else:
-        budget = given(args, "error", "epsilon", "rho", "mu", "delta", "neighbors")
+        budget = given(args, "error epsilon rho mu delta neighbors")
         budget["records_per_person"] = options.per_person(args)
     if args.columns is None and args.dimensions is None:
         raise ParameterError("Give --dimensions, the number of columns, or --columns, their names.")
     columns = args.columns or [f"column{j}" for j in range(args.dimensions)]
     settings: Settings = {
-        **given(args, "n", "density", "bounds", "design", "rows", "buckets", KINDS),
+        **given(args, "n density bounds design rows buckets KINDS"),
         **budget,
         "dimensions": len(columns),
         "columns": columns,
@@ -121,16 +121,14 @@ def _of_schema(args: argparse.Namespace) -> None:
     from scumble.table.spec import TableSpec
 
     options.require(args, n="roughly how many records there are (a public guess)")
-    others = given(args, "columns", "dimensions", "density", "error", KERNEL, KINDS, "bounds", "rho", "mu", "rows")
+    others = given(args, "columns dimensions density error KERNEL KINDS bounds rho mu rows")
     for name in (name for name, value in others.items() if value is not None):
         raise ParameterError(f"--{name} does not go with --schema: errors are shown by ε. Hint: leave it out.")
     if args.out is not None:
         check_out(args.out, like=plots.FORMATS, text=False, replace=args.replace)
-    of_views = {
-        name: value for name, value in given(args, "target", "levels", "together", "important").items() if value
-    }
+    of_views = {name: value for name, value in given(args, "target levels together important").items() if value}
     spec = TableSpec.of(Schema.load(args.schema), **of_views)
-    promise = given(args, "delta", "neighbors") | {"records_per_person": options.per_person(args)}
+    promise = given(args, "delta neighbors") | {"records_per_person": options.per_person(args)}
     epsilons = sorted({*EPSILONS, *([] if args.epsilon is None else [args.epsilon])})
     found = outlook(spec, args.n, {epsilon: Budget.of(epsilon=epsilon, **promise) for epsilon in epsilons})
     if args.json:

@@ -19,7 +19,7 @@ NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    take(parser, "release", "range", "units", "log", "title", "class", "confidence", "replace")
+    take(parser, "release range units log title class confidence replace")
     take(parser, out={"required": True, "help": "the picture: .png, .svg or .pdf"})
     take(parser, at={"metavar": "B=5", "help": "cut through the data here: fixes these columns"})
 
@@ -31,14 +31,14 @@ def run(args: argparse.Namespace) -> None:
     found = load_release(args.release, tables=True)
     with waiting(args.quiet, "Drawing the picture …"):
         if hasattr(found, "views"):
-            for name, value in given(args, "range", "at", "units", "title", "label", "log").items():
+            for name, value in given(args, "range at units title label log").items():
                 if value:
                     flag = "class" if name == "label" else name
                     raise ParameterError(f"--{flag} goes with densities; a table's picture shows every column.")
             figure = found.plot()
         else:
             release = one_release(found, args.release, args.label)
-            look = given(args, "at", "units", "confidence", "title", "log")
+            look = given(args, "at units confidence title log")
             figure = plots.density(release, ranges=args.range, **look)
         plots.save(figure, args.out)
     say(args, f"Drew {args.out}.")

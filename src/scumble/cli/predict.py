@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from scumble.cli.inputs import opened, whole_rows, with_columns
-from scumble.cli.options import READING, TABLE_OUT, take
-from scumble.cli.output import TABLES, TableWriter, check_out, say
+from scumble.cli.options import TABLE_OUT, take
+from scumble.cli.output import TableWriter, check_table, say
 from scumble.errors import DataError, ParameterError, many
 from scumble.files.lazy_modules import pa
 
@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="a model made by scumble fit")
     rows = "rows with the columns that the model was fitted to; '-' for standard input"
     take(parser, source={"nargs": None, "metavar": "table", "help": rows})
-    take(parser, "replace", *READING, "json", columns="of a model without names: its columns, in order", out=TABLE_OUT)
+    take(parser, "replace READING json", columns="of a model without names: its columns, in order", out=TABLE_OUT)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.columns.kinds import converted
     from scumble.sources.tally import Causes
 
-    check_out(args.out, like=tuple(TABLES), replace=args.replace)
+    check_table(args)
     model = learn.load(args.model)
     if not hasattr(model, "predict"):
         raise DataError(
@@ -52,10 +52,10 @@ def run(args: argparse.Namespace) -> None:
     schema = model.schema_ if levels is None else levels.schema
     roles = dict.fromkeys(columns, "number") if schema is None else dict(schema.roles)
     source.require(list(roles))
-    rows, unread = 0, Causes()
+    rows, unread, holds = 0, Causes(), f": the rows of {source} with an answer each, as private as they are"
     whole = [name for name in roles if schema is None or getattr(schema[name], "whole", False)]
     waiting: list[pa.RecordBatch] = []  # until a row has an answer: a table of which none has is not printed
-    with TableWriter(args.out, args.json, whole=whole) as writer:
+    with TableWriter(args, whole=whole, holds=holds) as writer:
         for piece in whole_rows(args, source, list(roles)):
             batch = piece.batch
             if not batch.num_rows:
@@ -75,8 +75,6 @@ def run(args: argparse.Namespace) -> None:
     if unread.total:
         left = "1 row has no answer" if unread.total == 1 else f"{unread.total:,} rows have no answer"
         say(args, f"{left}: {'; '.join(unread.words(0, 0))}.")
-    if args.out != "-":
-        say(args, f"Wrote {args.out}: the rows of {source} with an answer each, as private as they are.")
 
 
 def _columns(args: argparse.Namespace, model: Model, source: Source) -> list[str]:

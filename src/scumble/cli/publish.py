@@ -11,17 +11,7 @@ from typing import TYPE_CHECKING
 
 from scumble.cli.build import made
 from scumble.cli.info import write_card
-from scumble.cli.options import (
-    BUDGET,
-    CARD,
-    LEDGER,
-    READING,
-    WHOLE_TABLE,
-    Group,
-    promised,
-    require,
-    take,
-)
+from scumble.cli.options import promised, require, take
 from scumble.cli.output import say, tell_doubts
 from scumble.errors import MissingFileError, ParameterError
 
@@ -65,8 +55,8 @@ print(release.count())
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    take(parser, Group("what to read", ("source", *READING, "query", "invalid")), WHOLE_TABLE, BUDGET, "person_column")
-    take(parser, "noise_first", LEDGER, "n", "threads", "title", CARD)
+    take(parser.add_argument_group("what to read"), "source READING query invalid")
+    take(parser, "WHOLE_TABLE BUDGET person_column noise_first LEDGER n threads title CARD")
     parser.add_argument("--folder", metavar="FOLDER", help="where everything goes; made if it is not there")
     take(parser, checkpoint="a SECRET file to resume from if the run is killed (default: FOLDER.secret)")
 

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scumble.cli.inputs import load_release, opened, whole_rows, with_columns
-from scumble.cli.options import READING, TABLE_OUT, Settings, take
-from scumble.cli.output import TABLES, TableWriter, check_out, remarked, rounded, say
+from scumble.cli.options import TABLE_OUT, Settings, take
+from scumble.cli.output import TableWriter, check_table, remarked, rounded
 from scumble.errors import DataError, ParameterError, did_you_mean, many, number_with_error, readable, with_interval
 from scumble.files.lazy_modules import pa
 
@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "points", nargs="?", help="a table with the release's columns, one point per row; '-' for standard input"
     )
-    take(parser, "at", "confidence", "replace", *READING, "json", out=TABLE_OUT)
+    take(parser, "at confidence replace READING json", out=TABLE_OUT)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> None:
 
     if (args.points is None) == (args.at is None):
         raise ParameterError("Give a table of points, or one point by --at, such as --at age=45,income=50000.")
-    check_out(args.out, like=tuple(TABLES), replace=args.replace)
+    check_table(args)
     found = load_release(args.release)
     releases = list(found.items()) if isinstance(found, Bundle) else [(None, found)]
     first = releases[0][1]
@@ -55,22 +55,18 @@ def run(args: argparse.Namespace) -> None:
             return
     empty = True
     dated = _dated(first)  # dates stay dates
-    with TableWriter(args.out, args.json) as writer:
+    with TableWriter(args) as writer:
         for batch, points in _points(args, first):
             empty = empty and batch.num_rows == 0
-            if writer.kind != "csv":  # CSV gets the points' own text back; elsewhere numbers are numbers
-                batch = with_columns(
-                    batch, points.drop_columns([name for name in points.schema.names if name in dated])
-                )
+            short = writer.kind == "csv"
+            if not short:  # CSV gets the points' own text back; elsewhere numbers are numbers
+                batch = with_columns(batch, points.drop_columns([one for one in points.schema.names if one in dated]))
             with remarked() as remarks:
-                short = writer.kind == "csv"
                 answers = [_answers(points, name, release, args.confidence, short=short) for name, release in releases]
             for extra in answers:
                 writer.write(_joined(batch, extra | ({"remarks": [remarks] * len(batch)} if args.json else {})))
         if empty:
             raise DataError(f"{args.points} has no points. Hint: one point per row, under the names of the columns.")
-    if args.out != "-":
-        say(args, f"Wrote {args.out}.")
 
 
 def _points(args: argparse.Namespace, release: Release) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
@@ -78,7 +74,6 @@ def _points(args: argparse.Namespace, release: Release) -> Iterator[tuple[pa.Rec
     from scumble.columns.kinds import converted, roles_of, without_words
 
     source = opened(args, args.points if args.at is None else pa.table(_one_point(args.at, release)))
-    # Settings | pa.RecordBatch are public, and so are their keys.
     columns = list(release.columns or (source.names if source.declared else source.keys()))
     source.require(columns)
     if len(columns) != release.dimensions:
@@ -184,11 +179,8 @@ def _answers(points: Points, name: object, release: Release, confidence: float, 
     columns: list[list[float] | np.ndarray] = [total, density, lower, upper]
     if short:
         width = upper - lower
-        columns = [
-            *rounded([total], width),
-            *rounded([density], width / release.divisor),
-            *rounded([lower, upper], width),
-        ]
+        columns = [*rounded([total], width), *rounded([density], width / release.divisor)]
+        columns += rounded([lower, upper], width)
     label = {} if name is None else {"class": [str(name)] * len(total)}
     return label | dict(zip(ANSWERS, columns, strict=True))
 

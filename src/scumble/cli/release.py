@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from scumble.cli.options import BUDGET, LEDGER, Settings, given, promised, take
+from scumble.cli.options import Settings, given, promised, take
 from scumble.cli.output import check_release_out, print_json, say, tell_doubts, tell_weak
 from scumble.errors import BudgetError
 
@@ -20,7 +20,7 @@ scumble release part2.secret --epsilon 1 --delta 1e-6 --out part2.scumble --json
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("secret", help="a secret part, made by sketch or merge")
-    take(parser, BUDGET, LEDGER, "out", "keep_secret", "json")
+    take(parser, "BUDGET LEDGER out keep_secret json")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.privacy.wording import human_bytes
     from scumble.show.cards import facts
 
-    asked, charged = promised(args), given(args, LEDGER)
+    asked, charged = promised(args), given(args, "LEDGER")
     check_release_out(args)
     tell_weak(args, Budget.of(**asked))
     if args.keep_secret:

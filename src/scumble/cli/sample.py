@@ -8,7 +8,7 @@ from typing import Any
 
 from scumble.cli.inputs import column_names, load_release
 from scumble.cli.options import TABLE_OUT, Whole, take
-from scumble.cli.output import TABLES, TableWriter, check_out, remarked, say
+from scumble.cli.output import TableWriter, check_table, remarked
 from scumble.cli.terminal import tell, waiting
 from scumble.errors import ParameterError
 from scumble.files.lazy_modules import pa
@@ -22,7 +22,7 @@ NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    take(parser, "release", "where", "report", "replace", "json", out=TABLE_OUT | {"default": None})
+    take(parser, "release where report replace json", out=TABLE_OUT | {"default": None})
     take(parser, n={"type": Whole(1, 10**9), "default": 1000, "help": "how many records (default: 1000)"})
     take(parser, bounds="draw within these; a grid knows its own")
     take(parser, seed={"default": None, "help": "of the draw (default: a fresh one)"})
@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     alone = args.report and args.out is None and not args.json
     args.out = "-" if args.out is None else args.out
-    check_out(args.out, like=tuple(TABLES), replace=args.replace)
+    check_table(args)
     found = load_release(args.release, tables=True)
     of_table = hasattr(found, "views")
     for flag, of_tables in (("where", True), ("report", True), ("bounds", False)):
@@ -45,11 +45,9 @@ def run(args: argparse.Namespace) -> None:
     else:
         batches = iter([_records(args, found)])
     if not alone:
-        with TableWriter(args.out, args.json) as writer:
+        with TableWriter(args, holds=f": {args.n:,} synthetic records") as writer:
             for batch in batches:
                 writer.write(batch)
-        if args.out != "-":
-            say(args, f"Wrote {args.out}: {args.n:,} synthetic records.")
     if args.report:
         with waiting(args.quiet):
             report = str(found.faithfulness())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scumble.cli.inputs import opened
-from scumble.cli.options import READING, Group, Settings, names, take
+from scumble.cli.options import Settings, names, take
 from scumble.cli.output import check_out, say
 from scumble.errors import ParameterError
 from scumble.files.lazy_modules import pa
@@ -38,7 +38,7 @@ HOLDS = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    take(parser, Group("what to read", ("source", "columns", *READING, "query")), source={"nargs": "+"})
+    take(parser.add_argument_group("what to read"), "source columns READING query", source={"nargs": "+"})
     group = parser.add_argument_group("what columns hold, if known; 'q*' for all that begin with q")
     for option, what in HOLDS.items():
         group.add_argument(f"--{option}", type=names, metavar="A,B", help=what)

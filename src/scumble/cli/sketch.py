@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scumble.cli.build import count, prepare
-from scumble.cli.options import KERNEL, KINDS, RUNNING, SIZE, SOURCE, WHOLE_TABLE, Group, require, take
+from scumble.cli.options import require, take
 from scumble.cli.output import check_out, say, secret_out
 
 EXAMPLE = """
@@ -14,12 +14,13 @@ scumble sketch more.csv --columns age --bandwidth 5 --rows 64 --buckets 256 --se
 scumble merge part1.secret part2.secret --out all.secret
 scumble release all.secret --epsilon 1 --out all.scumble
 """
-PLANNED = Group("budget, for the plan only", ("epsilon", "delta", "neighbors", "records_per_person"))
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    take(parser, SOURCE, KERNEL, KINDS, WHOLE_TABLE, SIZE, "n", PLANNED, epsilon={"default": 1.0})
-    take(parser, "person_column", RUNNING, out="the secret file, such as part.secret; mode 0600")
+    take(parser, "SOURCE KERNEL KINDS WHOLE_TABLE SIZE n")
+    budget = parser.add_argument_group("budget, for the plan only")
+    take(budget, "epsilon delta neighbors records_per_person", epsilon={"default": 1.0})
+    take(parser, "person_column RUNNING", out="the secret file, such as part.secret; mode 0600")
 
 
 def run(args: argparse.Namespace) -> None:

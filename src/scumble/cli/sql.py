@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("query", help="a SELECT; a file whose name ends in .sql; '-' for standard input")
     take(parser, "confidence")
-    take(parser.add_mutually_exclusive_group(), "csv", "json")
+    take(parser.add_mutually_exclusive_group(), "csv json")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -7,23 +7,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from scumble.cli.options import (
-    BUDGET,
-    KERNEL,
-    KINDS,
-    LEDGER,
-    PERIODS,
-    READING,
-    SIZE,
-    SOURCE,
-    Settings,
-    given,
-    kernel_from,
-    not_empty,
-    promised,
-    require,
-    take,
-)
+from scumble.cli.options import PERIODS, Settings, given, kernel_from, not_empty, promised, require, take
 from scumble.cli.output import check_release_out, print_json, say, secret_out, tell_weak, write_release
 from scumble.cli.terminal import ProgressLine, waiting
 from scumble.errors import ParameterError
@@ -57,7 +41,7 @@ ACTS = {
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("act", choices=list(ACTS), help="; ".join(f"{act}: {what}" for act, what in ACTS.items()))
     parser.add_argument("stream", nargs="?", help="the stream's SECRET file; for window, the folder it publishes into")
-    take(parser, SOURCE)
+    take(parser, "SOURCE")
     periods = parser.add_argument_group("periods (public)")
     periods.add_argument("--periods", type=PERIODS, help="start, plan: the most that there will be")
     periods.add_argument("--period", type=PERIODS, help="append, publish: which period")
@@ -72,7 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     periods.add_argument("--width", type=PERIODS, help="window: so many periods")
     periods.add_argument("--first", type=PERIODS, help="window: from this period on")
     periods.add_argument("--last", type=PERIODS, help="window: up to this period (default: the last)")
-    take(parser, KERNEL, KINDS, SIZE, BUDGET, "person_column", LEDGER, "threads", "json")
+    take(parser, "KERNEL KINDS SIZE BUDGET person_column LEDGER threads json")
     take(parser, out="window: the released file, such as week.scumble")
 
 
@@ -115,7 +99,7 @@ def _planned(args: argparse.Namespace, asked: Settings) -> Spec:
     from scumble.density.sketch import Sketch
     from scumble.privacy.budget import Budget
 
-    sketch = Sketch(kernel_from(args, args.columns), **given(args, "columns", SIZE, KINDS))
+    sketch = Sketch(kernel_from(args, args.columns), **given(args, "columns SIZE KINDS"))
     sketch._decide(Budget.of(**asked))
     found: Spec = sketch.spec
     return found
@@ -136,7 +120,7 @@ def _start(args: argparse.Namespace) -> None:
     )
     secret_out(args.stream)
     tell_weak(args, Budget.of(**asked))
-    options = given(args, "periods", "method", "columns", SIZE, KINDS, "invalid", "person_column", "folder", LEDGER)
+    options = given(args, "periods method columns SIZE KINDS invalid person_column folder LEDGER")
     kernel = kernel_from(args, args.columns)
     with Unbroken() as steps, waiting(args.quiet, "Drawing the noise of the first period …"):
         stream = Stream(kernel, file=args.stream, **options, **asked)
@@ -163,7 +147,7 @@ def _append(args: argparse.Namespace) -> None:
             return
         if args.period is not None and args.period > opened:
             raise ParameterError(f"Period {opened} is open, not {args.period}. Hint: publish it first.")
-        reading = given(args, *READING, "query")
+        reading = given(args, "READING query")
         with contextlib.closing(ProgressLine(args.quiet)) as line:
             counted = stream.update(args.source, batch=batch, invalid=args.invalid, progress=line, **reading)
         if not counted:
