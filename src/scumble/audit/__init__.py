@@ -6,8 +6,9 @@
 
 `audit` takes any *mechanism*, a callable from a data set to released whole numbers; ``mechanisms.py`` takes the release
 path of a real sketch, ``greybox`` plays back the noise of every path that ends in a release (``replay.py``), and
-``mutants.py`` has mechanisms that the auditor must catch. An audit can convict and cannot acquit: that ε is *at most*
-what is claimed is for the proofs to show.
+``mutants.py`` has mechanisms that the auditor must catch. ``report.py`` says what was found, ``verb.py`` is ``scumble
+audit``, and ``evidence.py`` puts together what an assessor examines.
+An audit can convict and cannot acquit: that ε is *at most* what is claimed is for the proofs to show.
 
 >>> from scumble.privacy import calibrate
 >>> honest = calibrate(1, epsilon=2, count_share=0)
