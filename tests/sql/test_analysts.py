@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
 
@@ -146,6 +147,29 @@ def test_a_density_that_falls_leaves_values_nearer_to_the_mean() -> None:
     normal = pd.DataFrame({"x": [NormalDist().inv_cdf((k + 0.5) / 500) for k in range(500)]})
     release = exactly(normal, scumble.Schema(x=scumble.Number(-4, 4, cells=10, zeros=False)))
     assert scumble.sql("select stddev(x) as s from t", t=release).s[0] == pytest.approx(1.0, abs=0.015)
+
+
+def test_a_correlation_allows_for_what_pairs_count_as_one() -> None:
+    """Two log-normal numbers, most of whose variance lies in the last groups of cells; and one that is unrelated."""
+    generator = np.random.default_rng(0)
+    z = generator.standard_normal((3, 2_000))
+    z[1] = 0.9 * z[0] + 0.436 * z[1]
+    frame = pd.DataFrame(dict(zip("abc", np.minimum(np.exp(0.8 * z), 29.9), strict=True)))
+    release = exactly(frame, scumble.Schema({name: scumble.Number(0, 30, cells=60, zeros=False) for name in frame}))
+    asked, (draws,) = "select corr(a, b) as r, corr(a, c) as s from t", release._answers.posterior.classes
+    exact = scumble.sql(asked, t=release).iloc[0]
+    group = np.minimum(np.arange(60), 6)
+    whole = np.stack([draws.cells([j], {})[0] for j in range(3)])
+    within = whole / np.maximum(np.array([np.bincount(group, one)[group] for one in whole]), 1)
+    coarse = [np.stack([np.add.reduceat(one, range(7), axis=1) for one in table]) for table in draws.tables]
+    four = len(draws.totals)
+    grouped = replace(
+        draws, tables=tuple(coarse), within=tuple(np.tile(one, (four, 1)) for one in within), groups=(group,) * 3
+    )
+    release._answers.hold([grouped])
+    found = scumble.sql(asked, t=release).iloc[0]
+    assert found.r_low < exact.r < found.r_high and abs(found.r - exact.r) < 0.1, (found, exact)
+    assert abs(found.s) < 0.05 and found.s_high - found.s_low < 0.05
 
 
 def test_statistics_of_a_real_release_have_intervals() -> None:

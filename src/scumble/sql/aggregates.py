@@ -361,7 +361,35 @@ class Moments:
                 side = narrowed(side, place_of(self._release.schema, name), self._weights(name, powers.count(name)))
             sides.append(answers.posterior.counts(side))
         answers.inferred |= dict.fromkeys(answers.not_measured(side))
-        return answers.leaning(*sides) if cuts else sides[0]
+        found = answers.leaning(*sides) if cuts else sides[0]
+        return found + self._within_groups(asked, columns, powers, found) if len({*powers}) == 2 else found
+
+    def _within_groups(
+        self, asked: Question, columns: tuple[str, ...], powers: tuple[str, ...], product: Floats
+    ) -> Floats:
+        """What Σxy lacks, as pairs count neighboring levels as one: how x within its groups goes with y, and y with x.
+
+        With W the share of a variance that lies within groups, and r the correlation without it, the correlation of y
+        with x less its group's mean is at most √(W(1 − r²)). A relation is weaker within a narrow range than over the
+        whole one (Thorndike 1949): each draw has a part of that, from 0 to |r|, in the direction of r.
+        """
+        answers, known, alone, shares = self._answers, asked.even, [], []
+        for name in columns:
+            known = narrowed(known, place_of(self._release.schema, name), self._weighed(name, 0))
+        for name in powers:
+            place = place_of(self._release.schema, name)
+            records = np.maximum(answers.posterior.cells([place], known), 0.0)
+            values, squares = self._weighed(name, 1), (records * self._weighed(name, 2)).sum(axis=1)
+            group = answers.group_of(place)
+            into = np.eye(int(group.max()) + 1)[group]
+            count, sums = records @ into, (records * values) @ into
+            between = np.divide(sums**2, count, out=np.zeros_like(count), where=count > 0).sum(axis=1)
+            alone.append(sums.sum(axis=1))
+            shares.append((squares - between, squares - _over(alone[-1] ** 2, count.sum(axis=1))))
+        along = product - _over(alone[0] * alone[1], count.sum(axis=1))
+        left = np.maximum(1 - _over(along**2, shares[0][1] * shares[1][1]), 0.0)
+        lacking = sum(np.sqrt(np.maximum(_over(*share), 0.0) * left) for share in shares)
+        return np.nan_to_num(along * lacking * answers.uniform(*powers))
 
     def _weighed(self, name: str, power: int) -> Floats:
         """The mean of a power of the values in each level of a column: by draw, where that depends on where in their

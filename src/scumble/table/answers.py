@@ -115,6 +115,11 @@ class Answers:
         """(draws,) from −1 to 1: where in their cells the values of a draw lie, from all low to all high."""
         return leans(self._seed, self.posterior.size)
 
+    def uniform(self, *names: str) -> Floats:
+        """(draws,) from 0 to 1: what is not known of some columns."""
+        names_seed = int.from_bytes(hashlib.sha256(repr(sorted(names)).encode()).digest()[:6], "big")
+        return spread_evenly(np.random.default_rng([self._seed, names_seed]), self.posterior.size, 1)[:, 0]
+
     def leaning(self, middle: Floats, low: Floats, high: Floats) -> Floats:
         """For each draw something between the least and the most that it can be, by where its values lie in cells."""
         lean = self.lean.reshape(-1, *[1] * (np.ndim(middle) - 1))
