@@ -388,8 +388,8 @@ class Moments:
             shares.append((squares - between, squares - _over(alone[-1] ** 2, count.sum(axis=1))))
         along = product - _over(alone[0] * alone[1], count.sum(axis=1))
         left = np.maximum(1 - _over(along**2, shares[0][1] * shares[1][1]), 0.0)
-        lacking = sum(np.sqrt(np.maximum(_over(*share), 0.0) * left) for share in shares)
-        return np.nan_to_num(along * lacking * answers.uniform(*powers))
+        lacking = np.sum([np.sqrt(np.maximum(_over(*share), 0.0) * left) for share in shares], axis=0)
+        return np.asarray(np.nan_to_num(along * lacking * answers.uniform(*powers)))
 
     def _weighed(self, name: str, power: int) -> Floats:
         """The mean of a power of the values in each level of a column: by draw, where that depends on where in their
