@@ -179,6 +179,11 @@ def test_whole_budgets_are_claimed_to_the_last_digit() -> None:
     assert [price(Budget(epsilon), [8, 4096]).epsilon for epsilon in (0.1, 1.0, 10.0)] == [0.1, 1.0, 10.0]
     assert not overlapping([Budget(1.0).claim(1), GRID_BUDGET.claim(64)]).by_facts
     assert not overlapping([Budget(1.0).claim(1), disjoint([GRID_BUDGET.claim(64)] * 2)]).by_facts
+    plain = replace(Budget(0.5), count_share=0)
+    choices = [plain.claim(8), plain.claim(16)]
+    assert overlapping([Budget(1.0).claim(1), disjoint(choices)]).by_facts
+    several = overlapping([plain.claim(32), plain.claim(64)])  # no choice is a release of several parts
+    assert not overlapping([Budget(1.0).claim(1), disjoint([*choices, several])]).by_facts
 
 
 def audited(run: Callable[[], scumble.Release], other: Callable[[], scumble.Release]) -> tuple[float, tuple[str, ...]]:

@@ -26,11 +26,11 @@ QUARTER = Fraction(1, 4)
 
 def test_little_said_is_a_pure_promise_to_one_record() -> None:
     expected = Budget(1, 0.0, "add-remove", 1, Fraction(1, 25), None)
-    assert Budget(1) == Budget.of(1) == expected and expected.pure and expected.unit == "record"
+    assert Budget(1) == Budget.of(1) == expected and expected.pure
     claim = Budget(1).claim(7)
     assert (claim.epsilon, claim.delta, claim.neighbors, claim.records_per_person) == (1.0, 0.0, "add-remove", 1)
     assert claim.exact_count_scale == "25" and claim.rows == 7
-    assert not Budget(1, 1e-9).pure and Budget(1, records_per_person=2).unit == "person"
+    assert not Budget(1, 1e-9).pure
 
 
 @pytest.mark.parametrize(

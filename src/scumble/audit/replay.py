@@ -23,7 +23,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from scumble.privacy.audit_hooks import Published
+from scumble.privacy.audit_hooks import Published, Watcher
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.laws import LAPLACE, LAWS
 from scumble.privacy.laws.law import Drawn
@@ -85,7 +85,7 @@ class _Held:
         return Drawn(self.claim.mechanism, _promised_scale(self.claim, self.row, count=count))
 
 
-class Session:
+class Session(Watcher):
     """One run under watch. Without `before` it records; with the session of an earlier run it plays that back."""
 
     def __init__(self, before: Session | None = None) -> None:

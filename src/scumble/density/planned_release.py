@@ -30,9 +30,9 @@ import numpy as np
 
 from scumble.density.release_plan import Choice
 from scumble.errors import parameter
-from scumble.gate.gate import Published, close, or_give_up, require_disjoint, require_ledger, require_ones
+from scumble.gate.gate import Published, drawn, names_of, releasing, require_disjoint, require_ledger, require_ones
 from scumble.gate.secret import Secret, held
-from scumble.gate.spending import Prepaid, derived, spend
+from scumble.gate.spending import Prepaid
 from scumble.privacy import audit_hooks
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
@@ -81,29 +81,25 @@ def publish_planned(
         numbers = 2 if clumped else 1
         parts, claim = divided(budget, numbers), price(budget, rows, numbers)
         asking = parts.facts.claim(numbers)
-        identity = spend(secrets, claim, payer, "release")
-        with or_give_up(secrets, "Its release failed after the budget was spent."):
-            names = [derived(identity, f"class {k}", len(secrets)) for k in range(len(secrets))]
-            found = []
+        found, published = [], []
+        with releasing(secrets, claim, payer, "release", keep=keep) as identity:
+            names = names_of(identity, secrets)
             for secret, name in zip(secrets, names, strict=True):
-                noise = asking.draw_counters((numbers, 1), backend=backend)
-                count = asking.draw_count(backend=backend) if asking.scales.count else None
+                noise, count = drawn(asking, (numbers, 1), backend)
                 audit_hooks.hold(f"{name} facts", asking, noise, count)
                 noise[0] += typical_norm(secret.counts if fold is None else fold(secret.counts[0]))
                 if clumped:
                     noise[1] += typical_norm(secret.counts)
-                exact = budget.neighbors == "replace"
-                noisy = secret.total + (count or 0) if exact or count is not None else None
+                known = budget.neighbors == "replace" or count is not None
+                noisy = secret.total + (count or 0) if known else None
                 noisy_facts, noisy = audit_hooks.publish(noise, noisy, f"{name} facts")
                 norm, *third = (int(one) for one in noisy_facts[:, 0])
                 found.append(Facts(noisy, asking.count_variance or 0.0, norm, asking.counter_variance, *third))
             choice = _checked(_asked(choose, found, secrets), rows, parts.rows, secrets[0].counts.shape)
             calibration = calibrated(parts.rows, choice.rows, choice.count_share)
-            published = []
             for secret, name, facts in zip(secrets, names, found, strict=True):
                 chosen = _chosen(secret, choice)
-                noise = calibration.draw_counters(chosen.shape, backend=backend)
-                again = calibration.draw_count(backend=backend) if calibration.scales.count else None
+                noise, again = drawn(calibration, chosen.shape, backend)
                 audit_hooks.hold(f"{name} rows", calibration, noise, again)
                 noise += chosen
                 if chosen.base is not secret.counts:
@@ -113,7 +109,6 @@ def publish_planned(
                 total, variance = together(facts, noisy, calibration.count_variance)
                 made = Published(counts, claim, total, calibration.counter_variance, variance, name)
                 published.append(PublishedChoice(made, choice))
-        close(secrets, keep)
         return published
 
 

@@ -1,13 +1,13 @@
 """The gate: check everything, charge, draw, add. The one place where counters and noise meet.
 
 The order matters. Everything that can be refused is refused first, at no cost; then the budget is spent, in the ledger
-if there is one; then noise is drawn for every counter; only then are the exact counters touched. A failure before that
-leaves none of them in a traceback, and a failure after the charge empties the secret. The locks are held throughout.
+if there is one; then noise is drawn for every counter; only then are the exact counters touched. A failure after the
+charge empties the secret. The locks are held throughout.
 
 `publish` draws noise and adds it; `begin_with_noise` draws it before the first record, and `finish` releases it;
-`publish_share` adds one custodian's share. A stream is charged once (`begin`), and each of its `Nodes`, a period or a
-block of them, has noise of its own, which is used in one published sum (``streams/continual.proof.md``). Other ways
-through the gate: :mod:`scumble.gate.rows` and :mod:`scumble.density.planned_release`.
+`publish_share` adds one custodian's share. A stream is charged once (`begin`), and each of its `Nodes` has noise of its
+own, which is used in one published sum (``streams/continual.proof.md``). Other ways through the gate:
+:mod:`scumble.gate.rows` and :mod:`scumble.density.planned_release`.
 """
 
 from __future__ import annotations
@@ -51,29 +51,42 @@ class Published(NamedTuple):
 
 
 @contextmanager
-def or_give_up(secrets: Sequence[Secret], why: str) -> Iterator[None]:
-    """After the budget is spent: any failure wipes the exact counters."""
+def releasing(
+    secrets: Sequence[Secret], claim: PrivacyClaim, payer: Account | Prepaid | None, verb: str, *, keep: bool = False
+) -> Iterator[str]:
+    """Secrets that are paid for: the identity of their release. Any failure wipes the exact counters.
+
+    Afterwards they are empty, or open again if they `keep` their counters.
+    """
+    identity = spend(secrets, claim, payer, verb)
     try:
-        yield
+        yield identity
     except BaseException:
         for secret in secrets:
-            secret.give_up(why)
+            secret.give_up("Its release failed after the budget was spent.")
         raise
+    for secret in secrets:
+        if keep:
+            secret.closed = ""
+        else:
+            secret.give_up(RELEASED)
+
+
+def drawn(claim: PrivacyClaim, shape: tuple[int, ...], backend: str) -> tuple[Integers, int | None]:
+    """Fresh noise for the counters, and for the count if that is hidden."""
+    noise = claim.draw_counters(shape, backend=backend)
+    return noise, claim.draw_count(backend=backend) if claim.scales.count else None
+
+
+def names_of(identity: str, secrets: Sequence[Secret]) -> list[str]:
+    """The identity of each release that was paid for together."""
+    return [derived(identity, f"class {k}", len(secrets)) for k in range(len(secrets))]
 
 
 def require_ledger(keep: bool, payer: Account | Prepaid | None) -> None:
     """Refuse to keep counters for a further release that no ledger would add up."""
     if keep and not isinstance(payer, Account):
         raise BudgetError("A further release needs a ledger with budget left. Hint: pass ledger=... and dataset=...")
-
-
-def close(secrets: Sequence[Secret], keep: bool) -> None:
-    """After a release: empty the secrets, or open them again."""
-    for secret in secrets:
-        if keep:
-            secret.closed = ""
-        else:
-            secret.give_up(RELEASED)
 
 
 def publish(
@@ -93,22 +106,16 @@ def publish(
     with held(secrets):
         require_disjoint(secrets, budget, backend)
         claim = budget.claim(secrets[0].spec.rows, reach=secrets[0].spec.reach)
-        identity = spend(secrets, claim, payer, "release")
-        with or_give_up(secrets, "Its release failed after the budget was spent."):
-            drawn = []
-            for secret in secrets:
-                noise = claim.draw_counters(secret.counts.shape, backend=backend)
-                drawn.append((noise, claim.draw_count(backend=backend) if claim.scales.count else None))
-            published = []
-            for k, (secret, (noise, count)) in enumerate(zip(secrets, drawn, strict=True)):
-                name = derived(identity, f"class {k}", len(secrets))
+        published = []
+        with releasing(secrets, claim, payer, "release", keep=keep) as identity:
+            pairs = [drawn(claim, secret.counts.shape, backend) for secret in secrets]
+            for secret, name, (noise, count) in zip(secrets, names_of(identity, secrets), pairs, strict=True):
                 audit_hooks.hold(name, claim, noise, count)
                 total = secret.add_to(noise)
                 noisy = total if budget.neighbors == "replace" else (None if count is None else total + count)
                 counts, noisy = audit_hooks.publish(noise, noisy, name)
                 variances = claim.counter_variance, claim.count_variance or 0.0
                 published.append(Published(counts, claim, noisy, *variances, name))
-        close(secrets, keep)
         return published
 
 
@@ -123,26 +130,16 @@ def begin_with_noise(
             secret.require_open("start_with_noise")
             if secret.noise is not None or secret.touched or len(secret.lineage) != 1:
                 raise PrivacyError("Noise comes first, before the first record. Hint: begin with a new sketch.")
-        identity = spend(secrets, claim, payer, "start_with_noise")
-        with or_give_up(secrets, "Drawing its noise failed."):
-            for k, secret in enumerate(secrets):
-                noise = claim.draw_counters(secret.counts.shape, backend=backend)
-                hidden = claim.scales.count is not None
-                count = claim.draw_count(backend=backend) if hidden else None
-                name = derived(identity, f"class {k}", len(secrets))
+        with releasing(secrets, claim, payer, "start_with_noise", keep=True) as identity:
+            for secret, name in zip(secrets, names_of(identity, secrets), strict=True):
+                noise, count = drawn(claim, secret.counts.shape, backend)
                 audit_hooks.hold(name, claim, noise, count)
                 # Noise is kept only in the array that the records will be added to.
                 secret.counts += noise
                 noise.fill(0)
-                secret.noise = NoiseFirst(
-                    claim,
-                    name,
-                    0 if budget.neighbors == "replace" else count,
-                    claim.counter_variance,
-                    claim.count_variance or 0.0,
-                )
-        for secret in secrets:
-            secret.closed = ""
+                known = 0 if budget.neighbors == "replace" else count
+                variances = claim.counter_variance, claim.count_variance or 0.0
+                secret.noise = NoiseFirst(claim, name, known, *variances)
 
 
 def finish(secret: Secret) -> Published:
@@ -211,17 +208,13 @@ def publish_share(
         if secret.noise is not None:
             raise PrivacyError("This sketch has its full noise already. Hint: call release().")
         claim = calibrate_shares(secret.spec.rows, budget, custodians=custodians, dropouts=dropouts)
-        identity = spend([secret], claim, payer, "release_share")
-        with or_give_up([secret], "Its release failed after the budget was spent."):
+        with releasing([secret], claim, payer, "release_share") as identity:
             noise = draw_counters_share(claim, secret.counts.shape)
             count = draw_count_share(claim) if claim.exact_count_scale is not None else None
             audit_hooks.hold(identity, claim, noise, count)
             total = secret.add_to(noise)
-        secret.give_up(RELEASED)
-        if count is not None:
-            count += total
-        elif budget.neighbors == "replace":
-            count = total
+        if count is not None or budget.neighbors == "replace":
+            count = total + (count or 0)
         return Published(noise, claim, count, 0.0, 0.0, identity)
 
 
@@ -241,9 +234,6 @@ def require_disjoint(secrets: Sequence[Secret], budget: Budget, backend: str) ->
     if len(secrets) > 1 and budget.neighbors == "replace":
         raise PrivacyError("Classes need neighbors='add-remove': a replaced record may change its class.")
     require_backend(backend)
-
-
-# ---- what every sketch does with its secret ----
 
 
 class Holder:
@@ -283,8 +273,6 @@ class Holder:
         self.secret.require_open(verb)
         self.secret.require_exact()
 
-    # ---- files ----
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the exact counters to a secret file, mode 0600, to merge them elsewhere. By convention ``.secret``."""
         secret = self.secret
@@ -311,16 +299,11 @@ class Holder:
         """What a secret file holds, metadata and arrays: for `save` and for checkpoints."""
         return self.secret.contents()
 
-    # ---- keeping the secret ----
-
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise PrivacyError(
             f"A {type(self).__name__} cannot be pickled or copied, as it holds exact counters. "
             "Hint: `sketch.save('part.secret')` writes a secret file; `sketch.release(epsilon=...)` makes it public."
         )
-
-
-# ---- a stream's noise, a node at a time ----
 
 
 def begin(secret: Secret, claim: PrivacyClaim, payer: Account | None, payment: str | None = None) -> str:
@@ -339,8 +322,7 @@ class Nodes:
     def __init__(self, claim: PrivacyClaim, shape: tuple[int, ...], identity: str, backend: str = "exact") -> None:
         self._claim, self._shape, self._identity = claim, shape, identity
         self._backend = require_backend(backend)
-        self._hidden = claim.scales.count is not None
-        self._counted = self._hidden or claim.neighbors == "replace"
+        self._counted = claim.scales.count is not None or claim.neighbors == "replace"
 
     @property
     def size(self) -> int:
@@ -354,8 +336,7 @@ class Nodes:
 
     def draw(self, node: str) -> Integers:
         """Fresh noise for a node."""
-        noise = self._claim.draw_counters(self._shape, backend=self._backend)
-        count = self._claim.draw_count(backend=self._backend) if self._hidden else None
+        noise, count = drawn(self._claim, self._shape, self._backend)
         audit_hooks.hold(self._name(node), self._claim, noise, count)
         return self._flat(noise, count)
 

@@ -2,16 +2,12 @@
 
 `publish_rows` publishes rows whose shares are given. `publish_in_turn` does so one row after the other, each counted
 over the records in a way that may follow from the rows before it. `publish_as_planned` calls a `plan` again and again
-with what has been published, and the plan answers with
-
-- rows: which, how their cells are grouped, and what share of the budget each gets;
-- or a contest: the row farthest from an expectation is chosen privately (`selection`), for a share of the budget;
-  nobody wins if no row is farther off than its handicap and `or_none` allows for that;
-- or nothing: the release is complete.
+with what has been published; it answers with the next rows, how their cells are grouped and what share each gets, with
+a `Contest`, or with nothing: the release is complete.
 
 Either is one release: one lock, one charge before any noise, one claim; that of a plan is made for the most expensive
-one allowed (`AdaptiveBudget`). While the plan runs, the secret holds no counters (``gate.proof.md``, *Grouped
-rows* and *Plans*).
+one allowed (`AdaptiveBudget`). While the plan runs, the secret holds no counters (``gate.proof.md``, *Grouped rows* and
+*Plans*).
 """
 
 from __future__ import annotations
@@ -26,10 +22,10 @@ from typing import NamedTuple
 import numpy as np
 
 from scumble.errors import ParameterError, parameter
-from scumble.gate.gate import close, or_give_up, require_disjoint, require_ledger, require_ones
+from scumble.gate.gate import releasing, require_disjoint, require_ledger, require_ones
 from scumble.gate.secret import Secret, held
 from scumble.gate.selection import noisy_best
-from scumble.gate.spending import Prepaid, spend
+from scumble.gate.spending import Prepaid
 from scumble.privacy import audit_hooks
 from scumble.privacy.account import Account
 from scumble.privacy.budget import AdaptiveBudget, Budget, worst_case
@@ -185,10 +181,8 @@ def _releasing(
     require_ledger(keep, payer)
     with held([secret]):
         require_disjoint([secret], budget, "exact")
-        identity = spend([secret], claim, payer, "release")
-        with or_give_up([secret], "Its release failed after the budget was spent."):
+        with releasing([secret], claim, payer, "release", keep=keep) as identity:
             yield _Way(secret, claim, identity)
-        close([secret], keep)
 
 
 class _Candidate(NamedTuple):
@@ -208,16 +202,12 @@ class _Way:
 
     def begin(self) -> PublishedRows:
         """Publish the count alone, with a row of no counters."""
-        claim = self.claim
-        public = claim.neighbors == "replace"
-        noisy = None
+        claim, noisy = self.claim, self.secret.total if self.claim.neighbors == "replace" else None
         if claim.scales.count is not None:
             nothing = claim.law.draw(claim.row_scales[0], 0)
             count = claim.draw_count()
             audit_hooks.hold(f"{self.name} count", claim, nothing, count, row=0)
             _, noisy = audit_hooks.publish(nothing, self.secret.total + count, f"{self.name} count")
-        elif public:
-            noisy = self.secret.total
         return PublishedRows((), claim, noisy, claim.count_variance or 0.0, self.name)
 
     def publish(
@@ -238,7 +228,8 @@ class _Way:
         for place, (row, noise) in enumerate(drawn.items()):
             of, scale, name = groups[row], scales[row], f"{self.name} row {row}"
             if claim is None:
-                audit_hooks.hold(name, _with_scale(self.claim, scale), noise, None)
+                own = replace(self.claim, rows=1, scale=float(scale), exact_scale=str(scale), exact_scales=None)
+                audit_hooks.hold(name, own, noise, None)
             else:
                 audit_hooks.hold(name, claim, noise, None, row=place)
             exact = self.secret.row(row) if late is None else late()
@@ -293,11 +284,6 @@ class _Way:
             mine = np.arange(spec.lengths[row]) if of is None else of
             known[row] = _Candidate(groups[row], mine, int(mine.max()) + 1)
         return {row: known[row] for row in groups}
-
-
-def _with_scale(claim: PrivacyClaim, scale: Fraction) -> PrivacyClaim:
-    """The claim of one row with its own scale, for the auditor."""
-    return replace(claim, rows=1, scale=float(scale), exact_scale=str(scale), exact_scales=None)
 
 
 def checked(chosen: Groups, rows: set[int], lengths: Sequence[int]) -> dict[int, np.ndarray | None]:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,8 +25,8 @@ Published = tuple[np.ndarray, int | None]
 """Counters, and the count if there is one."""
 
 
-class Watcher(Protocol):
-    """An auditor: see :mod:`scumble.audit.replay`."""
+class Watcher:
+    """An auditor, such as that of :mod:`scumble.audit.replay`; this one looks away."""
 
     def drawn(self, kind: str, scale: Fraction, parts: int, values: np.ndarray) -> None:
         """Noise was drawn."""
@@ -36,12 +36,18 @@ class Watcher(Protocol):
 
     def published(self, names: Sequence[str], counters: np.ndarray, count: int | None) -> Published:
         """Numbers go out with the noise of those names; what comes back goes out in their place."""
+        return counters, count
 
     def pinned(self, name: str, nodes: Sequence[str], counters: np.ndarray, count: int | None) -> Published:
         """The noise of a block less that of its nodes goes out; what comes back goes out in its place."""
+        return counters, count
 
     def chosen(self, winner: int, scores: Sequence[int], scale: Fraction, apart: int, pure: bool) -> int:
         """A noisy choice goes out; what comes back goes out in its place."""
+        return winner
+
+
+_NOBODY = Watcher()
 
 
 _watching: tuple[Watcher, int] | None = None
@@ -60,9 +66,9 @@ def watching(watcher: Watcher) -> Iterator[None]:
         _watching = None
 
 
-def _watcher() -> Watcher | None:
+def _watcher() -> Watcher:
     if _watching is None:
-        return None
+        return _NOBODY
     watcher, thread = _watching
     if thread != threading.get_ident():
         raise PrivacyError(
@@ -74,8 +80,7 @@ def _watcher() -> Watcher | None:
 
 def drawn(kind: str, scale: Fraction, values: np.ndarray, *, parts: int = 1) -> np.ndarray:
     """Noise that the sampler drew: its law, and (for a share of noise) how many shares make it whole."""
-    if (watcher := _watcher()) is not None:
-        watcher.drawn(kind, scale, parts, values)
+    _watcher().drawn(kind, scale, parts, values)
     return values
 
 
@@ -84,22 +89,17 @@ def hold(name: str, claim: PrivacyClaim, counters: np.ndarray, count: int | None
 
     Where rows have scales of their own, each is a thing by itself: `row` says which of the claim's it is.
     """
-    if (watcher := _watcher()) is not None:
-        watcher.held(name, claim, counters, count, row)
+    _watcher().held(name, claim, counters, count, row)
 
 
 def publish(counters: np.ndarray, count: int | None, *names: str) -> Published:
     """Exact numbers with the noise that is held under `names` (shares: of all that were added up), to be published."""
-    if (watcher := _watcher()) is not None:
-        return watcher.published(names, counters, count)
-    return counters, count
+    return _watcher().published(names, counters, count)
 
 
 def pin(name: str, nodes: Sequence[str], counters: np.ndarray, count: int | None) -> Published:
     """The noise of a block of a stream less that of its nodes, all of them held and none used: to be published."""
-    if (watcher := _watcher()) is not None:
-        return watcher.pinned(name, nodes, counters, count)
-    return counters, count
+    return _watcher().pinned(name, nodes, counters, count)
 
 
 def choose(winner: int, scores: Sequence[int], scale: Fraction, apart: int, *, pure: bool = True) -> int:
@@ -108,6 +108,4 @@ def choose(winner: int, scores: Sequence[int], scale: Fraction, apart: int, *, p
     `apart` is what the noise is made for: the most by which neighbors may move two scores apart. `pure`: whether it is
     charged in ε; if not, as for the Gaussian shift that it is a post-processing of.
     """
-    if (watcher := _watcher()) is not None:
-        return watcher.chosen(winner, scores, scale, apart, pure)
-    return winner
+    return _watcher().chosen(winner, scores, scale, apart, pure)

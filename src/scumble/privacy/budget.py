@@ -2,8 +2,7 @@
 
 A `Budget` is what may be spent: public, frozen, and known before any record is read. It decides the law of the noise:
 discrete Laplace for δ = 0; for δ > 0 the quieter of Laplace (then the claim has δ = 0) and Gaussian; Gaussian for a
-budget in ρ. The law finds its least scales, with a share of the budget for the count. Scales are rounded up to short
-fractions, and the claim is computed from these fractions and rounded up.
+budget in ρ. Scales are rounded up to short fractions, and the claim is computed from these and rounded up.
 """
 
 from __future__ import annotations
@@ -44,16 +43,20 @@ def _shares(shares: Sequence[Number] | None, rows: int) -> Shared:
 
 def _as_float(name: str, value: Number | None, hint: str) -> float:
     """The greatest float that is not above ε or ρ: the claim is a float and must not exceed the request."""
-    exact = as_fraction(name, value, hint)
-    if exact <= 0:
-        raise parameter(name, "positive", value, hint)
     try:
-        budget = float_down(exact)
+        budget = float_down(_positive(name, value, hint))
     except OverflowError:
         budget = math.inf
     if not 0 < budget < math.inf:
         raise parameter(name, "positive and finite", value, hint)
     return budget
+
+
+def _positive(name: str, value: Number | None, hint: str = "") -> Fraction:
+    exact = as_fraction(name, value, hint)
+    if not 0 < exact < LARGEST:
+        raise parameter(name, "positive" if exact <= 0 else f"below {LARGEST:g}", value, hint)
+    return exact
 
 
 def failure(delta: Number) -> float:
@@ -197,11 +200,6 @@ class Budget:
         return "error" if self.neighbors == "replace" else "drop"
 
     @property
-    def unit(self) -> str:
-        """What is protected: a record, or a person who may have several."""
-        return unit_of(self.records_per_person)
-
-    @property
     def pure(self) -> bool:
         """Whether no exception is allowed: δ = 0."""
         return as_fraction("delta", self.delta) == 0
@@ -296,8 +294,7 @@ class Budget:
         """Budgets of these shares, for releases that together cost no more than the whole; `claims` is what they claim.
 
         Without δ, ε is shared out. With it, Gaussian releases add up to one whose ρ is the sum of theirs, so ρ is
-        shared out, as much of it as ε and δ allow: a sixteenth of ρ makes a fourth of the accuracy, where a sixteenth
-        of ε would make a sixteenth. A single release keeps its choice of noise.
+        shared out, as much of it as ε and δ allow. A single release keeps its choice of noise.
 
         >>> from scumble.privacy.composition import overlapping
         >>> def claims(budgets):
@@ -347,24 +344,10 @@ def calibrate(
     >>> plain = calibrate(1000, epsilon=1)
     >>> str(plain.scales.counters), str(plain.scales.count), plain.epsilon
     ('3125/3', '25', 1.0)
-    >>> calibrate(1000, epsilon="0.5", neighbors="replace").scales.counters
-    Fraction(4000, 1)
     >>> [str(scale) for scale in calibrate(2, epsilon=1, shares=[3, 1], count_share=0).row_scales]
     ['4/3', '4']
-    >>> calibrate(100, epsilon=1, delta=1e-6).draw_counters((100, 32)).shape
-    (100, 32)
     """
     return Budget.of(**budget).claim(rows, shares, reach, column=column, mechanism=mechanism)
-
-
-def _positive(name: str, value: Number, hint: str = "") -> Fraction:
-    exact = as_fraction(name, value, hint)
-    if not 0 < exact < LARGEST:
-        raise parameter(name, "positive" if exact <= 0 else f"below {LARGEST:g}", value, hint)
-    return exact
-
-
-# ---- a budget that is spent as rows come ----
 
 
 SPARE = Fraction(1, 2**16)

@@ -36,8 +36,8 @@ class PrivacyClaim:
 
     - `scale`, `count_scale`: Laplace scale or Gaussian σ of counters and count; `exact_scale`, `exact_count_scale`: the
       same as fractions; `exact_scales`: instead, runs of rows with a fraction each.
-    - `rows`: how many rows of counters a record touches.
-    - `step`, `signed`: of moments, the most that a record adds to a row, and whether it may subtract.
+    - `rows`: how many rows a record touches; `step`, `signed`: of moments, the most that it adds to a row, and
+      whether it may subtract.
     - `parts`, `combination`: the claims of a merged release, and how they were combined.
     - `custodians`, `dropouts`: how many made the noise, and how many of them may be missing or untrusted.
     - `threshold`: of words that nobody declared, the least noisy number with which one is published; δ is the chance
@@ -45,11 +45,8 @@ class PrivacyClaim:
     - `column`: in a stream, what a record does to all that is published of one counter; the claim covers all periods.
 
     >>> from scumble.privacy import calibrate
-    >>> claim = calibrate(1000, epsilon=1)
-    >>> print(claim)
+    >>> print(calibrate(1000, epsilon=1))
     ε = 1, ρ = 0.001261 (add-remove one record; discrete-laplace)
-    >>> round(claim.equivalent(delta=1e-6), 3)
-    0.146
     """
 
     epsilon: float
@@ -83,8 +80,6 @@ class PrivacyClaim:
                 for other in others:
                     if getattr(self, other) != _DEFAULTS[other]:
                         raise parameter(other, f"left out of a claim with `{name}`", getattr(self, other))
-
-    # -- the noise, of a single release -------------------------------------------------------
 
     @property
     def law(self) -> Law:
@@ -139,16 +134,12 @@ class PrivacyClaim:
             raise PrivacyError("The rows of this release have scales of their own. Hint: ask for `row_scales`.")
         return self.scales.counters
 
-    # -- reading ------------------------------------------------------------------------------
-
     def equivalent(self, delta: float = 1e-6) -> float:
         """The ε′ for which this release is also (ε′, delta)-private; an upper bound, far below ε for many rows."""
         target = float_down(as_fraction("delta", delta))
         if not 0 <= target < 1:
             raise parameter("delta", "at least 0 and below 1", delta)
-        best = self.epsilon if self.delta <= target else math.inf
-        if target > 0:
-            best = min(best, self._curve(target))
+        best = min(self.epsilon if self.delta <= target else math.inf, self._curve(target) if target else math.inf)
         if math.isinf(best):
             raise parameter("delta", f"positive for {self.mechanism} noise", delta)
         return best
@@ -187,15 +178,12 @@ class PrivacyClaim:
         choices = rows.parts or (rows,)
         # With several choices, Gaussian ones have a second count.
         several = 1 < len(choices) == len({(one.rows, one.exact_count_scale) for one in choices})
-        return (
-            facts.rows in (1, 2)
-            and facts.threshold is None
-            and all(
-                one.combination == "single"
-                and (one.exact_count_scale is None or (several and not one.law.pure))
-                and facts.rho != one.rho
-                for one in choices
-            )
+        named = facts.rows in (1, 2) and facts.threshold is None
+        return named and all(
+            one.mechanism != MERGED
+            and (one.exact_count_scale is None or (several and not one.law.pure))
+            and facts.rho != one.rho
+            for one in choices
         )
 
     @property
@@ -234,8 +222,6 @@ class PrivacyClaim:
             kind += f" from {self.custodians} custodians, any {self.custodians - (self.dropouts or 0)} of them enough"
         return f"ε = {show(self.epsilon)}{delta}{rho} ({self.neighbors} one {self.unit}; {kind})"
 
-    # -- storing ------------------------------------------------------------------------------
-
     def to_dict(self) -> Json:
         """Plain JSON values; `from_dict` gives an equal claim back."""
         values = {name: getattr(self, name) for name in _TYPES}
@@ -256,20 +242,21 @@ class PrivacyClaim:
         """Read what `to_dict` wrote; anything missing, unknown, of another type or inconsistent is refused."""
         if not isinstance(values, Mapping):
             raise parameter("claim", "a mapping", type(values).__name__)
-        if set(values) | set(_ADDED) != set(_TYPES):
-            odd = sorted(map(str, (set(values) | set(_ADDED)) ^ set(_TYPES)))
-            raise ParameterError(f"`claim` must be given by its fields; odd are {', '.join(odd)[:80]}.")
+        if odd := (set(values) | set(_ADDED)) ^ set(_TYPES):
+            raise ParameterError(
+                f"`claim` must be given by its fields; odd are {', '.join(sorted(map(str, odd)))[:80]}."
+            )
         values = {**{name: _DEFAULTS[name] for name in _ADDED}, **values}
         for name, types in _TYPES.items():
             if isinstance(values[name], bool) != (types == (bool,)) or not isinstance(values[name], types):
                 raise parameter(f"claim[{name!r}]", f"of type {types}", values[name])
-        numbers = {name: values[name] for name, types in _TYPES.items() if float in types}
-        try:
-            floats = {name: float(value) for name, value in numbers.items() if value is not None}
-        except OverflowError:
-            raise ParameterError("`claim` has a number that no float holds.") from None
-        parts = tuple(cls.from_dict(part) for part in values["parts"])
-        claim = cls(**{**values, **floats, "parts": parts, **_stored_lists(values)})
+            if float in types and values[name] is not None:
+                try:
+                    values[name] = float(values[name])
+                except OverflowError:
+                    raise ParameterError("`claim` has a number that no float holds.") from None
+        values["parts"] = tuple(cls.from_dict(part) for part in values["parts"])
+        claim = cls(**{**values, **_stored_lists(values)})
         claim._check()
         return claim
 
@@ -283,8 +270,8 @@ class PrivacyClaim:
             if text is not None:
                 _stored_fraction(text)
         law, moves, scales = self.law, self.moves, self.scales
-        one = None if scales.rows else float(scales.counters)
-        if (self.scale, self.count_scale) != (one, None if scales.count is None else float(scales.count)):
+        stated = None if scales.rows else float(scales.counters), None if scales.count is None else float(scales.count)
+        if (self.scale, self.count_scale) != stated:
             raise ParameterError("The claim's scales differ from its exact scales.")
         if self.threshold is not None:
             enough = self.rho is None and self.delta >= revealed(moves, scales.counters, self.threshold)

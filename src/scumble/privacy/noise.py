@@ -3,17 +3,16 @@
 Floating-point noise leaks: which values it reaches depends on the secret it is added to (Mironov 2012). Here every draw
 is an integer whose law is *exactly* the one claimed, by interval refining (Haney et al. 2022): the first random bits of
 a uniform U enclose it in a short interval; if both ends give the same integer, that is the answer. Otherwise more bits
-are fetched: 8, 16, 32 and 64 in float64, and then, once in millions of draws, more in decimal arithmetic of growing
-precision (``noise.proof.md``).
+are fetched: up to 64 in float64, and then, once in millions of draws, more in decimal arithmetic of growing precision
+(``noise.proof.md``).
 
 - Discrete Laplace (Ghosh, Roughgarden & Sundararajan 2009): P(k) = (1 − q)/(1 + q) · q^|k| with q = exp(−1/scale). As
   P(|k| ≥ j) = 2q^j/(1 + q) for j ≥ 1, |k| = floor(scale · (c − ln U)) with c = ln(2/(1 + q)), and another bit is the
   sign. For small scales, the answers of words of 8 or 16 bits are kept in a table.
 - Discrete Gaussian (Canonne, Kamath & Steinke 2020, Algorithm 3, by rejection): P(k) ∝ exp(−k²/(2σ²)).
 
-Entropy is the operating system's, fetched by each call and never kept: a forked or copied process cannot repeat
-another's noise. There is no seed: noise that can be replayed can be subtracted. Threads and their arrays end with the
-call.
+Entropy is the operating system's, fetched by each call and never kept: a forked process cannot repeat another's noise.
+There is no seed: noise that can be replayed can be subtracted. Threads and their arrays end with the call.
 """
 
 from __future__ import annotations
@@ -94,24 +93,23 @@ def discrete_laplace(scale: Fraction | int | float, size: int | tuple[int, ...],
     >>> draws.shape, draws.dtype.name
     ((2, 3), 'int64')
     """
-    exact, shape = _scale("scale", scale), _shape(size)
-    if require_backend(backend) == "opendp":
-        return audit_hooks.drawn("discrete-laplace", exact, _opendp("laplace", exact, shape))
-    return audit_hooks.drawn("discrete-laplace", exact, _laplace(exact, math.prod(shape)).reshape(shape))
+    return _drawn("laplace", _laplace, _scale("scale", scale), size, backend)
 
 
 def discrete_gaussian(
     sigma: Fraction | int | float, size: int | tuple[int, ...], *, backend: str = "exact"
 ) -> Integers:
-    """Draw independent integers with P(k) ∝ exp(−k²/(2 sigma²)); arguments as above.
+    """Draw independent integers with P(k) ∝ exp(−k²/(2 sigma²)); arguments as above."""
+    return _drawn("gaussian", _gaussian, _scale("sigma", sigma), size, backend)
 
-    >>> int(abs(discrete_gaussian(3, 100)).max()) < 100       # 33 σ: false once in 10²³⁰ times
-    True
-    """
-    exact, shape = _scale("sigma", sigma), _shape(size)
+
+def _drawn(
+    law: str, draw: Callable[[Fraction, int], Integers], scale: Fraction, size: int | tuple[int, ...], backend: str
+) -> Integers:
+    shape = _shape(size)
     if require_backend(backend) == "opendp":
-        return audit_hooks.drawn("discrete-gaussian", exact, _opendp("gaussian", exact, shape))
-    return audit_hooks.drawn("discrete-gaussian", exact, _gaussian(exact, math.prod(shape)).reshape(shape))
+        return audit_hooks.drawn(f"discrete-{law}", scale, _opendp(law, scale, shape))
+    return audit_hooks.drawn(f"discrete-{law}", scale, draw(scale, math.prod(shape)).reshape(shape))
 
 
 def laplace_variance(scale: Fraction | int | float) -> float:
@@ -429,8 +427,7 @@ def _opendp(law: str, scale: Fraction, shape: tuple[int, ...]) -> Integers:
 
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    if law == "laplace":
-        draw = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float_up(scale))
-    else:
-        draw = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=float_up(scale))
+    laplace = law == "laplace"
+    distance = dp.l1_distance(T="i64") if laplace else dp.l2_distance(T="f64")
+    draw = (dp.m.make_laplace if laplace else dp.m.make_gaussian)(domain, distance, scale=float_up(scale))
     return np.array(draw([0] * math.prod(shape)), dtype=np.int64).reshape(shape)
