@@ -43,6 +43,7 @@ class Views:
 
     rows, lengths, counters = 3, LENGTHS, (sum(LENGTHS),)
     reach = ONE
+    occupancies: Mapping[int, np.ndarray] = {}
 
     def require_equal(self, other: Any) -> None:
         assert type(other) is Views

@@ -54,6 +54,7 @@ _HOMES = {
     "scumble.density.release": ("Release",),
     "scumble.density.share": ("Share", "combine", "load_share"),
     "scumble.columns.category": ("Boolean", "Category"),
+    "scumble.columns.distinct": ("Distinct",),
     "scumble.columns.date": ("Date",),
     "scumble.columns.number": ("Number",),
     "scumble.columns.schema": ("Schema",),

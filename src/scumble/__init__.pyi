@@ -4,6 +4,7 @@ from scumble._version import __version__ as __version__
 from scumble.columns.category import Boolean as Boolean
 from scumble.columns.category import Category as Category
 from scumble.columns.date import Date as Date
+from scumble.columns.distinct import Distinct as Distinct
 from scumble.columns.number import Number as Number
 from scumble.columns.schema import Schema as Schema
 from scumble.density.bundle import Bundle as Bundle

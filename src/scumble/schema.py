@@ -4,6 +4,7 @@ from scumble.columns.category import Boolean, Category
 from scumble.columns.column import Column
 from scumble.columns.conditions import Condition, condition
 from scumble.columns.date import Date
+from scumble.columns.distinct import Distinct
 from scumble.columns.draft import draft
 from scumble.columns.number import Number
 from scumble.columns.schema import Described, Encoded, Schema
@@ -15,6 +16,7 @@ __all__ = [
     "Condition",
     "Date",
     "Described",
+    "Distinct",
     "Encoded",
     "Number",
     "Schema",

@@ -158,7 +158,7 @@ def _on_spark(args: argparse.Namespace) -> tuple[Source, Callable[..., Build]]:
     columns, roles = args.columns, None
     if args.schema is not None:
         schema = Schema.load(args.schema)
-        columns, roles = list(schema), schema.roles | others
+        columns, roles = list(schema.declared), schema.roles | others
     elif args.columns:
         kinds = Declarations(**given(args, "KINDS")).kinds
         roles = roles_by(kinds, roles_of(kernel_from(args, args.columns), args.columns)) | others

@@ -313,7 +313,7 @@ def _read(
     if any(name in source.names for name in wanted):
         source.require([target])  # by itself: a column to learn from may be what was meant
     source.require(wanted)
-    roles = dict.fromkeys(named, "number") if schema is None else dict(schema.roles)
+    roles = dict.fromkeys(named, "number") if schema is None else {name: schema.roles[name] for name in named}
     roles[target] = "number" if number else "any"
     numbers = [*(named if schema is None else []), *([target] if number else [])]
     schemas = [one for one in (schema, bounded) if one is not None]

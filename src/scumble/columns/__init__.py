@@ -26,6 +26,7 @@ The schema::
     number.py         a column of numbers
     date.py           a column of dates or times
     category.py       columns of words from a public vocabulary, and of booleans
+    distinct.py       columns whose distinct values are counted
     line.py           a line of integers under every ordered column
     cuts.py           a line cut into cells, and their edges
     clock.py          dates and times as ticks

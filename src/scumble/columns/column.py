@@ -332,6 +332,12 @@ class Ordered(Column):
     def size(self) -> int:
         return self.cuts.size + self.missing
 
+    @property
+    def each_apart(self) -> bool:
+        """Whether each value has a cell to itself."""
+        first, end = self.line
+        return not self.cuts.real and self.cuts.size == end - first
+
     def _coded(self, places: np.ndarray, cuts: Cuts, bad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The codes of places on the line of these cells, and which are outside the bounds."""
         codes, outside = cuts.find(places), ~cuts.holds(places)

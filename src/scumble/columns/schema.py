@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scumble import checks
 from scumble.columns import category, date, number  # noqa: F401  a file may hold any kind of column
 from scumble.columns.column import BLANK, OUTSIDE, Column, Found, Strays
+from scumble.columns.distinct import Distinct
 from scumble.columns.grammar import known
 from scumble.columns.rules import Rules, compiled
 from scumble.columns.table import Table, invalid_message
@@ -70,8 +71,8 @@ class Schema(Mapping[str, Column]):
     ----------
     columns : mapping, optional
         The columns by name, for names that are no Python words (``{"hours-per-week": Number(1, 99)}``).
-    **named : Number, Date, Category or Boolean
-        The columns by name.
+    **named : Number, Date, Category, Boolean or Distinct
+        The columns by name. Those of kind `Distinct` are apart from all others, in `distinct`.
     rules : list of str
         What is true of every record, such as "discharged >= admitted": comparisons of two numbers or two dates, and
         conditions on at most two columns. Answers and synthetic rows obey them, and records that do not are counted all
@@ -91,7 +92,11 @@ class Schema(Mapping[str, Column]):
     """
 
     columns: Mapping[str, Column]
-    """The columns by name, in order."""
+    """The columns by name, in order: all but those of which only distinct values are counted."""
+    distinct: Mapping[str, Distinct]
+    """The columns whose distinct values are counted."""
+    declared: Mapping[str, Column]
+    """All columns, as they were declared."""
     derived: Mapping[int, Derived]
     """The columns that others lie ``within``, by their places: they are not counted."""
 
@@ -107,7 +112,7 @@ class Schema(Mapping[str, Column]):
             named, rules = {**named, "rules": rules}, ()
         if columns is not None and not isinstance(columns, Mapping):
             raise parameter("columns", "a mapping from names to columns", columns, "scumble.Schema.load reads a file.")
-        found = dict(columns or {})
+        found = dict(columns.declared if isinstance(columns, Schema) else columns or {})
         for name in named:
             if name in found:
                 raise _twice(name)
@@ -119,7 +124,12 @@ class Schema(Mapping[str, Column]):
             check_name(name)
             if not isinstance(column, Column):
                 raise parameter(name, "a Number, Date, Category or Boolean", type(column).__name__, EXAMPLE)
-        self.__dict__.update(columns=MappingProxyType(found), derived=MappingProxyType(_derived(found)))
+        distinct = {name: column for name, column in found.items() if isinstance(column, Distinct)}
+        columns = {name: column for name, column in found.items() if name not in distinct}
+        if not columns:
+            raise ParameterError("A schema needs a column besides those of kind 'distinct'. Hint: declare one.")
+        self.__dict__.update(columns=MappingProxyType(columns), derived=MappingProxyType(_derived(columns)))
+        self.__dict__.update(distinct=MappingProxyType(distinct), declared=MappingProxyType(found))
         constraints = compiled(self, rules)
         self.__dict__.update(rules=tuple(rules), constraints=constraints)
 
@@ -129,7 +139,15 @@ class Schema(Mapping[str, Column]):
     # ---- a mapping, and a value ----
 
     def __getitem__(self, name: str) -> Column:
-        return self.columns[known(name, self.columns)]
+        return self.columns[self.known(name)]
+
+    def known(self, name: object) -> str:
+        """The name, if it is a column's; else an error."""
+        if isinstance(name, str) and name in self.distinct:
+            raise ParameterError(
+                f"Of column {name!r}, only distinct values were counted. Hint: ask distinct({name!r})."
+            )
+        return known(name, self.columns)
 
     def __contains__(self, name: object) -> bool:
         return name in self.columns
@@ -143,20 +161,20 @@ class Schema(Mapping[str, Column]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schema):
             return NotImplemented
-        mine, its = (tuple(one.columns.items()) for one in (self, other))  # their order is part of it
+        mine, its = (tuple(one.declared.items()) for one in (self, other))  # their order is part of it
         return mine == its and self.rules == other.rules
 
     def __hash__(self) -> int:
-        return hash((tuple(self.columns.items()), self.rules))
+        return hash((tuple(self.declared.items()), self.rules))
 
     def __reduce__(self) -> tuple[object, ...]:
         return Schema.from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:
-        if all(name.isidentifier() and name.isascii() and not iskeyword(name) for name in self):
-            named = [f"{name}={column!r}" for name, column in self.items()]
+        if all(name.isidentifier() and name.isascii() and not iskeyword(name) for name in self.declared):
+            named = [f"{name}={column!r}" for name, column in self.declared.items()]
         else:
-            named = [repr(dict(self.columns))]
+            named = [repr(dict(self.declared))]
         return f"Schema({', '.join(named + [f'rules={[*self.rules]}'] * bool(self.rules))})"
 
     @property
@@ -172,14 +190,17 @@ class Schema(Mapping[str, Column]):
     @property
     def roles(self) -> dict[str, str]:
         """What a source should read each column as."""
-        return {name: column.role for name, column in self.items()}
+        return {name: column.role for name, column in self.declared.items()}
 
     def card(self) -> str:
         """A line of text for each column."""
-        lines = [(name, column.kind, f"{column.size:,}", column.words()) for name, column in self.items()]
+        lines = [
+            (name, column.kind, f"{column.size:,} levels" if name in self else "", column.words())
+            for name, column in self.declared.items()
+        ]
         widths = [max(len(line[k]) for line in lines) for k in range(3)]
         return "\n".join(
-            f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {size:>{widths[2]}} levels  {words}"
+            f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {size:>{widths[2]}}  {words}"
             for name, kind, size, words in lines
         )
 
@@ -208,22 +229,32 @@ class Schema(Mapping[str, Column]):
         return self.find(X, invalid=invalid)[0]
 
     def find(
-        self, X: object, *, invalid: str = "error", positions: Sequence[tuple[int, int]] = ()
+        self,
+        X: object,
+        *,
+        invalid: str = "error",
+        positions: Sequence[tuple[int, int]] = (),
+        distinct: bool = False,
     ) -> tuple[Encoded, dict[str, Strays]]:
         """What `encode` gives, and the cells of each column that were not counted at their own value.
 
-        The codes have further columns for `positions` in cells, each given by the place of a column and of a digit.
+        The codes have further columns for `positions` in cells, each given by the place of a column and of a digit, and
+        then for the columns of which `distinct` values are counted.
         """
         if invalid not in ("error", "drop"):
             raise parameter("invalid", "'error' or 'drop'", invalid)
-        table = Table.of(X, columns=list(self.columns), dimensions=len(self.columns))
-        width = len(self.columns)
-        codes = np.empty((table.rows, width + len(positions)), np.int32, order="F")
+        names = list(self.declared if distinct else self.columns)
+        table = Table.of(X, columns=names, dimensions=len(names))
+        cells = dict(zip(names, map(table.column, range(len(names))), strict=True))
+        width, sketched = len(self.columns), self.distinct if distinct else {}
+        codes = np.empty((table.rows, width + len(positions) + len(sketched)), np.int32, order="F")
         found: dict[str, Found] = {}
         for j, (name, column) in enumerate(self.columns.items()):
             if j not in self.derived:
-                found[name] = column.find(table.column(j), f"Column {name!r}")
+                found[name] = column.find(cells[name], f"Column {name!r}")
                 codes[:, j] = found[name].codes
+        for j, (name, one) in enumerate(sketched.items(), width + len(positions)):
+            codes[:, j] = one.find(cells[name], f"Column {name!r}").codes
         self.derive(codes)
         for place, (j, digit) in enumerate(positions, width):
             codes[:, place] = found[self.names[j]].positions[digit]
@@ -257,7 +288,7 @@ class Schema(Mapping[str, Column]):
     def to_dict(self) -> dict[str, object]:
         """The schema as plain JSON values."""
         rules = {"rules": [*self.rules]} if self.rules else {}
-        return {"columns": [{"name": name, **column.to_dict()} for name, column in self.items()], **rules}
+        return {"columns": [{"name": name, **column.to_dict()} for name, column in self.declared.items()], **rules}
 
     @staticmethod
     def from_dict(data: Any) -> Schema:
@@ -280,7 +311,7 @@ class Schema(Mapping[str, Column]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as TOML. The file appears whole or not at all."""
-        write_toml(path, {name: column.to_dict() for name, column in self.items()}, self.rules)
+        write_toml(path, {name: column.to_dict() for name, column in self.declared.items()}, self.rules)
 
     @staticmethod
     def of(given: Described) -> Schema:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from scumble.checks import Json
 from scumble.counting.engines import on_device, to_host
@@ -60,6 +62,7 @@ class Spec:
 
     reach = ONE
     """A record adds one to each row."""
+    occupancies: ClassVar[Mapping[int, np.ndarray]] = {}
 
     @property
     def layout(self) -> Layout:

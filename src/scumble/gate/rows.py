@@ -222,7 +222,8 @@ class _Way:
         `claim` names the scales, in this order; without one, each row has them for its own. `late` counts a row that
         the secret does not hold.
         """
-        lengths, law = self.secret.spec.lengths, self.claim.law
+        lengths, law, occupancies = self.secret.spec.lengths, self.claim.law, self.secret.spec.occupancies
+        groups = {row: occupancies.get(row, of) for row, of in groups.items()}
         sizes = {row: lengths[row] if of is None else int(of.max()) + 1 for row, of in groups.items()}
         drawn = {row: law.draw(scales[row], size) for row, size in sizes.items()}
         for place, (row, noise) in enumerate(drawn.items()):
@@ -233,6 +234,8 @@ class _Way:
             else:
                 audit_hooks.hold(name, claim, noise, None, row=place)
             exact = self.secret.row(row) if late is None else late()
+            if row in occupancies:  # a record changes one of these, by one (`columns.distinct`)
+                exact = exact > 0
             if of is None:
                 noise += exact
             else:

@@ -9,7 +9,7 @@ import os
 import threading
 import uuid
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -48,6 +48,10 @@ class Shape(Protocol):
     @property
     def reach(self) -> Reach:
         """What one record adds to a row; in the first row, exactly its `step`."""
+
+    @property
+    def occupancies(self) -> Mapping[int, np.ndarray]:
+        """Rows that nobody may see but as the number of counters above 0 in each part: the part of each counter."""
 
     def require_equal(self, other: Any) -> None:
         """Refuse a spec whose counters cannot be added to these."""

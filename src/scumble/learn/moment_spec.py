@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -210,6 +210,7 @@ class MomentSpec(ABC):
     kind: ClassVar[str]
     """In files; never changed."""
     signed: ClassVar[bool] = True
+    occupancies: ClassVar[Mapping[int, np.ndarray]] = {}
 
     bounds: Spans
     columns: tuple[str, ...] | None

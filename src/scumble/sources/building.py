@@ -255,7 +255,7 @@ class Build:
         self.source: Source = open_source(source, **options)
         try:
             others = list(asked.others)
-            names = self.source.columns(columns if schema is None else list(schema), besides=others)
+            names = self.source.columns(columns if schema is None else list(schema.declared), besides=others)
             self.source.require(others)
             self.source.require([*names, *others])
             asked.require_counted(names, self.source.names)

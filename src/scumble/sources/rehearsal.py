@@ -246,7 +246,7 @@ def _table_bytes(spec: TableSpec, cells: int) -> int:
     """Counters of columns and of pairs, and the group of each level."""
     groups = sum(int(axis.max()) + 1 for axis in spec.axes)
     header = 125 * len(spec.schema) - 1_000
-    return file_bytes(sum(spec.lengths[: spec.singles]) + cells + groups) + header
+    return file_bytes(sum(map(math.prod, spec.shapes_alone)) + cells + groups) + header
 
 
 def _later(job: Build, counted: Spec, spec: Spec, n: int) -> str:

@@ -72,16 +72,14 @@ class Aggregate:
         return found
 
     def _distinct(self, scope: Scope, tree: Tree, confidence: float) -> Estimate:
-        """How many levels have a record: on each draw those with a count that rounds to one or more."""
         release, answers = scope.release, scope.release._answers
+        if self.column is not None:
+            where = None if tree == EVERYTHING else condition(scope.schema, tree)
+            return release.distinct(self.column, where, confidence=confidence)
         levels = [condition(scope.schema, both(tree, level)) for level in self.levels]
         asked = [release._question(one) for one in levels if one.possible]
-        each = np.sum(
-            [answers.counts(one) >= NONE for one in asked] or [np.zeros(answers.posterior.size, bool)], axis=0
-        )
-        remarks = dict.fromkeys(remark for one in asked for remark in release._remarks(one))
-        found = answers.told(np.asarray(each, float), confidence, 0.0, float(len(asked)))
-        return replace(found, remarks=tuple(remarks))
+        records = np.array([answers.counts(one) for one in asked]).reshape(len(asked), answers.posterior.size).T
+        return release.levels_there(records, (remark for one in asked for remark in release._remarks(one)), confidence)
 
 
 def is_aggregate(node: Node) -> bool:
@@ -123,6 +121,10 @@ def aggregate_of(node: Node, scope: Scope) -> Aggregate:
 def _distinct(written: list[Node], scope: Scope) -> Aggregate:
     if len(written) != 1:
         raise refused("count(DISTINCT …) of several columns: GROUP BY these gives each combination")
+    name = written[0].name.lower() if isinstance(written[0], exp.Column) else None
+    for sketched in scope.schema.distinct:
+        if sketched.lower() == name:
+            return Aggregate("distinct", sketched)
     levels = key_of(written[0], scope, EVERYTHING).levels
     return Aggregate("distinct", levels=tuple(tree for name, tree in levels if name is not None))
 

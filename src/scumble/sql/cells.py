@@ -34,15 +34,9 @@ def both(*trees: Tree) -> Tree:
     return kept[0] if len(kept) == 1 else Junction(True, tuple(kept))
 
 
-def told_apart(column: Number | Date) -> bool:
-    """Whether each value has a cell to itself."""
-    first, end = column.line
-    return not column.cuts.real and column.cuts.size == end - first
-
-
 def groups_of(name: str, column: Column) -> str:
     """Something to group by a column, as SQL writes it: by its values, if it tells them apart."""
-    if isinstance(column, Number | Date) and not told_apart(column):
+    if isinstance(column, Number | Date) and not column.each_apart:
         return bearable(name, column)
     return identifier(name)
 

@@ -15,7 +15,7 @@ from typing import Any
 from scumble.columns import clock
 from scumble.columns.column import Column
 from scumble.columns.date import Date, no_date
-from scumble.columns.grammar import Atom, Junction, Not, Tree, known
+from scumble.columns.grammar import Atom, Junction, Not, Tree
 from scumble.columns.schema import Schema
 from scumble.errors import ParameterError, did_you_mean
 from scumble.sql.syntax import Node, bare, exp, identifier, refused, shown
@@ -47,7 +47,7 @@ class Scope:
     def named(self, name: str) -> str:
         """The column of that name."""
         found = self.alike(name)
-        return found if found is not None else known(name, self.schema.columns)
+        return found if found is not None else self.schema.known(name)
 
     def alike(self, name: str) -> str | None:
         """The column that is called so up to capitals, if there is one."""

@@ -26,7 +26,6 @@ from scumble.sql.cells import (
     part_of,
     require_whole_cells,
     runs,
-    told_apart,
 )
 from scumble.sql.scope import Scope, fitting, is_value, number, value
 from scumble.sql.syntax import Node, bare, exp, identifier, parts_of, refused, shown
@@ -348,7 +347,7 @@ def _column(name: str, scope: Scope) -> Iterator[tuple[object, Tree]]:
 def _single(name: str, column: Number | Date) -> Iterator[tuple[object, Tree]]:
     """Whole numbers and days, where each has a cell to itself."""
     first, end = column.line
-    if not told_apart(column):
+    if not column.each_apart:
         raise ParameterError(
             f"The cells of column {name!r} hold several values each, so there is no group for each value. "
             f"Hint: {instead(name, column)}."

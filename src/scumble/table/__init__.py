@@ -22,6 +22,7 @@ What is computed of it, all of it post-processing::
     questions.py      conditions by position, and parts of a column
     asking.py         the questions, in the words of people who ask them
     estimate.py       a number that is known up to noise
+    distinct.py       the number of distinct values
     statistic.py      any statistic, by rows of every draw
     rows.py           synthetic rows, their containers and weights
     comparing.py      what differs between two releases

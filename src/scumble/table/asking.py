@@ -73,6 +73,8 @@ class Asking:
         @property
         def _answers(self) -> Answers: ...
 
+        def _sketched(self, column: str, confidence: float) -> Estimate: ...
+
     # ---- numbers ----
 
     @overload
@@ -135,6 +137,49 @@ class Asking:
             return self._answers.told(each, confidence, 0.0, 1.0, even)
 
         return self._each(all_of(self.schema, condition, where), by, share)
+
+    @keywords
+    def distinct(self, column: str, where: Where = None, *, confidence: float = 0.95) -> Estimate:
+        """How many different values a column has; missing cells are no value.
+
+        Of a column declared as `Distinct`, of all records. Of any other, the levels that have a record, cell by cell of
+        a number or a date; other words are one.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+        where : str, mapping or None
+            Among which records.
+        confidence : float
+            Of the interval.
+        """
+        if column in self.schema.distinct:
+            if where is not None:
+                raise ParameterError(
+                    f"Distinct values of {column!r} were counted over all records, not under a condition. "
+                    "Hint: leave out `where`."
+                )
+            return self._sketched(column, checks.confidence(confidence))
+        place, one = place_of(self.schema, column), self.schema[column]
+        if isinstance(one, Number | Date) and not one.each_apart:
+            raise ParameterError(
+                f"The cells of column {column!r} hold several values each, so there is no count of distinct values. "
+                "Hint: declare the column as `Distinct`."
+            )
+        asked, given = (
+            self._question(where),
+            [part for part in parts(one, column, most=one.size) if part.name != MISSING],
+        )
+        there = self._answers.parts(asked, place, given)
+        return self.levels_there(there, self._remarks(asked, place), confidence)
+
+    def levels_there(self, records: Floats, remarks: Iterable[str], confidence: float) -> Estimate:
+        """How many levels have a record: on each draw those with a count that rounds to one or more."""
+        found = self._answers.told(
+            (records >= NONE).sum(axis=1).astype(float), confidence, 0.0, float(records.shape[1])
+        )
+        return replace(found, remarks=tuple(dict.fromkeys(remarks)))
 
     @overload
     def sum(self, column: str, where: Where = None, *, by: None = None, confidence: float = 0.95) -> Estimate: ...

@@ -44,7 +44,7 @@ def count(spec: TableSpec, codes: Codes, counts: Integers, threads: int | None =
     spec : TableSpec
         The views.
     codes : ndarray of int32
-        (records, columns): the level of every cell, and then positions (`TableSpec.placed`); all are there.
+        (records, columns): the level of every cell, and all else that `TableSpec.sizes` lists; all are there.
     counts : ndarray of int64
         The counters.
     threads : int, optional
@@ -99,7 +99,7 @@ def reference(spec: TableSpec, codes: Codes) -> Integers:
         columns = tuple(j for j in view if j != spec.place)
         maps = spec.axes_of(columns) if len(columns) > 1 else [np.arange(spec.sizes[j]) for j in columns]
         axes = [of[codes[:, j]] for j, of in zip(columns, maps, strict=True)]
-        if spec.place is not None:
+        if spec.place in view:
             axes = [np.asarray(codes[:, spec.place]), *axes]
         cells = np.ravel_multi_index(tuple(axes), shape)
         rows.append(np.bincount(cells, minlength=math.prod(shape)))
@@ -157,7 +157,7 @@ def _laid_out(spec: TableSpec) -> Layout:
                 number += 1
             used, sizes = [together[first, second], *used[2:]], [sizes[0] * sizes[1], *sizes[2:]]
         used, sizes = [-1] * (3 - len(used)) + used, [1] * (3 - len(sizes)) + sizes
-        group = -1 if spec.place is None else spec.place
+        group = spec.place if spec.place in view else -1
         table[r] = (group, *used, math.prod(sizes), sizes[1] * sizes[2], sizes[2], starts[r])
     table[:, :4][table[:, :4] < 0] = number
     return Layout(number + 1, axes, joined, table)

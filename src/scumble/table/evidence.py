@@ -266,14 +266,14 @@ class Grouped:
         """The axes of each published row."""
         classes = () if self.spec.place is None else (self.spec.classes,)
         both = [(*classes, *(int(group.max()) + 1 for group in self.maps(own))) for own in self.sets]
-        return (*self.spec.shapes[: self.spec.singles], *both)
+        return (*self.spec.shapes_alone, *both)
 
     @property
     def crosstabs(self) -> list[int]:
-        """Which of the published rows are cross-tables of columns: all but positions in cells."""
+        """Which of the published rows are cross-tables of columns: all but positions in cells and distinct values."""
         first = int(self.spec.place is not None)
-        positions = range(first, first + len(self.spec.placed))
-        return [row for row in range(len(self.shapes)) if row not in positions]
+        others = range(first, self.spec.singles - len(self.spec.counted))
+        return [row for row in range(len(self.shapes)) if row not in others]
 
     @property
     def length(self) -> int:
@@ -296,7 +296,7 @@ class Grouped:
     ) -> list[Evidence]:
         """The noisy views of each class. `count` is the noisy number of records and its variance."""
         spec = self.spec
-        tables = self.tables(counts)
+        tables, kept = self.tables(counts), [row not in spec.occupancies for row in range(len(self.shapes))]
         columns = tuple(_column(spec, j) for j in spec.counted)
         groups = tuple(self.groups[j][spec.axes[j]] for j in spec.counted)
         number = {j: k for k, j in enumerate(spec.counted)}
@@ -311,7 +311,8 @@ class Grouped:
         for c in range(spec.classes):
             each = [
                 (np.asarray(table[c] if spec.place is not None else table), max(float(variance), 1e-9))
-                for table, variance in zip(tables, variances, strict=True)
+                for table, variance, own in zip(tables, variances, kept, strict=True)
+                if own
             ]
             places = {
                 (number[j], digit): View((number[j],), *one)

@@ -47,6 +47,9 @@ POSITIONS, SECOND = 1 / 40, 1 / 4
 """What the first digit of the positions in a column's cells gets of the budget for each part that the cells get, and
 what the second one gets of that: an eighth of the weight is worth 8^(−2/3) of the share. Where no cell is wider than a
 tenth of the column, the noise in a sum is then nearly that of the cells' counts alone."""
+DISTINCT, ALL_DISTINCT = Fraction(1, 16), Fraction(1, 4)
+"""What a count of distinct values gets of the budget, and all of them together at most: at ε = 1 its noise is then less
+than the error of hashing, and at ε = 0.1 it is 6 %."""
 RARE = 0.01
 """Classes that hold less than this of the records do not decide how fine the views are."""
 
@@ -101,7 +104,10 @@ class Planner:
         plan = self._planned(max(n, 1.0) / spec.classes)
         if not spec.pairs:  # nothing to plan
             singles = tuple(
-                map(self.noise.deviation_at, with_positions(spec, np.ones(spec.singles - len(spec.placed))))
+                map(
+                    self.noise.deviation_at,
+                    with_positions(spec, np.ones(spec.singles - len(spec.placed) - len(spec.sketched))),
+                )
             )
             return Predicted(plan, singles, (), self._of_levels(singles, {}), 0)
         alone = self._shares(self._singles(plan.singles), plan.singles)
@@ -258,7 +264,11 @@ class Planner:
     def _planned(self, records: float) -> Plan:
         """The plan for so many records in a set of views."""
         spec, columns = self.spec, len(self.spec.counted)
-        rest = 1.0 - (float(budgeting.FAVORED) if self.favored else 0.0)
+        rest = (
+            1.0
+            - (float(budgeting.FAVORED) if self.favored else 0.0)
+            - float(share_of_distinct(spec) * len(spec.sketched))
+        )
         triple = budgeting.for_triples(records, len(spec.triples), self.noise)
         for share in (triple.share, 0.0):
             common = budgeting.Noise(self.noise.law, self.noise.scale_at(rest - share))
@@ -407,7 +417,8 @@ class Planner:
         fair = 2 * (1 - budgeting.SINGLES_SHARE) / pairs if pairs else 0.0
         alone = float(self._singles(1.0).max())
         favored = float(budgeting.FAVORED) * (1 + alone) if self.favored else 0.0
-        return min(1.0, max(alone, fair, favored, budgeting.TRIPLES_SHARE if self.spec.triples else 0.0))
+        triples = budgeting.TRIPLES_SHARE if self.spec.triples else 0.0
+        return min(1.0, max(alone, fair, favored, triples, float(share_of_distinct(self.spec))))
 
     def _round(self, plan: Plan) -> Fraction:
         """What choosing a pair and publishing it take together."""
@@ -433,9 +444,10 @@ class Planner:
         spec = self.spec
         shares = self._shares(self._singles(plan.singles), plan.singles)
         more = self._of_favored()
-        first = spec.singles - len(spec.counted)
+        first = len(shares) - len(spec.counted)
         for k, j in enumerate(spec.counted):
             shares[first + k] = min(shares[first + k] + more.get((j,), 0), Fraction(1, self.most))
+        shares[first:first] = [share_of_distinct(spec)] * len(spec.sketched)
         return {row: Wanted(share) for row, share in enumerate(shares)}
 
     def _shares(self, weights: Floats, total: float) -> list[Fraction]:
@@ -468,12 +480,20 @@ def _handicaps(expected: Mapping[int, Integers], deviation: float) -> dict[int, 
 
 
 def with_positions(spec: TableSpec, weights: npt.ArrayLike) -> Floats:
-    """The parts of the rows before the pairs, which sum to one, by the weights of those that are cross-tables."""
+    """The parts of the rows before the pairs, which sum to one, by the weights of those that are cross-tables.
+
+    Distinct values, whose share is fixed, are not among them.
+    """
     own = np.asarray(weights, float)
     first = int(spec.place is not None)
     placed = [POSITIONS * SECOND**digit * own[first + spec.counted.index(j)] for j, digit in spec.placed]
     found = np.concatenate([own[:first], placed, own[first:]])
     return np.asarray(found / found.sum())
+
+
+def share_of_distinct(spec: TableSpec) -> Fraction:
+    """What each count of distinct values gets of the budget; a float has all of these parts exactly."""
+    return _rounded(min(DISTINCT, ALL_DISTINCT / max(len(spec.sketched), 1))) if spec.sketched else Fraction(0)
 
 
 def alone(budget: Budget, rows: int) -> Noise:
@@ -525,7 +545,7 @@ def records_of(spec: TableSpec, public: PublishedRows) -> float:
         return max(float(often.mean()), 0.0) if len(often) else 0.0
     if public.noisy_count is not None:
         return max(float(public.noisy_count), 0.0)
-    return max(float(np.median([row.counts.sum() for row in public.rows])), 0.0)
+    return max(float(np.median([row.counts.sum() for row in public.rows if row.row not in spec.occupancies])), 0.0)
 
 
 def evidence_of(grouped: Grouped, public: PublishedRows) -> list[Evidence]:

@@ -17,7 +17,7 @@ from scumble import checks
 from scumble.columns.column import Column
 from scumble.columns.conditions import Condition, bounds, condition, heaped
 from scumble.columns.date import Date
-from scumble.columns.grammar import Atom, Junction, Tree, known
+from scumble.columns.grammar import Atom, Junction, Tree
 from scumble.columns.number import Number
 from scumble.columns.schema import Derived, Schema
 from scumble.errors import ParameterError, parameter, warn
@@ -153,7 +153,7 @@ def narrowed(asked: mixture.Condition, column: int, weights: Floats) -> mixture.
 
 def place_of(schema: Schema, name: object) -> int:
     """Where a column stands."""
-    return schema.names.index(known(name, schema.columns))
+    return schema.names.index(schema.known(name))
 
 
 def names_of(by: str | Iterable[str], argument: str = "by") -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
 from fractions import Fraction
@@ -20,6 +21,8 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.table.answers import Answers
 from scumble.table.asking import Asking
 from scumble.table.comparing import Comparing
+from scumble.table.distinct import estimated
+from scumble.table.estimate import Estimate
 from scumble.table.evidence import Grouped
 from scumble.table.posterior import NAMES, packed, unpacked
 from scumble.table.questions import names_of, place_of
@@ -45,6 +48,7 @@ ELSEWHERE = {
     **dict.fromkeys(("min", "max"), "no record's value is published; ask `quantile(column, [0.01, 0.99])`"),
     **dict.fromkeys(("std", "var", "corr"), "ask `estimate(lambda t: t[column].std())`, or any statistic of a frame"),
     **dict.fromkeys(("avg", "average"), "ask `mean(column)`"),
+    **dict.fromkeys(("nunique", "n_unique"), "ask `distinct(column)`"),
     **dict.fromkeys(("hist", "value_counts"), "ask `histogram(column)`"),
     **dict.fromkeys(("groupby", "group_by"), "ask `count(by=column)`, or `mean(column, by=…)`"),
     **dict.fromkeys(("pivot", "pivot_table"), "ask `crosstab(first, second)`"),
@@ -196,6 +200,13 @@ class TableRelease(Asking, Comparing, Weighing):
         count = None if self._own_count is None else (float(self._own_count), self._noise_of_count)
         law: Law = "gaussian" if "gaussian" in self._privacy.mechanism else "laplace"
         return Answers(self.spec, self._grouped.evidence(self._counts, self.variances, count), law, self._identity)
+
+    def _sketched(self, column: str, confidence: float) -> Estimate:
+        row, total = self.spec.sketched[column], self._answers.total
+        occupied = self._grouped.tables(self._counts)[row][:-1]
+        records = total.value, math.sqrt(total.variance)
+        laplace = "gaussian" not in self._privacy.mechanism
+        return estimated(occupied, self.variances[row], laplace=laplace, records=records, confidence=confidence)
 
     # ---- files ----
 

@@ -27,7 +27,7 @@ from scumble.privacy.exact import Number
 from scumble.privacy.splitting import enough, variances
 from scumble.table import counting
 from scumble.table.evidence import Grouped
-from scumble.table.planner import Planner, with_positions
+from scumble.table.planner import Planner, share_of_distinct, with_positions
 from scumble.table.release import TableRelease
 from scumble.table.spec import COARSE, TableSpec
 
@@ -154,7 +154,9 @@ class TableSketch(Holder):
 
     def levels(self, X: object) -> Levels:
         """What `update` counts of a table: a function of its records alone. Threads may ask at the same time."""
-        (codes, dropped), strays = self._spec.schema.find(X, invalid=self._invalid, positions=self._spec.placed)
+        (codes, dropped), strays = self._spec.schema.find(
+            X, invalid=self._invalid, positions=self._spec.placed, distinct=True
+        )
         kept = codes[~dropped] if dropped.any() else codes
         return Levels(self._spec, counting.lines(self._spec, kept), dropped, strays)
 
@@ -317,9 +319,13 @@ def price(spec: TableSpec, budget: Budget) -> PrivacyClaim:
 
 
 def _shares(spec: TableSpec) -> list[Fraction]:
-    """Where there is nothing to plan, all columns get the same."""
-    shares = with_positions(spec, np.ones(spec.rows - len(spec.placed)))
-    return [Fraction(share).limit_denominator(2**20) for share in shares.tolist()]
+    """Where there is nothing to plan, all columns get the same, next to what distinct values get."""
+    of_distinct = [share_of_distinct(spec)] * len(spec.sketched)
+    parts = with_positions(spec, np.ones(spec.rows - len(spec.placed) - len(of_distinct)))
+    rest = float(1 - sum(of_distinct))
+    shares = [Fraction(share).limit_denominator(2**20) for share in (rest * parts).tolist()]
+    first = len(spec.placed) + (spec.place is not None)
+    return [*shares[:first], *of_distinct, *shares[first:]]
 
 
 class TableShare(Share):
@@ -358,6 +364,10 @@ def share_of(
         raise ParameterError(
             "Noise in shares needs views that are fixed beforehand. Hint: name the pairs of columns to measure, "
             "TableSketch(schema, pairs=[('age', 'sex')])."
+        )
+    if spec.sketched:
+        raise ParameterError(
+            f"Custodians' distinct values of {next(iter(spec.sketched))!r} cannot be added up. Hint: leave it out."
         )
     made = publish_share(secret, budget, payer, custodians=custodians, dropouts=dropouts)
     return TableShare(spec, made.counts, made.noisy_count, made.privacy, made.identity)

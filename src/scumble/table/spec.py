@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.columns.column import Column
+from scumble.columns.distinct import PARTS
 from scumble.columns.number import Number
 from scumble.columns.schema import Described, Schema
 from scumble.errors import CorruptFileError, MergeError, ParameterError, did_you_mean, parameter
@@ -182,9 +183,21 @@ class TableSpec:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many levels each column has, and then each digit of positions."""
+        """How many levels each column has, then each digit of positions, then each column of distinct values."""
         positions = (list(self.schema.values())[j].positions for j, _ in self.placed)
-        return (*self.schema.sizes, *(found.size for found in positions if found is not None))
+        sketched = (column.size for column in self.schema.distinct.values())
+        return (*self.schema.sizes, *(found.size for found in positions if found is not None), *sketched)
+
+    @cached_property
+    def sketched(self) -> dict[str, int]:
+        """The rows of columns whose distinct values are counted, behind those of positions."""
+        first = len(self.placed) + (self.target is not None)
+        return {name: row for row, name in enumerate(self.schema.distinct, first)}
+
+    @property
+    def occupancies(self) -> dict[int, Integers]:
+        """The rows of which a release has only how many counters are above 0, in each of these parts."""
+        return dict.fromkeys(self.sketched.values(), PARTS)
 
     @cached_property
     def axes(self) -> tuple[Integers, ...]:
@@ -229,11 +242,15 @@ class TableSpec:
 
     @cached_property
     def views(self) -> tuple[View, ...]:
-        """The columns of each row of counters: positions, columns alone, then sets. A target is in all of them."""
+        """The columns of each row of counters: positions, distinct values, columns alone, then sets.
+
+        A target is in all of them, but where distinct values are counted.
+        """
         found: list[View] = [*((j,) for j in self._alone), *self.sets]
         if self.place is None:
             return tuple(found)
-        return tuple(tuple(sorted((self.place, *view))) for view in [(), *found])
+        every = enumerate([(), *found])
+        return tuple(view if row in self.occupancies else tuple(sorted((self.place, *view))) for row, view in every)
 
     @property
     def _alone(self) -> tuple[int, ...]:
@@ -252,7 +269,14 @@ class TableSpec:
         both = [tuple(int(each.max()) + 1 for each in self.axes_of(one)) for one in self.sets]
         if self.place is None:
             return (*own, *both)
-        return tuple((self.classes, *shape) for shape in ((), *own, *both))
+        every = enumerate([(), *own, *both])
+        return tuple(shape if row in self.occupancies else (self.classes, *shape) for row, shape in every)
+
+    @property
+    def shapes_alone(self) -> tuple[tuple[int, ...], ...]:
+        """The axes of each row before the sets, as a release has it."""
+        found = enumerate(self.shapes[: self.singles])
+        return tuple((int(PARTS[-1]) + 1,) if row in self.occupancies else shape for row, shape in found)
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import scumble
-from scumble import Bundle, Category, EuclideanKernel, HammingKernel, Number, Release, Schema, Share, Sketch
+from scumble import Bundle, Category, Distinct, EuclideanKernel, HammingKernel, Number, Release, Schema, Share, Sketch
 from scumble.audit.greybox import BUDGETS, path
 from scumble.audit.greybox.neighbors import (
     CLASSES,
@@ -169,6 +169,14 @@ path("TableSketch(together).release, {}", *TRAITS, each={name: BUDGETS[name] for
     partial(
         _released,
         make=lambda table, budget: tabled(table, together=[("x", "y", "thing")], important=["x"], **reading(budget)),
+    )
+)
+path("TableSketch(distinct).release, {}", *TRAITS, each=BUDGETS, few=6)(
+    partial(
+        _released,
+        make=lambda table, budget: tabled(
+            table, Schema({"x": STRICT["x"], "thing": Distinct(), "y": STRICT["y"]}), **reading(budget)
+        ),
     )
 )
 for _name, _spec in MOMENTS.items():

@@ -150,7 +150,7 @@ class ClusterBuild(Build):
             )
         others = [options[name] for name in ("label", "person_column") if options.get(name) is not None]
         schema = options.get("schema")
-        wanted = columns if schema is None else list(schema)
+        wanted = columns if schema is None else list(schema.declared)
         empty = columns_of(df, None if wanted is None else [*wanted, *others])
         super().__init__(empty, kernel, columns, **options)
         self._df, self._file = df, file

@@ -1,0 +1,183 @@
+"""Distinct values: where a cell is counted, that a record changes one number by one, and how good the estimates are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from tests.table.people import SCHEMA, people
+
+import scumble
+from scumble import ParameterError, TableSketch
+from scumble.columns.distinct import BUCKETS, CHANCES, LEVELS, PARTS, Distinct, cell_of
+from scumble.columns.hashing import stable_hash
+from scumble.table.distinct import estimated
+
+WITH_IDS = scumble.Schema({"id": Distinct(), **SCHEMA, "town": Distinct()})
+
+
+def with_ids(n: int = 3000, ids: int = 1000) -> Any:
+    rng = np.random.default_rng(1)
+    frame = people(n)
+    frame["id"] = [f"c{k}" for k in rng.integers(0, ids, n)]
+    frame["town"] = np.where(np.arange(n) % 7 == 0, None, rng.choice(["Ulm", " Ulm", "Bonn"], n))
+    return frame
+
+
+def occupied(frame: Any, name: str) -> np.ndarray:
+    """By the hashes of a column's values, slowly and obviously."""
+    cells = {int(stable_hash(word.strip())) for word in frame[name].dropna()}
+    levels = [min((53 - len(f"{cell:b}")) // 2, LEVELS - 1) for cell in cells]
+    there = {(level, cell % BUCKETS) for level, cell in zip(levels, cells, strict=True)}
+    return np.bincount([level for level, _ in there], minlength=LEVELS)
+
+
+# ---- counting ----
+
+
+@pytest.mark.parametrize("one, other", [("Ulm", " Ulm\t"), (5, "5"), (5.0, np.int8(5)), ("é", "é "), (True, "true")])
+def test_equal_values_have_one_cell_in_every_container(one: object, other: object) -> None:
+    first, second = (Distinct().find(np.array([cell], object)).codes[0] for cell in (one, other))
+    assert first == second < len(PARTS) - 1
+
+
+def test_missing_cells_are_no_value() -> None:
+    codes = Distinct().find(np.array([None, "", "NA", math.nan, " null "], object)).codes
+    assert {*codes.tolist()} == {len(PARTS) - 1}
+
+
+def test_cells_are_drawn_as_the_law_says() -> None:
+    """20,000 values; levels by a chi-square statistic, which exceeds 60 with a chance below 1e-9."""
+    cells = np.array([cell_of(b"%d" % k) for k in range(20_000)])
+    expected = 20_000 * CHANCES
+    many = expected > 5
+    assert float(((np.bincount(PARTS[cells], minlength=LEVELS) - expected)[many] ** 2 / expected[many]).sum()) < 60
+    first = np.bincount(cells[cells < BUCKETS], minlength=BUCKETS)
+    mean = first.mean()
+    assert abs(((first - mean) ** 2 / mean).sum() - BUCKETS) < 6 * math.sqrt(2 * BUCKETS)
+
+
+@pytest.mark.parametrize("target", [None, "sex"])
+def test_merged_parts_are_the_sketch_of_all(target: str | None, tmp_path: Path) -> None:
+    frame = with_ids()
+    whole = TableSketch(WITH_IDS, target).update(frame)
+    parts = [TableSketch(WITH_IDS, target, threads=2).update(part) for part in (frame[:1000], frame[1000:])]
+    parts[1].save(tmp_path / "part.secret")
+    merged = scumble.merge([parts[0], scumble.load_secret(tmp_path / "part.secret")])
+    np.testing.assert_array_equal(merged.secret.counts, whole.secret.counts)
+    for name, row in whole.spec.sketched.items():
+        buckets = whole.secret.row(row)
+        np.testing.assert_array_equal(np.bincount(PARTS, buckets > 0)[:LEVELS], occupied(frame, name))
+        assert buckets.sum() == len(frame)
+
+
+# ---- releasing ----
+
+
+@pytest.mark.parametrize("pairs", [None, []])
+@pytest.mark.parametrize("target", [None, "sex"])
+def test_a_release_has_occupied_buckets_and_no_counts(target: str | None, pairs: list[Any] | None) -> None:
+    frame = with_ids()
+    release = TableSketch(WITH_IDS, target, pairs=pairs).update(frame).release(epsilon=10_000)  # no noise
+    tables = release._grouped.tables(release.counts)
+    for name, row in release.spec.sketched.items():
+        np.testing.assert_array_equal(tables[row], [*occupied(frame, name), frame[name].isna().any()])
+    assert release.distinct("town").value == pytest.approx(2, abs=0.1)
+    assert [*release.columns] == [*SCHEMA] and len(release.views[0]) == 1
+
+
+@pytest.mark.parametrize("target", [None, "sex"])
+@pytest.mark.parametrize(
+    "budget", [{"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}, {"epsilon": 3, "neighbors": "replace"}]
+)
+def test_all_that_is_published_is_paid_for(target: str | None, budget: dict[str, Any]) -> None:
+    frame = with_ids()
+    release = TableSketch(WITH_IDS, target).update(frame).release(**budget)
+    spent = sum(1 / scale for scale in release.scales) * (2 if "neighbors" in budget else 1)
+    assert "delta" in budget or spent <= release.privacy.epsilon
+    found = release.distinct("id")
+    assert abs(found.value - frame["id"].nunique()) < 6 * found.standard_error
+    again = scumble.TableRelease.from_bytes(release.to_bytes())
+    assert again.schema == WITH_IDS and [*again.distinct("id")] == [*found]
+
+
+def test_what_cannot_be_added_up_is_refused() -> None:
+    sketch = TableSketch(WITH_IDS, pairs=[("age", "sex")]).update(with_ids(100))
+    with pytest.raises(ParameterError, match="cannot be added up"):
+        sketch.release_share(1.0, custodians=3)
+    with pytest.raises(ParameterError, match="besides"):
+        scumble.Schema(id=Distinct())
+
+
+def test_a_build_from_files(tmp_path: Path) -> None:
+    frame = with_ids(2000).drop(columns="seen")
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    schema = scumble.Schema({name: WITH_IDS.declared[name] for name in ("town", "smoker", "age", "id")})
+    schema.save(tmp_path / "people.toml")
+    assert scumble.Schema.load(tmp_path / "people.toml") == schema
+    found = scumble.build(tmp_path / "people.csv", schema=tmp_path / "people.toml", epsilon=10_000)
+    assert found.distinct("id").value == pytest.approx(frame["id"].nunique(), rel=0.1)
+    assert found.distinct("town").value == pytest.approx(2, abs=0.1)
+
+
+# ---- asking ----
+
+
+def test_questions_in_python_and_sql() -> None:
+    schema = scumble.Schema({name: WITH_IDS.declared[name] for name in ("id", "age", "sex", "hours", "town")})
+    release = TableSketch(schema, pairs=[]).update(with_ids()).release(epsilon=100.0)
+    found = scumble.sql("select count(distinct ID) as a, count(distinct sex) as b from people", people=release)
+    assert found["a"][0] == release.distinct("id").value
+    assert found["b"][0] == release.distinct("sex").value == pytest.approx(3, abs=0.1)
+    assert release.distinct("age").value == pytest.approx(74, abs=0.5)
+    assert release.distinct("sex", "sex == 'Male'").value == pytest.approx(1, abs=0.1)
+    asked: list[Callable[[], object]] = [
+        lambda: release.distinct("id", "age > 40"),
+        lambda: release.distinct("hours"),
+        lambda: release.count(by="id"),
+        lambda: release.mean("town"),
+        lambda: scumble.sql("select sex, count(distinct id) from people group by sex", people=release),
+        lambda: scumble.sql("select id, count(*) from people group by id", people=release),
+    ]
+    for one in asked:
+        with pytest.raises(ParameterError, match=r"istinct"):
+            one()
+
+
+# ---- the estimate ----
+
+LAWS = {"laplace": 16.0, "gaussian": 17.0}
+"""The noise of a sixteenth of ε = 1, and of that with δ = 1e-6."""
+
+
+def test_estimates_of_one_to_ten_million_values() -> None:
+    """The law itself: cells drawn, and noise. It fails by chance with 1e-6, if coverage is .93."""
+    rng = np.random.default_rng(3)
+    chances = np.repeat(CHANCES / BUCKETS, BUCKETS)
+    covered, trials = dict.fromkeys(LAWS, 0), 0
+    for n in (1, 30, 1_000, 30_000, 100_000, 1_000_000, 10_000_000):
+        thrown = [(rng.multinomial(n, chances).reshape(LEVELS, -1) > 0).sum(axis=1) for _ in range(30)]
+        trials += len(thrown)
+        for law, scale in LAWS.items():
+            variance = scale**2 * (2 if law == "laplace" else 1)
+            noise = getattr(rng, law if law == "laplace" else "normal")(0.0, scale, (len(thrown), LEVELS))
+            each = [
+                estimated(one, variance, laplace=law == "laplace", records=(1e9, 1.0), confidence=0.95)
+                for one in thrown + noise
+            ]
+            covered[law] += sum(one.low <= n <= one.high for one in each)
+            if n >= 100_000:  # the root of the mean square of 30 errors: 3 % would be more than twice what it is
+                assert math.sqrt(np.mean([(one.value / n - 1) ** 2 for one in each])) < 0.03
+    assert min(covered.values()) >= binom.ppf(1e-6, trials, 0.93)
+
+
+def test_there_are_no_more_values_than_records() -> None:
+    full = np.full(LEVELS, float(BUCKETS))
+    found = estimated(full, 1.0, laplace=False, records=(1e6, 10.0), confidence=0.95)
+    assert found.value == found.high == 1e6 + 50
+    assert [*estimated(-full, 1.0, laplace=True, records=(1e6, 10.0), confidence=0.95)] == [0, 0, 0]
