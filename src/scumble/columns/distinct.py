@@ -93,7 +93,7 @@ def cell_of(text: bytes) -> int:
     """The cell of the sketch for a canonical text.
 
     >>> [cell_of(text) for text in (b"17", b" 17 ", b"NA")]
-    [4703, 4703, -1]
+    [12536, 12536, -1]
     """
     if text.isascii():
         word = text.strip()
