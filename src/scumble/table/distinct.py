@@ -51,7 +51,7 @@ def estimated(
     --------
     >>> mean = BUCKETS * (1 - np.exp(-1000 * CHANCES / BUCKETS))
     >>> print(estimated(mean, 2.0, laplace=True, records=(5000.0, 1.0), confidence=0.95))
-    1,000 (978 to 1,022)
+    1,000 (988 to 1,013)
     """
     share = np.exp(-TRIED[:, None] * (CHANCES / BUCKETS))
     spread = BUCKETS * share * (1 - share) + max(variance, 1e-9)
