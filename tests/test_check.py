@@ -47,8 +47,8 @@ def test_it_counts_what_the_schema_cannot_read_or_match(capsys: pytest.CaptureFi
     assert found["persons"] == {"persons": 50, "most_rows": 8, "with_too_many": 50, "rows_too_many": 250}
     assert main([*check, "--person-column", "id"]) == BAD_DATA
     told, more = capsys.readouterr()
-    assert told.startswith("SECRET") and "100 cells of 'town' match one of its words but for case" in told
-    assert "50 of 50 persons have more than" in told and "1 with a cell unreadable" in told
+    assert told.startswith("SECRET") and "100 values of 'town' match one of its words except for case" in told
+    assert "50 of 50 persons have more than" in told and "1 with an unreadable" in told
     assert not any(word in text for word in ("unspeakable", "4711", "ULM") for text in (out, err, told, more))
     assert sorted(os.listdir()) == before, "nothing is written"
 

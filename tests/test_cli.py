@@ -323,7 +323,7 @@ def test_what_is_not_ours_is_not_replaced(capsys: pytest.CaptureFixture[str]) ->
         "fit north.csv --task classify --target mode --bounds 0:1 --classes bus --epsilon 1 --out south.csv",
     ):
         assert run(line) == 2, line
-        assert "'south.csv' is there already, and is no .scumble file" in said(capsys)[1]
+        assert "'south.csv' already exists and is not a .scumble file" in said(capsys)[1]
     release = Path("p.scumble").read_bytes()
     for line, out in (
         ("schema north.csv --out", "south.csv"),

@@ -217,7 +217,7 @@ def test_bad_cells_in_the_last_row(kind: str, capsys: pytest.CaptureFixture[str]
     assert not (folder / "o.scumble").exists()
     assert main([word.replace("error", "drop") for word in words]) == 0
     out, err = capsys.readouterr()
-    assert err.startswith("1 row was left out")
+    assert err.startswith("1 record was left out")
     assert "dropped" not in out and b"dropped" not in (folder / "o.scumble").read_bytes()
 
 

@@ -225,7 +225,7 @@ def agree(expected: str, *seen: str) -> bool:
     )
 
 
-@pytest.mark.filterwarnings("ignore:.*it stays as:UserWarning")  # the folder has releases that other pages speak of
+@pytest.mark.filterwarnings("ignore:.*it is kept as:UserWarning")  # the folder has releases that other pages speak of
 @pytest.mark.parametrize("page", PAGES)
 def test_the_pages_examples_run(page: str, folder: Path) -> None:
     names: dict[str, object] = {"__name__": "__main__"}

@@ -108,7 +108,7 @@ def at_every_step(
 # ---- killed while writing files ----
 
 
-@pytest.mark.filterwarnings("ignore:.*it stays as:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*it is kept as:UserWarning")
 @pytest.mark.parametrize("secret", [False, True])
 def test_killed_while_writing_a_file(tmp_path: Path, secret: bool) -> None:
     path, made = tmp_path / "file", [small(1.0), small(2.0)]

@@ -198,7 +198,7 @@ def test_an_upper_bound_is_all_of_its_day_or_month() -> None:
             job = Build(frame, scumble.EuclideanKernel(5.0), ["seen"], **options)
             job.count()
             (told,) = job.strays()
-            assert told.startswith("2 cells of 'seen' lay outside its bounds, 2024-01-01") and "2024-12-31" in told
+            assert told.startswith("2 values of 'seen' lay outside its bounds, 2024-01-01") and "2024-12-31" in told
     years = kinds.ends_by("date", (2020, np.int64(2024)))  # as in a cell; days of 1975 and 1997 are floats
     assert years == kinds.ends_by("date", ("2020-01-01", "2024-12-31")) != (2020, 2024)
     old = kinds.ends_by("date", ("1975-01-01", "1997-01-01"))
@@ -331,7 +331,7 @@ def test_cells_that_are_no_dates_are_told_by_place_and_never_by_value(tmp_path: 
     assert "unspeakable" not in str(caught.value)
     job = Build(tmp_path / "people.csv", KERNEL, bounds=BOUNDS, invalid="drop", **DECLARED)
     job.count()
-    assert job.left_out() == ["1 with a cell unreadable or not finite in 'seen'"]
+    assert job.left_out() == ["1 with an unreadable or infinite value in 'seen'"]
 
 
 # ---- a label that is yes or no needs no list of classes ----

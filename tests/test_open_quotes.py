@@ -39,20 +39,20 @@ def told(capsys: pytest.CaptureFixture[str], *options: str) -> str:
 def test_rows_within_one_cell_are_told(capsys: pytest.CaptureFixture[str], options: tuple[str, ...], end: str) -> None:
     people(quotes=(10, 1_000), end=end)
     err = told(capsys, *options)
-    assert "990 lines are no rows of their own" in err and "a quote that is left open" in err
+    assert "990 lines are no records of their own" in err and "a quote that is left open" in err
 
 
 def test_a_line_that_swallows_the_rest_is_told_when_it_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     people(quotes=(10,))
     err = told(capsys, "--invalid", "drop")
-    assert "1 row was left out: 1 line that is not a row (do not publish this)." in err
-    assert f"{ROWS - 11:,} lines are no rows of their own" in err
+    assert "1 record was left out: 1 line that is not a record (do not publish this)." in err
+    assert f"{ROWS - 11:,} lines are no records of their own" in err
 
 
 def test_letters_that_hold_the_byte_of_a_line_end_are_no_lines(capsys: pytest.CaptureFixture[str]) -> None:
     text = "name,age,town\n" + "\u0a15\u0a16,42,Ulm\n" * 500
     Path("people.csv").write_bytes(text.encode("utf-16"))
-    assert "no rows of their own" not in told(capsys, "--encoding", "utf-16")
+    assert "no records of their own" not in told(capsys, "--encoding", "utf-16")
 
 
 def test_lines_of_rows_that_were_read_before_a_break_are_not_counted_twice(capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +61,7 @@ def test_lines_of_rows_that_were_read_before_a_break_are_not_counted_twice(capsy
     text = Path("people.csv").read_text().replace("Anne 15000,60,", "Anne 15000,sixty,")
     Path("people.csv").write_text(text)
     err = told(capsys, "--invalid", "drop")
-    assert "1 row was left out: 1 with a cell unreadable" in err and "no rows of their own" not in err
+    assert "1 record was left out: 1 with an unreadable" in err and "no records of their own" not in err
 
 
 @pytest.mark.parametrize("standard_input", [False, True], ids=["a file", "standard input"])

@@ -56,7 +56,7 @@ def test_what_is_saved_over_another_leaves_that_beside_it(kind: str) -> None:
     paid = Path("a.scumble").read_bytes()
     first.save("a.scumble")  # the same once more: nothing to say, nothing to keep
     assert os.listdir() == ["a.scumble"] and Path("a.scumble").read_bytes() == paid
-    with pytest.warns(UserWarning, match=r"'a\.scumble' held another .* paid for .* it stays as 'a\.1\.scumble'"):
+    with pytest.warns(UserWarning, match=r"'a\.scumble' held another .* paid for .* it is kept as 'a\.1\.scumble'"):
         second.save("a.scumble")
     newer = Path("a.scumble").read_bytes()
     assert sorted(os.listdir()) == ["a.1.scumble", "a.scumble"]
@@ -130,7 +130,7 @@ def test_what_a_killed_run_left_replaces_nothing_paid(
     capsys.readouterr()
     assert main(line) == 0
     told = capsys.readouterr().err
-    assert "a.scumble is there already: it stays as a.1.scumble." in told and "nothing was" in told
+    assert "a.scumble already exists: it is kept as a.1.scumble." in told and "nothing was" in told
     assert scumble.load("a.1.scumble").identity == other.identity != scumble.load("a.scumble").identity
 
 

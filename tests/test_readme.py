@@ -123,7 +123,7 @@ def test_what_is_not_installed_is_asked_for_by_name(tmp_path: Path) -> None:
 def test_no_table_of_yours_is_replaced(there: str, tmp_path: Path) -> None:
     (tmp_path / there).write_text("mine")
     done = typed([("line", "scumble demo --table people.csv")], tmp_path)
-    assert done.returncode == 1 and f"{there}' is there already" in done.stderr
+    assert done.returncode == 1 and f"{there}' already exists" in done.stderr
     assert (tmp_path / there).read_text() == "mine" and len(list(tmp_path.iterdir())) == 1
 
 

@@ -1,4 +1,4 @@
-"""A rehearsal tells what will come out, and reads no record; the curator is told why rows were left out."""
+"""A rehearsal tells what will come out, and reads no record; the curator is told why records were left out."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_table_is_rehearsed_by_its_schema(folder: Path) -> None:
     size = len(scumble.build(folder / "sound.csv", **wide).to_bytes())
     alone = scumble.build(folder / "sound.csv", **wide, rehearse=True)
     assert alone.bytes == pytest.approx(size, rel=0.1)
-    assert found.decides == "'age' has the most levels, 100; pairs tell them all apart."
+    assert found.decides == "'age' has the most levels, 100; pairs distinguish them all."
     assert "is decided after counting" in found.later and found.later in str(found)
     few = scumble.build(folder / "sound.csv", schema=schema, n=3000, rehearse=True)
     assert few.decides.endswith("of a column apart.") and "at most" in few.decides
@@ -140,7 +140,7 @@ def test_what_was_left_out_is_told_before_anything_is_spent(
     ledger = scumble.Ledger.create(folder / "town.ledger")
     ledger.open_dataset("people", epsilon=1.0)
     before = (folder / "town.ledger").read_bytes()
-    told = "3 rows were left out: 3 of none of the classes in 'mode'"
+    told = "3 records were left out: 3 with none of the classes in 'mode'"
 
     def published(*_: Any, **__: Any) -> Any:
         assert told in capsys.readouterr().err and (folder / "town.ledger").read_bytes() == before

@@ -83,7 +83,7 @@ def test_records_that_are_left_out_have_no_strays() -> None:
     job = Build(pa.table(rows), schema=schema, invalid="drop")
     job.count()
     assert [line.split(" of ")[0] for line in job.strays()] == ["1 cell"] * 3
-    assert job.strays()[2] == "1 cell of 'town' held none of its words, and counted as '(other)'"
+    assert job.strays()[2] == "1 value of 'town' not in its vocabulary, and counted as '(other)'"
 
 
 UNREAD = f"{MANY} cells of 'seen', all that it holds, could not be read and counted as missing: not a date"
@@ -98,20 +98,20 @@ RECORDS = {
     # What the records are, the options, a line that the curator reads, and whether --invalid error refuses it.
     "no date": ("p.csv", "seen,age\n" + "01/02/2009,41\n" * MANY, "--schema people.toml", UNREAD, False),
     "no word": ("p.csv", "town\n" + "zz\n" * 150, "--schema town.toml", "all that it holds, held none of its", False),
-    "no word at all": ("p.csv", "town\n" + "zz\n" * 150, "--schema closed.toml", "no row was counted", True),
+    "no word at all": ("p.csv", "town\n" + "zz\n" * 150, "--schema closed.toml", "no record was counted", True),
     "beyond": ("p.csv", "price\n" + "2500\n" * MANY, "--schema price.toml", "lay outside its bounds, 0 to 99", False),
-    "beyond, dropped": ("p.csv", "price\n" + "2500\n" * MANY, "--schema strict.toml", "no row was counted", True),
+    "beyond, dropped": ("p.csv", "price\n" + "2500\n" * MANY, "--schema strict.toml", "no record was counted", True),
     "beyond a grid": ("p.csv", "price\n" + "2500\n" * MANY, GRID, "lay outside its bounds, 0 to 99", False),
     "a comma": ("p.csv", "price\n" + '"1.234,50"\n' * MANY, "--schema price.toml", "with --decimal ,", False),
-    "no rows": ("p.csv", "price\n", "--schema price.toml", "no row was counted", True),
-    "no rows, a density": ("p.csv", "price\n", GRID, "no row was counted", True),
-    "no lines": ("p.jsonl", "", GRID, "no row was counted", True),
-    "a missing cell": ("p.csv", "price,x\n1,1\n,1\n", GRID, "1 with a missing cell in 'price'", True),
-    "an infinite one": ("p.csv", "price,x\n1,1\ninf,1\n", GRID, "1 with a cell unreadable", True),
-    "a ragged line": ("p.csv", "price,x\n1,1\n1\n", GRID, "1 line that is not a row", True),
-    "no object": ("p.jsonl", '{"price": 1}\n[1]\n', GRID, "1 line that is not a row", True),
+    "no rows": ("p.csv", "price\n", "--schema price.toml", "no record was counted", True),
+    "no rows, a density": ("p.csv", "price\n", GRID, "no record was counted", True),
+    "no lines": ("p.jsonl", "", GRID, "no record was counted", True),
+    "a missing cell": ("p.csv", "price,x\n1,1\n,1\n", GRID, "1 with a missing value in 'price'", True),
+    "an infinite one": ("p.csv", "price,x\n1,1\ninf,1\n", GRID, "1 with an unreadable", True),
+    "a ragged line": ("p.csv", "price,x\n1,1\n1\n", GRID, "1 line that is not a record", True),
+    "no object": ("p.jsonl", '{"price": 1}\n[1]\n', GRID, "1 line that is not a record", True),
     "no text": ("p.csv", "x,y\n1,a\n1,\udcff\n", "--columns x,y --categories y --bandwidth 1", "no text in", True),
-    "no class": ("p.csv", "price,x\n1,a\n1,b\n", GRID + " --label x --classes a", "1 of none of the classes", True),
+    "no class": ("p.csv", "price,x\n1,a\n1,b\n", GRID + " --label x --classes a", "1 with none of the classes", True),
     "nobody": ("p.csv", "price,x\n1,a\n1,\n", f"{GRID} {WHOSE}", "do not say whose they are", True),
 }
 
@@ -181,7 +181,7 @@ def test_the_curator_is_told_before_anything_is_spent(
 
     def published(*_: Any, **__: Any) -> Any:
         lines = capsys.readouterr().err.splitlines()
-        told = ["1 cell of 'seen'", "2 cells of 'seen'", "2 cells of 'age'", "1 cell of 'age'"]
+        told = ["1 value of 'seen'", "2 values of 'seen'", "2 values of 'age'", "1 value of 'age'"]
         assert len(lines) == 4 and all(map(str.startswith, lines, told))
         assert "line 3" in lines[0] and "line 6" in lines[2]
         raise DataError("nothing is drawn here")
@@ -198,7 +198,7 @@ def test_a_grid_tells_what_is_outside_unless_noise_comes_first(folder: Path) -> 
     for more in ({}, {"label": "mode", "classes": ["a", "b"]}, {"noise_first": True}):  # the last row is left out
         job = Build("people.csv", kernel, ["seen", "age"], **options, **more)
         job.count()
-        want = [] if "noise_first" in more else ["2 cells of 'seen', 67 %", "1 cell of 'age'"]
+        want = [] if "noise_first" in more else ["2 values of 'seen', 67 %", "1 value of 'age'"]
         assert len(job.strays()) == len(want) and all(map(str.startswith, job.strays(), want))
 
 

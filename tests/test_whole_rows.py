@@ -67,7 +67,7 @@ def test_other_columns_stay_beside_the_answers(
 def test_names_that_stand_twice_are_left_out_and_told(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("t.csv").write_text("id,age,id,prediction,kernel_sum\n1,30,2,7,8\n")
     code, out, err = ask(capsys, verb, "t.csv")
-    assert code == 0 and "Left out, since their names occur twice: 'id'." in err
+    assert code == 0 and "Left out because their names occur twice: 'id'." in err
     header = out.splitlines()[0].split(",")
     assert header[:3] == ["age", "prediction", "kernel_sum"]
     assert header[3] == ("scumble_prediction" if verb == "predict" else "scumble_kernel_sum")

@@ -106,7 +106,7 @@ def test_they_are_missing_cells_of_files(name: str, role: str, tmp_path: Path) -
         sketch._counts, scumble.Sketch(KINDS[role], columns=["town"], **SIZE).update({"town": kept})._counts
     )
     gone = len(TOWNS) - len(kept)
-    assert job.left_out() == [f"{gone} with a missing cell in 'town'"]
+    assert job.left_out() == [f"{gone} with a missing value in 'town'"]
     with pytest.raises(scumble.DataError):
         Build(source, KINDS[role], ["town"], **{**options, "invalid": "error"}).count()
 
@@ -129,7 +129,7 @@ def test_they_name_no_person(tmp_path: Path) -> None:
     write_csv(tmp_path / "t.csv", ["NA", "ann", "NA", "bob"])
     job = Build(tmp_path / "t.csv", EuclideanKernel(1.0), ["x"], person_column="town", invalid="drop", **SIZE)
     assert job.count().sketches[0].count == 2
-    assert job.left_out() == ["2 that do not say whose they are in 'town'"]
+    assert job.left_out() == ["2 without a person in 'town'"]
 
 
 # ---- Arrow types that some of Arrow's own functions do not take: no record decides whether they are read ----

@@ -143,7 +143,7 @@ def test_utf_8_has_many_names_and_its_mark_is_no_text(tmp_path: pathlib.Path, na
 def test_cells_that_are_no_text_in_utf_8_are_missing_and_are_words_in_another_encoding(tmp_path: pathlib.Path) -> None:
     (tmp_path / "town.csv").write_bytes(b"age,town\n30,Ulm\n40," + BAD + b"\n")
     schema = scumble.Schema(age=scumble.Number(0, 100), town=scumble.Category(["Ulm", "Köln"]))
-    with pytest.warns(UserWarning, match="1 cell of 'town' was read as missing"):
+    with pytest.warns(UserWarning, match="1 value of 'town' was read as missing"):
         scumble.build(tmp_path / "town.csv", schema=schema, epsilon=1.0, invalid="drop")
     source = open_source(tmp_path / "town.csv", encoding="latin-1")
     assert len(list(source.pieces({"town": "category"}, invalid="drop"))) == 1 and not source.oddities.undecoded

@@ -115,6 +115,6 @@ def test_keys_that_come_late_are_told(
         monkeypatch.setattr(formats, "_STDIN", [formats.StandardInput(io.BytesIO(data))])
         answers = tmp_path / "answers.csv"
         assert main(["query", str(release), "-", "--format", "json", "--out", str(answers), "--replace"]) == 0
-        told = "Left out, since only later lines have them: 'late'. Hint: name a file instead of '-'"
+        told = "Left out because only later lines have them: 'late'. Hint: name a file instead of '-'"
         assert (told in capsys.readouterr().err) is (b"late" in late)
         assert answers.read_text().startswith("x,note,kernel_sum")

@@ -105,11 +105,11 @@ def test_a_schema_says_the_classes_of_a_boolean_and_the_bounds_of_a_number(
     for words, code, told in (
         ([*smoker, *ERROR], 4, "line 62"),
         ([*smoker, "--invalid", "drop", "--unknown", "error"], 4, "2 records"),
-        (smoker, 0, "5 rows were left out"),
+        (smoker, 0, "5 records were left out"),
         ([*regress, "--invalid", "drop", "--neighbors", "replace"], 3, ""),
         ([*regress, "--neighbors", "replace"], 3, ""),
         (["age", "--target", "town", "--task", "regress"], 2, ""),
-        (regress, 0, "5 rows were left out"),
+        (regress, 0, "5 records were left out"),
     ):
         assert main([*line, *words]) == code, words
         found = capsys.readouterr().err
@@ -143,9 +143,7 @@ def test_rows_that_cannot_be_read_keep_their_places_without_an_answer(
     Path("holes.csv").write_text("km,age\n1,\n1,old\n1,0.5\ninf,\n0,1\n")
     assert main(["predict", "m.scumble", "holes.csv", "--out", f"a.{ending}"]) == 0
     told = capsys.readouterr().err
-    assert (
-        "3 rows have no answer: 2 with a missing cell in 'age'; 1 with a cell unreadable" in told and "old" not in told
-    )
+    assert "3 rows have no answer: 2 with a missing value in 'age'; 1 with an unreadable" in told and "old" not in told
     found = {"csv": csv.read_csv, "json": _rows, "parquet": parquet.read_table}[ending](f"a.{ending}")
     expected = model.predict(pa.table({"age": [0.5, 1.0], "km": [1.0, 0.0]})).tolist()
     answers = [None if one == "" else one for one in found["prediction"].to_pylist()]
@@ -155,7 +153,7 @@ def test_rows_that_cannot_be_read_keep_their_places_without_an_answer(
     Path("holes.csv").write_text("km,age\n1,\n1,old\n")
     assert main(["predict", "m.scumble", "holes.csv", "--out", f"b.{ending}"]) == 4
     told = capsys.readouterr().err
-    assert "No row of holes.csv can be answered: 1 with a missing cell in 'age'; 1 with a cell unreadable" in told
+    assert "No row of holes.csv can be answered: 1 with a missing value in 'age'; 1 with an unreadable" in told
     assert not Path(f"b.{ending}").exists()
 
 

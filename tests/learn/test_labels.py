@@ -144,8 +144,8 @@ def test_numbers_without_names_and_targets() -> None:
     model = learn.PrivateLinearRegression(bounds=(0, 0.5), target_bounds=(0, 8), epsilon=1.0)
     lines = told(lambda: model.fit(X, y))
     assert [line.split(",")[0] for line in lines] == [
-        "100 cells of 'column 0' lay outside its bounds",
-        "23 cells of 'y' lay outside its bounds",
+        "100 values of 'column 0' lay outside its bounds",
+        "23 values of 'y' lay outside its bounds",
     ]
     assert not hasattr(pickle.loads(pickle.dumps(model)), "clipped_")  # noqa: S301  our own bytes
 

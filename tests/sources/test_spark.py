@@ -240,7 +240,7 @@ def test_one_sketch_a_key(df, table: pa.Table, monkeypatch: pytest.MonkeyPatch) 
             release_disjoint(sketches, *paid),
         )[1],
     )
-    with pytest.warns(CuratorWarning, match="rows were left out"):
+    with pytest.warns(CuratorWarning, match="records were left out"):
         bundle = spark.build_by(
             df.repartition(3), "town", kernel, ["a", "b"], classes=towns, epsilon=1.0, invalid="drop", **size
         )
@@ -421,7 +421,7 @@ def test_the_command_line(session, table: pa.Table, tmp_path: Path, monkeypatch:
         np.testing.assert_array_equal(counted[-1], counted[-2])
         assert counted[-1].sum() > 0
     assert abs(scumble.load("p.scumble").count - 5980) < FAR
-    assert "rows were left out" in capsys.readouterr().err
+    assert "records were left out" in capsys.readouterr().err
     nameless = "--bandwidth 1 --epsilon 1 --engine spark --master local[2] --out p.scumble"
     assert main(["build", "people.jsonl", *nameless.split()]) != 0
     told = capsys.readouterr().err

@@ -45,7 +45,7 @@ def test_a_file_that_changes_is_read_again(connection: duckdb.DuckDBPyConnection
     ask = "select scumble_count('t.scumble', 'age >= 0')"
     before = connection.execute(ask).fetchone()
     schema = scumble.Schema(age=scumble.Number(0, 9))
-    with pytest.warns(UserWarning, match="it stays as 't.1.scumble'"):
+    with pytest.warns(UserWarning, match="it is kept as 't.1.scumble'"):
         scumble.TableSketch(schema).update({"age": [1.0] * 9000}).release(epsilon=1.0).save("t.scumble")
     assert connection.execute(ask).fetchone() != before
 

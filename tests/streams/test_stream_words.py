@@ -35,7 +35,7 @@ def test_bad_rows_are_left_out_of_one_batch_where_append_says_so(
     assert main([*append, "--invalid", "error"]) == 4
     assert "--invalid drop" in capsys.readouterr().err
     assert main([*append, "--invalid", "drop"]) == 0
-    assert capsys.readouterr().err.startswith("1 row was left out: 1 with a cell unreadable or not finite in 'x'")
+    assert capsys.readouterr().err.startswith("1 record was left out: 1 with an unreadable or infinite value in 'x'")
     assert main([*append, "--batch", "again", "--invalid", "error"]) == 4, "of one batch, not of the stream"
     opened = scumble.load_stream("s.secret")
     assert opened._sketch.secret.counts.sum() == 3 * opened.spec.rows and opened._sketch.secret.drops

@@ -89,7 +89,7 @@ def test_a_question_about_single_days_of_a_week_is_remarked_on(
         in_every_way(by_the_week, told, words, str(tmp_path / "people.scumble"), capsys)
 
 
-CELL = "The question cuts cells of 'minutes', such as {}: the answer assumes that records lie evenly"
+CELL = "The question cuts cells of 'minutes', such as {}: the answer assumes that records are spread evenly"
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,7 @@ def test_whoever_draws_of_a_group_that_may_be_empty_is_told(halves: TableRelease
     with warnings.catch_warnings(action="error"):
         halves.sample(3, 0)
         halves.sample(3, 0, where=sure)
-    with pytest.warns(UserWarning, match="Perhaps nobody meets the condition"):
+    with pytest.warns(UserWarning, match="Few records or none meet the condition"):
         halves.sample(3, 0, where=single)
 
 

@@ -229,7 +229,7 @@ def test_a_range_of_one_value_may_hold_its_whole_cell(tied: TableRelease) -> Non
         total = tied.sum("points", where)
         assert total.low == 0 and total.high <= tied.sum("points", most).high + 1e-6
         with (
-            pytest.warns(UserWarning, match="Perhaps nobody meets the condition: about 0 records do"),
+            pytest.warns(UserWarning, match="Few records or none meet the condition: about 0 "),
             pytest.raises(scumble.ParameterError, match=r"drawn evenly within the cells of 'weight'|nobody meets"),
         ):
             tied.sample(3, 0, where=where)

@@ -14,7 +14,7 @@ scumble audit --kernel hamming --epsilon 3 --neighbors replace --releases 200 --
 scumble audit --grey-box --path "Sketch.release, pure"
 scumble audit --canaries --epsilon 1
 """
-NOTHING_PRIVATE = "makes its tables up"
+NOTHING_PRIVATE = "generates its own tables"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -104,7 +104,7 @@ def _report(args: argparse.Namespace) -> Any:
     if named is not None and (args.mechanism or ":" in named):
         found = mechanisms.load_target(named)
         if not isinstance(found, Kernel) and not args.mechanism:
-            raise ParameterError(f"{named!r} is no kernel. Hint: --mechanism takes functions.")
+            raise ParameterError(f"{named!r} is not a kernel. Hint: --mechanism takes functions.")
         if not isinstance(found, Kernel):
             return mechanisms.audit_mechanism(found, **effort, subject=named)
     elif named is not None:

@@ -42,18 +42,18 @@ VERBS = {
     "sketch": "turn a table into a secret part, to be merged with others",
     "merge": "merge several parts, or several releases, into one",
     "release": "turn a secret part into a released file",
-    "stream": "publish a release after each period, all for one budget",
+    "stream": "publish a release after each period, under one budget",
     "info": "show the privacy card of a released file",
     "count": "count the records that meet a condition, with an interval",
     "sql": "answer a SELECT from the release of a table, with intervals",
     "query": "estimate densities at points of your choice, with intervals",
     "compare": "show what differs between two releases, with p-values",
-    "mcp": "serve released tables to an assistant, by the Model Context Protocol",
-    "evidence": "put together what an assessor of a release examines",
-    "verify": "recompute a claim about a release, or check evidence",
+    "mcp": "serve released tables to an assistant, through the Model Context Protocol",
+    "evidence": "collect what an assessor of a release needs",
+    "verify": "recompute an answer of scumble mcp, or check evidence",
     "modes": "find where records are densest",
     "fit": "fit a model to a table",
-    "predict": "answer for the rows of a table with a fitted model",
+    "predict": "predict for the records of a table with a fitted model",
     "sample": "draw synthetic records from a released file",
     "plot": "draw a released file",
     "explore": "view and query a released file in a web page",
@@ -98,7 +98,7 @@ def _do_last() -> bool:
     return done
 
 
-@atexit.register  # before all that the program imports, so it is called after theirs
+@atexit.register  # before all that the program imports, so its name is after theirs
 def _leave() -> None:
     """In a program of its own: the last act, and no step after it that could be killed."""
     if _do_last():

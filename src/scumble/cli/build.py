@@ -81,7 +81,7 @@ def made(args: argparse.Namespace) -> tuple[AnyRelease, int]:
         there = left.take(args.out)
     if there is not None:
         release, size = there
-        say(args, "A run that was killed had made this release; nothing was counted, drawn or charged again.")
+        say(args, "A killed run had made this release; nothing was counted, drawn or charged again.")
     else:
         sketches = job.tally.sketches
         needs = room(sketches[0].spec, len(sketches))
@@ -174,9 +174,9 @@ def count(args: argparse.Namespace, job: Build) -> None:
         job.count(line)
     except KeyboardInterrupt as stop:
         if args.checkpoint is None:
-            stop.args = ("Nothing was written. Hint: with --checkpoint a build can go on later.",)
+            stop.args = ("Nothing was written. Hint: with --checkpoint, a build can be resumed.",)
         elif os.path.exists(args.checkpoint):
-            stop.args = (f"The state is in {args.checkpoint} (secret). Run the same command again to go on.",)
+            stop.args = (f"The state is in {args.checkpoint} (secret). Run the same command again to resume.",)
         raise
     finally:
         line.close()

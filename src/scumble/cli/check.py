@@ -53,11 +53,11 @@ def run(args: argparse.Namespace) -> int:
         if len(over):
             limit = f"more than --records-per-person {args.records_per_person}"
             notes.append(
-                f"{len(over):,} of {len(rows):,} persons have {limit}, up to {rows.max():,} rows; "
-                f"{found['persons']['rows_too_many']:,} rows would be left out."
+                f"{len(over):,} of {len(rows):,} persons have {limit}, up to {rows.max():,} records; "
+                f"{found['persons']['rows_too_many']:,} records would be left out."
             )
     if args.json:
         print_json({**found, "notes": notes})
     else:
-        print("\n".join([SECRET, f"{tally.rows:,} rows read.", *(notes or ["No problems found."])]))
+        print("\n".join([SECRET, f"{tally.rows:,} records read.", *(notes or ["No problems found."])]))
     return BAD_DATA if notes else 0

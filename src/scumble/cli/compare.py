@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> None:
         sys.stdout.write(text)
     if secret:
         tell(SECRET)
-    say(args, f"The claim is {found.attrs['claim']}. p_adjusted is corrected for all rows by Holm's method.")
+    say(args, f"The p-values are {found.attrs['claim']}. p_adjusted is corrected for all of them by Holm's method.")
 
 
 def _shown(found: pd.DataFrame) -> str:

@@ -192,7 +192,7 @@ def _write_people(path: str) -> None:
     points, people = os.path.join(os.path.dirname(path), "points.csv"), 40_000
     for file in (path, points):
         if os.path.lexists(file):
-            raise ParameterError(f"{file!r} is there already. Hint: name another file, or an empty folder.")
+            raise ParameterError(f"{file!r} already exists. Hint: name another file, or an empty folder.")
     rng = np.random.default_rng(2020)
     age, income = _incomes(rng, people, 0.35)
     town = rng.choice(["Ulm", "Köln", "Jena"], people, p=[0.5, 0.3, 0.2])

@@ -17,7 +17,7 @@ EXAMPLE = """
 scumble explore people.scumble --range age=0:100,income=0:120000 --export people.html
 """
 NOTHING_PRIVATE = "reads a released file"
-WORKING = "Working out the page …"
+WORKING = "Preparing the page …"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ def _tell_lost(args: argparse.Namespace, exhibit: object) -> None:
     lost = [column.name for column in getattr(exhibit, "columns", ()) if getattr(column, "lost", False)]
     if lost:
         example = ",".join(f"{name}=LOW:HIGH" for name in lost)
-        say(args, f"Nothing stands out of the noise, so the page opens around zero. Hint: --range {example}.")
+        say(args, f"Nothing stands out from the noise, so the page opens around zero. Hint: --range {example}.")
 
 
 def _side_by_side(*paths: str) -> dict[str, object]:

@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> None:
     elif args.bounds is not None:
         raise ParameterError("--bounds and --schema both say what the columns can hold. Hint: leave out --bounds.")
     if args.out == "-":
-        raise ParameterError("A model goes to a file. Hint: --out model.scumble.")
+        raise ParameterError("A model is written to a file. Hint: --out model.scumble.")
     check_out(args.out, ours=True)
     Account.of(args.ledger, args.dataset, args.part)  # a ledger that is not there is refused before the table is read
     kind = getattr(learn, TASKS[args.task])
@@ -155,7 +155,7 @@ def run(args: argparse.Namespace) -> None:
             place.owed = True
             place.set_aside()
             raise FileError(f"{problem} The model is whole in {place.draft!r}.") from None
-        steps.finish(f"{args.out} was written first, and is whole.")
+        steps.finish(f"{args.out} was already written and is complete.")
     say(args, f"Wrote {args.out}: {model.privacy_}. Next: scumble predict {args.out} TABLE")
 
 

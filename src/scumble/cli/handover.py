@@ -123,7 +123,7 @@ class Handover:
                 if self.out != "-" and self._release is not None:
                     with replacing(self.out, data):
                         self._release.take_name()
-                    steps.finish(f"{self.out} was written first, and is whole.")
+                    steps.finish(f"{self.out} was already written and is complete.")
             if self.out == "-":  # a pipe may make us wait, and signals act meanwhile
                 _pour(data)
         except (OSError, KeyboardInterrupt) as problem:
@@ -137,7 +137,7 @@ class Handover:
     def _found_in(self, problem: BaseException, release: AnyRelease) -> BaseException:
         """The same trouble, and where the release is."""
         if self.out != "-" and self._release is not None and not self._release.draft:
-            words = f"{self.out} was written first, and is whole."
+            words = f"{self.out} was already written and is complete."
         elif self._note is not None and self._release is not None:
             words = f"The release is whole in {self._release.draft!r}; run the same command again to take it."
         else:
@@ -163,7 +163,7 @@ class Handover:
 def _pour(data: bytes) -> None:
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
-    finish("The release was written to standard output first, and is whole.")
+    finish("The release was already written to standard output and is complete.")
 
 
 def _identity(release: AnyRelease) -> str:
@@ -182,12 +182,12 @@ def finished(metadata: Settings, out: str) -> tuple[AnyRelease, int] | None:
         return None
     if identity_of(container) != metadata["released"]:
         return None
-    finish(f"{out} was written first, and is whole.")
+    finish(f"{out} was already written and is complete.")
     return release_in(container), os.path.getsize(out)
 
 
 class Part:
-    """A secret part that this process alone may release, by whatever name it is called.
+    """A secret part that this process alone may release, by whatever name its name is.
 
     Links are followed: what counts is the file. Its lock is this process's until the end, and the file that takes its
     place is locked before it does.
@@ -289,9 +289,8 @@ class Part:
         found = Left.of(self.container.metadata, self.path, self.note)
         if found is not None and self.container.metadata["pledge"].get("asked") != asked:
             raise BudgetError(
-                f"The part was released before, as {found.identity!r}, by a run that was killed; the release is whole "
-                f"in {found.path!r}. A sketch can be released only once. "
-                "Hint: ask for the budget of that run to take it."
+                f"A killed run released this part as {found.identity!r}, and the complete release is in "
+                f"{found.path!r}. Hint: ask for the budget of that run to get it."
             )
         return found
 
@@ -323,7 +322,7 @@ class Left:
                 with replacing(out, data):
                     places.write_whole(out, data)
                 places.clear(self.path)
-                steps.finish(f"{out} was written first, and is whole.")
+                steps.finish(f"{out} was already written and is complete.")
         if out == "-":
             _pour(data)
             places.clear(self.path)
@@ -341,7 +340,7 @@ def set_apart(args: argparse.Namespace, verb: str) -> Iterator[None]:
         name = files.kept_as(args.out)
         with in_turn(args.out):
             kept = files.keep_paid(args.out)
-        say(args, f"{args.out} is there already: it stays as {kept or name}, and this {verb} is paid for on top.")
+        say(args, f"{args.out} already exists: it is kept as {kept or name}, and this {verb} is paid for separately.")
     try:
         yield
     except BaseException:
@@ -363,7 +362,7 @@ def replacing(out: str, data: bytes) -> Iterator[None]:
     with in_turn(out):
         kept = files.keep_paid(out, lambda: data)
         if kept is not None:
-            tell(f"{out} is there already: it stays as {kept}.")
+            tell(f"{out} already exists: it is kept as {kept}.")
         yield
 
 
@@ -378,9 +377,9 @@ def tidy(target: str, *, takes: bool = False) -> Iterator[str]:
                 pass
             else:
                 if not takes:
-                    yield f"A run that was killed left its release, whole, in {left.path!r}; run again, it takes it."
+                    yield f"A killed run left its complete release in {left.path!r}. Run the same command to get it."
                 continue
         removed += places.clear(left.path)
     if removed:
         count = "an unfinished file" if removed == 1 else f"{removed} unfinished files"
-        yield f"Removed {count} that a run that was killed had left for {target!r}."
+        yield f"Removed {count} that a killed run had left for {target!r}."

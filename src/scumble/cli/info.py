@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
         print_json(facts(found))
     elif args.html:
         write_card(found, args, args.release, args.html)
-        say(args, f"Wrote {args.html}. Any browser prints it.")
+        say(args, f"Wrote {args.html}. Print it from any browser.")
     elif args.nist:
         data = facts(found)
         print(nist.text(name, nist.points(data, _others(args, data.get("identity")), args.dataset)))
@@ -74,7 +74,7 @@ def write_card(found: AnyRelease, args: argparse.Namespace, path: str, out: str)
     from scumble.show.cards import document
 
     if path == "-":
-        raise ParameterError("A card names its file. Hint: save the release first, and name it.")
+        raise ParameterError("The card needs the name of a file. Hint: save the release first.")
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     said = {name.capitalize(): value for name, value in given(args, "dataset CARD").items() if value}

@@ -127,7 +127,7 @@ def whole_rows(
     twice = [name for name in dict.fromkeys(found) if found.count(name) > 1 and name not in needed]
     if twice:
         which = f": {', '.join(map(repr, twice))}" if not source.first_line or not like_a_record([*{*found}]) else ""
-        say(args, f"Left out, since their names occur twice{which}.")
+        say(args, f"Left out because their names occur twice{which}.")
     kept = [name for name in dict.fromkeys([*found, *needed]) if name not in twice]
     unread: Counter[str] = Counter()
     for piece in source.pieces(dict.fromkeys(kept, "any"), invalid="mark"):
@@ -144,7 +144,7 @@ def whole_rows(
     if late := list(source.oddities.late):
         say(
             args,
-            f"Left out, since only later lines have them: {', '.join(map(repr, late[:20]))}. Hint: name a file "
+            f"Left out because only later lines have them: {', '.join(map(repr, late[:20]))}. Hint: name a file "
             "instead of '-'.",
         )
     for name, cells in unread.items():

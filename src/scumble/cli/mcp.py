@@ -19,12 +19,12 @@ EXAMPLE = "scumble mcp town.scumble later.scumble < /dev/null"
 NOTHING_PRIVATE = "reads released files"
 INSTRUCTIONS = (
     "Differentially private releases of tables. Ask `describe` first. Every number has an interval: report both. "
-    "No single person can be looked up. An error comes with a right question under `try`."
+    "No single person can be looked up. An error suggests a valid question under `try`."
 )
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("releases", nargs="+", metavar="RELEASE", help="releases of tables, called as their files are")
+    parser.add_argument("releases", nargs="+", metavar="RELEASE", help="releases of tables, each named after its file")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
             columns.append(pa.array([[*remarks, *doubts]] * len(model.modes_), pa.list_(pa.string())))
         writer.write(pa.RecordBatch.from_arrays(columns, names=[*names, *answers]))
     if not len(model.modes_):
-        say(args, f"No mode stands out of the noise. Hint: --significance {HINTED} shows what noise could explain.")
+        say(args, f"No mode stands out from the noise. Hint: --significance {HINTED} shows what noise could explain.")
     for line in doubts:
         say(args, line)
 

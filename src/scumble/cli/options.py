@@ -221,7 +221,7 @@ OPTIONS: dict[str, Settings] = {
     "booleans": _columns("true or false, yes or no: 1 and 0", "D"),
     # a whole table
     "schema": _option("what its columns can hold; scumble schema drafts it", "FILE.toml"),
-    "target": _option("count every class of this column apart", "COLUMN"),
+    "target": _option("count each class of this column separately", "COLUMN"),
     "levels": _option("levels of a column in pairs (default: as memory allows)", type=Whole(2, 2**16)),
     "together": _columns("columns to measure together; more than once for several sets", "A,B,C", action="append"),
     "important": _columns("a column or a pair that gets more of the budget; repeatable", "A,B", action="append"),
@@ -354,7 +354,7 @@ def promised(args: argparse.Namespace, why: str = "the privacy budget; typical a
         raise ParameterError(f"Give --epsilon: {why}.")
     if len(currencies) > 1:
         raise ParameterError(
-            f"Give the budget in one currency, not in --{' and --'.join(currencies)}. Hint: --epsilon (with --delta), "
+            f"Give the budget in one form, not in --{' and --'.join(currencies)}. Hint: --epsilon (with --delta), "
             "--rho (zero-concentrated) or --mu (Gaussian differential privacy)."
         )
     return {**currencies, **given(args, "delta neighbors"), "records_per_person": per_person(args)}
@@ -389,7 +389,7 @@ def kernel_from(args: argparse.Namespace, columns: list[str]) -> Kernel:
     rest = [column for column in columns if column not in categories and column not in tokens]
     if not rest and (args.bandwidth is not None or args.scale is not None):
         raise ParameterError(
-            "--bandwidth and --scale are for columns of numbers, and there are none. Hint: leave them out."
+            "--bandwidth and --scale are for columns of numbers; there are none. Hint: leave them out."
         )
     found = []
     if rest:

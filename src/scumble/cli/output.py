@@ -145,18 +145,18 @@ def check_out(
     # A link is replaced itself, and what it leads to stays; an empty file is a name that somebody reserved.
     there = os.path.isfile(out) and not os.path.islink(out) and os.path.getsize(out) > 0
     if there and not (ours or replace):
-        raise ParameterError(f"{out!r} is there already. Hint: name another file, or add --replace.")
+        raise ParameterError(f"{out!r} already exists. Hint: name another file, or add --replace.")
     if ours and files.is_foreign(out):
         raise ParameterError(
-            f"{out!r} is there already, and is no .scumble file. Hint: name another file, or remove that one first."
+            f"{out!r} already exists and is not a .scumble file. Hint: name another file, or remove that one first."
         )
     if ours and there and files.holds_noise(out):
-        raise ParameterError(f"{out!r} is there already and holds noise that is paid for. Hint: name another file.")
+        raise ParameterError(f"{out!r} already exists and holds noise that is paid for. Hint: name another file.")
     kind = files.kind_at(out) if ours and there else None
     if kind in files.SECRET_KINDS and not secret:
-        raise ParameterError(f"{out!r} is there already and holds exact counters. Hint: name another file.")
+        raise ParameterError(f"{out!r} already exists and holds exact counters. Hint: name another file.")
     if kind in files.PUBLIC_KINDS and secret:
-        raise ParameterError(f"{out!r} is there already and is published. Hint: name another file.")
+        raise ParameterError(f"{out!r} already exists and is published. Hint: name another file.")
 
 
 def check_release_out(args: argparse.Namespace) -> None:
@@ -232,7 +232,7 @@ class TableWriter:
             batch = batch.cast(self._schema)
         except (ValueError, TypeError):
             raise DataError(
-                f"A column changes its type on the way, so {self._out!r} cannot hold it. "
+                f"A column changes its type between batches, so {self._out!r} cannot hold it. "
                 "Hint: write text, --out answers.csv, or give the table one type per column."
             ) from None
         self._writer.write(batch) if self.kind != "parquet" else self._writer.write_batch(batch)

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
     options.require(args, n="roughly how many records there are (a public guess)")
     if args.error is None:
         budget = options.promised(
-            args, "the privacy budget, typical are 0.1 to 3; or --error, the error that is wanted"
+            args, "the privacy budget, typical are 0.1 to 3; or --error, the relative error to aim for"
         )
     else:
         budget = given(args, "error epsilon rho mu delta neighbors")

@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> None:
     else:
         say(
             args,
-            f"{args.out} is there already, so nothing was counted or charged. Hint: new records need a new --folder.",
+            f"{args.out} already exists, so nothing was counted or charged. Hint: new records need a new --folder.",
         )
     _write_rest(args, release)  # type: ignore[arg-type]
     say(args, f"Published {args.folder}: {release.privacy}. Put the folder on any web server.")  # type: ignore[union-attr]

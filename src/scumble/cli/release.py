@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
                 say(args, f"scumble: {line}")
             if left is not None:
                 release, size = left.take(args.out)
-                say(args, "A run that was killed had made this release; nothing was drawn or charged again.")
+                say(args, "A killed run had made this release; nothing was drawn or charged again.")
             else:
                 sketch = sketch_in(part.container)
 

@@ -92,7 +92,7 @@ def _statement(text: str) -> str:
         with Path(text).open("rb") as file:
             return file.read(_MOST).decode()
     except FileNotFoundError:
-        raise MissingFileError(f"There is no file {text!r}. Hint: a statement stands in quotes.") from None
+        raise MissingFileError(f"There is no file {text!r}. Hint: put a statement in quotes.") from None
     except (OSError, UnicodeDecodeError):
         raise ParameterError(f"{text!r} cannot be read as a statement. Hint: it must be text in UTF-8.") from None
 

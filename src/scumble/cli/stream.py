@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stream", nargs="?", help="the stream's SECRET file; for window, the folder it publishes into")
     take(parser, "SOURCE")
     periods = parser.add_argument_group("periods (public)")
-    periods.add_argument("--periods", type=PERIODS, help="start, plan: the most that there will be")
+    periods.add_argument("--periods", type=PERIODS, help="start, plan: the most there will ever be")
     periods.add_argument("--period", type=PERIODS, help="append, publish: which period")
     periods.add_argument("--batch", type=not_empty, help="append: a name for these records (default: a file's digest)")
     periods.add_argument("--folder", help="start: where the releases go")
@@ -77,7 +77,7 @@ def _plan(args: argparse.Namespace) -> None:
     require(args, periods="the most that there will be, such as 365")
     planned = None if args.columns is None else _planned(args, asked)
     if planned is None:
-        require(args, rows="the rows of the sketch, such as 1000; or --columns and whatever else `stream start` takes")
+        require(args, rows="the rows of the sketch, such as 1000; or --columns and the other options of `stream start`")
     found = compare(args.periods, args.rows if planned is None else planned.rows, **asked)
     if args.json:
         size = {} if planned is None else {name: planned.to_dict()[name] for name in ("rows", "buckets", "design")}
@@ -125,7 +125,7 @@ def _start(args: argparse.Namespace) -> None:
     with Unbroken() as steps, waiting(args.quiet, "Drawing the noise of the first period …"):
         stream = Stream(kernel, file=args.stream, **options, **asked)
         stream.close()
-        steps.finish(f"{args.stream} was written first, and is whole.")
+        steps.finish(f"{args.stream} was already written and is complete.")
     if args.json:
         print_json(
             {"stream": stream.identity, "epsilon": float(show(stream.privacy.epsilon)), **stream.expected.to_dict()}
@@ -170,7 +170,7 @@ def _publish(args: argparse.Namespace) -> None:
             release = stream.close_period(args.period)
             assert release.stream is not None
             path = os.path.join(str(stream.folder), name_of(release.stream.last))
-            steps.finish(f"{path} was written first, and is whole.")
+            steps.finish(f"{path} was already written and is complete.")
         again = args.period is not None and args.period < opened
         if args.json:
             print_json({"out": path, "period": release.stream.last, **facts(release)})

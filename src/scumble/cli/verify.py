@@ -29,18 +29,20 @@ def run(args: argparse.Namespace) -> None:
     data = _read(args.claim)
     if data.startswith(b"PK"):
         said = evidence(data)
-        print(f"The evidence is whole, and its claim follows from the noise: {said}.")
+        print(f"The evidence is complete, and its claim follows from the noise: {said}.")
         return
     from scumble.show.claims import verify
 
     try:
         claim = json.loads(data)
     except (ValueError, RecursionError):
-        raise DataError(f"{args.claim!r} is no claim. Hint: save the whole answer of `scumble mcp`, as JSON.") from None
+        raise DataError(
+            f"{args.claim!r} is not an answer of `scumble mcp`. Hint: save the whole answer, as JSON."
+        ) from None
     if differences := verify(claim, map(table_release, args.releases)):
         more = f" And {len(differences) - 1} more." if len(differences) > 1 else ""
-        raise DataError(f"The claim disagrees with the release. {differences[0]}{more}")
-    print(f"The claim agrees with the release: {claim['understood']}.")
+        raise DataError(f"The answer disagrees with the release. {differences[0]}{more}")
+    print(f"The answer agrees with the release: {claim['understood']}.")
 
 
 def evidence(data: bytes) -> str:
@@ -81,7 +83,7 @@ def _parts(data: bytes) -> dict[str, bytes]:
         manifest = json.loads(parts.pop(MANIFEST))
         stated, form = dict(manifest["sha256"]), manifest["format"]
     except (KeyError, TypeError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError):
-        raise DataError("This is no whole file of `scumble evidence`. Hint: fetch or make it again.") from None
+        raise DataError("This is not a complete file of `scumble evidence`. Hint: download or make it again.") from None
     if (
         form != EVIDENCE
         or {*stated} != {*parts}

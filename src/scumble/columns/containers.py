@@ -96,7 +96,7 @@ def _named(columns: list[Column], names: Sequence[object], rows: int | None = No
     if rows is None:
         rows = len(columns[0]) if columns else 0
     if any(len(column) != rows for column in columns):
-        raise DataError("The columns must be equally long. Hint: write None where one has no cell.")
+        raise DataError("All columns must have the same length. Hint: write None where a value is missing.")
     # pandas numbers columns without names: these are positions.
     known = tuple(name for name in names if isinstance(name, str))
     return Parts(columns, rows, known if len(known) == len(columns) else None)
@@ -107,7 +107,7 @@ def _single(value: object, name: str) -> Column:
         return objects(value)
     parts = take_apart(value)
     if not parts.flat:
-        raise DataError(f"Column {name!r} must have one axis, got a table.")
+        raise DataError(f"Column {name!r} must be one-dimensional, got a table.")
     return parts.columns[0]
 
 
@@ -156,7 +156,7 @@ def _from_rows(X: Sequence[Any], width: int | None) -> Parts:
     if not any(is_row):
         return Parts([objects(X)], len(X), flat=True)
     if not all(is_row) or len({len(row) for row in X}) > 1:
-        raise DataError("The rows of `X` must be equally long. Hint: pass sets of tokens as Python sets.")
+        raise DataError("The rows of `X` must have the same length. Hint: pass sets of tokens as Python sets.")
     return Parts([objects(column) for column in zip(*X, strict=True)], len(X))
 
 

@@ -24,8 +24,8 @@ Place = Callable[[tuple[int, int], int, int], str]
 """Where in its source a row is: by the position after its batch, the batch's rows, the row."""
 MANY, SHARE_UNREAD = 10, 0.1
 """The least number and share of rows left out for a column for a line on how its cells must be written."""
-NO_CLASS = "of none of the classes in"
-NOTHING_COUNTED = f"WARNING: no row was counted, so the release is nothing but noise {UNPUBLISHED}."
+NO_CLASS = "with none of the classes in"
+NOTHING_COUNTED = f"WARNING: no record was counted, so the release is nothing but noise {UNPUBLISHED}."
 
 
 # ---- cells ----
@@ -86,15 +86,15 @@ class Strays:
                 bounds = column if isinstance(column, str) else as_written([column.low, column.high])  # type: ignore[attr-defined]
                 yield (
                     f"{_cells(mine.beyond, mine.read, name)} lay outside its bounds, {bounds}, and counted at the "
-                    f"nearest{since}{'. Hint: check the unit of the bounds' * (2 * mine.beyond > mine.read)}"
+                    f"nearest bound{since}{'. Hint: check the unit of the bounds' * (2 * mine.beyond > mine.read)}"
                 )
             if mine.other:
-                yield f"{_cells(mine.other, mine.read, name)} held none of its words, and counted as '{OTHER}'{since}"
+                yield f"{_cells(mine.other, mine.read, name)} not in its vocabulary, and counted as '{OTHER}'{since}"
             settings = [one for one in _IGNORES if not getattr(column, one, True)]
             if mine.near and settings:
                 match = "match one of its words" if mine.near > 1 else "matches one of its words"
                 yield (
-                    f"{many(mine.near, 'cell')} of {name!r} {match} but for "
+                    f"{many(mine.near, 'value')} of {name!r} {match} except for "
                     f"{' or '.join(_IGNORES[one] for one in settings)}{since}. "
                     f"Hint: set {' and '.join(f'{one} = true' for one in settings)} in the schema"
                 )
@@ -102,7 +102,7 @@ class Strays:
 
 def _cells(count: int, read: int, name: str) -> str:
     share = ", all that it holds," if count == read else f", {min(round(100 * count / max(read, 1)), 99)} %,"
-    return f"{many(count, 'cell')} of {name!r}{share if 2 * count > read else ''}"
+    return f"{many(count, 'value')} of {name!r}{share if 2 * count > read else ''}"
 
 
 def as_written(ends: Sequence[Any], kind: str | None = None) -> str:
@@ -121,7 +121,7 @@ def private(line: str) -> str:
 def left_out(rows: int, why: Sequence[str] = ()) -> str:
     """A line on rows that were left out, and why."""
     causes = f": {', '.join(why)}" if why else ""
-    return private(f"{many(rows, 'row')} {'was' if rows == 1 else 'were'} left out{causes}")
+    return private(f"{many(rows, 'record')} {'was' if rows == 1 else 'were'} left out{causes}")
 
 
 def undecoded(cells: Mapping[str, int], since: str = "") -> Iterator[str]:
@@ -129,7 +129,7 @@ def undecoded(cells: Mapping[str, int], since: str = "") -> Iterator[str]:
     for name, count in cells.items():
         were = "was" if count == 1 else "were"
         yield private(
-            f"{many(count, 'cell')} of {name!r} {were} read as missing{since}, because the bytes are no text in this "
+            f"{many(count, 'value')} of {name!r} {were} read as missing{since}, because the bytes are no text in this "
             "encoding. Hint: choose another with --encoding (encoding=)"
         )
 
@@ -140,10 +140,10 @@ def many_unread(rows: int) -> int:
 
 
 def more_lines(lines: int) -> Iterator[str]:
-    """A line on lines of text that are no rows of their own: perhaps a quote is left open."""
+    """A line on lines of text that are no records of their own: perhaps a quote is left open."""
     if lines >= MANY:
         yield private(
-            f"{many(lines, 'line')} are no rows of their own, because they are blank or part of a quoted cell. "
+            f"{many(lines, 'line')} are no records of their own, because they are blank or part of a quoted value. "
             "Hint: check for a quote that is left open"
         )
 

@@ -19,14 +19,14 @@ from scumble.errors import parameter
 from scumble.files.lazy_modules import pa, pt
 
 _HOW = f"""\
-# Replace {BLANK!r} by what is known in advance: never by a value looked up in the table.
+# Replace {BLANK!r} with what is known in advance, never with a value looked up in the table.
 # Delete the columns that nobody will ask about: each of them takes a part of the budget.
 # kind = "number": low = 0, high = 100; optional: whole = true, cells = 50, edges = [0, 18, 100], outside = "drop",
 #   scale = "log" for incomes and other long tails
 # kind = "date": low = "2020-01-01", high = "2025-12-31"; optional: cells = "month" (or year, quarter, week, day).
 #   Dates are read as ISO 8601, 2020-01-31 or 2020-01-31T12:30, and as format = "%m/%d/%Y" says
 # kind = "category": values = ["one", "another"]; other words share a level, "(other)", unless other = false.
-#   Of a district within a region: within = "region", parents = {{ Ulm = "BW", Bonn = "NRW" }}
+#   For a district within a region: within = "region", parents = {{ Ulm = "BW", Bonn = "NRW" }}
 # kind = "boolean": no settings
 # All kinds: missing = true if cells may be empty (the default for a category). Unreadable cells then count as missing.
 """

@@ -405,8 +405,7 @@ class Number(Ordered):
             low, high = self.cuts.values(np.array(self.cuts.edges[cell : cell + 2]))
             above = f"{low:.12g} <=" if abs(low) >= LEAST or low == 0 else "0 <"
             raise ParameterError(
-                "its cells cannot tell a single number; ask for a range, such as that of the cell, "
-                f"{above} x < {high:.12g}"
+                f"its cells hold several numbers; ask for a range, such as that of the cell, {above} x < {high:.12g}"
             )
         return first, end
 

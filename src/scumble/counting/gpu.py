@@ -160,8 +160,8 @@ def _devices() -> tuple[CudaDevice, ...]:
     able = [device.id for device in found if int(device.compute_capability) >= CAPABILITY]
     if not able:
         raise ScumbleError(
-            f"engine='gpu' needs a CUDA device of compute capability {CAPABILITY / 10} or more, and found "
-            f"{len(found) or 'no'} other. Hint: use engine='cpu'; the counters are the same."
+            f"engine='gpu' needs a CUDA device of compute capability {CAPABILITY / 10} or later, and "
+            f"{'there is none' if found else 'no device was found'}. Hint: use engine='cpu'; the counters are the same."
         )
     return tuple(CudaDevice(number) for number in able)
 

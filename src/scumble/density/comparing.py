@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 CLAIMS = {
-    "tables": "about the two tables: the error is that of the noise, and sampling is none",
-    "populations": "about the populations that the tables are random samples of: the error is noise and sampling",
+    "tables": "about the two tables: noise is the only error",
+    "populations": "about the populations that the tables are random samples of: errors are noise and sampling",
 }
 SEEN = 4.0
 """Standard errors of a number of records at which something can be divided by it."""

@@ -69,14 +69,14 @@ def write(
     target, data = checks.path(path), bytes_of(kind, metadata, arrays, bound=bound)
     if is_foreign(target):
         raise ForeignFileError(
-            f"Cannot write {target!r}: it is there already, and is no .scumble file but something else: it would be "
-            "lost. Hint: name another file, or remove that one first."
+            f"Cannot write {target!r}: it already exists and is not a .scumble file. "
+            "Hint: name another file, or remove that one first."
         )
     with in_turn(target):
         lost = kind not in SECRET_KINDS and kind_at(target) in SECRET_KINDS and not os.path.islink(target)
         if lost or (not again and holds_noise(target)):
             raise SecretFileError(
-                f"Cannot write {target!r}: it is there already and holds exact counters or noise. "
+                f"Cannot write {target!r}: it already exists and holds exact counters or noise. "
                 "Hint: name another file."
             )
         kept = keep_paid(target, lambda: b"" if bound else data(""))
@@ -88,8 +88,8 @@ def write(
             raise
     if kept is not None:
         warnings.warn(
-            f"{target!r} held another release or model, which was paid for and cannot be made again: it stays as "
-            f"{kept!r}. Hint: remove that one if nobody needs it, or save under names of their own.",
+            f"{target!r} held another release or model, which was paid for and cannot be made again: it is kept as "
+            f"{kept!r}. Hint: remove it if nobody needs it, or save under another name.",
             UserWarning,
             stacklevel=3,
         )

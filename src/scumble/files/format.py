@@ -50,7 +50,7 @@ READER = {
     "secret": "scumble release publishes it (scumble.load_secret reads it); never share it",
     "checkpoint": "run the same build again to resume from it; never share it",
     "stream": "scumble stream goes on with it (scumble.load_stream reads it); never share it",
-    "share": "scumble.load_share reads it, to be added up with the others; never share it beyond",
+    "share": "scumble.load_share reads it, to be added up with the others; share it with nobody else",
 }
 
 DTYPES = {"I64": "<i8", "U64": "<u8", "F64": "<f8", "I32": "<i4", "F32": "<f4", "U16": "<u2", "U8": "|u1"}
@@ -200,7 +200,7 @@ def preamble(head: bytes, size: int, source: str) -> tuple[int, int, int]:
         if sum(a == b for a, b in zip(magic, MAGIC, strict=False)) >= len(MAGIC) - 4:
             raise CorruptFileError(f"Cannot read {source}: its first bytes are damaged. Hint: copy it again.")
         raise ForeignFileError(
-            f"{foreign} Hint: releases, models and sketches are: .scumble and .secret files. "
+            f"{foreign} Hint: releases and models are .scumble files, sketches .secret files. "
             "Of a table, scumble build (scumble.build) makes one."
         )
 

@@ -315,9 +315,7 @@ class TakesVectors(PrivateEstimator, ABC):
         must = f"a number between {1 / MOST_LENGTH:g} and {MOST_LENGTH:g}"
         checks.number("length", self.length, must, lambda long: 1 / MOST_LENGTH <= long <= MOST_LENGTH)
         if self.bounds is not None or self.schema is not None or self.categories is not None:
-            raise ParameterError(
-                "`length` stands instead of `bounds`, `schema` and `categories`. Hint: leave them out."
-            )
+            raise ParameterError("`length` replaces `bounds`, `schema` and `categories`. Hint: leave them out.")
 
     @abstractmethod
     def _publish(self, X: np.ndarray, y: Any, account: Account | None) -> None:

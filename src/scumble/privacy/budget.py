@@ -158,7 +158,7 @@ class Budget:
         rho: Number | None = None,
         mu: Number | None = None,
     ) -> Budget:
-        """The budget of a caller's keywords, in one currency: ε (with δ), ρ, or μ, whose ρ is μ²/2.
+        """The budget of a caller's keywords, in one form: ε (with δ), ρ, or μ, whose ρ is μ²/2.
 
         >>> Budget.of(mu="0.2") == Budget.of(rho="0.02")
         True
@@ -168,7 +168,7 @@ class Budget:
             raise ParameterError("Give `epsilon`, the privacy budget. Hint: typical budgets are 0.1 to 3.")
         if len(given) > 1:
             raise ParameterError(
-                f"Give the privacy budget in one currency, got `{'` and `'.join(given)}`. "
+                f"Give the privacy budget in one form, got `{'` and `'.join(given)}`. "
                 "Hint: `epsilon` (with `delta`), `rho` (zero-concentrated) or `mu` (Gaussian differential privacy)."
             )
         share = DEFAULT_COUNT_SHARE if count_share is None else count_share

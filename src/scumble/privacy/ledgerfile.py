@@ -226,7 +226,7 @@ def make(target: str) -> None:
             os.close(descriptor)
         sync_folder(os.path.dirname(target))
     except FileExistsError:
-        raise FileError(f"Cannot make a ledger at {target!r}: there is a file already. Hint: open it.") from None
+        raise FileError(f"Cannot make a ledger at {target!r}: there is already a file. Hint: open it.") from None
     except FileNotFoundError:
         folder = os.path.dirname(target)
         if os.path.isdir(folder):  # such as /proc

@@ -69,7 +69,7 @@ def odds_in_words(
     """The same as a sentence.
 
     >>> odds_in_words(1.0).partition(" is in ")[2]
-    'the table may be 73.2 % sure after the release, and no more; a suspicion of 1 % may become one of 2.68 %.'
+    'the table can be at most 73.2 % sure after the release; a suspicion of 1 % can become one of 2.68 %.'
     """
     whose = "one person's record" if records_per_person == 1 else f"one person's records (up to {records_per_person})"
     says = "is in the table" if neighbors == "add-remove" else "says a certain thing"
@@ -78,8 +78,8 @@ def odds_in_words(
     even, small = (percent(belief(before, epsilon)) for before in (0.5, 0.01))
     failure = f" This may fail with a probability of {show(delta, digits=2)}." if delta else ""
     return (
-        f"Someone who is 50 % sure that {whose} {says} may be {even} sure after the release, and no more; "
-        f"a suspicion of 1 % may become one of {small}.{failure}"
+        f"Someone who is 50 % sure that {whose} {says} can be at most {even} sure after the release; "
+        f"a suspicion of 1 % can become one of {small}.{failure}"
     )
 
 
@@ -103,20 +103,18 @@ def human_bytes(count: float) -> str:
 
 
 SPREAD = (
-    "Records are taken to lie evenly over the middle third of the bounds. Real ones crowd in places: there more are "
-    "near, and noise is a smaller part of them; elsewhere it is a larger one. Where many share one place the error "
-    "grows with them: nobody knows where in its cell that is."
+    "Records are assumed to be spread evenly over the middle third of the bounds. Relative errors are smaller where "
+    "records are dense, larger where they are sparse or share one value."
 )
 """What a rehearsal within bounds knows of records."""
 AS_USUAL = (
-    "Records are taken to lie as densely as is usual within bounds, about as if they filled the middle third, and to "
-    "crowd within cells as is usual: a rehearsal, whose records lie evenly, may tell of smaller errors. Where more are "
-    "near, noise is a smaller part of them; elsewhere it is a larger one."
+    "Records are assumed to be as dense and as clustered as is typical, so a rehearsal, whose records are spread evenly, "
+    "may predict smaller errors. Relative errors are smaller where records are dense."
 )
 """What a plan within bounds knows of them."""
 UNKNOWN_SPREAD = (
-    "Without bounds nobody can tell how many records are near a place; errors are reckoned for records that are spread "
-    "over six bandwidths."
+    "Without bounds, the number of records near a point is unknown; errors are predicted for records spread over six "
+    "bandwidths."
 )
 
 
@@ -128,8 +126,8 @@ def sized(sides: Sequence[int], design: str | None) -> str:
 def decided_later(told: str, denser: str, either: bool) -> str:
     """That the size `told` is only predicted; `denser` is that of denser records. With `either`, so is the design."""
     size = "the same" if told == denser else f"about {denser}"
-    what = "Grid or rows, and the size, are estimates: they are" if either else "The size is an estimate: it is"
+    what = "Design and size are predictions: they are" if either else "The size is a prediction: it is"
     return (
-        f"{what} decided after counting, by noisy numbers, and smaller where records clump little. If records crowd, "
-        f"ten times as many near each other, it comes to {size}."
+        f"{what} decided after counting, by noisy numbers. If records are clustered, with ten times as many near each "
+        f"other, the size is {size}."
     )

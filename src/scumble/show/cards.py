@@ -276,7 +276,7 @@ def lines(found: AnyRelease) -> list[tuple[str, str]]:
     if "stream" in data:
         out.append(("", "all releases of its stream together, including future ones"))
     if data["mu"] is not None:
-        out.append(("", f"in other currencies: ρ = {show(data['rho'], digits=4)}, μ = {show(data['mu'], digits=4)}"))
+        out.append(("", f"in other forms: ρ = {show(data['rho'], digits=4)}, μ = {show(data['mu'], digits=4)}"))
     equivalent = data["equivalent"]
     if equivalent is not None and equivalent["epsilon"] < 0.95 * data["epsilon"]:
         out.append(("", f"also: ε = {show(equivalent['epsilon'], digits=3)} at δ = 1e-6"))

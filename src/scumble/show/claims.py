@@ -82,8 +82,7 @@ class Tool:
 
 TOOLS = {
     "describe": Tool(
-        "What the releases hold: columns with their levels and bounds, privacy, and examples of right questions. "
-        "Ask this first.",
+        "What the releases hold: columns with their levels and bounds, privacy, and example questions. Ask this first.",
         ("release",),
     ),
     "count": Tool("How many records meet a condition, with an interval.", ("release", "where", "by", "confidence")),
@@ -157,7 +156,7 @@ class Desk:
     def _describe(self, asked: Facts) -> tuple[str, list[str], list[Facts], list[str]]:
         names = [asked["release"]] if "release" in asked else [*self.releases]
         rows = [self._described(name) for name in names]
-        return "What the releases hold", names, rows, ["Each answer is a claim: `scumble verify` recomputes it."]
+        return "What the releases hold", names, rows, ["Each answer can be checked: `scumble verify` recomputes it."]
 
     def _described(self, name: str) -> Facts:
         release = self.releases[name]
@@ -385,7 +384,7 @@ def verify(claim: object, releases: Iterable[TableRelease]) -> list[str]:
         tool, asked, answer = str(claim["question"]["tool"]), claim["question"]["arguments"], claim["answer"]
     except (KeyError, TypeError, AttributeError):
         wanted = claim.get("releases")
-        raise DataError(f"The claim is about other releases than these. Hint: it names {wanted}.") from None
+        raise DataError(f"The answer is about other releases than these. Hint: it names {wanted}.") from None
     again = Desk(named).answer(tool, asked)["answer"]
     if not isinstance(answer, list) or len(answer) != len(again):
         return [f"The claim has {len(answer) if isinstance(answer, list) else 'no'} rows, and there are {len(again)}."]

@@ -46,7 +46,7 @@ def text(title: str, answers: list[Point]) -> str:
     """The points as a page of plain text."""
     import textwrap
 
-    out = [f"{readable(title)}, held against NIST SP 800-226", ""]
+    out = [f"{readable(title)} assessed against NIST SP 800-226", ""]
     level = ""
     for number, point in enumerate(answers, 1):
         if point.level != level:
@@ -74,15 +74,15 @@ def _numbers(facts: Facts) -> list[tuple[str, str]]:
     variant = "pure differential privacy" if not facts["delta"] else "approximate differential privacy"
     unit = protected(facts["neighbors"], facts["unit"], facts["records_per_person"])
     warning = (
-        " RECORD LEVEL: this protects rows, not people. A person with m rows has m times the ε, and a larger δ. "
-        "If people have several rows, build with a person column and records per person."
+        " RECORD LEVEL: this protects records, not people. A person with m records has m times the ε, and a larger δ. "
+        "If people have several records, build with a person column and records per person."
         if facts["unit"] == "record"
         else f" Which of the two: {BLANK}."
     )
     return [
         ("Privacy loss, epsilon", f"{promise(facts['epsilon'], facts['delta'])}. {facts['meaning']} {odds}"),
         ("Delta", delta),
-        ("Variant and conversions", f"{variant}{'; in other currencies: ' + others if others else ''}."),
+        ("Variant and conversions", f"{variant}{'; in other forms: ' + others if others else ''}."),
         ("Unit of privacy", f"{unit.rstrip('.')}.{warning}"),
         (
             "Neighboring datasets",

@@ -290,7 +290,7 @@ def _whole(digits: str) -> int | float:
 
 
 def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number in JSON")
+    raise ValueError(f"{word} is not a number in JSON")
 
 
 # ---- the API in words that programs read: OpenAPI 3.1 ----

@@ -97,7 +97,9 @@ def _columns(release: TableRelease) -> str:
     ]
     more = [f"and {len(listed) - LISTED:,} more (--json lists them)"] if len(listed) > LISTED else []
     clipped = any(getattr(column, "outside", "drop") == "clip" for column in release.schema.values())
-    public = "; ".join([*listed[:LISTED], *more]) + "." + " What lies outside bounds counts at the nearest." * clipped
+    public = (
+        "; ".join([*listed[:LISTED], *more]) + "." + " Values outside the bounds count at the nearest bound." * clipped
+    )
     return f"{public}{''.join(f' {line}.' for line in strange(release)[:LISTED])}"
 
 

@@ -276,7 +276,7 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
     pairs, levels = len(found.pairs), found.plan.levels
     widest = max(sizes, key=sizes.__getitem__)
     decides = f"{widest!r} has the most levels, {sizes[widest]:,}"
-    apart = f"tell at most {levels:,} of a column apart" if levels < sizes[widest] else "tell them all apart"
+    apart = f"distinguish at most {levels:,} levels" if levels < sizes[widest] else "distinguish them all"
     decides += f"; pairs {apart}." if pairs else ", and no pair is published."
     return Rehearsal(
         kind=f"Counts of {many(len(spec.counted), 'column')} and {pairs:,} of {len(spec.pairs):,} pairs of them",

@@ -208,11 +208,13 @@ class Tally:
         if not self.rows:
             raise DataError(f"There are columns but no rows in {source}. Hint: was it written to the end? {AS_IT_IS}.")
         if self.rows == self.dropped_rows:
-            why = "correct the cells, or what the options or the schema say of these columns"
+            why = "correct the values, or what the options or the schema say of these columns"
             if names := self.causes.columns():
                 why = how_read(self.sketches[0].spec, names[0], source.decimal)
             reasons = ", ".join(self.left_out())
-            raise DataError(f"{source}: every row would be left out: {reasons} {UNPUBLISHED}. Hint: {why}; {AS_IT_IS}.")
+            raise DataError(
+                f"{source}: every record would be left out: {reasons} {UNPUBLISHED}. Hint: {why}; {AS_IT_IS}."
+            )
 
     def left_out(self) -> list[str]:
         """Why rows were left out, and how many, the most frequent cause first."""
@@ -402,7 +404,7 @@ class Tally:
 def how_read(spec: Spec | TableSpec, name: str, decimal: str) -> str:
     """How cells of a column must be written, or which option reads them."""
     if isinstance(spec, TableSpec):
-        return f"a cell of {name!r} is left out if it is {spec.schema[name].refused(decimal) or 'missing'}"
+        return f"a value of {name!r} is left out if it is {spec.schema[name].refused(decimal) or 'missing'}"
     kind = kinds_of(spec).get(name)
     return undeclared(name, decimal) if kind is None else f"in {name!r}, {read_as(kind, decimal)}"
 
@@ -418,17 +420,17 @@ class UnknownClass(DataError):
 def nobody(person: str, count: int) -> DataError:
     """So many cells of the column of persons are missing."""
     return DataError(
-        f"Whose records these are is unknown: {many(count, 'cell')} of column {person!r} missing. "
-        "Hint: correct them, or leave such rows out with --invalid drop (invalid='drop')."
+        f"Whose records these are is unknown: {many(count, 'value')} of column {person!r} missing. "
+        "Hint: correct them, or leave such records out with --invalid drop (invalid='drop')."
     )
 
 
-NO_CELL = "with a missing cell in"
-BAD_CELL = "with a cell unreadable or not finite in"
-NO_WORD = "with a word that the schema does not have in"
+NO_CELL = "with a missing value in"
+BAD_CELL = "with an unreadable or infinite value in"
+NO_WORD = "with a word outside the vocabulary of"
 BEYOND = "outside the bounds of"
-NO_PERSON = "that do not say whose they are in"
-RAGGED, ONE_RAGGED = "lines that are not rows", "line that is not a row"
+NO_PERSON = "without a person in"
+RAGGED, ONE_RAGGED = "lines that are not records", "line that is not a record"
 ELSEWHERE = "before the build was resumed, or on another machine"
 
 Bad = dict[tuple[str, str], np.ndarray]

@@ -96,13 +96,15 @@ def aggregate_of(node: Node, scope: Scope) -> Aggregate:
     inner = node.this if isinstance(node, exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls) else node
     if isinstance(inner, _SINGLE):
         raise ParameterError(
-            f"{shown(node)} is what a single record says, and no release tells that. Hint: quantile_cont(x, 0.01) and "
+            f"{shown(node)} is the value of a single record, which no release reveals. Hint: quantile_cont(x, 0.01) and "
             "quantile_cont(x, 0.99) are near the ends; a schema has the bounds."
         )
     if isinstance(node, (exp.WithinGroup, *_QUANTILES)):
         return _quantile(node, scope)
     if isinstance(node, exp.Mode):
-        raise refused(f"{shown(node)}: GROUP BY {shown(node.this)} ORDER BY count(*) DESC LIMIT 1 is the commonest")
+        raise refused(
+            f"{shown(node)}: GROUP BY {shown(node.this)} ORDER BY count(*) DESC LIMIT 1 gives the most common value"
+        )
     argument, kind = bare(node.this), type(node).__name__.lower()
     if isinstance(node, exp.ApproxDistinct) or (isinstance(node, exp.Count) and isinstance(argument, exp.Distinct)):
         return _distinct([argument] if isinstance(node, exp.ApproxDistinct) else argument.expressions, scope)

@@ -24,7 +24,7 @@ from scumble.table.release import TableRelease
 
 @dataclass(frozen=True)
 class Scope:
-    """The release that a statement asks, and what it is called there."""
+    """The release that a statement asks, and what its name is there."""
 
     release: TableRelease
     name: str
@@ -41,7 +41,7 @@ class Scope:
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
             raise refused(f"{shown(node)} where a column must stand")
         if node.args.get("db") or (node.table and node.table.lower() != self.name.lower()):
-            raise ParameterError(f"There is no table {node.table[:100]!r} here. Hint: it is called {self.name!r}.")
+            raise ParameterError(f"There is no table {node.table[:100]!r} here. Hint: its name is {self.name!r}.")
         return self.named(node.name)
 
     def named(self, name: str) -> str:

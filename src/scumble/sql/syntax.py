@@ -83,7 +83,7 @@ def parse(text: object) -> exp.Select:
     except RecursionError:
         raise too_deep() from None
     except SqlglotError as problem:
-        names = "names that are no plain words stand in double quotes"
+        names = "put names that are not plain words in double quotes"
         raise ParameterError(f"The statement cannot be read{_where(problem)}. Hint: {names}.") from None
     if len(found) != 1:
         raise ParameterError(f"There must be one statement, got {len(found)}. Hint: ask one after the other.")

@@ -114,7 +114,7 @@ def _comparison(node: Node, sign: str, scope: Scope) -> Tree:
         scope.column(left)
     _require_text(scope, right)
     if not is_value(right):
-        raise refused(f"{shown(node)}: a column is compared with a value, and not with another or a formula")
+        raise refused(f"{shown(node)}: a column must be compared with a value, not with another column or a formula")
     atom = _atom(scope, left, "==" if sign == "!=" else sign, [right])
     return Not(atom) if sign == "!=" else atom
 
@@ -205,7 +205,7 @@ def _require_text(scope: Scope, *nodes: Node) -> None:
         text = shown(exp.Literal.string(bare(node).name))
         if bare(node).this.args.get("quoted"):
             raise ParameterError(
-                f"{shown(node)}: double quotes are for names of columns. Hint: text stands in single quotes, {text}."
+                f"{shown(node)}: double quotes are for names of columns. Hint:put text in single quotes, {text}."
             )
         if scope.alike(bare(node).name) is None:
             known(bare(node).name, scope.schema.columns, text=f"in single quotes, {text}")
@@ -398,7 +398,7 @@ def _width(node: Node, whole_node: Node, scope: Scope) -> tuple[str, int | float
         node = bare(node.this)
     elif not whole:
         raise refused(
-            f"GROUP BY {shown(whole_node)}: columns, floor(x / 10) * 10, date_trunc, month and its kin, conditions "
+            f"GROUP BY {shown(whole_node)}: columns, floor(x / 10) * 10, date_trunc, month and the like, conditions "
             "and CASE are known"
         )
     width: int | float = 1

@@ -347,7 +347,7 @@ class Stream:
             if name in self._batches:
                 return False
             if self._person is not None:
-                raise PrivacyError("A sketch does not tell whose its records are. Hint: give the records to `update`.")
+                raise PrivacyError("A sketch does not know whose records it holds. Hint: give the records to `update`.")
             sketch.secret.require_open("merge")
             sketch.secret.require_exact()
             self.spec.require_equal(sketch.spec)
@@ -419,7 +419,7 @@ class Stream:
                 release.save(path)
             elif not np.array_equal(_counts_at(path), release.counts):
                 raise BudgetError(
-                    f"The file {path!r} holds another release of this period, and the difference of the two would tell "
+                    f"The file {path!r} holds another release of this period, and the difference of the two would reveal "
                     "exact numbers. Hint: this stream is a copy of the one that published it; use that one."
                 )
         return release
@@ -515,7 +515,7 @@ def _counts_at(path: str) -> Any:
         return files.read(path, expect="release").arrays.get("counts")
     except (CorruptFileError, ForeignFileError) as problem:
         raise type(problem)(
-            f"The release of the last period, {path!r}, is damaged or is none. Hint: move it away, and try again: the "
+            f"The release of the last period, {path!r}, is damaged or is not a release. Hint: move it away, and try again: the "
             "stream writes the same release anew."
         ) from None
 

@@ -691,7 +691,7 @@ def _joined(schema: Schema, levels: Mapping[str, Sequence[Part]]) -> Iterator[st
         cells, most = sum(held) - column.missing, max(held)
         if column.ordered and most > 1:
             unit = column.cells if isinstance(column, Date) and isinstance(column.cells, str) else None
-            apart = f" In SQL, GROUP BY date_trunc('{unit}', {name}) tells each apart." if unit else ""
+            apart = f" In SQL, GROUP BY date_trunc('{unit}', {name}) separates them." if unit else ""
             asked = " that are asked for" if cells < column.size - column.missing else ""
             told = f"{name!r} has {cells:,} cells{asked}, too many for a group each: {most} stand together in one."
             yield told + apart

@@ -117,7 +117,7 @@ def _words(report: Faithfulness) -> list[str]:
     columns, pairs = report.columns, report.pairs[report.pairs.measured]
     one = columns.loc[columns.variation.idxmax()]
     told = [
-        "How faithful synthetic rows are, by the release's own knowledge (total variation: the share of rows that "
+        "How faithful synthetic rows are, as the release estimates it (total variation: the share of rows that "
         "would have to be in another cell):",
         f"- Single columns: expect {columns.variation.mean():.3f} on average, most for {one.column!r} "
         f"({one.variation:.3f})."

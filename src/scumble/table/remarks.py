@@ -41,7 +41,7 @@ def not_counted_together(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 NOTHING = 1e-9
 """A share of a cell that is a single value's, but for rounding."""
-EVENLY = "the answer assumes that records lie evenly within a cell, and the interval that all or none are meant."
+EVENLY = "the answer assumes that records are spread evenly within a cell; the interval covers none to all of them."
 
 
 def cut(asked: Condition) -> tuple[str, ...]:
@@ -126,8 +126,8 @@ def counted_as_one(name: str, column: Column, group: Integers, beside: Iterable[
         which = f"words of {name!r}, {', '.join(map(repr, words[:NAMED]))}{more}"
         whole, fewer = "them", "fewer columns"
     return (
-        f"Counted as one with {', '.join(map(repr, beside))}: {which}. The answer assumes "
-        f"that they are alike. Ask for {whole} as a whole, or release with {fewer}."
+        f"Counted as one with {', '.join(map(repr, beside))}: {which}. "
+        f"They are assumed to be alike: ask for {whole} as a whole, or release with {fewer}."
     )
 
 

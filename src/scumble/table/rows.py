@@ -112,8 +112,8 @@ def _drawn(
         codes = model.draw(missing if surely else 2 * missing + 64, generator, whole)
         if not len(codes):
             raise ParameterError(
-                "By this release nobody meets the condition: there is nothing to draw from. Hint: ask for more, such "
-                "as a wider range; `count`, or scumble count, tells how many records a condition has."
+                "According to this release, nobody meets the condition, so there is nothing to draw. Hint: widen it; "
+                "`count`, or scumble count, shows how many records meet a condition."
             )
         if not where.exact:
             codes = codes[generator.random(len(codes)) * sum(weight(codes, product) for _, product in whole) < 1]
@@ -135,21 +135,21 @@ def perhaps_nobody(found: Estimate, confidence: float) -> str | None:
     """What to say when records of a small group are drawn, if it is not sure that there are any.
 
     >>> perhaps_nobody(Estimate(3.2, 0.0, 41.0, 12.0), 0.95)
-    'Perhaps nobody meets the condition: about 3 records do (0 to 41, 95 %), and rows drawn of them may be noise alone.'
+    'Few records or none meet the condition: about 3 (0 to 41, 95 %). Rows drawn from them may be noise alone.'
     """
     if round(found.low) > 0:
         return None
     sure = f"{found.low:,.0f} to {found.high:,.0f}, {100 * confidence:.0f} %"
     return (
-        f"Perhaps nobody meets the condition: about {found.value:,.0f} records do ({sure}), and rows drawn of them may "
-        "be noise alone."
+        f"Few records or none meet the condition: about {found.value:,.0f} ({sure}). Rows drawn from them may be "
+        "noise alone."
     )
 
 
 def _hardly_one(where: Condition) -> ParameterError:
     those = ", ".join(map(repr, where.partly)) or "all columns"
     return ParameterError(
-        f"Values are drawn evenly within the cells of {those}, and hardly one of those would meet the condition"
+        f"Values are drawn evenly within the cells of {those}, and almost none of them would meet the condition"
         f"{' and the rules' * bool(where.schema.rules)}. Hint: ask for whole cells, whose edges are in the schema."
     )
 
