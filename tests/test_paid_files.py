@@ -139,7 +139,7 @@ def test_a_file_that_holds_all_of_it_may_replace_it() -> None:
     first.save("a.scumble")
     first.save("a.scumble", draws=True)
     assert os.listdir() == ["a.scumble"]
-    with pytest.warns(UserWarning, match="stays as"):
+    with pytest.warns(UserWarning, match="is kept as"):
         second.save("a.scumble", draws=True)
     assert sorted(os.listdir()) == ["a.1.scumble", "a.scumble"]
 

@@ -82,8 +82,8 @@ def test_records_that_are_left_out_have_no_strays() -> None:
     assert strays == {"seen": OfBatch(2, 1, 1, first=1), "age": OfBatch(3), "town": OfBatch(3, other=1)}
     job = Build(pa.table(rows), schema=schema, invalid="drop")
     job.count()
-    assert [line.split(" of ")[0] for line in job.strays()] == ["1 cell"] * 3
-    assert job.strays()[2] == "1 value of 'town' not in its vocabulary, and counted as '(other)'"
+    assert [line.split(" of ")[0] for line in job.strays()] == ["1 value"] * 3
+    assert job.strays()[2] == "1 value of 'town' not in its vocabulary, counted as '(other)'"
 
 
 UNREAD = f"{MANY} cells of 'seen', all that it holds, could not be read and counted as missing: not a date"
@@ -97,7 +97,7 @@ GRID, WHOSE = "--columns price --bandwidth 5 --bounds price=0:99", "--person-col
 RECORDS = {
     # What the records are, the options, a line that the curator reads, and whether --invalid error refuses it.
     "no date": ("p.csv", "seen,age\n" + "01/02/2009,41\n" * MANY, "--schema people.toml", UNREAD, False),
-    "no word": ("p.csv", "town\n" + "zz\n" * 150, "--schema town.toml", "all that it holds, held none of its", False),
+    "no word": ("p.csv", "town\n" + "zz\n" * 150, "--schema town.toml", "all that it holds, not in its", False),
     "no word at all": ("p.csv", "town\n" + "zz\n" * 150, "--schema closed.toml", "no record was counted", True),
     "beyond": ("p.csv", "price\n" + "2500\n" * MANY, "--schema price.toml", "lay outside its bounds, 0 to 99", False),
     "beyond, dropped": ("p.csv", "price\n" + "2500\n" * MANY, "--schema strict.toml", "no record was counted", True),
@@ -112,7 +112,7 @@ RECORDS = {
     "no object": ("p.jsonl", '{"price": 1}\n[1]\n', GRID, "1 line that is not a record", True),
     "no text": ("p.csv", "x,y\n1,a\n1,\udcff\n", "--columns x,y --categories y --bandwidth 1", "no text in", True),
     "no class": ("p.csv", "price,x\n1,a\n1,b\n", GRID + " --label x --classes a", "1 with none of the classes", True),
-    "nobody": ("p.csv", "price,x\n1,a\n1,\n", f"{GRID} {WHOSE}", "do not say whose they are", True),
+    "nobody": ("p.csv", "price,x\n1,a\n1,\n", f"{GRID} {WHOSE}", "without a person in", True),
 }
 
 
@@ -150,7 +150,7 @@ def test_streams_leave_out_what_cannot_be_counted_unless_the_curator_asks(folder
 
 def test_where_the_number_of_records_is_public_none_is_left_out() -> None:
     rows = pa.table({"x": [1.0, None]})
-    with pytest.raises(DataError, match="1 cell"):
+    with pytest.raises(DataError, match="1 value"):
         scumble.build(rows, scumble.EuclideanKernel(1.0), epsilon=1.0, neighbors="replace")
 
 

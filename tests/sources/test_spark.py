@@ -165,7 +165,7 @@ def test_a_whole_table_too(df, table: pa.Table) -> None:
 
 def test_no_record_decides_here_either_whether_there_is_a_release(session) -> None:
     df = session.createDataFrame(pa.table({"town": ["zz"] * 100})).repartition(2)
-    with pytest.warns(CuratorWarning, match="held none of its words"):
+    with pytest.warns(CuratorWarning, match="not in its vocabulary"):
         spark.build(df, schema=scumble.Schema(town=scumble.Category(["Ulm"])), epsilon=1.0)
 
 

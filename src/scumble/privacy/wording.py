@@ -108,8 +108,8 @@ SPREAD = (
 )
 """What a rehearsal within bounds knows of records."""
 AS_USUAL = (
-    "Records are assumed to be as dense and as clustered as is typical, so a rehearsal, whose records are spread evenly, "
-    "may predict smaller errors. Relative errors are smaller where records are dense."
+    "Records are assumed to be as dense and as clustered as is typical; a rehearsal assumes that they are spread "
+    "evenly, and may predict smaller errors. Relative errors are smaller where records are dense."
 )
 """What a plan within bounds knows of them."""
 UNKNOWN_SPREAD = (

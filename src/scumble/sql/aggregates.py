@@ -96,8 +96,8 @@ def aggregate_of(node: Node, scope: Scope) -> Aggregate:
     inner = node.this if isinstance(node, exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls) else node
     if isinstance(inner, _SINGLE):
         raise ParameterError(
-            f"{shown(node)} is the value of a single record, which no release reveals. Hint: quantile_cont(x, 0.01) and "
-            "quantile_cont(x, 0.99) are near the ends; a schema has the bounds."
+            f"{shown(node)} is the value of a single record, which no release reveals. "
+            "Hint: quantile_cont(x, 0.01) and quantile_cont(x, 0.99) are near the ends; a schema has the bounds."
         )
     if isinstance(node, (exp.WithinGroup, *_QUANTILES)):
         return _quantile(node, scope)

@@ -419,7 +419,7 @@ class Stream:
                 release.save(path)
             elif not np.array_equal(_counts_at(path), release.counts):
                 raise BudgetError(
-                    f"The file {path!r} holds another release of this period, and the difference of the two would reveal "
+                    f"The file {path!r} holds another release of this period, and their difference would reveal "
                     "exact numbers. Hint: this stream is a copy of the one that published it; use that one."
                 )
         return release
@@ -515,8 +515,8 @@ def _counts_at(path: str) -> Any:
         return files.read(path, expect="release").arrays.get("counts")
     except (CorruptFileError, ForeignFileError) as problem:
         raise type(problem)(
-            f"The release of the last period, {path!r}, is damaged or is not a release. Hint: move it away, and try again: the "
-            "stream writes the same release anew."
+            f"The release of the last period, {path!r}, is damaged or is not a release. "
+            "Hint: move it away, and try again: the stream writes the same release again."
         ) from None
 
 
