@@ -312,7 +312,7 @@ GROUPS = {
     "BUDGET": Group("what is promised", "epsilon delta rho mu neighbors records_per_person"),
     "LEDGER": Group("the ledger (see scumble ledger --help)", "ledger dataset part"),
     "RUNNING": Group("running", "threads allow_empty checkpoint checkpoint_seconds config"),
-    "CARD": Group("what the card says, and only the curator knows", "publisher contact date"),
+    "CARD": Group("for the card: what only the curator knows", "publisher contact date"),
     "CLUSTER": Group("where to count", "engine master"),
 }
 
@@ -348,7 +348,7 @@ def require(args: argparse.Namespace, **options: str) -> None:
 
 
 def promised(args: argparse.Namespace, why: str = "the privacy budget; typical are 0.1 to 3") -> Settings:
-    """The budget that was asked for, in one currency, and whom it protects."""
+    """The budget that was asked for, in one form, and whom it protects."""
     currencies = {name: value for name, value in given(args, "epsilon rho mu").items() if value is not None}
     if not currencies:
         raise ParameterError(f"Give --epsilon: {why}.")

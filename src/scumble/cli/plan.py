@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--density", type=options.real, help="at the queries that matter (default: 0.1 at power 1, or by --bounds)"
     )
-    parser.add_argument("--error", metavar="5%", help="instead of a budget: the relative error that is wanted")
+    parser.add_argument("--error", metavar="5%", help="instead of a budget: the relative error to aim for")
     take(parser, "KERNEL KINDS WHOLE_TABLE BUDGET SIZE config replace json")
     take(parser, out="for a --schema: one picture of it, .png, .svg or .pdf")
 

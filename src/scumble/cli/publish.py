@@ -57,7 +57,7 @@ print(release.count())
 def arguments(parser: argparse.ArgumentParser) -> None:
     take(parser.add_argument_group("what to read"), "source READING query invalid")
     take(parser, "WHOLE_TABLE BUDGET person_column noise_first LEDGER n threads title CARD")
-    parser.add_argument("--folder", metavar="FOLDER", help="where everything goes; made if it is not there")
+    parser.add_argument("--folder", metavar="FOLDER", help="the folder to write; created if it does not exist")
     take(parser, checkpoint="a SECRET file to resume from if the run is killed (default: FOLDER.secret)")
 
 
