@@ -326,7 +326,7 @@ def test_a_checkpoint_of_another_kind_is_refused(tmp_path: Path) -> None:
 
 def test_cells_that_are_no_dates_are_told_by_place_and_never_by_value(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(text(3) + "41,unspeakable\n")
-    with pytest.raises(DataError, match=r"line 5: 1 cell is missing.*'seen'") as caught:
+    with pytest.raises(DataError, match=r"line 5: 1 value is missing.*'seen'") as caught:
         Build(tmp_path / "people.csv", KERNEL, bounds=BOUNDS, invalid="error", **DECLARED).count()
     assert "unspeakable" not in str(caught.value)
     job = Build(tmp_path / "people.csv", KERNEL, bounds=BOUNDS, invalid="drop", **DECLARED)
@@ -368,7 +368,7 @@ def test_bounds_are_of_the_columns_that_are_counted() -> None:
 
 def test_a_cell_that_is_neither_is_of_no_class() -> None:
     table = pa.table({"x": [0.0, 1.0, 2.0], "smoker": ["yes", "perhaps", None]})
-    with pytest.raises(scumble.DataError, match=r"2 cells are none of the classes: 2 in column 'smoker'"):
+    with pytest.raises(scumble.DataError, match=r"2 values are none of the classes: 2 in column 'smoker'"):
         Build(table, PLAIN, **HOW, invalid="error").count()
     job = Build(table, PLAIN, **HOW, invalid="drop")
     assert [sketch.count for sketch in job.count().sketches] == [0, 1] and job.tally.unknown == 2

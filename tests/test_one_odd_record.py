@@ -207,7 +207,7 @@ def test_a_stray_key_changes_nothing(tmp_path: Path) -> None:
 def test_a_key_that_no_record_has_is_a_missing_cell(tmp_path: Path) -> None:
     """To say that there is no such column would be to say what the records have."""
     path = json_file(tmp_path / "a.jsonl", ['{"HIV+": 1}'] * 5)
-    with pytest.raises(scumble.DataError, match="5 cells are missing") as caught:
+    with pytest.raises(scumble.DataError, match="5 values are missing") as caught:
         Build(path, KERNEL, ["age"], rows=4, buckets=8, invalid="error").count()
     assert "HIV" not in str(caught.value)
 

@@ -86,7 +86,7 @@ def test_records_that_are_left_out_have_no_strays() -> None:
     assert job.strays()[2] == "1 value of 'town' not in its vocabulary, counted as '(other)'"
 
 
-UNREAD = f"{MANY} cells of 'seen', all that it holds, could not be read and counted as missing: not a date"
+UNREAD = f"{MANY} values of 'seen', all that it holds, could not be read and counted as missing: not a date"
 SCHEMAS = {
     "town.toml": '[columns.town]\nkind = "category"\nvalues = ["Ulm", "Bonn"]\n',
     "closed.toml": '[columns.town]\nkind = "category"\nvalues = ["Ulm", "Bonn"]\nother = false\n',
@@ -169,7 +169,7 @@ def test_a_resumed_build_has_not_seen_all_rows_and_is_not_refused(folder: Path) 
     job = Build(["a.csv", "b.csv"], **options)
     job.count()
     (told,) = job.strays()
-    assert told.startswith(f"{MANY} cells of 'seen', all that it holds, could not be read and counted as missing, ")
+    assert told.startswith(f"{MANY} values of 'seen', all that it holds, could not be read and counted as missing, ")
     assert "since the build was resumed: not a date" in told
 
 
@@ -228,7 +228,7 @@ def test_a_list_in_a_column_of_words_is_no_word_for_a_kernel_and_no_bad_number(t
     kernel = scumble.EuclideanKernel(1.0, columns=["n"]) * scumble.HammingKernel(columns=["a"])
     for source in (tmp_path / "a.jsonl", pd.DataFrame({"a": ["x", ["secret"]], "n": [1, 2]})):
         job = Build(source, kernel, ["n", "a"], rows=8, buckets=8, invalid="error")
-        with pytest.raises(DataError, match=r"1 cell is missing, unreadable, .*: 1 in column 'a'") as told:
+        with pytest.raises(DataError, match=r"1 value is missing, unreadable, .*: 1 in column 'a'") as told:
             job.count()
         assert "secret" not in str(told.value)
     for lists in (pa.array([["secret"]]), pa.array([{"k": "secret"}])):

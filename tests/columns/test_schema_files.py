@@ -126,7 +126,7 @@ def test_dropped_records_and_refused_ones() -> None:
     rows = [[41, "F", True], [95, "F", True], [None, "F", True], [20, "secret", False], [20, "F", "41.7172"]]
     assert schema.encode(rows[:2]).dropped.tolist() == [False, True]
     assert schema.encode(rows, invalid="drop").dropped.tolist() == [False, True, True, True, True]
-    with pytest.raises(scumble.DataError, match=r"3 cells are .* 1 in column 'age', 1 in column 'sex'") as refused:
+    with pytest.raises(scumble.DataError, match=r"3 values are .* 1 in column 'age', 1 in column 'sex'") as refused:
         schema.encode(rows)
     assert "secret" not in str(refused.value) and "41.7" not in str(refused.value)
     with pytest.raises(scumble.ParameterError):

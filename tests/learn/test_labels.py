@@ -84,7 +84,7 @@ def test_scores_read_targets_as_fits_do_and_quote_none(kind: Any, table: tuple[n
     known[7] = odd
     if "target_bounds" in options(kind):
         assert model.score(X, y) == pytest.approx(r2_score(y, model.predict(X)))
-        with pytest.raises(scumble.DataError, match="1 cell is missing, unreadable") as told:
+        with pytest.raises(scumble.DataError, match="1 value is missing, unreadable") as told:
             model.score(X, known)
         assert odd not in str(told.value)
         return
@@ -131,10 +131,10 @@ def test_a_fit_tells_what_a_build_tells() -> None:
         for line in build
     ]
     assert [line.split(" of ")[0] for line in fit] == [
-        "1 cell",
-        "1 cell",
-        "9 cells",
-        "9 cells",
+        "1 value",
+        "1 value",
+        "9 values",
+        "9 values",
     ] and "999" not in "".join(fit)
     assert both(people(), SCHEMA) == ([], [])
 

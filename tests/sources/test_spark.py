@@ -266,7 +266,7 @@ def test_at_most_so_many_records_of_each_person(df, table: pa.Table) -> None:
 
 
 def test_bad_cells_are_the_drivers_news_and_no_tasks_failure(df, folder: Path) -> None:
-    with pytest.raises(scumble.DataError, match=r"^Partition \d+: .*unreadable or not finite.*'a'.*invalid='drop'"):
+    with pytest.raises(scumble.DataError, match=r"^Partition \d+: .*unreadable or infinite.*'a'.*invalid='drop'"):
         spark.sketch(df, KERNEL, COLUMNS, **SIZE)
     with pytest.raises(scumble.DataError, match=r"^Partition \d+: .*none of the classes, in column 'town'"):
         spark.build_by(
@@ -277,7 +277,7 @@ def test_bad_cells_are_the_drivers_news_and_no_tasks_failure(df, folder: Path) -
     with pytest.raises(scumble.DataError, match="no column 'agee'"):
         spark.build(df, KERNEL, ["agee"], epsilon=1.0)
     for text in logs(folder):
-        assert "missing, unreadable or not finite" not in text and "none of the classes" not in text
+        assert "missing, unreadable or infinite" not in text and "none of the classes" not in text
 
 
 def test_what_does_not_go_with_a_cluster_is_refused(df, session) -> None:

@@ -270,7 +270,7 @@ def _tell_left_out(
     for name in of_cells:
         reads = read_as(None, args.decimal)
         if schema is not None and name in schema:
-            reads = f"a cell is left out that is {schema[name].refused(args.decimal) or 'missing'}"
+            reads = f"a value is left out that is {schema[name].refused(args.decimal) or 'missing'}"
         say(args, private(f"In {name!r}, {reads}"))
     for line in (*([] if len(found.y) else [NOTHING_COUNTED]), *unusual(found.source.oddities)):
         say(args, line)
@@ -361,6 +361,6 @@ def _refuse(source: Source, found: Bad, position: tuple[int, int], rows: int) ->
             cells[name] += int(np.count_nonzero(mask))
         where = ", ".join(f"{count:,} in column {name!r}" for name, count in cells.items())
         raise DataError(
-            f"{place}: missing or unreadable cells: {where} {UNPUBLISHED}. Hint: leave such rows out with --invalid "
+            f"{place}: missing or unreadable values: {where} {UNPUBLISHED}. Hint: leave such records out with --invalid "
             "drop, or count them with missing = true or other = true in a --schema."
         )

@@ -199,7 +199,7 @@ OPTIONS: dict[str, Settings] = {
     "encoding": _option("of a CSV file, such as latin-1 (default: utf8)", default="utf8"),
     "invalid": _one_of(
         "error drop",
-        "rows with missing, infinite or unreadable cells: leave them out (default), or stop, which reveals that there "
+        "records with missing, infinite or unreadable values: leave them out (default), or stop, which reveals that there "
         "are some (default with --neighbors replace)",
     ),
     "person_column": _option("the person that each row belongs to; needs --records-per-person", "COLUMN"),

@@ -198,15 +198,15 @@ def invalid_message(bad: np.ndarray, names: Sequence[str] | None, first_row: int
     counts = np.count_nonzero(bad, axis=0)
     total = int(counts.sum())
     if total == 0:
-        return "No cell is missing or infinite."
+        return "No value is missing or infinite."
     places = np.flatnonzero(counts)
     parts = [f"{counts[j]:,} in column {j if names is None else repr(names[j])}" for j in places[:10]]
     if len(places) > 10:
         parts.append(f"the rest in {len(places) - 10} more columns")
     first = first_row + int(np.argmax(bad.any(axis=1)))
-    cells_are = "1 cell is" if total == 1 else f"{total:,} cells are"
+    values_are = "1 value is" if total == 1 else f"{total:,} values are"
     where = f"The first is in row {first:,} (counted from 0)."
-    return f"{cells_are} missing, unreadable or not finite: {', '.join(parts)}. {where} {hint}"
+    return f"{values_are} missing, unreadable or infinite: {', '.join(parts)}. {where} {hint}"
 
 
 # ---- sets of tokens: one per record, sorted by hash, without duplicates; flat values and offsets (CSR) ----

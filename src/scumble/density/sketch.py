@@ -77,7 +77,7 @@ class Sketch(Holder, Answers):
     whole, dates, times, booleans : sequence of str or None
         Columns that hold whole numbers, dates, times or booleans; see :func:`scumble.build`.
     invalid : {"error", "drop"}
-        What to do with rows that have missing, infinite or unreadable cells.
+        What to do with records that have missing, infinite or unreadable values.
     engine : {"auto", "cpu", "gpu", "reference"}
         What counts and answers queries. All give the same counters.
     threads : int or None

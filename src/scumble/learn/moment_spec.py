@@ -336,7 +336,7 @@ def finite(cells: object, which: str) -> Floats:
             return values
     except (TypeError, ValueError, OverflowError):
         pass
-    raise DataError(f"{which} cells that are not finite numbers. Hint: correct them.")
+    raise DataError(f"{which} values that are not finite numbers. Hint: correct them.")
 
 
 def require_span(span: Sequence[object]) -> None:

@@ -101,7 +101,7 @@ def build(
     seed : int
         The public seed of the hash functions.
     invalid : {"drop", "error"} or None
-        What to do with rows that have missing, infinite or unreadable cells, or no class: leave them out (the default),
+        What to do with records that have missing, infinite or unreadable values, or no class: leave them out (the default),
         or refuse the table, which reveals that it has such rows. Under ``neighbors="replace"`` the number of rows is
         public, and "error" is the default.
     threads : int or None

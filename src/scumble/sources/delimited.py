@@ -101,7 +101,7 @@ class Delimited(Format):
 
     def _not_text(self, file: File, place: str = "") -> DataError:
         way_out = (
-            "or leave such rows out with --invalid drop (invalid='drop')" if place else "or its format with --format"
+            "or leave such records out with --invalid drop (invalid='drop')" if place else "or its format with --format"
         )
         return not_text(place or file.name, self.options.encoding, way_out)
 

@@ -269,10 +269,10 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     batch, position = piece.batch, piece.position
     if isinstance(problem, UnknownClass):
         where = source.place(position, batch.num_rows, problem.row)
-        cells = "1 cell is" if problem.count == 1 else f"{problem.count:,} cells are"
+        values = "1 value is" if problem.count == 1 else f"{problem.count:,} values are"
         return DataError(
-            f"{where}: {cells} none of the classes: {problem.count:,} in column {problem.label!r} "
-            f"{UNPUBLISHED}. Hint: name all classes, or leave such rows out with --invalid drop (invalid='drop')."
+            f"{where}: {values} none of the classes: {problem.count:,} in column {problem.label!r} "
+            f"{UNPUBLISHED}. Hint: name all classes, or leave such records out with --invalid drop (invalid='drop')."
         )
     if tally.label is not None:
         batch = batch.drop_columns([tally.label])
@@ -289,15 +289,15 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     total = sum(int(mask.sum()) for mask in bad.values())
     first = min(int(np.argmax(mask)) for mask in bad.values())
     counts = ", ".join(f"{int(mask.sum()):,} in column {name!r}" for name, mask in list(bad.items())[:10])
-    cells = "1 cell is" if total == 1 else f"{total:,} cells are"
+    values = "1 value is" if total == 1 else f"{total:,} values are"
     what = "missing, unreadable, not finite or too large"
     hints = [how_read(spec, name, source.decimal) for cause, name in causes if cause == BAD_CELL][:1]
     if isinstance(spec, TableSpec):
         what = "missing, unreadable, not finite or none of the schema's words"
         hints.append(f"{declared_otherwise(causes)} in the schema file")
-    hint = "; ".join(["correct them", *hints, "or leave such rows out with --invalid drop (invalid='drop')"])
+    hint = "; ".join(["correct them", *hints, "or leave such records out with --invalid drop (invalid='drop')"])
     where = source.place(position, batch.num_rows, first)
-    return DataError(f"{where}: {cells} {what}: {counts} {UNPUBLISHED}. Hint: {hint}.")
+    return DataError(f"{where}: {values} {what}: {counts} {UNPUBLISHED}. Hint: {hint}.")
 
 
 T = TypeVar("T")

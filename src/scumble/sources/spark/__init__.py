@@ -67,7 +67,7 @@ def sketch(
     columns : sequence of str or None
         The columns to read, in order; None reads all.
     invalid : {"error", "drop"}
-        What to do with rows that have missing, infinite or unreadable cells.
+        What to do with records that have missing, infinite or unreadable values.
     engine, threads : str, int or None
         How each task counts; by default with the cores that Spark gives it.
     progress : callable or None

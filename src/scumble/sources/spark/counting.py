@@ -270,10 +270,10 @@ class _Counting:
         found = labels.places(table.select([labels.column]).combine_chunks())
         unknown = int((found < 0).sum())
         if unknown and self._order.invalid == "error":
-            cells = "1 cell is" if unknown == 1 else f"{unknown:,} cells are"
+            values = "1 value is" if unknown == 1 else f"{unknown:,} values are"
             raise DataError(
-                f"{cells} none of the classes, in column {labels.column!r}. "
-                "Hint: name all classes, or leave such rows out with --invalid drop (invalid='drop')."
+                f"{values} none of the classes, in column {labels.column!r}. "
+                "Hint: name all classes, or leave such records out with --invalid drop (invalid='drop')."
             )
         self._dropped += unknown
         return found
