@@ -361,6 +361,6 @@ def _refuse(source: Source, found: Bad, position: tuple[int, int], rows: int) ->
             cells[name] += int(np.count_nonzero(mask))
         where = ", ".join(f"{count:,} in column {name!r}" for name, count in cells.items())
         raise DataError(
-            f"{place}: missing or unreadable values: {where} {UNPUBLISHED}. Hint: leave such records out with --invalid "
-            "drop, or count them with missing = true or other = true in a --schema."
+            f"{place}: missing or unreadable values: {where} {UNPUBLISHED}. Hint: leave such records out with "
+            "--invalid drop, or count them with missing = true or other = true in a --schema."
         )

@@ -199,8 +199,8 @@ OPTIONS: dict[str, Settings] = {
     "encoding": _option("of a CSV file, such as latin-1 (default: utf8)", default="utf8"),
     "invalid": _one_of(
         "error drop",
-        "records with missing, infinite or unreadable values: leave them out (default), or stop, which reveals that there "
-        "are some (default with --neighbors replace)",
+        "records with missing, infinite or unreadable values: leave them out (default), or stop, which reveals that "
+        "there are some (default with --neighbors replace)",
     ),
     "person_column": _option("the person that each row belongs to; needs --records-per-person", "COLUMN"),
     # classes

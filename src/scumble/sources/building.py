@@ -101,9 +101,9 @@ def build(
     seed : int
         The public seed of the hash functions.
     invalid : {"drop", "error"} or None
-        What to do with records that have missing, infinite or unreadable values, or no class: leave them out (the default),
-        or refuse the table, which reveals that it has such rows. Under ``neighbors="replace"`` the number of rows is
-        public, and "error" is the default.
+        What to do with records that have missing, infinite or unreadable values, or no class: leave them out (the
+        default), or refuse the table, which reveals that it has such records. Under ``neighbors="replace"`` the number
+        of records is public, and "error" is the default.
     threads : int or None
         How many cores to count with.
     checkpoint : str, path-like or None
