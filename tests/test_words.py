@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scumble.columns.category import MOST_FOUND
 from scumble.errors import CorruptFileError, ParameterError, PrivacyError
-from scumble.gate.words import MOST_LETTERS, Words, claim_of_words, publish_words
+from scumble.gate.words import Words, claim_of_words, publish_words
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
@@ -125,7 +126,7 @@ def test_the_threshold_is_the_least_by_brute_force(columns: int, people: int) ->
 def test_frequent_words_go_out_and_no_others() -> None:
     claim = claim_of_words(Budget(1.0, 1e-9), 2)  # scale 2
     first = Words().update([b"Ulm", b"Bonn", b"rare"], np.repeat([0, 1, 2], [400, 300, 1]))
-    second = Words().count(["7", 7.0, None, "(other)", "x" * (MOST_LETTERS + 1), "two\nlines", b"\xff"] * 500)
+    second = Words().count(["7", 7.0, None, "(other)", "x" * (MOST_FOUND + 1), "two\nlines", b"\xff"] * 500)
     found = publish_words([first, second], claim, "words")
     # False alarms: e^(−100) each, and 1e-9 for the rare word.
     assert [*found[0]] == [b"Ulm", b"Bonn"] and [*found[1]] == [b"7"]

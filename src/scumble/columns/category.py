@@ -26,9 +26,10 @@ from scumble.columns.column import (
     Found,
     by_text,
     flag,
+    wrong_type,
 )
 from scumble.columns.containers import one_column
-from scumble.columns.hashing import UNTOLD, text_of
+from scumble.columns.hashing import BUCKETS, UNTOLD, UnsupportedValue, bucket_of, text_of
 from scumble.columns.line import Span
 from scumble.errors import ParameterError, nearest, parameter
 from scumble.files.lazy_modules import pa, pc
@@ -36,6 +37,10 @@ from scumble.files.lazy_modules import pa, pc
 MOST_TEXT = 10_000
 """The most characters of a word."""
 _LISTED = 12
+MOST_FOUND = 256
+"""The most bytes of a word that is found: longer ones are among the others."""
+HASHED = 1 << 13
+"""How finely words that are still to be found are counted next to other columns: by this part of their bucket."""
 _WANTED = 'list words that are known in advance, such as ["Female", "Male"], not those of the table.'
 
 
@@ -61,6 +66,9 @@ class Category(Column):
         Whether case is ignored: "ULM" is "Ulm".
     missing_words : list of str
         Further words for a missing cell, such as "-".
+    discover : bool
+        Instead of `values`: the words that enough records hold are found privately, which needs δ above 0 and a tenth
+        of ε. A release's schema has them as its `values`; all others are "(other)".
     within, parents : str, mapping
         The column that this one lies in, and its word for each of `values`: ``within="region", parents={"Ulm": "BW",
         "Bonn": "NRW"}``. That column is then not counted: in every record it is what this one says, "(other)" where
@@ -88,6 +96,7 @@ class Category(Column):
     strip: bool = True
     ignore_case: bool = False
     missing_words: Sequence[str] = ()
+    discover: bool = False
     within: str | None = None
     parents: Mapping[str, str] | None = field(default=None, compare=False)
     known: dict[bytes, int] = field(init=False, repr=False, compare=False)
@@ -95,14 +104,19 @@ class Category(Column):
     _read: dict[bytes, int] = field(init=False, repr=False, compare=False)
     """The codes of the words as compared, and of words for a missing cell."""
     _typed: tuple[tuple[str, bytes], ...] = field(init=False, repr=False)
+    hashed: bool = field(init=False, repr=False)
+    """Whether its words are still to be found."""
     above: tuple[bytes, ...] = field(init=False, repr=False)
     """The canonical text of each word's parent."""
 
     def __post_init__(self) -> None:
         put = self.__dict__.__setitem__  # frozen for everybody else
-        for name in ("other", "missing", "strip", "ignore_case"):
+        for name in ("other", "missing", "strip", "ignore_case", "discover"):
             put(name, flag(name, getattr(self, name)))
-        put("values", _vocabulary(self.values))
+        put("hashed", self.discover and isinstance(self.values, str) and self.values == BLANK)
+        if self.discover and not self.other:
+            raise ParameterError("`discover` needs other=True: words that few records hold are counted together.")
+        put("values", _vocabulary(() if self.hashed else self.values, self.discover))
         put("missing_words", _missing_words(self.missing_words))
         gaps = (*cells.NO_VALUE_TEXTS, UNTOLD, *(word.encode() for word in self.missing_words))
         known, read = {}, dict.fromkeys(map(self._compared, gaps), UNREADABLE)
@@ -146,15 +160,19 @@ class Category(Column):
 
     @property
     def line(self) -> Span:
-        return 0, len(self.values) + self.other
+        return 0, self._words + self.other
 
     @property
     def size(self) -> int:
-        return len(self.values) + self.other + self.missing
+        return self._words + self.other + self.missing
+
+    @property
+    def _words(self) -> int:
+        return HASHED if self.hashed else len(self.values)
 
     @cached_property
     def levels(self) -> tuple[str, ...]:
-        names = [text.decode() for text in self.known]
+        names = [f"word {k}" for k in range(HASHED)] if self.hashed else [text.decode() for text in self.known]
         return (*names, *([OTHER] if self.other else []), *([MISSING] if self.missing else []))
 
     @property
@@ -164,6 +182,8 @@ class Category(Column):
 
     def words(self) -> str:
         listed = ", ".join(map(repr, self.values[:_LISTED])) + ", …" * (len(self.values) > _LISTED)
+        if self.discover:
+            listed = "words to be found" if self.hashed else f"found: {listed or 'none'}"
         return "; ".join([listed, *self.besides])
 
     @property
@@ -175,7 +195,7 @@ class Category(Column):
 
     @property
     def unforeseen(self) -> int | None:
-        return len(self.values) if self.other else None
+        return self._words if self.other else None
 
     def _compared(self, text: bytes) -> bytes:
         """A cell's canonical text as it is compared."""
@@ -187,6 +207,8 @@ class Category(Column):
         return self._compared(text) in self._read
 
     def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, None]:
+        if self.hashed:
+            return self._found(column, label)[0], None
         unforeseen = len(self.values) if self.other else UNFORESEEN
         if cells.is_arrow(column) and cells.is_text(cells.plain_type(column)) and not self.ignore_case:
             with contextlib.suppress(pa.ArrowInvalid):  # text that is not UTF-8
@@ -195,8 +217,33 @@ class Category(Column):
         read = self._read
         return by_text(column, label, lambda text: read.get(self._compared(text), unforeseen), "categories"), None
 
+    def words_in(self, column: cells.Column, label: str) -> cells.Texts:
+        """The distinct words as they are compared, None for a missing cell, and where each cell's is among them."""
+        try:
+            texts, places = cells.texts(column)
+        except UnsupportedValue:
+            raise wrong_type(column, label, "categories") from None
+        return [None if text is None or self.says_nothing(text) else self._compared(text) for text in texts], places
+
+    def _found(self, column: cells.Column, label: str) -> tuple[np.ndarray, np.ndarray | None, Sequence[np.ndarray]]:
+        """Of words that are still to be found, the two parts of their bucket: as codes, and as positions."""
+        if not self.hashed:
+            return super()._found(column, label)
+        words, places = self.words_in(column, label)
+        buckets = np.array([self._bucket(word) for word in words], np.int32)
+        low, high = np.where(buckets < 0, buckets, buckets % HASHED), np.maximum(buckets, 0) // HASHED
+        low[buckets == BUCKETS], high[buckets == BUCKETS] = HASHED, 0
+        return low[places], None, [high[places]]
+
+    def _bucket(self, word: bytes | None) -> int:
+        if word is None:
+            return UNREADABLE
+        return bucket_of(word) if is_word(word) else BUCKETS
+
     def find(self, values: object, label: str = "The column") -> Found:
         found = super().find(values, label)
+        if self.hashed:
+            return found._replace(words=self.words_in(one_column(values, "values"), label))
         strange = found.codes == (UNFORESEEN if self.unforeseen is None else self.unforeseen)
         if not strange.any():
             return found
@@ -248,17 +295,28 @@ class Category(Column):
 
     def _arguments(self) -> Arguments:
         usual = {"other": True, "missing": True, "strip": True, "ignore_case": False, "missing_words": ()}
+        usual["discover"] = False
         rest = {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
         rest |= {"missing_words": list(self.missing_words)} if self.missing_words else {}
         rest |= {"within": self.within, "parents": dict(self.parents)} if self.parents else {}
-        return (list(self.values),), rest
+        return () if self.hashed else (list(self.values),), rest
 
     def to_dict(self) -> dict[str, object]:
         return super().to_dict() | {"strip": self.strip}  # the oldest files lack it, and mean False
 
 
-def _vocabulary(given: object) -> tuple[str | int | float | bool, ...]:
-    if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
+def is_word(text: bytes) -> bool:
+    """Whether a text can be a word that is found: a few letters that can be read."""
+    if not 0 < len(text) <= MOST_FOUND or text in (OTHER.encode(), MISSING.encode(), BLANK.encode()):
+        return False
+    try:
+        return text.decode().isprintable()
+    except UnicodeDecodeError:
+        return False
+
+
+def _vocabulary(given: object, empty: bool = False) -> tuple[str | int | float | bool, ...]:
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray) or len(given) < 1 - empty:
         if isinstance(given, str) and given == BLANK:
             raise _blank()
         raise parameter("values", "a list of words, at least one", given, _WANTED)

@@ -86,6 +86,8 @@ class Found(NamedTuple):
     """Which words are not in the vocabulary, and would be but for blanks or case, if some are."""
     positions: Sequence[np.ndarray] = ()
     """Where in its cell each value lies, digit by digit, if the column tells (`Column.positions`)."""
+    words: cells.Texts | None = None
+    """The distinct words, and where each cell's is among them, if they are still to be found."""
 
     def __repr__(self) -> str:
         return "Found(secret)"

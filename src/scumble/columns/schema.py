@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from scumble import checks
 from scumble.columns import category, date, number  # noqa: F401  a file may hold any kind of column
+from scumble.columns.cells import Texts
 from scumble.columns.column import BLANK, OUTSIDE, Column, Found, Strays
 from scumble.columns.distinct import Distinct
 from scumble.columns.grammar import known
@@ -235,11 +236,12 @@ class Schema(Mapping[str, Column]):
         invalid: str = "error",
         positions: Sequence[tuple[int, int]] = (),
         distinct: bool = False,
-    ) -> tuple[Encoded, dict[str, Strays]]:
-        """What `encode` gives, and the cells of each column that were not counted at their own value.
+    ) -> tuple[Encoded, dict[str, Strays], list[Texts]]:
+        """What `encode` gives, the cells of each column that were not counted at their own value, and the words of the
+        counted records in each column whose words are still to be found.
 
         The codes have further columns for `positions` in cells, each given by the place of a column and of a digit, and
-        then for the columns of which `distinct` values are counted.
+        then for the columns of which `distinct` values are counted, and the upper parts of words' buckets.
         """
         if invalid not in ("error", "drop"):
             raise parameter("invalid", "'error' or 'drop'", invalid)
@@ -247,7 +249,9 @@ class Schema(Mapping[str, Column]):
         table = Table.of(X, columns=names, dimensions=len(names))
         cells = dict(zip(names, map(table.column, range(len(names))), strict=True))
         width, sketched = len(self.columns), self.distinct if distinct else {}
-        codes = np.empty((table.rows, width + len(positions) + len(sketched)), np.int32, order="F")
+        hashed = [name for name, one in self.items() if isinstance(one, category.Category) and one.hashed and distinct]
+        last = width + len(positions) + len(sketched)
+        codes = np.empty((table.rows, last + len(hashed)), np.int32, order="F")
         found: dict[str, Found] = {}
         for j, (name, column) in enumerate(self.columns.items()):
             if j not in self.derived:
@@ -258,11 +262,14 @@ class Schema(Mapping[str, Column]):
         self.derive(codes)
         for place, (j, digit) in enumerate(positions, width):
             codes[:, place] = found[self.names[j]].positions[digit]
+        for place, name in enumerate(hashed, last):
+            codes[:, place] = found[name].positions[0]
         dropped = np.asarray((codes < 0).any(axis=1))
         bad = (codes[:, :width] < 0) & (codes[:, :width] != OUTSIDE)
         if invalid == "error" and bad.any():
             raise DataError(invalid_message(bad, self.names, hint=_HINT))
-        return Encoded(codes, dropped), {name: one.strays(dropped) for name, one in found.items()}
+        words = [(one.words[0], one.words[1][~dropped]) for one in found.values() if one.words is not None]
+        return Encoded(codes, dropped), {name: one.strays(dropped) for name, one in found.items()}, words
 
     def derive(self, codes: np.ndarray) -> None:
         """Set the levels of derived columns, in place, by those they follow from; without a level, they have none."""

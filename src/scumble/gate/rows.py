@@ -26,10 +26,12 @@ from scumble.gate.gate import releasing, require_disjoint, require_ledger, requi
 from scumble.gate.secret import Secret, held
 from scumble.gate.selection import noisy_best
 from scumble.gate.spending import Prepaid
+from scumble.gate.words import publish_words
 from scumble.privacy import audit_hooks
 from scumble.privacy.account import Account
 from scumble.privacy.budget import AdaptiveBudget, Budget, worst_case
 from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import Number, as_fraction
 from scumble.privacy.sensitivity import sides_of
 
@@ -78,6 +80,15 @@ class Contest(NamedTuple):
     """Whether a further candidate takes part, whose distance is always 0: `NONE`."""
 
 
+class Discovery(NamedTuple):
+    """Words are found first (:mod:`scumble.gate.words`), and decide which rows and groups there are."""
+
+    claim: PrivacyClaim
+    """Of the words."""
+    made: Callable[[Sequence[Mapping[bytes, int]]], Plan | Groups] | None = None
+    """From the words of each column to the plan, or to the groups of all rows."""
+
+
 NONE = -1
 """The winner of a contest if no row is."""
 Plan = Callable[[PublishedRows, tuple[int, ...]], Mapping[int, Wanted] | Contest]
@@ -96,6 +107,7 @@ def publish_rows(
     payer: Account | Prepaid | None = None,
     *,
     shares: Sequence[Number],
+    discovery: Discovery | None = None,
     keep: bool = False,
 ) -> PublishedRows:
     """Publish the count, and the rows with a share above 0; `shares` divide the budget among them, in any unit."""
@@ -104,9 +116,14 @@ def publish_rows(
         raise parameter("shares", f"{rows:,} numbers, one for each row", len(shares))
     paid = [row for row, share in enumerate(shares) if as_fraction("shares", share)]
     claim = budget.claim(len(paid), [shares[row] for row in paid], secret.spec.reach)
-    with _releasing(secret, budget, claim, payer, keep) as way:
+    with _releasing(secret, budget, claim, payer, keep, discovery) as way:
         scales = dict(zip(paid, claim.row_scales, strict=True))
-        return way.begin()._replace(rows=way.publish(scales, dict.fromkeys(paid), claim))
+        groups: Groups = dict.fromkeys(paid)
+        if discovery is not None:
+            known = way.discovered(discovery)
+            assert not callable(known)
+            groups = {row: known[row] for row in paid}
+        return way.begin()._replace(rows=way.publish(scales, groups, claim), privacy=way.whole)
 
 
 Counted = Callable[[PublishedRows], np.ndarray]
@@ -141,22 +158,32 @@ def planned_claim(budget: Budget, rows: int, most: int) -> PrivacyClaim:
 
 
 def publish_as_planned(
-    secret: Secret, budget: Budget, payer: Account | Prepaid | None = None, *, most: int, plan: Plan, keep: bool = False
+    secret: Secret,
+    budget: Budget,
+    payer: Account | Prepaid | None = None,
+    *,
+    most: int,
+    plan: Plan | Discovery,
+    keep: bool = False,
 ) -> PublishedRows:
     """Publish the count, and then rows as the `plan` says, all for one `budget`.
 
-    No row gets more than 1/`most` of the budget without the count's share. `keep` keeps the exact counters for a
-    further release, which needs a ledger.
+    No row gets more than 1/`most` of the budget without the count's share. A `Discovery` makes the plan from words that
+    are found first, for a claim of their own. `keep` keeps the exact counters for a further release, which needs a
+    ledger.
     """
     require_ones(secret)
     rows, lengths = secret.spec.rows, secret.spec.lengths
     claim = budget.claim(rows, worst_case(rows, most))
     funds = AdaptiveBudget(claim, most)
-    with _releasing(secret, budget, claim, payer, keep) as way:
+    discovery = plan if isinstance(plan, Discovery) else None
+    with _releasing(secret, budget, claim, payer, keep, discovery) as way:
+        decides = plan if discovery is None else way.discovered(discovery)
+        assert callable(decides)
         found, winners, left = way.begin(), tuple[int, ...](), set(range(rows))
         while True:
             with secret.out_of_sight():
-                step = plan(found, winners)
+                step = decides(found, winners)
             if isinstance(step, Contest):
                 winners = (*winners, way.choose(step, funds))
             elif step:
@@ -170,19 +197,25 @@ def publish_as_planned(
                 break
         if not found.rows:
             raise ParameterError("`plan` must publish at least one row.")
-        return found
+        return found._replace(privacy=way.whole)
 
 
 @contextmanager
 def _releasing(
-    secret: Secret, budget: Budget, claim: PrivacyClaim, payer: Account | Prepaid | None, keep: bool
+    secret: Secret,
+    budget: Budget,
+    claim: PrivacyClaim,
+    payer: Account | Prepaid | None,
+    keep: bool,
+    discovery: Discovery | None = None,
 ) -> Iterator[_Way]:
     """The secret, locked and charged for; wiped if its release fails, and when it is done."""
     require_ledger(keep, payer)
     with held([secret]):
         require_disjoint([secret], budget, "exact")
-        with releasing([secret], claim, payer, "release", keep=keep) as identity:
-            yield _Way(secret, claim, identity)
+        whole = claim if discovery is None else overlapping([discovery.claim, claim])
+        with releasing([secret], whole, payer, "release", keep=keep) as identity:
+            yield _Way(secret, claim, identity, whole)
 
 
 class _Candidate(NamedTuple):
@@ -196,9 +229,16 @@ class _Candidate(NamedTuple):
 class _Way:
     """One secret being published."""
 
-    def __init__(self, secret: Secret, claim: PrivacyClaim, name: str) -> None:
-        self.secret, self.claim, self.name = secret, claim, name
+    def __init__(self, secret: Secret, claim: PrivacyClaim, name: str, whole: PrivacyClaim) -> None:
+        self.secret, self.claim, self.name, self.whole = secret, claim, name, whole
         self._candidates: dict[int, _Candidate] = {}
+
+    def discovered(self, discovery: Discovery) -> Plan | Groups:
+        """Publish the words, and let them decide."""
+        words = publish_words(self.secret.words, discovery.claim, f"{self.name} words")
+        assert discovery.made is not None
+        with self.secret.out_of_sight():
+            return discovery.made(words)
 
     def begin(self) -> PublishedRows:
         """Publish the count alone, with a row of no counters."""

@@ -23,6 +23,7 @@ from scumble.files import Container
 from scumble.files.format import fits
 from scumble.gate.pledges import became, require_free
 from scumble.gate.spending import leave_behind, may_lack_records
+from scumble.gate.words import STORED, Words
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.sensitivity import Reach
 
@@ -120,11 +121,13 @@ class Secret:
     (:mod:`scumble.density.planned_release`): 0 everything, 1 some of the rows or cells, 2 also rows of a grid's cells.
     """
 
-    def __init__(self, spec: Shape, *, drops: bool, planned: int = 0) -> None:
+    def __init__(self, spec: Shape, *, drops: bool, planned: int = 0, words: int = 0) -> None:
         self.spec = spec
         self.drops = drops
         self.planned = int(planned)
         self.counts = np.zeros(spec.counters, np.int64)
+        self.words = tuple(Words() for _ in range(words))
+        """Candidates of columns whose words are still to be found."""
         self.lineage = {str(uuid.uuid4())}
         """The sketches it was made of: no record may be released twice."""
         self.closed = ""
@@ -238,6 +241,8 @@ class Secret:
                 raise MergeError("Cannot merge: a counter could exceed 2**62. Hint: check whether a part is damaged.")
             with self.changing("merge"):
                 self.counts += other.counts
+                for mine, its in zip(self.words, other.words, strict=True):
+                    mine.merge(its)
                 self.lineage |= other.lineage
                 self.drops |= other.drops
                 self.planned = min(self.planned, other.planned)
@@ -283,6 +288,8 @@ class Secret:
         self.closed = why
         counts, self.counts = self.counts, np.zeros((0, 0), np.int64)
         counts.fill(0)
+        for words in self.words:
+            words.clear()
 
     def contents(self) -> tuple[Json, dict[str, np.ndarray]]:
         """What a secret file holds, metadata and arrays."""
@@ -295,13 +302,15 @@ class Secret:
             metadata["rehashed"] = True
         if self.noise is not None:
             metadata["noise_first"] = self.noise.to_dict()
-        return metadata, {"counts": self.counts}
+        listed = [(k, name, part) for k, words in enumerate(self.words) for name, part in words.to_arrays().items()]
+        return metadata, {"counts": self.counts, **{f"{name} {k}": part for k, name, part in listed}}
 
     def fill(self, container: Container) -> None:
         """Load a file's counters and lineage; refuse what does not fit the spec."""
         require_unreleased(container)
         try:
             counts, lineage = container.arrays["counts"], container.metadata["lineage"]
+            words = [[container.arrays[f"{name} {k}"] for name in STORED] for k in range(len(self.words))]
         except KeyError as problem:
             raise CorruptFileError(f"The file lacks a part of a sketch: {problem}.") from problem
         if counts.shape != self.counts.shape or counts.dtype != np.int64:
@@ -310,6 +319,7 @@ class Secret:
             raise CorruptFileError("The file is damaged: it has counters beyond 2**62.")
         if not isinstance(lineage, list) or not lineage:
             raise CorruptFileError("The file is damaged: it lacks the sketches that it was made of.")
+        self.words = tuple(Words.from_arrays(*arrays) for arrays in words)
         self.counts[:] = counts
         self.touched = True
         self.lineage = {str(part) for part in lineage}

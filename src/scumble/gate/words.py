@@ -20,6 +20,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from scumble.columns.category import is_word
 from scumble.columns.hashing import BUCKETS, bucket_of, text_of
 from scumble.errors import CorruptFileError, PrivacyError
 from scumble.privacy import audit_hooks
@@ -29,8 +30,9 @@ from scumble.privacy.laws.discrete_laplace import least_threshold
 
 Integers = npt.NDArray[np.int64]
 
-MOST_LETTERS = 256
-"""The most bytes of a word that can be found: longer ones are among the others."""
+STORED = ("margins", "ends", "letters")
+"""What candidates are stored as: margins, where words end, and the words one after the other."""
+
 NO_DELTA = (
     "Words cannot be found privately with δ = 0 or a budget in ρ or μ: a word that one person holds would then have to "
     "be as likely as none. Hint: pass epsilon and a delta such as 1e-6, or declare the words."
@@ -106,13 +108,11 @@ class Words:
         return margins, {bucket: word for bucket, (word, _) in self._held.items()}
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """What a secret file holds: margins, and the words one after the other with where they end."""
+        """What a secret file holds (`STORED`)."""
         words = [word for word, _ in self._held.values()]
-        return {
-            "margins": np.array([margin for _, margin in self._held.values()], np.int64),
-            "ends": np.cumsum([len(word) for word in words], dtype=np.int64),
-            "letters": np.frombuffer(b"".join(words), np.uint8),
-        }
+        margins = np.array([margin for _, margin in self._held.values()], np.int64)
+        ends = np.cumsum([len(word) for word in words], dtype=np.int64)
+        return dict(zip(STORED, (margins, ends, np.frombuffer(b"".join(words), np.uint8)), strict=True))
 
     @staticmethod
     def from_arrays(margins: np.ndarray, ends: np.ndarray, letters: np.ndarray) -> Words:
@@ -129,20 +129,6 @@ class Words:
                 raise CorruptFileError("The file is damaged: it has words that were not counted.")
             made._held[bucket] = word, margin
         return made
-
-
-def is_word(word: bytes) -> bool:
-    """Whether a text can be a word that is found: some letters, but not too many."""
-    if not word or len(word) > MOST_LETTERS or word in RESERVED:
-        return False
-    try:
-        return word.decode().isprintable()
-    except UnicodeDecodeError:
-        return False
-
-
-RESERVED = (b"(other)", b"(missing)", b"<?>")
-"""Names of levels, and of what a person must fill in."""
 
 
 def claim_of_words(budget: Budget, columns: int) -> PrivacyClaim:

@@ -187,10 +187,16 @@ class PrivacyClaim:
         )
 
     @property
+    def of_counters(self) -> PrivacyClaim:
+        """The part that is about counters, without words that were found before them; else the claim itself."""
+        parts = [part for part in self.parts if part.threshold is None]
+        return parts[0] if len(parts) == 1 < len(self.parts) == 2 else self
+
+    @property
     def noise(self) -> str:
         """The name of the law of the noise, or of the laws; "merged" for several releases."""
         if not self.by_facts:
-            return self.mechanism
+            return self.of_counters.mechanism
         rows = self.parts[1]
         return " or ".join(dict.fromkeys(one.mechanism for one in rows.parts or (rows,)))
 

@@ -259,7 +259,7 @@ class Tally:
         if not self._apart or sketch.noisy:
             return False
         if isinstance(sketch, TableSketch):
-            return self._crew > 1
+            return self._crew > 1 and not sketch.spec.hashed  # candidates are in the order of records
         chosen_engine = engine(self.options.get("engine", "auto"), HASHES_AT_ONCE)
         return self._crew > MOST_THREADS and chosen_engine is engine("cpu")
 

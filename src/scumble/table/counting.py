@@ -99,6 +99,8 @@ def reference(spec: TableSpec, codes: Codes) -> Integers:
         columns = tuple(j for j in view if j != spec.place)
         maps = spec.axes_of(columns) if len(columns) > 1 else [np.arange(spec.sizes[j]) for j in columns]
         axes = [of[codes[:, j]] for j, of in zip(columns, maps, strict=True)]
+        if (upper := spec.upper(columns)) is not None:
+            axes = [codes[:, upper] * np.int64(spec.sizes[columns[0]]) + axes[0]]
         if spec.place in view:
             axes = [np.asarray(codes[:, spec.place]), *axes]
         cells = np.ravel_multi_index(tuple(axes), shape)
@@ -149,6 +151,8 @@ def _laid_out(spec: TableSpec) -> Layout:
         own = tuple(j for j in view if j != spec.place)
         used = [line_of(j, axis) for j, axis in zip(own, spec.axes_of(own), strict=True)] if len(own) > 1 else [*own]
         sizes = list(shape[len(shape) - len(own) :])
+        if (upper := spec.upper(own)) is not None:
+            used, sizes = [upper, *used], [spec.sizes[upper], spec.sizes[own[0]]]
         while len(used) > 3:  # the cells of a named set have 16 bits
             first, second = used[:2]
             if (first, second) not in together:

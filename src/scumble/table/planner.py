@@ -79,9 +79,11 @@ class Planner:
         What all of them may cost.
     n : int, optional
         How many records there are, if that is public.
+    most : int, optional
+        No view gets more than one part in so many of the budget; by default what the largest needs.
     """
 
-    def __init__(self, spec: TableSpec, budget: Budget, n: int | None = None) -> None:
+    def __init__(self, spec: TableSpec, budget: Budget, n: int | None = None, most: int | None = None) -> None:
         self.spec, self._n = spec, None if n is None else checks.whole("n", n, 1, MOST_RECORDS)
         self.noise = alone(budget, spec.rows)
         named, pairs = {*spec.together, *spec.important}, {*spec.pairs}
@@ -90,7 +92,7 @@ class Planner:
             *(own for own in spec.sets if own in named or (own in pairs and any((j,) in named for j in own))),
         )
         """What has a part of the budget for itself: named sets, important pairs, important columns and their pairs."""
-        self.most = math.floor(1 / self._largest())
+        self.most = math.floor(1 / self._largest()) if most is None else most
         """No view gets more than one part in so many."""
         self._plan: Plan | None = None
         self.grouped = Grouped(spec, tuple(np.arange(int(axis.max()) + 1) for axis in spec.axes), ())

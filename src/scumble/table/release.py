@@ -162,13 +162,13 @@ class TableRelease(Asking, Comparing, Weighing):
         """The exact scale of the noise on each row of counters: the claim's own, or what the plan took of its whole."""
         if self._scales is not None:
             return self._scales
-        own = self._privacy.row_scales
+        own = self._privacy.of_counters.row_scales
         return tuple(own[row] for row in self._grouped.rows)
 
     @cached_property
     def variances(self) -> tuple[float, ...]:
         """The variance of the noise on each counter, for each row of counters."""
-        each = {scale: self._privacy.law.variance(scale) for scale in set(self.scales)}
+        each = {scale: self._privacy.of_counters.law.variance(scale) for scale in set(self.scales)}
         return tuple(each[scale] for scale in self.scales)
 
     @property
@@ -198,7 +198,7 @@ class TableRelease(Asking, Comparing, Weighing):
     @cached_property
     def _prepared(self) -> Answers:
         count = None if self._own_count is None else (float(self._own_count), self._noise_of_count)
-        law: Law = "gaussian" if "gaussian" in self._privacy.mechanism else "laplace"
+        law: Law = "gaussian" if "gaussian" in self._privacy.noise else "laplace"
         return Answers(self.spec, self._grouped.evidence(self._counts, self.variances, count), law, self._identity)
 
     def _sketched(self, column: str, confidence: float) -> Estimate:
@@ -278,9 +278,10 @@ class TableRelease(Asking, Comparing, Weighing):
                 raise TypeError("a count that is none")
             if type(data["identity"]) is not str:
                 raise TypeError("an identity that is none")
-            if privacy.rows not in (spec.rows, spec.singles) or privacy.rows < len(grouped.shapes):
+            own = privacy.of_counters
+            if own.rows not in (spec.rows, spec.singles) or own.rows < len(grouped.shapes):
                 raise CorruptFileError("The privacy claim is about another number of views.")
-            scales = read_back(data["scales"], len(grouped.shapes), privacy) if "scales" in data else None
+            scales = read_back(data["scales"], len(grouped.shapes), own) if "scales" in data else None
             release = TableRelease(
                 grouped,
                 counts,

@@ -5,27 +5,30 @@ from __future__ import annotations
 import math
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from scumble import checks, files
+from scumble.columns.cells import Texts
 from scumble.columns.column import Strays
 from scumble.columns.schema import Described
 from scumble.density.share import Share
 from scumble.errors import CorruptFileError, ParameterError, PrivacyError, many, parameter, warn
 from scumble.gate.gate import Holder, publish_share
-from scumble.gate.rows import planned_claim, publish_as_planned, publish_rows
+from scumble.gate.rows import Groups, Plan, planned_claim, publish_as_planned, publish_rows
 from scumble.gate.secret import Secret, require_unreleased
 from scumble.gate.spending import Prepaid
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import Number
 from scumble.privacy.splitting import enough, variances
 from scumble.table import counting
+from scumble.table.discovery import Found, Ranked, divided, usual
 from scumble.table.evidence import Grouped
 from scumble.table.planner import Planner, share_of_distinct, with_positions
 from scumble.table.release import TableRelease
@@ -45,6 +48,8 @@ class Levels(NamedTuple):
     """Which ones were dropped."""
     strays: dict[str, Strays]
     """Of each column, how many cells were counted where they do not stand."""
+    words: Sequence[Texts] = ()
+    """Of each column whose words are still to be found, those of the records."""
 
     def __repr__(self) -> str:
         return "Levels(secret)"
@@ -119,7 +124,7 @@ class TableSketch(Holder):
         self._threads = None if threads is None else checks.whole("threads", threads)
         # What is outside a column's bounds may be dropped, too: then what a record says decides whether it counts.
         drops = invalid == "drop" or any(getattr(column, "outside", "") == "drop" for column in spec.schema.values())
-        self._hold(Secret(spec, drops=drops))
+        self._hold(Secret(spec, drops=drops, words=len(spec.hashed)))
 
     @staticmethod
     def from_spec(
@@ -154,11 +159,11 @@ class TableSketch(Holder):
 
     def levels(self, X: object) -> Levels:
         """What `update` counts of a table: a function of its records alone. Threads may ask at the same time."""
-        (codes, dropped), strays = self._spec.schema.find(
+        (codes, dropped), strays, words = self._spec.schema.find(
             X, invalid=self._invalid, positions=self._spec.placed, distinct=True
         )
         kept = codes[~dropped] if dropped.any() else codes
-        return Levels(self._spec, counting.lines(self._spec, kept), dropped, strays)
+        return Levels(self._spec, counting.lines(self._spec, kept), dropped, strays, words)
 
     def add(self, found: Levels) -> TableSketch:
         """Count what `levels` of this very sketch has found."""
@@ -166,6 +171,8 @@ class TableSketch(Holder):
             raise PrivacyError("These are the levels of another sketch. Hint: `update` this one with the records.")
         with self.secret.changing("update") as counts:
             counting.add(self._spec, found.lines, counts, self._threads)
+            for mine, words in zip(self.secret.words, found.words, strict=True):
+                mine.update(*words)
             self.secret.counted(found.lines.shape[1])
             self.dropped += int(np.count_nonzero(found.dropped))
         return self
@@ -292,16 +299,25 @@ def publish(
     keep: bool = False,
 ) -> TableRelease:
     """Publish the views of a table, the count and single columns first, and give up the exact counters."""
-    planner = Planner(spec, budget, n)
+    rest, discovery = divided(spec, budget)
+    planner, found = Planner(usual(spec), rest, n), list[Found]()
     if n is not None and not planner.predicted(n).pairs:  # where some are measured, the card says which
         for told in planner.advice(n):
             warn(told)
+    if discovery is not None:
+
+        def made(words: Sequence[Ranked]) -> Plan | Groups:
+            found.append(Found(spec, words, rest, n, planner.most))
+            return found[0] if spec.pairs else found[0].groups
+
+        discovery = discovery._replace(made=made)
     if spec.pairs:
-        published = publish_as_planned(secret, budget, payer, most=planner.most, plan=planner, keep=keep)
+        plan = discovery or planner
+        published = publish_as_planned(secret, rest, payer, most=planner.most, plan=plan, keep=keep)
     else:  # nothing to plan
-        published = publish_rows(secret, budget, payer, shares=_shares(spec), keep=keep)
+        published = publish_rows(secret, rest, payer, shares=_shares(spec), discovery=discovery, keep=keep)
     return TableRelease(
-        planner.grouped,
+        (found[0].planner if found else planner).grouped,
         np.concatenate([row.counts for row in published.rows]),
         published.privacy,
         noisy_count=published.noisy_count,
@@ -313,9 +329,12 @@ def publish(
 
 def price(spec: TableSpec, budget: Budget) -> PrivacyClaim:
     """What a release will claim, and cost: known before any record is."""
+    budget, discovery = divided(spec, budget)
     if not spec.pairs:
-        return budget.claim(spec.rows, _shares(spec))
-    return planned_claim(budget, spec.rows, Planner(spec, budget).most)
+        claim = budget.claim(spec.rows, _shares(spec))
+    else:
+        claim = planned_claim(budget, spec.rows, Planner(usual(spec), budget).most)
+    return claim if discovery is None else overlapping([discovery.claim, claim])
 
 
 def _shares(spec: TableSpec) -> list[Fraction]:

@@ -17,14 +17,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from scumble.columns.category import HASHED, Category
 from scumble.columns.column import Column
 from scumble.columns.distinct import PARTS
+from scumble.columns.hashing import BUCKETS
 from scumble.columns.number import Number
 from scumble.columns.schema import Described, Schema
 from scumble.errors import CorruptFileError, MergeError, ParameterError, did_you_mean, parameter
@@ -50,6 +52,12 @@ COARSE, MOST_TRIPLES = 16, 2**10
 """Levels that an axis has at most in a triple that nobody named, and how many of these are counted at most: with all
 levels they fill 32 MiB."""
 
+
+SPREAD = 32
+"""Levels that an axis of words that are still to be found has for each level of another axis: of as many words as that
+one has levels, one in 64 shares its own with a more frequent one."""
+USUAL = 100
+"""How many words a plan takes a column to have as long as they are not found."""
 
 SETS = ("pairs", "together", "triples", "important")
 FIELDS = {"schema", "levels", "target", "pairs"}
@@ -96,6 +104,8 @@ class TableSpec:
     triples: tuple[View, ...] = ()
     important: tuple[View, ...] = ()
     positions: bool = True
+    apart: Mapping[int, int] = field(default_factory=dict, hash=False)
+    """Of columns whose words were found: how many words, the first ones, sets tell apart."""
 
     reach = ONE
     """What a record adds to a row: one."""
@@ -128,6 +138,12 @@ class TableSpec:
         if any(not 3 <= len(given) <= LARGEST_SET for _, given in sets):
             raise parameter("together", f"sets of 3 to {LARGEST_SET} columns", [given for _, given in sets])
         named = tuple(dict.fromkeys(own for own, _ in sets if len(own) > 2))
+        found = {j for j, column in enumerate(schema.values()) if isinstance(column, Category) and column.hashed}
+        if found & {j for own in named for j in own} or (target is not None and schema.names.index(target) in found):
+            raise ParameterError(
+                "`target` and `together` need columns whose words are declared, not discover=True. "
+                "Hint: leave such columns out of them; their pairs are measured."
+            )
         weighty = tuple(dict.fromkeys(own for own, _ in _named(schema, "important", important, target) if own))
         if any(len(own) > 2 for own in weighty):
             raise parameter("important", "columns or pairs of columns", list(important), "`together` names more.")
@@ -145,7 +161,8 @@ class TableSpec:
                 "Hint: leave columns out of the schema."
             )
         positions = positions and len(chosen) + 3 * len(counted) < MOST_ROWS  # two digits of each
-        others = _triples(schema, counted, target, named) if pairs is None else ()
+        known = [j for j in counted if j not in found]
+        others = _triples(schema, known, target, named) if pairs is None else ()
         tried = [
             TableSpec(schema, m, target, chosen, named, others, weighty, positions)
             for m in (STEPS if levels is None else [levels])
@@ -186,7 +203,8 @@ class TableSpec:
         """How many levels each column has, then each digit of positions, then each column of distinct values."""
         positions = (list(self.schema.values())[j].positions for j, _ in self.placed)
         sketched = (column.size for column in self.schema.distinct.values())
-        return (*self.schema.sizes, *(found.size for found in positions if found is not None), *sketched)
+        digits = (found.size for found in positions if found is not None)
+        return (*self.schema.sizes, *digits, *sketched, *[BUCKETS // HASHED] * len(self.hashed))
 
     @cached_property
     def sketched(self) -> dict[str, int]:
@@ -200,9 +218,24 @@ class TableSpec:
         return dict.fromkeys(self.sketched.values(), PARTS)
 
     @cached_property
+    def hashed(self) -> tuple[int, ...]:
+        """The columns whose words are still to be found.
+
+        Such a column is counted by all of its bucket. A code holds the lower part, which is what sets see, and a column
+        of its own, behind all others, the upper part.
+        """
+        columns = enumerate(self.schema.values())
+        return tuple(j for j, column in columns if isinstance(column, Category) and column.hashed)
+
+    def upper(self, own: View) -> int | None:
+        """Where the codes have the upper part of buckets, if this is the view of one such column."""
+        alone = len(own) == 1 and own[0] in self.hashed
+        return len(self.sizes) - len(self.hashed) + self.hashed.index(own[0]) if alone else None
+
+    @cached_property
     def axes(self) -> tuple[Integers, ...]:
         """For each column of the schema: the level that each of its levels has in pairs."""
-        return tuple(axis(column, self.levels, self.above(j)) for j, column in enumerate(self.schema.values()))
+        return tuple(self.axis_of(j, self.levels) for j in range(len(self.schema)))
 
     def above(self, place: int) -> list[Integers]:
         """For each column that a column lies within, directly or not, the level of each of its levels there."""
@@ -233,7 +266,9 @@ class TableSpec:
     def axis_of(self, column: int, most: int) -> Integers:
         """The level that each level of a column has on an axis of at most so many."""
         if (column, most) not in self._known:
-            self._known[column, most] = axis(list(self.schema.values())[column], most, self.above(column))
+            own = list(self.schema.values())[column]
+            few = self.apart.get(column, most) + 1 + own.missing
+            self._known[column, most] = axis(own, min(most, few), self.above(column))
         return self._known[column, most]
 
     @cached_property
@@ -255,7 +290,7 @@ class TableSpec:
     @property
     def _alone(self) -> tuple[int, ...]:
         """What has a view by itself."""
-        return (*range(len(self.schema), len(self.sizes)), *self.counted)
+        return (*range(len(self.schema), len(self.sizes) - len(self.hashed)), *self.counted)
 
     @property
     def singles(self) -> int:
@@ -265,7 +300,8 @@ class TableSpec:
     @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """The axes of each row's cross-table: the class, then the columns."""
-        own = [(self.sizes[j],) for j in self._alone]
+        upper = BUCKETS // HASHED
+        own = [(self.sizes[j] * (upper if j in self.hashed else 1),) for j in self._alone]
         both = [tuple(int(each.max()) + 1 for each in self.axes_of(one)) for one in self.sets]
         if self.place is None:
             return (*own, *both)
@@ -314,7 +350,7 @@ class TableSpec:
             told.append(
                 f"the schemas differ in {', '.join(map(repr, names[:5])) or 'the order of columns or the rules'}"
             )
-        for name in ("target", "levels", "positions"):
+        for name in ("target", "levels", "positions", "apart"):
             if getattr(self, name) != getattr(other, name):
                 told.append(f"{name} is {getattr(self, name)!r} here and not there")
         told += [f"{name} differ" for name in SETS if getattr(self, name) != getattr(other, name)]
@@ -337,6 +373,7 @@ class TableSpec:
             "target": self.target,
             "pairs": None if self.pairs == every else [list(pair) for pair in self.pairs],
             **({"positions": True} if self.positions else {}),  # older files have none
+            **({"apart": [[*one] for one in self.apart.items()]} if self.apart else {}),
         }
         return data | {name: [list(own) for own in getattr(self, name)] for name in SETS[1:] if getattr(self, name)}
 
@@ -344,7 +381,7 @@ class TableSpec:
     def from_dict(data: object) -> TableSpec:
         """The spec that `to_dict` described. Whatever else is refused."""
         try:
-            if not isinstance(data, Mapping) or not FIELDS <= set(data) <= FIELDS | {*SETS, "positions"}:
+            if not isinstance(data, Mapping) or not FIELDS <= set(data) <= FIELDS | {*SETS, "positions", "apart"}:
                 raise TypeError("fields")
             if type(positions := data.get("positions", False)) is not bool:
                 raise TypeError("positions")
@@ -356,7 +393,10 @@ class TableSpec:
             sets["pairs"] = tuple(every) if data["pairs"] is None else sets["pairs"]
             if sum(map(len, sets.values())) > MOST_ROWS or (target is not None and target not in schema):
                 raise TypeError("sets")
-            spec = TableSpec(schema, data["levels"], target, **sets, positions=positions)
+            apart = dict(data.get("apart", []))
+            if not all(type(one) is int and 0 <= one < 2**16 for pair in apart.items() for one in pair):
+                raise TypeError("apart")
+            spec = TableSpec(schema, data["levels"], target, **sets, positions=positions, apart=apart)
             spec.check()
             return spec
         except (KeyError, TypeError, ValueError, OverflowError) as problem:
@@ -377,6 +417,9 @@ class TableSpec:
                 raise ParameterError(f"`{name}` has a set twice.")
         if {*self.together} & {*self.triples}:
             raise ParameterError("`together` and `triples` share a set.")
+        larger = {j for own in (*self.together, *self.triples) for j in own}
+        if not {*self.apart} <= {*self.counted} or larger & {*self.hashed}:
+            raise ParameterError("`apart` and larger sets must be about columns that have words.")
         if self.counters[0] > LIMIT:
             raise ParameterError(
                 f"The views have {self.counters[0]:,} counters, and there may be {LIMIT:,}. "
@@ -436,6 +479,9 @@ def axis(column: Column, most: int, above: Sequence[Integers] = ()) -> Integers:
     array([0, 1, 1, 1, 2])
     """
     size = column.size
+    if isinstance(column, Category) and column.hashed:
+        found = np.append(np.arange(HASHED) % min(SPREAD * most, HASHED), min(SPREAD * most, HASHED))
+        return np.append(found, found[-1] + 1) if column.missing else found
     if size <= most:
         return np.arange(size)
     line = size - column.missing
