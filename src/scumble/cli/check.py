@@ -30,8 +30,9 @@ def run(args: argparse.Namespace) -> int:
     from scumble.columns.schema import Schema
     from scumble.sources import Build
 
+    # Never released, so any budget will do.
     options = {"schema": Schema.load(args.schema), **given(args, "person_column READING query")}
-    job = Build(args.source, epsilon=1.0, records_per_person=ALL, invalid="drop", **options)  # never released
+    job = Build(args.source, epsilon=1.0, delta=1e-6, records_per_person=ALL, invalid="drop", **options)
     with contextlib.closing(ProgressLine(args.quiet)) as line:
         tally = job.count(line)
     notes = tally.told(job.source)

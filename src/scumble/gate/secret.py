@@ -303,14 +303,14 @@ class Secret:
         if self.noise is not None:
             metadata["noise_first"] = self.noise.to_dict()
         listed = [(k, name, part) for k, words in enumerate(self.words) for name, part in words.to_arrays().items()]
-        return metadata, {"counts": self.counts, **{f"{name} {k}": part for k, name, part in listed}}
+        return metadata, {"counts": self.counts, **{f"{name}.{k}": part for k, name, part in listed}}
 
     def fill(self, container: Container) -> None:
         """Load a file's counters and lineage; refuse what does not fit the spec."""
         require_unreleased(container)
         try:
             counts, lineage = container.arrays["counts"], container.metadata["lineage"]
-            words = [[container.arrays[f"{name} {k}"] for name in STORED] for k in range(len(self.words))]
+            words = [[container.arrays[f"{name}.{k}"] for name in STORED] for k in range(len(self.words))]
         except KeyError as problem:
             raise CorruptFileError(f"The file lacks a part of a sketch: {problem}.") from problem
         if counts.shape != self.counts.shape or counts.dtype != np.int64:

@@ -18,6 +18,7 @@ from scumble.columns.column import Column
 from scumble.privacy.budget import Budget
 from scumble.privacy.exact import show
 from scumble.show.usefulness import Facts
+from scumble.table.discovery import divided, usual
 from scumble.table.planner import Planner
 from scumble.table.spec import TableSpec
 
@@ -91,6 +92,8 @@ def _written(error: float | None) -> str:
 
 def outlook(spec: TableSpec, n: int, budgets: dict[float, Budget]) -> Outlook:
     """The errors for so many records under each of these budgets, by ε."""
+    budgets = {epsilon: divided(spec, budget)[0] for epsilon, budget in budgets.items()}
+    spec = usual(spec)
     columns = {j: [*spec.schema.values()][j] for j in spec.counted}
     names = spec.schema.names
     numbers = [j for j, column in columns.items() if column.kind == "number"]

@@ -10,6 +10,7 @@ from scumble.columns.category import Category
 from scumble.columns.column import MISSING, OTHER, Column
 from scumble.columns.curator import SHARE_UNREAD
 from scumble.errors import many, plain_number
+from scumble.privacy.exact import show
 from scumble.privacy.laws import LAWS
 from scumble.privacy.wording import promise, promised, protected
 from scumble.show.usefulness import Facts, group, noises, too_few
@@ -39,7 +40,7 @@ def facts(release: TableRelease) -> Facts:
     return {
         "kind": "table",
         **promised(claim),
-        "mechanism": claim.mechanism,
+        "mechanism": claim.noise,
         "columns": list(release.columns),
         "schema": release.schema.to_dict(),
         "target": release.target,
@@ -108,7 +109,7 @@ def _public(column: Column) -> str:
         return column.words().replace("; ", ", ")
     words, letters = [*map(repr, column.values)], 0
     shown = [word for word in words if (letters := letters + len(word) + 2) <= LETTERS]
-    shown = shown or [f"{words[0][:LETTERS]}…"]
+    shown = shown or [f"{word[:LETTERS]}…" for word in words[:1]]
     more = ["…"] if len(shown) < len(words) else []
     return ", ".join([*shown, *more, *column.besides])
 
@@ -134,6 +135,14 @@ def lines(release: TableRelease) -> list[tuple[str, str]]:
     inferred = f"Relationships {apart} are inferred" + ", as no pairs were counted" * (not pairs)
     if release.target is not None:
         out.append(("Classes", f"Counted for each level of {release.target!r}; each record is in one only."))
+    for claim in release.privacy.parts:
+        if claim.threshold is not None:
+            own = [name for name, one in release.schema.items() if isinstance(one, Category) and one.discover]
+            cost = f"ε = {show(claim.epsilon)}, δ = {show(claim.delta)}"
+            found = (
+                f"those of {', '.join(own)} were found privately, from about {claim.threshold:,} records on ({cost})"
+            )
+            out.append(("Words", found))
     noise, error = data["noise"], data["count_standard_error"]
     law = LAWS[data["mechanism"]].title
     ends = (plain_number(noise[end], 3) for end in ("least", "most"))

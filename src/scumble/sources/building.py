@@ -35,6 +35,7 @@ from scumble.sources.rehearsal import NO_BUDGET, Rehearsal
 from scumble.sources.rehearsal import rehearse as rehearsed
 from scumble.sources.source import Source
 from scumble.sources.tally import Labels, Tally
+from scumble.table.discovery import divided
 from scumble.table.release import TableRelease
 from scumble.table.sketch import COUNT_SHARE, price
 from scumble.table.spec import TableSpec
@@ -266,6 +267,7 @@ class Build:
             planned = 0
             if schema is not None:
                 spec = asked.table_spec(schema)
+                divided(spec, self.budget)  # words cannot be found with δ = 0
             else:
                 # Noise first needs a fixed size, and classes have a sketch each in memory.
                 later = not asked.noise_first and asked.label is None

@@ -27,6 +27,7 @@ from scumble.kernels import Kernel
 from scumble.privacy.account import Account
 from scumble.privacy.budget import unenforced
 from scumble.privacy.wording import SPREAD, UNKNOWN_SPREAD, decided_later, human_bytes, sized
+from scumble.table.discovery import divided, usual
 from scumble.table.planner import Planner
 from scumble.table.spec import TableSpec
 
@@ -267,7 +268,8 @@ def _shape(spec: Spec) -> str:
 
 
 def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
-    planner = Planner(spec, job.budget, n)
+    spec, (budget, _) = usual(spec), divided(spec, job.budget)
+    planner = Planner(spec, budget, n)
     found = planner.predicted(n)
     places = [Place("a level of one column", None, float(np.median(found.levels)))]
     if found.pairs:

@@ -25,6 +25,7 @@ from scumble.columns.category import HASHED, Category
 from scumble.columns.column import MOST_LEVELS, Column
 from scumble.columns.hashing import BUCKETS, bucket_of
 from scumble.columns.schema import Schema
+from scumble.errors import ParameterError
 from scumble.gate.rows import Contest, Discovery, Groups, PublishedRows, Wanted
 from scumble.gate.words import claim_of_words, share_of_words
 from scumble.privacy.budget import Budget
@@ -133,3 +134,11 @@ def divided(spec: TableSpec, budget: Budget) -> tuple[Budget, Discovery | None]:
         return budget, None
     own, rest = share_of_words(budget, len(spec.hashed))
     return rest, Discovery(claim_of_words(own, len(spec.hashed)))
+
+
+def require_declared(spec: object, where: str) -> None:
+    """Refuse columns whose words are still to be found."""
+    if isinstance(spec, TableSpec) and spec.hashed:
+        raise ParameterError(
+            f"Words cannot be found (discover=True) {where}. Hint: declare them, or build on one machine."
+        )

@@ -28,7 +28,7 @@ from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import Number
 from scumble.privacy.splitting import enough, variances
 from scumble.table import counting
-from scumble.table.discovery import Found, Ranked, divided, usual
+from scumble.table.discovery import Found, Ranked, divided, require_declared, usual
 from scumble.table.evidence import Grouped
 from scumble.table.planner import Planner, share_of_distinct, with_positions
 from scumble.table.release import TableRelease
@@ -379,6 +379,7 @@ def share_of(
     secret: Secret, spec: TableSpec, budget: Budget, payer: Account | None, *, custodians: int, dropouts: int
 ) -> TableShare:
     """One custodian's share of a release in which every view has the same noise."""
+    require_declared(spec, "with noise in shares")
     if spec.triples or spec.positions:
         raise ParameterError(
             "Noise in shares needs views that are fixed beforehand. Hint: name the pairs of columns to measure, "
