@@ -82,6 +82,8 @@ def test_the_price_is_known_beforehand_and_within_the_request(release: scumble.T
     ledger = scumble.Ledger.create(tmp_path / "ledger")
     ledger.open_dataset("towns", epsilon=1.0, delta=1e-6)
     sketch(2_000).release(epsilon=1.0, delta=1e-6, ledger=ledger, dataset="towns")  # all of it, and no more
+    spent = ledger.account("towns").spent
+    assert (spent.epsilon, spent.delta, spent.rho) == (1, Fraction("5e-7"), None)  # Laplace noise needs none
 
 
 @pytest.mark.parametrize("target", [None, "sex"])
@@ -144,7 +146,9 @@ def test_counting_agrees_with_the_reference(target: str | None) -> None:
     ],
 )
 def test_whatever_is_found_is_released(columns: list[str], options: Any, n: int) -> None:
-    made = sketch(n, {name: {**COLUMNS, "who": scumble.Distinct()}[name] for name in columns}, **options).release(epsilon=1.0, delta=1e-6)
+    made = sketch(n, {name: {**COLUMNS, "who": scumble.Distinct()}[name] for name in columns}, **options).release(
+        epsilon=1.0, delta=1e-6
+    )
     values = made.schema["town"].values  # type: ignore[attr-defined]
     assert len(values) <= 12 and (n < 100) == (not values)
     assert abs(made.count().value - n) < 2_000
@@ -220,7 +224,9 @@ def test_a_schema_file_says_discover(tmp_path: Path) -> None:
     Schema(COLUMNS).save(tmp_path / "s.toml")
     assert "discover = true" in (tmp_path / "s.toml").read_text()
     assert Schema.load(tmp_path / "s.toml") == Schema(COLUMNS)
-    rehearsal = scumble.build(pa.table(table(0)), schema=str(tmp_path / "s.toml"), epsilon=1.0, delta=1e-6, rehearse=True)
+    rehearsal = scumble.build(
+        pa.table(table(0)), schema=str(tmp_path / "s.toml"), epsilon=1.0, delta=1e-6, rehearse=True
+    )
     assert "'town' has the most levels, 102" in str(rehearsal.decides)
 
 

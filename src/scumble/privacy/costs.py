@@ -53,10 +53,13 @@ class Cost:
             return dataclasses.replace(total, epsilon=min(total.epsilon, Fraction(claim.epsilon)))
         law, moves, scales = claim.law, claim.moves, claim.scales
         epsilon, rho = law.epsilon(moves, scales), law.rho(moves, scales)
+        short = _simple if rounded else _short
+        if claim.threshold is not None:
+            assert epsilon is not None
+            return Cost(short(epsilon), Fraction(repr(claim.delta)), None)
         assert claim.rho is not None
         if claim.custodians is not None:
             rho = max(rho, Fraction(claim.rho))  # a sum of shares has a little more
-        short = _simple if rounded else _short
         if epsilon is not None:
             return Cost(short(epsilon), Fraction(0), short(rho))
         # The certificate has room for the last digit of these floats, so their shortest decimal will do.
