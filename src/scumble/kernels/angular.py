@@ -64,12 +64,9 @@ def _unit(X: np.ndarray) -> np.ndarray:
 class FoldedKernel(Kernel):
     """Near means a small angle up to sign: x and −x are one. The kernel behind private regression.
 
-    The paper's regression inserts z and −z into a table of 2ᵐ counters. The code of −z is the complement of that of
-    z, so the table can be folded instead: with m signs sᵢ = sign(aᵢ·z), a record is counted under the m − 1 bits
-    [sᵢ ≠ sₘ], which −z shares. One increment per record, half the counters, half the sensitivity. At an angle θ, with
-    τ = θ/π, two records meet if no hyperplane or every hyperplane separates them:
-
-        k = (1 − τ)ᵐ + τᵐ.
+    The paper's regression inserts z and −z into a table of 2ᵐ counters. With m signs sᵢ = sign(aᵢ·z), a record is
+    counted under the m − 1 bits [sᵢ ≠ sₘ], which −z shares: one increment, half the counters, half the sensitivity. At
+    an angle θ, with τ = θ/π, two records meet if no hyperplane or every hyperplane separates them: k = (1 − τ)ᵐ + τᵐ.
 
     Parameters
     ----------

@@ -122,8 +122,6 @@ class Kernel(ABC):
         self.scale = _checked_scale(scale)
         self._known_limits: tuple[Any, np.ndarray] | None = None
 
-    # ---- what a kernel must say ----
-
     @abstractmethod
     def _draw_one(self, draws: Draws, dimensions: int) -> np.ndarray:
         """(rows, k): the parameters of one hash for each row."""
@@ -136,8 +134,6 @@ class Kernel(ABC):
     def code(record: np.ndarray, parameters: np.ndarray) -> float:
         """The hash of one record: a whole number. Compiled by the engines that have no loop for this kernel."""
         raise TypeError("The engines have a loop for this kernel; it needs no `code`.")
-
-    # ---- what it may say ----
 
     def settings(self) -> Json:
         """The constructor's arguments beyond power, scale and columns, as JSON values."""
@@ -191,8 +187,6 @@ class Kernel(ABC):
         """(rows, hashes, k): the parameters of all hashes of all rows, for the table's columns `which`."""
         return np.stack([self._draw_one(draws, len(which)) for _ in range(self.power)], axis=1)
 
-    # ---- what everybody gets ----
-
     @property
     def factors(self) -> tuple[Kernel, ...]:
         """The kernels that this one is a product of: itself."""
@@ -225,8 +219,9 @@ class Kernel(ABC):
         which = self.which(table.width, table.names)
         records, bad = self.read(table, which)
         if bad.any():
-            cells = "1 cell is" if (count := int(bad.sum())) == 1 else f"{count:,} cells are"
-            raise DataError(f"{cells} missing, infinite or too large. Hint: drop those rows.")
+            raise DataError(
+                f"Cells that are missing, infinite or too large: {int(bad.sum()):,}. Hint: drop those rows."
+            )
         return self._scaled(records, table.names, which)
 
     def _scaled(self, records: Records, names: Sequence[str] | None, which: Sequence[int]) -> Records:
@@ -315,6 +310,7 @@ def positive(name: str, value: Any, hint: str = "") -> float:
 
 
 def _checked_scale(scale: Scale) -> float | tuple[float, ...] | dict[str, float] | None:
+    """What was given may be a record in the wrong place: an error shows none of it."""
     if scale is None:
         return None
     if isinstance(scale, Mapping):
@@ -322,17 +318,16 @@ def _checked_scale(scale: Scale) -> float | tuple[float, ...] | dict[str, float]
         for name, value in scale.items():
             try:
                 found[str(name)] = positive("scale", value)
-            except ParameterError:  # its value may be a record's
-                raise ParameterError(
-                    f"`scale` of {str(name)[:100]!r} must be a positive, finite number. Hint: {SCALE}"
-                ) from None
+            except ParameterError:
+                must = f"`scale` of {str(name)[:100]!r} must be a positive, finite number."
+                raise ParameterError(f"{must} Hint: {SCALE}") from None
         return found
+    if not isinstance(scale, (Sequence, np.ndarray)) or isinstance(scale, str):
+        return positive("scale", scale)
     try:
-        if isinstance(scale, (Sequence, np.ndarray)) and not isinstance(scale, str):
-            return tuple(positive("scale", value) for value in scale)
-    except ParameterError:  # it has words for one number; these may be a record
+        return tuple(positive("scale", value) for value in scale)
+    except ParameterError:
         raise parameter("scale", "positive, finite numbers", scale) from None
-    return positive("scale", scale)
 
 
 def _position(column: str | int, width: int, names: Sequence[str] | None) -> int:

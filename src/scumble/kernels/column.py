@@ -19,16 +19,14 @@ if TYPE_CHECKING:
 class ColumnKernel(Kernel):
     """Near means equal in most columns, each up to a step: the kernel of random ferns.
 
-    The hash picks a column j at random and cuts it into steps of the bandwidth w with a random offset,
-    h(x) = ⌊xⱼ/w + b⌋. Two records meet with probability
+    The hash picks a column j at random and cuts it into steps of the bandwidth w with a random offset, h(x) = ⌊xⱼ/w +
+    b⌋. Two records meet with probability
 
         k = mean over j of max(0, 1 − |xⱼ − yⱼ|/w),
 
-    the kernel of random binning features (Rahimi & Recht 2007) with one column per hash. Where columns have meaning on
-    their own, as in most tables, its rows tell classes apart far better than random directions do.
-
-    With `origin` the columns are known to lie in [origin, origin + scale]. Values outside are moved to the edge; codes
-    are then few, and small powers need no rehash.
+    the kernel of random binning features (Rahimi & Recht 2007) with one column per hash. With `origin` the columns are
+    known to lie in [origin, origin + scale], and values outside are moved to the edge; codes are then few, and small
+    powers need no rehash.
 
     Parameters
     ----------

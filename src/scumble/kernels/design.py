@@ -1,14 +1,9 @@
 """From a seed to the hash functions' random numbers.
 
-A kernel asks for what it needs, ``draws.normal(3)`` or ``draws.uniform(1)``, and gets one number per row for each.
-The design decides how the rows are related:
-
-``iid``
-    every row on its own. The error falls as 1/√R.
-``sobol``
-    the rows are points of a scrambled Sobol set: each keeps its exact law, their errors cancel.
-``orthogonal``
-    Gaussian directions are orthogonal within blocks of d rows, each still exactly N(0, I); the offsets are Sobol.
+A kernel asks for what it needs, ``draws.normal(3)`` or ``draws.uniform(1)``, and gets one number per row for each. The
+design decides how rows are related. ``iid``: every row on its own; the error falls as 1/√R. ``sobol``: points of a
+scrambled Sobol set, whose errors cancel. ``orthogonal``: Gaussian directions are orthogonal within blocks of d rows,
+each still exactly N(0, I); the offsets are Sobol.
 
 The seed is public, fixed before the first record, and has nothing to do with the noise.
 """
@@ -42,9 +37,7 @@ class Design:
     def __init__(self, name: str, seed: int, rows: int) -> None:
         if name not in DESIGNS:
             raise parameter("design", f"one of {', '.join(DESIGNS)}", name)
-        self.name = name
-        self.seed = seed
-        self.rows = rows
+        self.name, self.seed, self.rows = name, seed, rows
 
     def draws(self) -> Draws:
         """A fresh reader of the coordinates, from the first one on."""
@@ -58,8 +51,7 @@ class Design:
         """For each row, the number of its block: the spread of the blocks' means measures the error of the whole mean.
 
         Independent rows are blocks of their own. Consecutive points of a Sobol set balance each other within a block,
-        and the blocks balance each other a little more: their spread errs on the wide side, the rows' spread far more.
-        Orthogonal rows (`size` to a block of directions) stay together.
+        so the rows' spread would be far too wide. Orthogonal rows (`size` to a block of directions) stay together.
         """
         row = np.arange(self.rows)
         whole = -(-self.rows // size)
@@ -78,9 +70,11 @@ class Draws:
 
     def uniform(self, count: int) -> np.ndarray:
         """(rows, count) uniform numbers strictly inside (0, 1)."""
-        if self._design.name == "iid":
+        design = self._design
+        if design.name == "iid" or self._next + count > sobol.COORDINATES:
             return self._independent(count)
-        return self._spread(count)
+        first = self._take(count)  # one coordinate of the point set after the other, each with a scramble of its own
+        return random.to_unit(sobol.points(design.seed, _SOBOL + first, first, count, design.rows).T)
 
     def normal(self, count: int) -> np.ndarray:
         """(rows, count) standard normal numbers: one Gaussian direction a row."""
@@ -96,13 +90,6 @@ class Draws:
     def _independent(self, count: int) -> np.ndarray:
         design, first = self._design, self._take(count)
         return random.to_unit(random.side_by_side(design.seed, _UNIFORM + first, count, design.rows).T)
-
-    def _spread(self, count: int) -> np.ndarray:
-        """One coordinate of the point set after the other, each with a scramble of its own."""
-        if self._next + count > sobol.COORDINATES:
-            return self._independent(count)
-        design, first = self._design, self._take(count)
-        return random.to_unit(sobol.points(design.seed, _SOBOL + first, first, count, design.rows).T)
 
     def _take(self, count: int) -> int:
         """The first of the next coordinates."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -45,12 +45,19 @@ class JaccardKernel(Kernel):
         return out
 
     def _collision_of(self, X: Records, Y: Records) -> np.ndarray:
-        sets = [[frozenset(records[i].tolist()) for i in range(len(records))] for records in (X, Y)]
-        return np.array([[_similarity(a, b) for b in sets[1]] for a in sets[0]]).reshape(len(X), len(Y))
+        left, right = ([frozenset(records[i].tolist()) for i in range(len(records))] for records in (X, Y))
+        shares = [[len(a & b) / len(a | b) if a or b else 1.0 for b in right] for a in left]
+        return np.array(shares).reshape(len(X), len(Y))
 
     def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """For columns of zeros and ones."""
-        return self._collision_of(*(_as_records(matrix) for matrix in (X, Y)))
+
+        def records(matrix: np.ndarray) -> Records:
+            row, token = np.nonzero(matrix)
+            offsets = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(matrix)))])
+            return Records(token.astype(np.float64), offsets)
+
+        return self._collision_of(records(X), records(Y))
 
 
 def rank(tokens: np.ndarray, keys: np.ndarray) -> np.ndarray:
@@ -62,13 +69,3 @@ def rank(tokens: np.ndarray, keys: np.ndarray) -> np.ndarray:
             h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
             h ^= h >> np.uint64(31)
     return (h >> np.uint64(11)).astype(np.float64)
-
-
-def _similarity(a: frozenset[Any], b: frozenset[Any]) -> float:
-    return len(a & b) / len(a | b) if a or b else 1.0
-
-
-def _as_records(matrix: np.ndarray) -> Records:
-    row, token = np.nonzero(matrix)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(matrix)))])
-    return Records(token.astype(np.float64), offsets)

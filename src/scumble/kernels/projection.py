@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from math import factorial, pi, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ class ProjectionKernel(Kernel):
     """h(x) = ⌊(a·x + b)/w⌋: near records share a step of the line. The law of a decides the distance."""
 
     stationary = True
+    metric: ClassVar[str]
 
     def __init__(self, bandwidth: float = 1.0, power: int = 1, *, scale: Scale = None, columns: Columns = None) -> None:
         super().__init__(power=power, scale=scale, columns=columns)
@@ -35,6 +36,15 @@ class ProjectionKernel(Kernel):
     @abstractmethod
     def profile(self, differences: np.ndarray) -> np.ndarray:
         """The collision probability of one hash as a function of x − y, for scaled columns (last axis)."""
+
+    def _of_distance(self, distance: np.ndarray) -> np.ndarray:
+        """The same as a function of the distance in the kernel's `metric`."""
+        raise NotImplementedError
+
+    def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        from scipy.spatial.distance import cdist
+
+        return self._of_distance(cdist(X, Y, self.metric))
 
     def _inverse_scale(self, names: Sequence[str] | None, which: Sequence[int]) -> np.ndarray:
         return super()._inverse_scale(names, which) / self.bandwidth
@@ -80,8 +90,8 @@ def meeting(t: np.ndarray) -> np.ndarray:
         k(t) = erf(t/√2) − √(2/π) (1 − exp(−t²/2)) / t
 
     (Datar, Immorlica, Indyk & Mirrokni 2004, section 3.2). With u = t²/2, for u ≤ ½ the power series of both parts add
-    up to t √(2/π) Σⱼ (−u)ʲ / (j! (2j + 1)(2j + 2)): nothing cancels, and the first omitted term is below 2e-17 of the
-    sum. Nearer, erf(t/√2) = 1 − exp(−u) erfcx(t/√2), where erfcx is a Chebyshev interpolant in 1/(t + 4).
+    up to t √(2/π) Σⱼ (−u)ʲ / (j! (2j + 1)(2j + 2)): nothing cancels. Nearer, erf(t/√2) = 1 − exp(−u) erfcx(t/√2), where
+    erfcx is a Chebyshev interpolant in 1/(t + 4).
 
     >>> meeting(np.array([0.0, 0.1, 1.0, 10.0, np.inf])).round(6)
     array([0.      , 0.039861, 0.368746, 0.920212, 1.      ])
@@ -90,29 +100,17 @@ def meeting(t: np.ndarray) -> np.ndarray:
     for first in range(0, flat.size, TILE):
         here = flat[first : first + TILE]
         u = 0.5 * np.square(here)
-        near = u > FAR
-        if not near.any():
+        if not (u > FAR).any():
             here *= _polynomial(SERIES[:7], u)
             continue
-        for among, found in ((u <= FAR, _far), (near & (u <= MIDDLE), _middle), (u > MIDDLE, _near)):
-            which = np.flatnonzero(among)
-            if which.size:
-                here[which] = found(here[which], u[which])
+        for among, terms in ((u <= FAR, 7), ((u > FAR) & (u <= MIDDLE), 14)):
+            if len(which := np.flatnonzero(among)):
+                here[which] *= _polynomial(SERIES[:terms], u[which])
+        if len(which := np.flatnonzero(u > MIDDLE)):
+            near, fades = here[which], np.exp(-u[which])
+            scaled = _polynomial(SCALED, (50.0 / (np.minimum(near, 8.5) + 4.0) - 7.0) / 3.0)
+            here[which] = 1.0 - fades * scaled - sqrt(2 / pi) * (1.0 - fades) / near
     return flat.reshape(t.shape)
-
-
-def _far(t: np.ndarray, u: np.ndarray) -> np.ndarray:
-    return t * _polynomial(SERIES[:7], u)
-
-
-def _middle(t: np.ndarray, u: np.ndarray) -> np.ndarray:
-    return t * _polynomial(SERIES, u)
-
-
-def _near(t: np.ndarray, u: np.ndarray) -> np.ndarray:
-    fades = np.exp(-u)
-    scaled = _polynomial(SCALED, (50.0 / (np.minimum(t, 8.5) + 4.0) - 7.0) / 3.0)
-    return 1.0 - fades * scaled - sqrt(2 / pi) * (1.0 - fades) / t
 
 
 def _polynomial(coefficients: Sequence[float], x: np.ndarray) -> np.ndarray:
@@ -149,18 +147,13 @@ class EuclideanKernel(ProjectionKernel):
     array([[1.    , 0.3687]])
     """
 
-    name = "euclidean"
+    name, metric = "euclidean", "euclidean"
 
     def _direction(self, draws: Draws, dimensions: int) -> np.ndarray:
         return draws.normal(dimensions)
 
     def profile(self, differences: np.ndarray) -> np.ndarray:
         return self._of_distance(np.sqrt(np.sum(np.square(differences), axis=-1)))
-
-    def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        from scipy.spatial.distance import cdist
-
-        return self._of_distance(cdist(X, Y))
 
     def _of_distance(self, distance: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", over="ignore"):
@@ -181,18 +174,13 @@ class ManhattanKernel(ProjectionKernel):
     array([[0.4487, 0.0205]])
     """
 
-    name = "manhattan"
+    name, metric = "manhattan", "cityblock"
 
     def _direction(self, draws: Draws, dimensions: int) -> np.ndarray:
         return draws.cauchy(dimensions)
 
     def profile(self, differences: np.ndarray) -> np.ndarray:
         return self._of_distance(np.sum(np.abs(differences), axis=-1))
-
-    def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        from scipy.spatial.distance import cdist
-
-        return self._of_distance(cdist(X, Y, "cityblock"))
 
     def _of_distance(self, distance: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):

@@ -1,13 +1,8 @@
 """Uniform, normal and Cauchy numbers from a seed, the same on every platform and in every version.
 
 NumPy promises that for none of its distributions, and logarithms of two C libraries differ in the last bit. So the
-generator and its transforms stand here:
-
-* **Philox4x32-10** (Salmon et al. 2011), counter-based: number ``i`` of stream ``s`` under key ``k`` is a pure function
-  of ``(k, s, i)``, so any part can be computed alone.
-* Transforms of ``+ - * /`` and ``sqrt``, which IEEE 754 fixes to the last bit, one number at a time.
-
-Golden tests hold the resulting bits.
+generator stands here, Philox4x32-10 (Salmon et al. 2011): number ``i`` of stream ``s`` under key ``k`` is a pure
+function of ``(k, s, i)``. Its transforms are of ``+ - * /`` and ``sqrt``, which IEEE 754 fixes to the last bit.
 """
 
 from __future__ import annotations

@@ -51,7 +51,13 @@ def overlapping(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
     (2.62, 7e-06, 'gaussian')
     """
     found = _compatible(claims)
-    return found[0] if len(found) == 1 else _overlapping(found)
+    if len(found) == 1:
+        return found[0]
+    plain = _plain_sum(found)
+    if not plain.delta:
+        return plain
+    epsilon, _ = _tightest(plain.parts, plain.delta)
+    return dataclasses.replace(plain, epsilon=min(plain.epsilon, epsilon * (1 + ROOM)))
 
 
 def of_disjoint_records(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
@@ -61,9 +67,6 @@ def of_disjoint_records(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
     """
     found = _compatible(claims)
     return disjoint(found) if min(claim.records_per_person for claim in found) == 1 else overlapping(found)
-
-
-# -- reading a merged claim -------------------------------------------------------------------
 
 
 def curve(merged: PrivacyClaim, delta: float) -> float:
@@ -79,11 +82,8 @@ def way(merged: PrivacyClaim) -> str:
     """How the costs of the parts became one: "largest", "sum", "rho" or the family of a law."""
     if merged.combination == "disjoint":
         return "largest"
-    return (
-        "sum"
-        if merged.epsilon >= _total(part.epsilon for part in merged.parts)
-        else _tightest(merged.parts, merged.delta)[1]
-    )
+    plain = merged.epsilon >= _total(part.epsilon for part in merged.parts)
+    return "sum" if plain else _tightest(merged.parts, merged.delta)[1]
 
 
 def follows(merged: PrivacyClaim) -> bool:
@@ -95,9 +95,6 @@ def follows(merged: PrivacyClaim) -> bool:
     least = _tightest(plain.parts, plain.delta)[0] if plain.delta else plain.epsilon
     enough = min(least, plain.epsilon) <= merged.epsilon <= plain.epsilon
     return enough and dataclasses.replace(merged, epsilon=plain.epsilon) == plain
-
-
-# -- arithmetic -------------------------------------------------------------------------------
 
 
 def _compatible(claims: Iterable[PrivacyClaim]) -> tuple[PrivacyClaim, ...]:
@@ -121,14 +118,6 @@ def _disjoint(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
         delta=max(part.delta for part in parts),
         rho=max(rhos) if len(rhos) == len(parts) else None,
     )
-
-
-def _overlapping(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
-    plain = _plain_sum(claims)
-    if not plain.delta:
-        return plain
-    epsilon, _ = _tightest(plain.parts, plain.delta)
-    return dataclasses.replace(plain, epsilon=min(plain.epsilon, epsilon * (1 + ROOM)))
 
 
 @lru_cache(maxsize=256)

@@ -155,7 +155,6 @@ class Balance:
         spent = self.spent
         if self.composition == "pure":
             return float_up(spent.epsilon)
-        assert spent.rho is not None
         return _epsilon_of(float_up(spent.rho), float_down(self.delta)) if spent.rho else 0.0
 
     def to_dict(self) -> Json:
@@ -177,9 +176,6 @@ class Balance:
                 for one in self.charges
             ],
         }
-
-
-# ---- numbers ----
 
 
 def _short(value: Fraction) -> Fraction:

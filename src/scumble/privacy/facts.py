@@ -87,9 +87,8 @@ def price(budget: Budget, rows: Sequence[int], numbers: int = 1) -> PrivacyClaim
 def second_counts(budget: Budget, rows: int) -> tuple[Fraction | None, ...]:
     """The shares of what is left that a second count may get, next to so many rows; None stands for the usual one.
 
-    A density is a sum over the count, so the noise of both counts. With Gaussian noise the larger share serves
-    densities above 0.2, by an eighth to three tenths; below, the usual one. A share that the caller named is taken as
-    it is.
+    With Gaussian noise the larger share serves densities above 0.2, by an eighth to three tenths; below, the usual one.
+    A share that the caller named is taken as it is.
     """
     named = as_fraction("count_share", budget.count_share) != DEFAULT_COUNT_SHARE
     fixed = named or budget.neighbors == "replace" or calibrated(budget, rows).law is not GAUSSIAN
@@ -100,8 +99,8 @@ def second_counts(budget: Budget, rows: int) -> tuple[Fraction | None, ...]:
 def calibrated(budget: Budget, rows: int, count_share: Fraction | None = None) -> PrivacyClaim:
     """The noise of so many rows, and of a second count: asked for the price, for the choice, and for the release.
 
-    Gaussian noise on a second count is far quieter than the Laplace noise on the first. With Laplace rows it would be
-    no quieter, and there is none.
+    Gaussian noise on a second count is far quieter than the Laplace noise on the first. With Laplace rows there is
+    none.
     """
     if count_share is not None:
         return replace(budget, count_share=count_share).claim(rows)

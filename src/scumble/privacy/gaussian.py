@@ -2,13 +2,10 @@
 
 For *continuous* noise the curve δ(ε) has a closed form (Balle & Wang 2018). The curve of *discrete* noise differs a
 little, sometimes for the worse. So σ starts from the closed form and is enlarged until one of three upper bounds on the
-discrete curve proves the request:
-
-1. `lattice_delta` sums the discrete law itself: tight, for one record per person and moderate σ;
-2. `smoothing_delta` compares with a continuous law of slightly smaller variance: any σ above about 2;
-3. `zcdp_delta` uses zero-concentrated privacy: any σ, some percent loose.
-
-`certified_delta` is the least of them. Proofs: ``calibration.proof.md``.
+discrete curve proves the request: `lattice_delta` sums the discrete law itself (tight, for one record per person and
+moderate σ), `smoothing_delta` compares with a continuous law of slightly smaller variance (any σ above about 2), and
+`zcdp_delta` uses zero-concentrated privacy (any σ, some percent loose). `certified_delta` is the least of them. Proofs:
+``calibration.proof.md``.
 """
 
 from __future__ import annotations
@@ -229,9 +226,6 @@ def least_epsilon(curve: Callable[[float], float], delta: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if curve(middle) > delta else (low, middle)
     return high
-
-
-# ---- special functions ----
 
 
 FROM = 16

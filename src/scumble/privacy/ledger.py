@@ -7,9 +7,8 @@ would otherwise be a fresh budget.
 
 The file is an SQLite database of mode 0600 with sealed rows (:mod:`scumble.privacy.ledgerfile`). A seal is not a
 signature: anyone who can write the file can make new seals or restore an old copy, so keep it as safe as the table.
-Each operation reopens the file: nothing is shared between threads or across a fork. A charge is one ``BEGIN IMMEDIATE``
-transaction; with a rollback journal and ``synchronous=EXTRA`` it is on the disk, the folder's entry included, before
-the call returns (``ledger.proof.md``).
+Each operation reopens the file. A charge is one ``BEGIN IMMEDIATE`` transaction; with a rollback journal and
+``synchronous=EXTRA`` it is on the disk, the folder's entry included, before the call returns (``ledger.proof.md``).
 """
 
 from __future__ import annotations
@@ -78,8 +77,6 @@ class Ledger:
         about = os.stat(self.path)
         return about.st_dev, about.st_ino
 
-    # ---- reading ----
-
     def accounts(self) -> dict[str, Balance]:
         """Every dataset with its budget and charges, in the order they were opened."""
         with self._connected(write=False) as connection:
@@ -94,8 +91,6 @@ class Ledger:
         account = self.account(dataset)
         _fits(account, claim, part)
         _require_room(account, [Cost.of(claim), Cost.of(claim, rounded=False)], part)
-
-    # ---- writing ----
 
     def open_dataset(
         self,
@@ -128,10 +123,10 @@ class Ledger:
         """
         kind = composition or ("pure" if rho is None else "zcdp")
         budget = total_of(epsilon, delta, rho, kind)
-        if not isinstance(dataset, str) or not dataset.strip():
-            raise parameter("dataset", "a name", dataset)
         names = [parts] if isinstance(parts, str) else list(parts)
-        if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) != len(names):
+        if not all(isinstance(name, str) and name.strip() for name in (dataset, *names)):
+            raise parameter("dataset` and `parts", "names", [dataset, *names])
+        if len(set(names)) != len(names):
             raise parameter("parts", "names that differ", names)
         if neighbors not in NEIGHBORS:
             raise parameter("neighbors", f"one of {NEIGHBORS}", neighbors)
@@ -176,8 +171,6 @@ class Ledger:
             numbers = [str(cost.epsilon), str(cost.delta), None if cost.rho is None else str(cost.rho)]
             ledgerfile.append(connection, "charges", [identity, dataset, part, *numbers, claim.mechanism, _now()])
             return True
-
-    # ---- the file ----
 
     @contextlib.contextmanager
     def _connected(self, *, write: bool) -> Iterator[sqlite3.Connection]:

@@ -10,11 +10,11 @@ opens it:
   deleted. At worst a charge remains whose noise was never drawn;
 - only a torn file is rolled back, and only by a journal of its own last transaction, as SQLite's change counter shows.
 
-All of it happens behind a lock of our own on the file (``flock``), which is independent of SQLite's (``fcntl``). Those
-are dropped when *any* descriptor of the file is closed in the same process, so ours is closed last.
+All of it happens behind a lock of our own on the file (``flock``), independent of SQLite's (``fcntl``). Those are
+dropped when *any* descriptor of the file is closed in the same process, so ours is closed last.
 
-The database has three tables that only grow: triggers refuse to change or delete a row, and each row carries a seal, a
-SHA-256 over its content and the seal before it. Every read checks the schema to the letter, the pages and every seal
+Three tables only grow: triggers refuse to change or delete a row, and each row carries a seal, a SHA-256 over its
+content and the seal before it. Every read checks the schema to the letter, the pages and every seal
 (``ledger.proof.md``).
 """
 
@@ -50,7 +50,11 @@ def alone(path: str, timeout: float, sound: Callable[[sqlite3.Connection], objec
     """
     descriptor = _open(path)
     try:
-        _lock(descriptor, path, timeout)
+        end = time.monotonic() + timeout
+        while lock(descriptor) is False:  # where there are no locks, SQLite's own must do
+            if time.monotonic() > end:
+                raise in_use(path, timeout)
+            time.sleep(_PAUSE)
         try:
             about = os.fstat(descriptor)
             _require_one_name(path, about)
@@ -64,20 +68,19 @@ def alone(path: str, timeout: float, sound: Callable[[sqlite3.Connection], objec
 
 
 def _open(path: str) -> int:
-    shown = repr(path)
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait
-            raise ForeignFileError(f"Cannot use {shown} as a ledger: it is not a regular file.")
+            raise ForeignFileError(f"Cannot use {path!r} as a ledger: it is not a regular file.")
         return os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-    except FileNotFoundError:
-        raise MissingFileError(
-            f"There is no ledger {shown}. Hint: make one with `scumble ledger FILE --open NAME --epsilon 3`, or in "
-            "Python with scumble.Ledger.create."
-        ) from None
     except FileError:
         raise
+    except FileNotFoundError:
+        raise MissingFileError(
+            f"There is no ledger {path!r}. Hint: make one with `scumble ledger FILE --open NAME --epsilon 3`, or in "
+            "Python with scumble.Ledger.create."
+        ) from None
     except OSError as error:
-        raise FileError(f"Cannot read ledger {shown}: {(error.strerror or type(error).__name__).lower()}.") from None
+        raise FileError(f"Cannot read ledger {path!r}: {_reason(error)}.") from None
 
 
 def unlock(descriptor: int) -> None:
@@ -87,14 +90,6 @@ def unlock(descriptor: int) -> None:
 
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_UN)
-
-
-def _lock(descriptor: int, path: str, timeout: float) -> None:
-    end = time.monotonic() + timeout
-    while lock(descriptor) is False:  # where there are no locks, SQLite's own must do
-        if time.monotonic() > end:
-            raise in_use(path, timeout)
-        time.sleep(_PAUSE)
 
 
 def in_use(path: str, timeout: float) -> FileError:
@@ -192,9 +187,6 @@ _SCHEMA = dict(_TABLES) | {
 }
 
 
-# ---- a new file ----
-
-
 def make(target: str) -> None:
     """A new, empty ledger under this name; an existing file is refused."""
     for end in ("-journal", "-wal"):
@@ -204,18 +196,16 @@ def make(target: str) -> None:
                 "replayed into it. Hint: choose another name, or remove it."
             )
     # The file is completed under another name, so that its name never holds half a ledger.
-    draft = os.path.join(os.path.dirname(target), f".scumble-{uuid.uuid4().hex}.tmp")
+    folder = os.path.dirname(target)
+    draft = os.path.join(folder, f".scumble-{uuid.uuid4().hex}.tmp")
     try:
         descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             lock(descriptor)  # not to be used while it has two names
             with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-                connection.execute("PRAGMA synchronous = EXTRA")
-                connection.execute("BEGIN IMMEDIATE")
-                for statement in _SCHEMA.values():
+                numbers = [f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {_VERSION}"]
+                for statement in ("PRAGMA synchronous = EXTRA", "BEGIN IMMEDIATE", *_SCHEMA.values(), *numbers):
                     connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {_VERSION}")
                 connection.execute("COMMIT")
             _take_name(draft, target)
         finally:
@@ -224,11 +214,10 @@ def make(target: str) -> None:
                     os.unlink(name)
             unlock(descriptor)
             os.close(descriptor)
-        sync_folder(os.path.dirname(target))
+        sync_folder(folder)
     except FileExistsError:
         raise FileError(f"Cannot make a ledger at {target!r}: there is already a file. Hint: open it.") from None
     except FileNotFoundError:
-        folder = os.path.dirname(target)
         if os.path.isdir(folder):  # such as /proc
             raise FileError(f"Cannot make a ledger in {folder!r}: it takes no files. Hint: choose another.") from None
         raise MissingFileError(
@@ -249,9 +238,6 @@ def _take_name(draft: str, target: str) -> None:
     except OSError:  # some disks have no links
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         os.replace(draft, target)
-
-
-# ---- rows and their seals ----
 
 
 def _seal(table: str, before: str, row: list[str | int | None]) -> str:
@@ -279,26 +265,22 @@ def _rows(connection: sqlite3.Connection, table: str) -> Iterator[list[Any]]:
 
 def read(connection: sqlite3.Connection, path: str) -> dict[str, Balance]:
     """The whole ledger, every seal checked."""
+
+    def fraction(text: str | None) -> Fraction | None:
+        return None if text is None else Fraction(text)
+
     try:
         parts = list(_rows(connection, "parts"))
         charges = []
         for identity, dataset, part, epsilon, delta, rho, mechanism, charged in _rows(connection, "charges"):
-            cost = Cost(Fraction(epsilon), Fraction(delta), None if rho is None else Fraction(rho))
+            cost = Cost(Fraction(epsilon), Fraction(delta), fraction(rho))
             charges.append(Charge(identity, dataset, part, cost, mechanism, charged))
         accounts = {}
         for name, kind, epsilon, delta, rho, neighbors, people, opened in _rows(connection, "datasets"):
-            accounts[name] = Balance(
-                name,
-                kind,
-                None if epsilon is None else Fraction(epsilon),
-                Fraction(delta),
-                None if rho is None else Fraction(rho),
-                neighbors,
-                people,
-                tuple(part for dataset, part in parts if dataset == name),
-                tuple(charge for charge in charges if charge.dataset == name),
-                opened,
-            )
+            own = tuple(part for dataset, part in parts if dataset == name)
+            paid = tuple(charge for charge in charges if charge.dataset == name)
+            total = fraction(epsilon), Fraction(delta), fraction(rho)
+            accounts[name] = Balance(name, kind, *total, neighbors, people, own, paid, opened)
         if sum(len(account.charges) for account in accounts.values()) != len(charges):
             raise ValueError("a charge without a dataset")
         return accounts
@@ -319,9 +301,6 @@ def check(connection: sqlite3.Connection, path: str) -> None:
         raise CorruptFileError(f"Ledger {path!r} is damaged. Hint: restore it from a backup.")
 
 
-# ---- what went wrong ----
-
-
 def _reason(error: Exception) -> str:
     return ((getattr(error, "strerror", None) or str(error)) or type(error).__name__).lower()
 
@@ -331,14 +310,12 @@ def problem(error: sqlite3.Error, path: str, timeout: float) -> FileError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return in_use(path, timeout)
-    if code == sqlite3.SQLITE_FULL:
-        return FileError(f"Cannot write ledger {path!r}: the disk is full. Nothing was released.")
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-        return FileError(f"Cannot write ledger {path!r}: check that the file and its folder can be written to.")
-    if code == sqlite3.SQLITE_IOERR:
-        return FileError(f"Cannot write ledger {path!r}: {_reason(error)}. Nothing was released.")
     if code == sqlite3.SQLITE_NOTADB:
-        return ForeignFileError(
-            f"Cannot use {path!r} as a ledger: scumble did not make it, or its beginning is damaged."
-        )
+        return ForeignFileError(f"Cannot use {path!r} as a ledger: scumble did not make it, or its start is damaged.")
+    why = {sqlite3.SQLITE_FULL: "the disk is full. Nothing was released"}
+    why[sqlite3.SQLITE_IOERR] = f"{_reason(error)}. Nothing was released"
+    for one in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        why[one] = "check that the file and its folder can be written to"
+    if code in why:
+        return FileError(f"Cannot write ledger {path!r}: {why[code]}.")
     return CorruptFileError(f"Ledger {path!r} is damaged ({_reason(error)}). Hint: restore it from a backup.")

@@ -8,8 +8,7 @@ One record adds one to one counter in each of R rows, and one to the count N.
 | replace      | 2R           | √(2R)        | public, exact  |
 
 A person with up to m records: m times as much. In a stream a record moves several published numbers for each of these,
-by the entries of a `Column`. Moments (:mod:`scumble.learn`) add whole numbers of total size *step* to a row, not one:
-their `Reach`.
+by the entries of a `Column`. Moments add whole numbers of total size *step* to a row: their `Reach`.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ carry the noise that the claim needs.
   e^±c at each point, with c vanishing like exp(−π²σ²/k) (Kairouz, Liu & Steinke 2021). The budget is calibrated with
   room for c; a request for which c is not negligible (shares with σ below about 2) is refused.
 
-One share alone has too little noise: the claim holds against the aggregator only with secure aggregation. Shares are
-64-bit integers, so any protocol that adds vectors modulo 2^64 will do. A person who is with several custodians has
-`records_per_person` records in all. Proof: ``splitting.proof.md``.
+One share alone has too little noise: the claim holds against the aggregator only with secure aggregation, such as any
+protocol that adds vectors modulo 2^64. A person who is with several custodians has `records_per_person` records in all.
+Proof: ``splitting.proof.md``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from scumble.checks import whole
 from scumble.errors import PrivacyError, parameter
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -36,7 +37,7 @@ def calibrate_shares(
     ε = 1, ρ = 0.005409 (add-remove one record; discrete-laplace from 5 custodians, any 4 of them enough)
     """
     people = as_count("custodians", custodians)
-    missing = _dropouts(dropouts, people)
+    missing = whole("dropouts", dropouts, 0, people - 1)
     wanted = budget.claim(rows, mechanism=mechanism)
     slack = shares_of(wanted).slack
     if slack == 0:
@@ -81,7 +82,9 @@ def enough(claim: PrivacyClaim) -> int:
 
 def share_scale(claim: PrivacyClaim, *, count: bool = False) -> Fraction:
     """The scale with which one share is drawn."""
-    return shares_of(claim).drawn(_full_scale(claim, count=count), enough(claim)).scale
+    scale = claim.scales.count if count else claim.scales.counters
+    assert scale is not None
+    return shares_of(claim).drawn(scale, enough(claim)).scale
 
 
 def draw_counters_share(claim: PrivacyClaim, size: Size) -> Integers:
@@ -104,21 +107,8 @@ def variances(claim: PrivacyClaim, arrived: int) -> tuple[float, float]:
     return arrived * counter, arrived * count
 
 
-def _full_scale(claim: PrivacyClaim, *, count: bool) -> Fraction:
-    scale = claim.scales.count if count else claim.scales.counters
-    assert scale is not None
-    return scale
-
-
 def _distance(claim: PrivacyClaim) -> float:
     """c: how far, as a factor e^±c, the sum of the touched coordinates' noise may be from the ideal (Lemma 3)."""
     shares, scales = shares_of(claim), claim.scales
     total = claim.moves.total * shares.distance(scales.counters, enough(claim))
     return total if scales.count is None else total + shares.distance(scales.count, enough(claim))
-
-
-def _dropouts(value: object, custodians: int) -> int:
-    missing = 0 if type(value) is int and value == 0 else as_count("dropouts", value)
-    if missing >= custodians:
-        raise parameter("dropouts", f"below {custodians}, the number of custodians", value)
-    return missing

@@ -10,7 +10,7 @@ import json
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Unpack
+from typing import Unpack
 
 from scumble.checks import Json
 from scumble.errors import ParameterError, parameter
@@ -18,7 +18,7 @@ from scumble.privacy.account import Promise, charged
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
-from scumble.privacy.laws import LAWS
+from scumble.privacy.laws import GAUSSIAN, LAPLACE
 from scumble.streams.method import Bridge, Daily, Method, whole_periods
 from scumble.streams.toeplitz import Toeplitz
 
@@ -36,19 +36,38 @@ class Expected:
 
     method: Method
     calibration: PrivacyClaim
-    total: float
-    """Of the running total."""
-    week: float | None
-    """Of windows of seven periods; None if there are fewer."""
-    period: float
-    """Of single periods."""
     single: float
-    """Of a single release with the same budget and the same law: what the others are to be compared with."""
+    """Of a single release with the same budget and the same law: what the others are compared with."""
+    times: tuple[float, float | None, float]
+    """`total`, `week` and `period` divided by `single`, also where these are too small for a float."""
+
+    @staticmethod
+    def of(method: Method, calibration: PrivacyClaim) -> Expected:
+        """What to expect of a method with this noise."""
+        column = method.column
+        squared = column.total**2 if calibration.law.pure else column.squared
+
+        def width(of: int) -> float:
+            return math.sqrt(float(squared) * float(method.variances(of).mean()))
+
+        week = width(WEEK) if method.periods >= WEEK else None
+        single = math.sqrt(calibration.counter_variance / squared)
+        return Expected(method, calibration, single, (width(0), week, width(1)))
 
     @property
-    def times(self) -> tuple[float, float | None, float]:
-        """`total`, `week` and `period` divided by `single`, also where these are too small for a float."""
-        return _of_single(self.method, self.calibration)
+    def total(self) -> float:
+        """Of the running total."""
+        return self.times[0] * self.single
+
+    @property
+    def week(self) -> float | None:
+        """Of windows of seven periods; None if there are fewer."""
+        return self.times[1] and self.times[1] * self.single
+
+    @property
+    def period(self) -> float:
+        """Of single periods."""
+        return self.times[2] * self.single
 
     def to_dict(self) -> Json:
         """As JSON values."""
@@ -62,18 +81,18 @@ class Expected:
         }
 
     def __str__(self) -> str:
-        noise, merged = _times(*self.times), math.sqrt((self.method.periods + 1) / 2)
-        apart = _times(merged, None if self.week is None else math.sqrt(7), 1.0)
+        def worded(total: float, week: float | None, period: float) -> str:
+            of_week = "" if week is None else f", a window of 7 {week:.2f}"
+            return f"the running total {total:.2f}{of_week}, one period {period:.2f}"
+
+        noise = worded(*self.times)
+        merged = math.sqrt((self.method.periods + 1) / 2)
+        apart = worded(merged, None if self.week is None else math.sqrt(WEEK), 1.0)
         beside = "" if noise == apart else f"; if each period were released by itself, {apart}"
         return (
             f"{self.method.name}, {self.calibration.law.family} noise, so many times that of a single release "
             f"with this budget: {noise}{beside}"
         )
-
-
-def _times(total: float, week: float | None, period: float) -> str:
-    of_week = "" if week is None else f", a window of 7 {week:.2f}"
-    return f"the running total {total:.2f}{of_week}, one period {period:.2f}"
 
 
 def compare(
@@ -107,7 +126,7 @@ def chosen(method: str, periods: int, rows: int, budget: Budget) -> Expected:
     return found
 
 
-def method_of(about: Any) -> Method:
+def method_of(about: Json) -> Method:
     """A method, from what `Method.to_dict` gave; anything else is refused."""
     if not isinstance(about, dict) or not isinstance(about.get("method"), str) or about["method"] not in METHODS:
         raise parameter("method", f"one of {', '.join(METHODS)}", type(about).__name__)
@@ -129,35 +148,11 @@ def _made(text: str) -> Method:
 
 def _methods(periods: int, budget: Budget) -> list[Method]:
     """Those whose law of noise serves the budget."""
-
-    concentrated = budget.rho is not None
-
-    def serves(law: str | None) -> bool:
-        return law is None or (not concentrated if LAWS[law].pure else concentrated or not budget.pure)
-
-    return [kind(periods) for kind in METHODS.values() if serves(kind.law)]
+    pure = budget.rho is None and budget.pure
+    unfit = GAUSSIAN.name if pure else LAPLACE.name if budget.rho is not None else None
+    return [kind(periods) for kind in METHODS.values() if kind.law is None or kind.law != unfit]
 
 
 def _expected(method: Method, rows: int, budget: Budget) -> Expected:
     mechanism = method.law if budget.rho is None else None
-    return expected_of(method, budget.claim(rows, column=method.column, mechanism=mechanism))
-
-
-def expected_of(method: Method, calibration: PrivacyClaim) -> Expected:
-    """What to expect of a method with this noise; next to a single release whose noise has the same law."""
-    single = math.sqrt(calibration.counter_variance / _squared(method, calibration))
-    total, week, period = _of_single(method, calibration)
-    return Expected(method, calibration, total * single, week and week * single, period * single, single)
-
-
-def _squared(method: Method, calibration: PrivacyClaim) -> Any:
-    return method.column.squared if not calibration.law.pure else method.column.total**2
-
-
-def _of_single(method: Method, calibration: PrivacyClaim) -> tuple[float, float | None, float]:
-    squared = float(_squared(method, calibration))
-
-    def width(of: int) -> float:
-        return math.sqrt(squared * float(method.variances(of).mean()))
-
-    return width(0), width(WEEK) if method.periods >= WEEK else None, width(1)
+    return Expected.of(method, budget.claim(rows, column=method.column, mechanism=mechanism))

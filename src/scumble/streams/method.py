@@ -183,9 +183,9 @@ class Bridge(Method):
     def __init__(self, periods: int, block: int | None = None) -> None:
         super().__init__(periods)
         if block is None:
-            guess = math.isqrt(3 * self.periods)
+            guess, upto = math.isqrt(3 * self.periods), np.arange(1, self.periods + 1)
             near = range(max(1, guess - 3), guess + 4)
-            block = min(near, key=lambda n: float(_totals(self.periods, n).sum()))
+            block = min(near, key=lambda n: float(np.sum(upto // n * _part(n, n) + _part(upto % n, n))))
         if type(block) is not int or not 1 <= block <= self.periods + 5:
             raise parameter("block", "a whole number of periods", block)
         self.block = block
@@ -202,27 +202,20 @@ class Bridge(Method):
         n = self.block
         (start, before), (end, upto) = divmod(first - 1, n), divmod(last, n)
         if start == end:
-            return _part(upto - before, n)
-        whole = (end - start - 1) * n / (n + 1)
-        return float(_part(n - before, n) + whole + _part(upto, n))
+            return float(_part(upto - before, n))
+        return float(_part(n - before, n) + (end - start - 1) * _part(n, n) + _part(upto, n))
 
     def machine(self, size: int) -> Machine:
         return _Blocks(size, self.block)
 
 
-def _part(k: int, n: int) -> float:
+def _part(k: int | Integers, n: int) -> float | Floats:
+    """The variance of k periods of a block."""
     return k * (n + 1 - k) / (n + 1)
 
 
-def _totals(periods: int, n: int) -> Floats:
-    blocks, k = np.divmod(np.arange(1, periods + 1), n)
-    found: Floats = (blocks * n + k * (n + 1 - k)) / (n + 1)
-    return found
-
-
 class _Blocks(Machine):
-    """`total` is (n + 1) times the total but for k D of the open block; `leaves` is noise of periods to come:
-    SECRET."""
+    """`total` is (n + 1) times the total but for k D of the open block; `leaves` is noise to come: SECRET."""
 
     def __init__(self, size: int, block: int) -> None:
         super().__init__()
@@ -234,10 +227,8 @@ class _Blocks(Machine):
         block, place = divmod(period, self._block)
         if place:
             return
-        self.arrays["leaves"] = np.zeros(
-            (self._block, 0), np.int32
-        )  # the last block's, before the next one's are drawn
-        names = [_leaf(period + k) for k in range(self._block)]
+        self.arrays["leaves"] = np.zeros((self._block, 0), np.int32)  # the last block's, before the next are drawn
+        names = [f"period {period + k}" for k in range(self._block)]
         leaves = [_short(draw(name)) for name in names]
         whole = draw(f"block {block}")
         for leaf in leaves:
@@ -247,7 +238,7 @@ class _Blocks(Machine):
 
     def close(self, period: int, exact: Integers, publish: Publish) -> None:
         place, n = period % self._block, self._block
-        out = publish(_leaf(period), self.arrays["leaves"][place].astype(np.int64), exact)
+        out = publish(f"period {period}", self.arrays["leaves"][place].astype(np.int64), exact)
         self.arrays["leaves"][place] = 0
         self.arrays["total"] += (n + 1) * out
         if place + 1 == n:
@@ -265,10 +256,6 @@ class _Blocks(Machine):
         if found is not None and found.dtype == np.int64:  # noise that is too wide for half the room
             self.arrays["leaves"] = self.arrays["leaves"].astype(np.int64)
         super().restore(arrays)
-
-
-def _leaf(period: int) -> str:
-    return f"period {period}"
 
 
 def _short(noise: Integers) -> np.ndarray:

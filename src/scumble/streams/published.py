@@ -1,8 +1,8 @@
 """What a stream has published so far: one release of the running total per period, and all that follows from them.
 
 Each is a `Release` like any other, and a file of its own. The total of periods 3 to 9 is that of 1 to 9 less that of 1
-to 2, so any window and any period is the difference of two files, exactly, and nothing is ever revised. Its noise is
-less than theirs together, since they share most of it: the method says how much (`Method.variance`).
+to 2, so any window is the difference of two files, exactly, and nothing is ever revised. Its noise is less than theirs
+together, since they share most of it: the method says how much (`Method.variance`).
 """
 
 from __future__ import annotations
@@ -70,10 +70,7 @@ class StreamRelease:
     def __init__(self, totals: Mapping[int, Release] | str | os.PathLike[str]) -> None:
         self._folder = None if isinstance(totals, Mapping) else os.fsdecode(totals)
         self._totals: Mapping[int, Release] = totals if isinstance(totals, Mapping) else {}
-        if self._folder is None:
-            self._known = sorted(self._totals)
-        else:
-            self._known = _numbers(self._folder)
+        self._known = sorted(self._totals) if self._folder is None else _numbers(self._folder)
         if not self._known:
             hint = "close a period first; in a folder without a stream, name a release."
             raise MissingFileError(f"There is nothing published yet. Hint: {hint}")
@@ -81,8 +78,6 @@ class StreamRelease:
         assert last.stream is not None
         self._last, self._span = last, last.stream
         self._method = _method(last)
-
-    # ---- what it is ----
 
     @property
     def periods(self) -> int:
@@ -112,8 +107,6 @@ class StreamRelease:
     def __len__(self) -> int:
         return self.periods
 
-    # ---- answers ----
-
     def total(self, upto: int | None = None) -> Release:
         """Everything up to the end of period `upto`, from 1 on; by default, of the last that is published."""
         return self._total(self.periods if upto is None else self._period("upto", upto))
@@ -126,11 +119,10 @@ class StreamRelease:
         if (width is None) == (first is None):
             raise ParameterError("Give `width`, how many periods, or `first` (and `last`), which.")
         end = self.periods if last is None else self._period("last", last)
-        start = (
-            end - whole("width", width, 1, end, hint=AS_PUBLISHED) + 1
-            if width is not None
-            else self._period("first", first)
-        )
+        if width is None:
+            start = self._period("first", first)
+        else:
+            start = end - whole("width", width, 1, end, hint=AS_PUBLISHED) + 1
         if start > end:
             raise ParameterError(f"`first` must not be after `last`, got {start} and {end}.")
         if start == 1:
@@ -165,8 +157,6 @@ class StreamRelease:
         from scumble.show.pictures import lines, multiples
 
         return multiples(self, **options) if Q is None else lines(self, Q, **options)
-
-    # ---- behind it ----
 
     def _period(self, name: str, number: object) -> int:
         return whole(name, number, 1, self.periods)

@@ -2,9 +2,8 @@
 
 Spark numbers its batches, and after a crash runs the last one again with the same number and records. So the counters
 and the number of the next batch change together, in one secret file (`scumble.sources.checkpoint`). A batch with a
-smaller number was counted already and is passed over; with a larger one, records are missing, and it is refused.
-
-The file knows the query by the identity in Spark's own checkpoint. Keep both, or delete both.
+smaller number was counted already and is passed over; with a larger one, records are missing, and it is refused. The
+file knows the query by the identity in Spark's own checkpoint: keep both, or delete both.
 """
 
 from __future__ import annotations
@@ -153,11 +152,6 @@ class Stream:
         labels = None if self._key is None else Labels(self._key, self._classes)
         return Tally(self._spec, labels=labels, **self._options)
 
-    def _resume(self, query: str) -> tuple[Checkpoint, Tally, Position]:
-        """The file, what it has counted, and the next batch; nothing yet where there is none."""
-        file, tally = self._file(query), self._empty()
-        return file, tally, file.resume(tally)
-
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """The file alone knows what is counted and not yet released: from reading it to writing it, for us alone."""
@@ -175,11 +169,17 @@ class Stream:
             finally:
                 taken.let_go()
 
-    def _file(self, query: str) -> Checkpoint:
-        about = {**self._spec.to_dict(), "invalid": self._options["invalid"], "key": self._key}
-        return Checkpoint(
-            self._path, {"spark query": query}, {**about, "classes": self._classes}, every=0.0, shared=True
-        )
+    def _resume(self, query: str) -> tuple[Checkpoint, Tally, Position]:
+        """The file, what it has counted, and the next batch; nothing yet where there is none."""
+        about = {
+            **self._spec.to_dict(),
+            "invalid": self._options["invalid"],
+            "key": self._key,
+            "classes": self._classes,
+        }
+        file = Checkpoint(self._path, {"spark query": query}, about, every=0.0, shared=True)
+        tally = self._empty()
+        return file, tally, file.resume(tally)
 
     def _query_in_file(self) -> str:
         try:

@@ -173,17 +173,16 @@ def restore(
         method, closed = method_of(data["method"]), data["closed"]
         person, counts, batches = data["person_column"], arrays["counts"], arrays["batches"]
         where = data["folder"] if folder is None else require_folder(folder)
-        if claim.moves.column != method.column or claim.rows != spec.rows or claim.exact_scale is None:
-            raise TypeError
-        if where is not None and (type(where) is not str or "\0" in where):
-            raise TypeError
-        if type(closed) is not int or not 0 <= closed <= method.periods:
-            raise TypeError
-        if type(data["most"]) is not int or not 0 <= data["most"] <= MOST_RECORDS:
-            raise TypeError
-        if counts.shape != spec.counters or counts.dtype != np.int64 or not fits(counts):
-            raise TypeError
-        if batches.ndim != 2 or batches.shape[1] != 16 or batches.dtype != np.uint8:
+        fitting = (
+            claim.moves.column == method.column and claim.rows == spec.rows and claim.exact_scale is not None,
+            where is None or (type(where) is str and "\0" not in where),
+            type(closed) is int and 0 <= closed <= method.periods,
+            type(data["most"]) is int and 0 <= data["most"] <= MOST_RECORDS,
+            counts.shape == spec.counters and counts.dtype == np.int64 and fits(counts),
+            batches.ndim == 2 and batches.shape[1] == 16 and batches.dtype == np.uint8,
+            isinstance(data["merged"], list),
+        )
+        if not all(fitting):
             raise TypeError
         sketch = Sketch.from_spec(spec, invalid=data["invalid"], **options)
         people = None
@@ -196,8 +195,6 @@ def restore(
         stream._machine.restore(machine)
         stream._most = data["most"]
         stream._batches = {bytes(row) for row in batches}
-        if not isinstance(data["merged"], list):
-            raise TypeError
         stream._merged = {str(one) for one in data["merged"]}
         sketch.secret.counts[:] = counts
         sketch.secret.touched = True

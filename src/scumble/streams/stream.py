@@ -33,21 +33,20 @@ from scumble.files.places import Place, clear_leftovers
 from scumble.gate.gate import Nodes, begin
 from scumble.gate.spending import require_public_count, spend_in_stream
 from scumble.kernels import Kernel
-from scumble.privacy.account import Account
-from scumble.privacy.budget import Budget
+from scumble.privacy.account import Promise, charged
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
 from scumble.sources.people import PersonLimit
 from scumble.sources.tally import Tally
-from scumble.streams.choosing import Expected, chosen, expected_of
+from scumble.streams.choosing import Expected, chosen
 from scumble.streams.method import Method
 from scumble.streams.published import StreamRelease, name_of, release_of, require_folder
 from scumble.streams.state import MOST_RECORDS, State, contents, restore
 
 if TYPE_CHECKING:
-    from scumble.privacy.ledger import Ledger
+    pass
 
 
 def how_of(sketch: Sketch) -> Json:
@@ -97,7 +96,7 @@ class Stream:
 
     A stream is secret; what `close_period` gives out is public. The noise of the running total grows with a logarithm
     of the number of periods: after a year of days it is 2.7 times that of a single release (with δ; daily releases
-    added up: 13.5 times). `expected` says what to expect.
+    added up: 13.5 times).
 
     Parameters
     ----------
@@ -105,13 +104,12 @@ class Stream:
         As for :class:`scumble.Sketch`.
     periods : int
         The most periods that there will be. Public; declare it generously: ten times as many cost about a sixth.
-    epsilon, delta, neighbors, records_per_person, rho, mu, count_share : float, Fraction, Decimal, str or None
-        The privacy budget of all releases together, as for :meth:`scumble.Sketch.release`. With δ > 0 the running total
-        is much quieter. With ``neighbors="replace"`` each period's N is public.
+    epsilon, delta : float, Fraction, Decimal, str or None
+        The privacy budget of all releases together. With δ > 0 the running total is much quieter.
     method : {"auto", "toeplitz", "bridge", "daily"}
         How it is published. "auto" takes the quietest for the running total; "daily" is for single periods.
-    backend, ledger, dataset, part : Ledger, str, path-like or None
-        As for :meth:`scumble.Sketch.release`; the whole stream is charged now.
+    backend : {"exact", "opendp"}
+        What draws the noise.
     folder : str, path-like or None
         Where the releases go, one file each. Without it they are kept in memory, all of them.
     file : str, path-like or None
@@ -120,9 +118,9 @@ class Stream:
     person_column : str or None
         The column that says whose record it is: of each person only `records_per_person` (1 unless you
         say) are counted, over all periods.
-    size : object
-        `columns`, `rows`, `buckets`, `seed`, `design`, `bounds`, `whole`, `dates`, `times`, `booleans`, `invalid`,
-        `engine`, `threads` of :class:`scumble.Sketch`.
+    options : object
+        `neighbors`, `records_per_person`, `rho`, `mu`, `count_share`, `ledger`, `dataset`, `part` of
+        :meth:`scumble.Sketch.release`, charged now; and the size and options of :class:`scumble.Sketch`.
 
     >>> import numpy as np, scumble
     >>> stream = scumble.Stream(scumble.EuclideanKernel(2.0), 1, periods=30, epsilon=1.0, delta=1e-6, rows=50)
@@ -141,29 +139,21 @@ class Stream:
         periods: int,
         epsilon: Number | None = None,
         delta: Number = 0.0,
-        neighbors: str = "add-remove",
-        records_per_person: int = 1,
-        rho: Number | None = None,
-        mu: Number | None = None,
-        count_share: Number | None = None,
         method: str = "auto",
         backend: str = "exact",
-        ledger: Ledger | str | os.PathLike[str] | None = None,
-        dataset: str | None = None,
-        part: str | None = None,
         folder: str | os.PathLike[str] | None = None,
         file: str | os.PathLike[str] | None = None,
         person_column: str | None = None,
-        **size: Any,
+        **options: Any,
     ) -> None:
-        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
-        sketch = Sketch(kernel, dimensions, **{**size, "invalid": size.get("invalid") or budget.invalid})
+        promise = {name: options.pop(name) for name in Promise.__annotations__ if name in options}
+        budget, account = charged(epsilon, delta, promise)  # type: ignore[arg-type]
+        sketch = Sketch(kernel, dimensions, **{**options, "invalid": options.get("invalid") or budget.invalid})
         sketch._decide(budget)  # rows that were left open: every period has the same
         if person_column is not None and (sketch.columns is None or person_column in sketch.columns):
             raise ParameterError("`person_column` goes with `columns`, and is none of them. Hint: name the columns.")
-        people = None if person_column is None else PersonLimit(records_per_person)
+        people = None if person_column is None else PersonLimit(budget.records_per_person)
         expected = chosen(method, periods, sketch.rows, budget)
-        account = Account.of(ledger, dataset, part)
         if file is not None:
             State(file).begun()  # refuses another file
         path = None if folder is None else require_folder(folder)
@@ -227,8 +217,6 @@ class Stream:
             raise
         return payment
 
-    # ---- what it is ----
-
     @property
     def privacy(self) -> PrivacyClaim:
         """What is promised to each record's owner, for all releases together."""
@@ -237,7 +225,7 @@ class Stream:
     @property
     def expected(self) -> Expected:
         """How noisy totals, windows and periods will be; public."""
-        return expected_of(self._method, self._calibration)
+        return Expected.of(self._method, self._calibration)
 
     @property
     def spec(self) -> Spec:
@@ -269,8 +257,6 @@ class Stream:
         """How records are counted: `invalid`, `engine`, `threads`."""
         return how_of(self._sketch)
 
-    # ---- counting ----
-
     def update(
         self,
         X: object,
@@ -280,7 +266,7 @@ class Stream:
         progress: Report | None = None,
         **reading: Any,
     ) -> bool:
-        """Count records in the open period; gives whether they were counted.
+        """Count records in the open period; gives whether they were counted. If the table is refused, none of them is.
 
         Parameters
         ----------
@@ -296,8 +282,7 @@ class Stream:
         reading : object
             `format`, `delimiter`, `encoding`, `table`, `query` of :func:`scumble.build`.
 
-        If the table is refused, none of its records is counted. What was counted since the last `save` or
-        `close_period` is lost with the process.
+        What was counted since the last `save` or `close_period` is lost with the process.
         """
         name = None if batch is None else _name(batch)
         with self._alone("update"):
@@ -370,8 +355,6 @@ class Stream:
             counts += part.secret.counts
         part.secret.give_up("It was added to its stream.")
 
-    # ---- publishing ----
-
     def close_period(self, period: int | None = None) -> Release:
         """Close the open period, and publish: the release of the running total.
 
@@ -440,8 +423,6 @@ class Stream:
         """One period; see :meth:`StreamRelease.period`."""
         return self.published().period(number)
 
-    # ---- the file ----
-
     def save(self, path: str | os.PathLike[str] | None = None) -> None:
         """Write all that the stream goes on from to its one secret file, mode 0600; `scumble.load_stream` reads it.
 
@@ -471,8 +452,6 @@ class Stream:
     def _keep(self) -> None:
         if self._state is not None:
             self._state.write(*contents(self))
-
-    # ---- keeping the secret ----
 
     @contextmanager
     def _alone(self, verb: str) -> Iterator[None]:

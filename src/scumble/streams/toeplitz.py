@@ -6,15 +6,12 @@ sum of one or two powers, c_0 = 1 and c_k = Σ_i ω_i θ_i^(k−1), does as well
 
 Whole numbers cannot decay for ever, so time is cut into epochs of L periods, with θ^−L at most 80. Period j enters
 memory i with the weight round(q₁ h_j θ_i^−(j mod L)), and row t reads it with round(q₂ ω_i θ_i^((t mod L) − 1)). The
-last epoch's memory is read, by a factor θ^L less, until the next one ends. Its own period, row t reads with
-round(q₁ q₂ h_t). The factors h_j make all columns equally long.
+last epoch's memory is read, by a factor θ^L less, until the next one ends. Its own period, row t reads with round(q₁ q₂
+h_t). The factors h_j make all columns equally long.
 
 Rounding makes it another triangle, by about 0.1 %, but an exact one: the largest column is found in whole numbers, and
-the reader undoes this very triangle, row by row. Weights are made in decimal arithmetic of a fixed precision, so they
-are the same on every machine.
-
-Decaying buffers: Choquette-Choo et al. 2023 ("Correlated noise provably beats independent noise") and Dvijotham et al.
-2024 ("Efficient and near-optimal noise generation").
+the reader undoes this very triangle. Weights are made in decimal arithmetic of a fixed precision, so they are the same
+on every machine. Decaying buffers: Choquette-Choo et al. 2023 and Dvijotham et al. 2024.
 """
 
 from __future__ import annotations
@@ -132,8 +129,6 @@ class Toeplitz(Method):
     def about(self) -> Json:
         return {"modes": [list(mode) for mode in self.modes]}
 
-    # ---- the triangle ----
-
     @cached_property
     def _stretch(self) -> list[Decimal]:
         """h_j: how much longer the first column is than the j-th."""
@@ -196,8 +191,6 @@ class Toeplitz(Method):
             found = [int(np.count_nonzero(entries)), int(entries.sum()), int(entries @ entries)]
             largest = [max(here, there) for here, there in zip(largest, found, strict=True)]
         return Column(*largest)
-
-    # ---- what the reader makes of it ----
 
     @cached_property
     def _sums(self) -> Floats | None:
@@ -324,17 +317,12 @@ def _whole(numbers: list[Decimal]) -> Integers:
 
 def _checked(modes: Any) -> Modes:
     """θ below 1 and ω below 1, in few digits: of a file, perhaps of somebody who means ill."""
-    must = "one or two pairs of decimal fractions, such as ('0.99', '0.13')"
-    if not isinstance(modes, list | tuple) or not 1 <= len(modes) <= 2:
-        raise parameter("modes", must, type(modes))
-    found = []
-    for mode in modes:
-        if not isinstance(mode, list | tuple) or len(mode) != 2:
-            raise parameter("modes", must, type(mode))
-        theta, omega = mode
-        if not all(isinstance(text, str) and _SHORT.fullmatch(text) for text in (theta, omega)):
-            raise parameter("modes", must, type(theta))
-        if not 0.01 <= float(theta) <= 0.9999999 or float(omega) < 0.0001:
-            raise parameter("modes", "fractions from 0.01 to 0.9999999, and from 0.0001 on", [theta, omega])
-        found.append((theta, omega))
-    return tuple(found)
+    try:
+        found = tuple((theta, omega) for theta, omega in modes)
+        texts = [text for mode in found for text in mode]
+        good = isinstance(modes, list | tuple) and 1 <= len(found) <= 2 and all(map(_SHORT.fullmatch, texts))
+    except (TypeError, ValueError):
+        good = False
+    if not good or not all(0.01 <= float(theta) <= 0.9999999 and float(omega) >= 0.0001 for theta, omega in found):
+        raise parameter("modes", "one or two pairs of decimal fractions, such as ('0.99', '0.13')", type(modes))
+    return found
