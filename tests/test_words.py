@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from fractions import Fraction
 from unittest import mock
 
 import numpy as np
@@ -19,6 +20,7 @@ from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.privacy.laws.discrete_laplace import revealed
+from scumble.privacy.sensitivity import Moves
 
 LETTERS = [b"a", b"b", b"c", b"d", b"e", b"f"]
 RECORDS = st.lists(st.integers(-1, len(LETTERS) - 1), max_size=30)
@@ -121,6 +123,13 @@ def test_the_threshold_is_the_least_by_brute_force(columns: int, people: int) ->
     for threshold, enough in ((least, True), (least - 1, False)):
         worst = columns * max(j * tail(people - j + 1, claim, threshold) for j in range(1, people + 1))
         assert (worst <= 1e-6) == enough == (revealed(claim.moves, claim.scales.counters, threshold) <= 1e-6)
+
+
+@pytest.mark.parametrize("scale", [Fraction(7, 10), Fraction(19, 10), Fraction(31, 10)])
+def test_the_bound_is_that_of_the_worst_number_of_words(scale: Fraction) -> None:
+    moves, threshold, q = Moves(2, "add-remove", 6), 40, np.exp(-1 / float(scale))
+    exact = 2 * max(j * q ** (threshold - (6 - j + 1)) / (1 + q) for j in range(1, 7))
+    assert exact <= revealed(moves, scale, threshold) <= exact * (1 + 1e-5)
 
 
 def test_frequent_words_go_out_and_no_others() -> None:

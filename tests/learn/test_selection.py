@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import ceil, sqrt
+from math import ceil, nextafter, sqrt
 from types import SimpleNamespace
 
 import numpy as np
@@ -186,3 +186,10 @@ def test_a_kernel_that_sees_something_is_chosen(rng) -> None:
     parts = [rng.uniform(0.0, 0.5, (3000, 2)), rng.uniform(0.5, 1.0, (3000, 2))]
     kernels = [ColumnKernel(100.0, origin=0.0), ColumnKernel(0.2, origin=0.0)]
     assert choose_kernel(kernels, parts, epsilon=0.1, release_epsilon=0.9) is kernels[1]
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 3), Fraction(3)])
+def test_a_choice_claims_the_rho_of_any_pure_release_and_no_count(epsilon: Fraction) -> None:
+    claim = selection.claim_of_choice(epsilon, "add-remove", 1)
+    assert claim.rho is not None and claim.count_scale is None
+    assert Fraction(nextafter(claim.rho, 0)) < epsilon**2 / 2 <= Fraction(claim.rho)

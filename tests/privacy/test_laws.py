@@ -16,7 +16,7 @@ from scumble.privacy import analytic_gaussian_sigma, audit_hooks, calibrate
 from scumble.privacy.budget import Budget
 from scumble.privacy.laws import GAUSSIAN, LAPLACE, LAWS, quietest
 from scumble.privacy.laws.law import Drawn, Law
-from scumble.privacy.sensitivity import Moves, Scales
+from scumble.privacy.sensitivity import Column, Moves, Scales
 from scumble.privacy.splitting import calibrate_shares, draw_count_share, draw_counters_share
 
 BUDGETS = [(0.3, 0.0), (1.0, 0.0), (4.0, 0.0), (0.3, 1e-6), (1.0, 1e-9), (4.0, 1e-3)]
@@ -199,3 +199,20 @@ def test_one_coin_and_no_count_by_hand(delta: float) -> None:
     claim = calibrate(1, epsilon=2, count_share=0)
     chance = 1 / (1 + math.exp(-claim.epsilon))
     assert claim.equivalent(delta) == pytest.approx(claim.epsilon + math.log1p(-delta / chance), rel=1e-5)
+
+
+def test_a_stream_of_laplace_noise_claims_the_rho_of_its_epsilon() -> None:
+    moves, scales = Moves(6, "replace", 3, Column(2, 2, 2)), Scales(Fraction(31), None)
+    assert LAPLACE.rho(moves, scales) == LAPLACE.epsilon(moves, scales) ** 2 / 2
+
+
+@pytest.mark.parametrize("count_share", [Fraction(0), Fraction(1, 20)])
+@pytest.mark.parametrize("shares", [(), tuple(Fraction(k, 21) for k in (1, 2, 3, 4, 5, 6))])
+def test_a_rho_is_spent_whole_however_it_is_shared(shares: tuple[Fraction, ...], count_share: Fraction) -> None:
+    rho = Fraction(1, 3)
+    for moves in (one for one in MOVES if one.rows == 6):
+        scales = GAUSSIAN.scales_of_rho(moves, rho, count_share, shares)
+        assert rho * Fraction(999, 1000) <= GAUSSIAN.rho(moves, scales) <= rho
+        rows = [scale for times, scale in scales.runs(moves.rows) for _ in range(times)]
+        for share, scale in zip(shares, rows, strict=False):
+            assert float(share * scale**2 / (shares[0] * rows[0] ** 2)) == pytest.approx(1, rel=1e-3)

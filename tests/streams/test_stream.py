@@ -254,6 +254,16 @@ def test_a_batch_is_counted_once(tmp_path: Path) -> None:
     assert stream._sketch.secret.total == 0 and stream.update(day(1), batch="tuesday")
 
 
+def test_what_no_noise_could_be_added_to_exactly_is_refused() -> None:
+    stream = start()
+    stream.update(day(0))
+    most = int(stream._sketch.secret.counts.max())
+    stream._most = 2**38 - most - 1
+    with pytest.raises(DataError, match="38"):
+        stream.update(day(1))
+    assert int(stream._sketch.secret.counts.max()) == most and stream.update(pa.table({"x": [1.0]}))
+
+
 def test_a_period_is_closed_once() -> None:
     stream = start()
     first = stream.close_period(1)
