@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 from tests.table.people import SCHEMA, people
 
 import scumble
@@ -26,12 +27,17 @@ def about(release: scumble.TableRelease) -> dict:
         "sum": int(release.counts.sum()),
         "variances": sum(release.variances),
         "counts": {where: release.count(where).value for where in CONDITIONS},
+        **{f"distinct {name}": release.distinct(name).value for name in release.schema.distinct},
     }
 
 
 if __name__ == "__main__":
     name, *target = sys.argv[1:]
-    sketch = scumble.TableSketch(SCHEMA, target=target[0] if target else None).update(people(2000))
+    frame, schema = people(2000), SCHEMA
+    if name.startswith("distinct"):
+        frame["id"] = np.arange(2000) % 1500
+        schema = scumble.Schema({**SCHEMA, "id": scumble.Distinct()})
+    sketch = scumble.TableSketch(schema, target=target[0] if target else None).update(frame)
     made = sketch.release(epsilon=2.0, delta=1e-6 if target else 0.0)
     if name.startswith("draws"):  # a few draws of a few components: the file stays small
         box = files.from_bytes(made.to_bytes(draws=True), expect="table")

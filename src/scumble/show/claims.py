@@ -160,7 +160,9 @@ class Desk:
 
     def _described(self, name: str) -> Facts:
         release = self.releases[name]
-        columns = [{"name": column, "kind": one.kind, "holds": one.words()} for column, one in release.schema.items()]
+        columns = [
+            {"name": column, "kind": one.kind, "holds": one.words()} for column, one in release.schema.declared.items()
+        ]
         value, low, high = release.count()
         return {
             "release": name,

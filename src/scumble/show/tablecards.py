@@ -56,6 +56,7 @@ def facts(release: TableRelease) -> Facts:
             "level": math.sqrt(median(levels)),
             "pair": median(pair["noise"] for pair in pairs) if pairs else None,
         },
+        "distinct": {name: release.distinct(name).to_dict() for name in release.schema.distinct},
         "count": total.value,
         "count_standard_error": math.sqrt(total.variance),
         "identity": release.identity,
@@ -94,7 +95,7 @@ def _columns(release: TableRelease) -> str:
     """The public bounds and vocabularies of the columns."""
     listed = [
         f"{name}: {'whole ' * getattr(column, 'whole', False)}{column.kind}, {_public(column)}"
-        for name, column in release.schema.items()
+        for name, column in release.schema.declared.items()
     ]
     more = [f"and {len(listed) - LISTED:,} more (--json lists them)"] if len(listed) > LISTED else []
     clipped = any(getattr(column, "outside", "drop") == "clip" for column in release.schema.values())
@@ -143,6 +144,7 @@ def lines(release: TableRelease) -> list[tuple[str, str]]:
                 f"those of {', '.join(own)} were found privately, from about {claim.threshold:,} records on ({cost})"
             )
             out.append(("Words", found))
+    counted = [f"{name}: about {release.distinct(name)} (95 %)" for name in release.schema.distinct]
     noise, error = data["noise"], data["count_standard_error"]
     law = LAWS[data["mechanism"]].title
     ends = (plain_number(noise[end], 3) for end in ("least", "most"))
@@ -159,6 +161,7 @@ def lines(release: TableRelease) -> list[tuple[str, str]]:
         ),
         ("Size", f"{many(data['views'], 'view')}, {data['counters']:,} counters"),
         ("Records", f"about {data['count']:,.0f}{sure}"),
+        *([("Distinct", "; ".join(counted))] if counted else []),
         ("Worth", _worth(noises(data), left, inferred) + (f" {few}." if (few := too_few(data)) else "")),
         ("Use", "Ask as often as you like: answers cost no further privacy, and each has its own interval."),
         ("Rows", "To check synthetic rows, use `faithfulness()` or `scumble sample FILE --report`."),
