@@ -1,4 +1,4 @@
-// Builds the page into the package: scripts and styles of all pages, the frame, the licences of what is bundled, and the digest of
+// Builds the page into the package: scripts and styles of all pages, the frame, the licenses of what is bundled, and the digest of
 // the sources, by which a test can tell whether the package holds what the sources say.
 
 import { createHash } from "node:crypto";
@@ -41,11 +41,11 @@ for (const name of ["table", "stream"]) {
 
 const inputs = [engine, tableEngine, page, table, stream].flatMap(({ metafile }) => Object.keys(metafile.inputs));
 const packages = [...new Set(inputs.map((path) => /^node_modules\/([^/]+)\//.exec(path)?.[1]).filter(Boolean))].sort();
-const licences = packages.map((name) => {
+const licenses = packages.map((name) => {
   const { version } = JSON.parse(readFileSync(`node_modules/${name}/package.json`, "utf8"));
   return `${name} ${version}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8").trim()}\n`;
 });
-writeFileSync(`${OUT}/LICENSES.txt`, `The page bundles these libraries.\n\n${licences.join("\n----\n\n")}`);
+writeFileSync(`${OUT}/LICENSES.txt`, `The page bundles these libraries.\n\n${licenses.join("\n----\n\n")}`);
 
 // The sources in the order of their names, each with its name: the twin of tests/show/test_page.py.
 const hash = createHash("sha256");

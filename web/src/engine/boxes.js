@@ -42,7 +42,7 @@ export function added(boxes) {
   return out;
 }
 
-// a − Σ spread Δ²a/24, on the cells that have both neighbours: the twin of `scumble.density.profile.sharpened`.
+// a − Σ spread Δ²a/24, on the cells that have both neighbors: the twin of `scumble.density.profile.sharpened`.
 export function sharpened(box, spread) {
   const d = box.shape.length;
   const size = box.shape.map((n) => n - 2);

@@ -102,8 +102,8 @@ export class Classifier {
 }
 
 // scumble.learn.ferns: a line, or one that bends before it reaches 0.
-function logOdds({ centre, height, slope, side }, score) {
-  const z = height + slope * (score - centre);
+function logOdds({ center, height, slope, side }, score) {
+  const z = height + slope * (score - center);
   if (side === 0 || side * z <= -1) return z;
   return -side / (side * z + 2);
 }

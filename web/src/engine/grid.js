@@ -6,11 +6,11 @@ import { PROFILES, raised, shareOf, valueOf } from "./profile.js";
 import { REACH } from "./tables.js";
 
 const NEAR = 2 * REACH + 2; // cells an axis whose kernel value is exact
-const INNER = NEAR - 2; // those that also have both neighbours
+const INNER = NEAR - 2; // those that also have both neighbors
 
 export class GridReader {
   // `shape`, `start`, `step`, `spread`, `margin`: one number an axis; `total`, `ones`, `squares`, `places`: over the
-  // centres of the cells and a margin; `sharp`, `rough`: over the cells, `rough` for each axis; `stepped`: how much of
+  // centers of the cells and a margin; `sharp`, `rough`: over the cells, `rough` for each axis; `stepped`: how much of
   // the variance if all records move at once along an axis is added, as `together`; `nearTable` and so on: see Field.
   constructor(fields) {
     Object.assign(this, fields);
@@ -133,7 +133,7 @@ export class GridReader {
     return terms;
   }
 
-  // The counters around a base cell, and what interpolation makes of them; neighbouring queries often share them.
+  // The counters around a base cell, and what interpolation makes of them; neighboring queries often share them.
   #gather() {
     let same = true;
     for (let j = 0; j < this.d; j++) same = same && this.base[j] === this.lastBase[j];

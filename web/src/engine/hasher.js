@@ -35,7 +35,7 @@ function project(columns, direction, at, start, n, t) {
   }
 }
 
-// Adds code · multiplier to the accumulators of all records; neighbours often share a code.
+// Adds code · multiplier to the accumulators of all records; neighbors often share a code.
 function addCodes(codes, n, multipliers, m) {
   const mLow = multipliers[2 * m];
   const mHigh = multipliers[2 * m + 1];

@@ -1,5 +1,5 @@
 // Maps, line by line. Along a line of points one column changes and the others stay, so each hash is a staircase:
-// its code is the same for a run of neighbours. A row is read once a run, not once a point, and the runs' counters are
+// its code is the same for a run of neighbors. A row is read once a run, not once a point, and the runs' counters are
 // added up as differences. Where the next run begins is computed and then checked point by point with the very
 // arithmetic of `hasher.js`, which rounding leaves monotone: the codes are the same to the last bit.
 

@@ -1,4 +1,4 @@
-// The whole of a grid at once: sums at the centres of all cells and of a margin, from which queries are interpolated. The
+// The whole of a grid at once: sums at the centers of all cells and of a margin, from which queries are interpolated. The
 // twin of `scumble.density.field.Tables`: a page holds the counters alone, and makes these when it opens.
 
 import { added, along, boxOf, cutOut, mapped, sharpened, windowed } from "./boxes.js";
@@ -38,7 +38,7 @@ function sums(counts, table) {
   return cutOut(full, first, table.shape.map((n, j) => n - first[j]));
 }
 
-// Σ_c Σ_j W_j[c] h²/12 (∂_j k(g − c))² at all centres g, for each axis no more than its ceiling.
+// Σ_c Σ_j W_j[c] h²/12 (∂_j k(g − c))² at all centers g, for each axis no more than its ceiling.
 function placeField(grid, counts, rough) {
   const { shape, margin, reach, variance } = grid;
   const moved = displacement(tableOf(grid, reach.map((r) => r + 1), reach.map(() => 0)));
@@ -52,7 +52,7 @@ function placeField(grid, counts, rough) {
   return cutOut(added(capped), reach.map((r, j) => r - margin[j]), shape.map((n, j) => n + 2 * margin[j]));
 }
 
-// For each axis h²/12 (∂k)², from the values on a lattice, on the cells that have both neighbours.
+// For each axis h²/12 (∂k)², from the values on a lattice, on the cells that have both neighbors.
 function displacement(box) {
   const d = box.shape.length;
   const size = box.shape.map((n) => n - 2);
@@ -67,7 +67,7 @@ function displacement(box) {
 // (nodes × cells): the kernel between each node and each near cell, so that weights · table interpolates it.
 function interpolation({ shape, data }, reach) {
   const d = shape.length;
-  const centre = shape[0] >> 1;
+  const center = shape[0] >> 1;
   const cells = 2 * reach + 2;
   const out = new Float64Array((NODES.length * cells) ** d);
   const digit = (number, base, j) => Math.floor(number / base ** (d - 1 - j)) % base;
@@ -75,7 +75,7 @@ function interpolation({ shape, data }, reach) {
     for (let cell = 0; cell < cells ** d; cell++, to++) {
       let at = 0;
       for (let j = 0; j < d; j++) {
-        at = at * shape[j] + NODES[digit(node, NODES.length, j)] - (digit(cell, cells, j) - reach) + centre;
+        at = at * shape[j] + NODES[digit(node, NODES.length, j)] - (digit(cell, cells, j) - reach) + center;
       }
       out[to] = data[at];
     }
@@ -144,7 +144,7 @@ function bend(box, gap, axis) {
   });
 }
 
-// Sums of neighbours along an axis.
+// Sums of neighbors along an axis.
 const pairs = (box, axis) =>
   along(box, axis, box.shape[axis] - 1, (get, put, n) => {
     for (let k = 0; k + 1 < n; k++) put(k, get(k) + get(k + 1));

@@ -8,7 +8,7 @@ const STRIP = 0.15; // of the range
 
 export class Axis {
   // `spots`: places evenly spread over the axis; `values`: what the release is asked there, or the categories.
-  constructor(column, index, range, categories, n, centred) {
+  constructor(column, index, range, categories, n, centered) {
     Object.assign(this, { column, index, range });
     this.numeric = column.role === "number";
     this.angle = this.numeric ? angleOf(column, range) : null;
@@ -16,7 +16,7 @@ export class Axis {
     this.categories = categories;
     this.strip = this.numeric && mayMiss(column) ? STRIP * (range[1] - range[0]) : 0;
     this.domain = [range[0] - this.strip, range[1]];
-    this.spots = this.numeric ? spaced(this.domain, n, centred) : null;
+    this.spots = this.numeric ? spaced(this.domain, n, centered) : null;
     this.values = this.numeric ? this.spots.map((spot) => this.nearest(spot)) : categories;
   }
 
@@ -100,9 +100,9 @@ export class Axis {
   }
 }
 
-function spaced([low, high], n, centred) {
-  const step = centred ? (high - low) / n : (high - low) / (n - 1);
-  return Float64Array.from({ length: n }, (_, i) => low + (i + (centred ? 0.5 : 0)) * step);
+function spaced([low, high], n, centered) {
+  const step = centered ? (high - low) / n : (high - low) / (n - 1);
+  return Float64Array.from({ length: n }, (_, i) => low + (i + (centered ? 0.5 : 0)) * step);
 }
 
 // ---- maps of the Earth ----

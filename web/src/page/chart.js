@@ -146,9 +146,9 @@ export class Chart {
     const py = y === null ? null : this.placeY(y);
     this.cross.attr("visibility", "visible").selectAll("*").remove();
     const line = (x1, y1, x2, y2) => {
-      const draw = (colour, dashes) =>
-        add(this.cross, "path", { d: `M${x1},${y1}L${x2},${y2}`, stroke: colour, "stroke-dasharray": dashes });
-      draw(this.palette.paper, null).attr("opacity", 0.7); // seen on any colour
+      const draw = (color, dashes) =>
+        add(this.cross, "path", { d: `M${x1},${y1}L${x2},${y2}`, stroke: color, "stroke-dasharray": dashes });
+      draw(this.palette.paper, null).attr("opacity", 0.7); // seen on any color
       draw(this.palette.ink, "4 4");
     };
     line(px, this.top, px, this.height - this.bottom);
@@ -209,13 +209,13 @@ function clear(ticks, scale, axis, size) {
 
 const FIRST = 28; // below the title
 
-// A bar of colours; `stops`: [position from 0 to 1, text, a second text below].
-export function bar(chart, colour, stops) {
+// A bar of colors; `stops`: [position from 0 to 1, text, a second text below].
+export function bar(chart, color, stops) {
   const { left, width, palette } = chart;
   const size = Math.min(210, width - left - 30);
   const g = add(chart.svg, "g", { class: "bar", transform: `translate(${left},${FIRST})` });
   for (let k = 0; k < 48; k++) {
-    add(g, "rect", { x: (k * size) / 48, width: size / 48 + 0.5, height: 9, fill: colour((k + 0.5) / 48) });
+    add(g, "rect", { x: (k * size) / 48, width: size / 48 + 0.5, height: 9, fill: color((k + 0.5) / 48) });
   }
   const word = (t, y, text) =>
     add(g, "text", {
@@ -240,16 +240,16 @@ export const fadeKey = (chart, text) =>
 // What is not known, in words.
 export const greyKey = (chart, text) => patch(chart, text, new Array(8).fill(chart.palette.unknown));
 
-// A few colours with a word: beside the bar where there is room, else below it.
-function patch(chart, text, colours) {
+// A few colors with a word: beside the bar where there is room, else below it.
+function patch(chart, text, colors) {
   const { left, width, right, palette } = chart;
   const beside = left + Math.min(210, width - left - 30) + 22;
   const room = width - beside - 34;
   const fits = widthOf(text, 10.5) <= room;
   const [x, y] = fits ? [beside, FIRST] : [left, chart.legend];
   const g = add(chart.svg, "g", { class: "fade", transform: `translate(${x},${y})` });
-  colours.forEach((colour, k) => {
-    add(g, "rect", { x: 3.5 * k, width: 4, height: 9, fill: colour });
+  colors.forEach((color, k) => {
+    add(g, "rect", { x: 3.5 * k, width: 4, height: 9, fill: color });
   });
   add(g, "rect", { width: 28.5, height: 9, fill: "none", stroke: palette.rule });
   add(g, "text", {
@@ -258,19 +258,19 @@ function patch(chart, text, colours) {
   return chart;
 }
 
-// Names of colours.
+// Names of colors.
 export function key(chart, entries) {
   const g = chart.svg.append("g");
   let x = chart.left;
   let y = 36;
-  for (const [colour, text] of entries) {
+  for (const [color, text] of entries) {
     const shown = fitting(text, 120, 11.5);
     const space = 30 + widthOf(shown, 11.5);
     if (x > chart.left && x + space - 14 > chart.width - 8) {
       x = chart.left;
       y += 16;
     }
-    add(g, "rect", { x, y: y - 9, width: 11, height: 11, rx: 2, fill: colour });
+    add(g, "rect", { x, y: y - 9, width: 11, height: 11, rx: 2, fill: color });
     add(g, "text", { x: x + 16, y, "font-size": 11.5, fill: chart.palette.ink }).text(shown);
     x += space;
   }

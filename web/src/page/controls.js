@@ -1,13 +1,13 @@
 // The form beside the pictures: what to draw.
 
 import { entryOf } from "./axes.js";
-import { choice, h, labelled, segments } from "./dom.js";
+import { choice, h, labeled, segments } from "./dom.js";
 import { CHOICES, replaced, SHOWS, SIDES } from "./state.js";
 import { exact, mayMiss, titleOf } from "./words.js";
 
 const CONFIDENCES = [[0.9, "90 %"], [0.95, "95 %"], [0.99, "99 %"]];
 
-const COLOURS = [["even", "Even"], ["log", "Log"]];
+const COLORS = [["even", "Even"], ["log", "Log"]];
 
 export function controls(exhibit, state) {
   const form = h("form", {
@@ -36,7 +36,7 @@ function fields(exhibit, state) {
     ...drawn.map((j) => (exhibit.isNumber(j) ? rangeField : valuesField)(exhibit, state, j)),
     ...(still.length ? [stillFields(exhibit, state, still)] : []),
     ...(state.show === "classes" ? [] : [intervals(state, change)]),
-    ...(state.show === "classes" || state.y === null ? [] : [colours(state, change)]),
+    ...(state.show === "classes" || state.y === null ? [] : [colors(state, change)]),
   ];
 }
 
@@ -45,7 +45,7 @@ function whatToShow({ classes, classifier, compared }, state, change) {
   const shows = [...(classifier ? [SHOWS[0]] : []), one, ...(classes.length > 1 ? [SIDES] : [])];
   const parts = shows.length > 1 ? [segments("show", "Show", shows, state.show, (show) => change({ show }))] : [];
   const whose = (name, chosen, tell) =>
-    labelled(name, choice(classes.map((one, k) => [k, one]), chosen, (k) => tell(Number(k))));
+    labeled(name, choice(classes.map((one, k) => [k, one]), chosen, (k) => tell(Number(k))));
   if (!classes.length || state.show === "classes") return parts;
   const sides = state.show === "sides";
   const what = compared ? "Release" : "Class";
@@ -58,11 +58,11 @@ function axes({ columns, usable }, state, change) {
   const names = (list) => list.map((j) => [j, columns[j].name]);
   // A column that stood up changes places with the one across.
   const across = (j) => change({ x: j, y: state.y === j ? state.x : state.y });
-  const parts = [labelled("Across", choice(names(usable), state.x, (j) => across(Number(j))))];
+  const parts = [labeled("Across", choice(names(usable), state.x, (j) => across(Number(j))))];
   if (usable.length > 1) {
     const options = [["", "nothing: a curve"], ...names(usable.filter((j) => j !== state.x))];
     const up = (j) => change({ y: j === "" ? null : Number(j) });
-    parts.push(labelled("Up", choice(options, state.y ?? "", up)));
+    parts.push(labeled("Up", choice(options, state.y ?? "", up)));
   }
   return parts;
 }
@@ -80,8 +80,8 @@ function intervals(state, change) {
   );
 }
 
-function colours(state, change) {
-  return segments("colours", "Colors", COLOURS, state.colours, (value) => change({ colours: value }));
+function colors(state, change) {
+  return segments("colors", "Colors", COLORS, state.colors, (value) => change({ colors: value }));
 }
 
 // The fields of one column: its range or its values if it is drawn, and where it stays if it is not.
@@ -118,7 +118,7 @@ function valuesField({ columns }, state, j) {
   const hint = code
     ? `One per line: some or all of the ${values.length}.`
     : "One per line. A release does not list them: write those you want to compare.";
-  return labelled(`Values of ${name}`, input, hint);
+  return labeled(`Values of ${name}`, input, hint);
 }
 
 function differentLines(text) {
@@ -130,7 +130,7 @@ function stillField(exhibit, state, j) {
   const column = exhibit.columns[j];
   const move = (value) => state.set({ at: replaced(state.at, j, value) });
   if (exhibit.isNumber(j)) return stillNumber(column, state.ranges[j], state.at[j], move);
-  if (column.code) return labelled(titleOf(column), choice(column.values.map((word) => [word, word]), state.at[j], move));
+  if (column.code) return labeled(titleOf(column), choice(column.values.map((word) => [word, word]), state.at[j], move));
   return stillText(column, `values-${j}`, state.categories[j], state.at[j], move);
 }
 
@@ -141,7 +141,7 @@ function stillText(column, id, categories, value, move) {
   const input = h("input", {
     type: "text", list: id, value, placeholder: "a value", oninput: () => move(input.value),
   });
-  return h("div", {}, labelled(titleOf(column), input), list);
+  return h("div", {}, labeled(titleOf(column), input), list);
 }
 
 // A slider, a box for an exact value, and one to tick where cells may be missing.

@@ -16,7 +16,7 @@ export function breakable(name) {
   return name.split(/(?<=[_./-])(?=.)/u).flatMap((part, k) => (k ? [h("wbr"), part] : [part]));
 }
 
-export function labelled(text, control, hint = null) {
+export function labeled(text, control, hint = null) {
   return h("label", { class: "field" },
     h("span", { class: "name" }, text),
     control,
@@ -93,7 +93,7 @@ export function download(name, content, type) {
 // Words for those who hear the page.
 export const unseen = (text) => h("span", { class: "unseen" }, text);
 
-// Pictures of a few shapes. Colours are the style sheet's, so they follow the theme.
+// Pictures of a few shapes. Colors are the style sheet's, so they follow the theme.
 
 export function s(tag, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);

@@ -50,9 +50,9 @@ export class Drawing {
     return `Write ${drawn(missing) ? "values" : "a value"} of “${name}” to see the density there.`;
   }
 
-  #axis(j, n, centred) {
+  #axis(j, n, centered) {
     const { exhibit, state } = this;
-    return new Axis(exhibit.columns[j], j, state.ranges[j], state.categories[j], n, centred);
+    return new Axis(exhibit.columns[j], j, state.ranges[j], state.categories[j], n, centered);
   }
 
   #curve() {

@@ -1,7 +1,7 @@
 // From the numbers to the pictures of them: one for a curve, two side by side for a map.
 
 import * as pictures from "./pictures.js";
-import { colourScale } from "./pictures.js";
+import { colorScale } from "./pictures.js";
 import { paletteOf } from "./theme.js";
 import { number } from "./words.js";
 
@@ -32,7 +32,7 @@ const KINDS = {
   curve(exhibit, state, whole) {
     const { palette, curves } = whole;
     const lines = curves.map(({ release, found }, k) => ({
-      found, name: exhibit.nameOf(release) ?? "density", colour: k ? palette.classes[0] : palette.line,
+      found, name: exhibit.nameOf(release) ?? "density", color: k ? palette.classes[0] : palette.line,
     }));
     const title = curves.length > 1 ? "Densities" : densityTitle(exhibit, curves[0].release);
     const label = curves
@@ -48,7 +48,7 @@ const KINDS = {
 
   map(exhibit, state, _, half) {
     const { maps } = half;
-    const scale = colourScale(maps, state.colours === "log");
+    const scale = colorScale(maps, state.colors === "log");
     const densities = maps.map(({ release, density, error }) => {
       const title = densityTitle(exhibit, release);
       const label = peakText(title, half, density);

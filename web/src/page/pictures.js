@@ -17,7 +17,7 @@ const answers = (label, most, tickFormat = (v) => tick(v, most)) => ({
   label, tickFormat, scale: (pixels) => scaleLinear([0, most], pixels).nice(5),
 });
 
-// `lines`: {found, name, colour}; two of them share the picture.
+// `lines`: {found, name, color}; two of them share the picture.
 export function curve({ width, x, lines, palette, title, label, confidence }) {
   const most = max(lines, ({ found }) => max(found.to)) || 1;
   const chart = new Chart({
@@ -26,38 +26,38 @@ export function curve({ width, x, lines, palette, title, label, confidence }) {
   }).grid();
   lines.forEach((one, k) => (x.numeric ? stroke(chart, one) : bars(chart, one, k, lines.length)));
   return key(chart.axes(), [
-    ...lines.map(({ name, colour }) => [colour, name]),
-    [lighter(lines[0].colour, palette.paper), `${confidence * 100} % interval`],
+    ...lines.map(({ name, color }) => [color, name]),
+    [lighter(lines[0].color, palette.paper), `${confidence * 100} % interval`],
   ]);
 }
 
 const clipped = (scale) => (v) => scale(Math.min(1, Math.max(0, v)));
 
-function stroke({ x, scaleX, scaleY, body }, { found, colour }) {
+function stroke({ x, scaleX, scaleY, body }, { found, color }) {
   const place = (_, i) => x.spot(scaleX, i);
   const clip = clipped(scaleY);
   add(body, "path", {
-    fill: colour, opacity: 0.22,
+    fill: color, opacity: 0.22,
     d: area()
         .x(place)
         .y0((_, i) => clip(found.from[i]))
         .y1((_, i) => clip(found.to[i]))(found.density),
   });
-  add(body, "path", { fill: "none", stroke: colour, "stroke-width": 2, d: line().x(place).y(clip)(found.density) });
+  add(body, "path", { fill: "none", stroke: color, "stroke-width": 2, d: line().x(place).y(clip)(found.density) });
 }
 
-function bars({ x, scaleX, scaleY, body }, { found, colour }, k, n) {
+function bars({ x, scaleX, scaleY, body }, { found, color }, k, n) {
   const clip = clipped(scaleY);
   const wide = Math.min(46, (scaleX.bandwidth() * 0.6) / n);
   const cap = Math.min(6, wide / 2);
   found.density.forEach((v, i) => {
     const px = x.place(scaleX, x.values[i]) + (k - (n - 1) / 2) * wide * 1.1;
     add(body, "rect", {
-      x: px - wide / 2, width: wide, y: clip(v), height: scaleY(0) - clip(v), fill: colour, opacity: 0.35,
+      x: px - wide / 2, width: wide, y: clip(v), height: scaleY(0) - clip(v), fill: color, opacity: 0.35,
     });
     const [low, high] = [clip(found.from[i]), clip(found.to[i])];
     add(body, "path", {
-      d: `M${px},${low}V${high}M${px - cap},${low}h${2 * cap}M${px - cap},${high}h${2 * cap}`, stroke: colour,
+      d: `M${px},${low}V${high}M${px - cap},${low}h${2 * cap}M${px - cap},${high}h${2 * cap}`, stroke: color,
       "stroke-width": 2, fill: "none",
     });
   });
@@ -95,7 +95,7 @@ export function errorMap({ width, x, y, density, error, palette, title, label })
 export function classMap({ width, x, y, probabilities, least, classes, palette, title, label }) {
   const chart = new Chart({ ...mapFrame(width, x, y, 66), title, palette, label });
   const k = classes.length;
-  // The winner's colour, the stronger the surer.
+  // The winner's color, the stronger the surer.
   const shades = classes.map((_, c) =>
     ramp((t) => interpolateRgb(palette.paper, palette.classes[c % palette.classes.length])(0.25 + 0.75 * t)),
   );
@@ -114,7 +114,7 @@ export function classMap({ width, x, y, probabilities, least, classes, palette, 
   return key(chart.axes(), classKey(classes, palette, least));
 }
 
-// The colours of the classes, and of what is not known, where that is in the picture.
+// The colors of the classes, and of what is not known, where that is in the picture.
 const classKey = (classes, palette, least) => [
   ...classes.map((name, c) => [palette.classes[c % palette.classes.length], name]),
   ...(least.includes(0) ? [[palette.unknown, NOT_KNOWN]] : []),
@@ -186,12 +186,12 @@ function outlines(chart, x, y, values, levels, clear = () => true) {
   }
 }
 
-// From densities to places on a scale of colours, for one map or for several that share it: even steps, or by logarithm
+// From densities to places on a scale of colors, for one map or for several that share it: even steps, or by logarithm
 // for data of which a small part holds nearly all.
 
 const DEEPEST = 1e-4; // of the greatest density
 
-export function colourScale(maps, log) {
+export function colorScale(maps, log) {
   const most = max(maps, ({ density }) => max(density)) || 1;
   const noise = max(maps, ({ error }) => median(error)) ?? 0; // a typical one
   const least = Math.min(Math.max(2 * noise, DEEPEST * most), most / 3);

@@ -1,7 +1,7 @@
 // Many points at once: a table that the reader pastes or drops comes back with the answers beside it.
 
 import { columnsOf, parse, write } from "./csv.js";
-import { button, download, h, labelled, segments, tableOf } from "./dom.js";
+import { button, download, h, labeled, segments, tableOf } from "./dom.js";
 import { SHOWS } from "./state.js";
 import { NOT_KNOWN, number } from "./words.js";
 
@@ -29,12 +29,12 @@ export function points(exhibit, state) {
   const file = h("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv", onchange: () => load(file.files[0]) });
   const zone = dropZone(
     load,
-    labelled("Points as CSV", text),
+    labeled("Points as CSV", text),
     h("p", { class: "hint", id: "csv-hint" },
       `Paste here or drop a file: a first line with the columns ${usableNames.join(", ")}, then one point per line. It stays on this page.`,
     ),
     classifier ? segments("csv-kind", "Answer with", SHOWS, kind, (value) => (kind = value)) : null,
-    h("div", { class: "buttons" }, button("Answer", ask, { class: "main" }), labelled("or a file", file)),
+    h("div", { class: "buttons" }, button("Answer", ask, { class: "main" }), labeled("or a file", file)),
   );
   return h("section", { "aria-labelledby": "many" }, h("h2", { id: "many" }, "Ask for many points"), zone, result);
 }

@@ -117,12 +117,12 @@ function shade(chart, { region }) {
   const [a, b] = region.x.map((value) => clamp(chart.placeX(value), chart.left, chart.width - chart.right));
   const [low, high] = [chart.height - chart.bottom, chart.top];
   const [c, d] = region.y && chart.y.place ? region.y.map((v) => clamp(chart.placeY(v), high, low)) : [low, high];
-  const frame = (colour, dashes) =>
+  const frame = (color, dashes) =>
     add(chart.brush, "rect", {
-      x: a, y: d, width: Math.max(1, b - a), height: Math.max(1, c - d), fill: "none", stroke: colour,
+      x: a, y: d, width: Math.max(1, b - a), height: Math.max(1, c - d), fill: "none", stroke: color,
       "stroke-width": 2, "stroke-dasharray": dashes,
     });
-  frame(chart.palette.paper, null); // seen on any colour
+  frame(chart.palette.paper, null); // seen on any color
   frame(chart.palette.mark, "6 3");
 }
 

@@ -23,7 +23,7 @@ export class State {
 }
 
 // What a reader chooses: another choice gives another picture and other controls.
-export const CHOICES = ["x", "y", "release", "other", "show", "confidence", "colours"];
+export const CHOICES = ["x", "y", "release", "other", "show", "confidence", "colors"];
 
 // What a reader types or drags: another picture, but the controls stay as they are, under the reader's hand.
 export const VALUES = ["at", "ranges", "categories"];
@@ -49,7 +49,7 @@ export function firstState(exhibit, theme) {
     release: 0, // of which class the density is shown
     other: 1, // and which one stands beside it
     show: compared ? "sides" : classifier ? "classes" : "density",
-    colours: "even", // or "log"
+    colors: "even", // or "log"
     confidence: 0.95,
     at: columns.map((column, j) => {
       if (column.role !== "number") return column.values[0] ?? "";

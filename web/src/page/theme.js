@@ -40,7 +40,7 @@ export function wearTheme(state) {
 const deep = interpolateRgbBasis(["#101722", "#123a5c", "#126782", "#1fa187", "#a0da39", "#fdf6c9"]);
 const ember = interpolateRgbBasis(["#16140f", "#4d2a12", "#a04a16", "#e58a2b", "#fde8b5"]);
 
-// Okabe & Ito's colours, which people with any colour vision can tell apart.
+// Okabe & Ito's colors, which people with any color vision can tell apart.
 const CLASSES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c7a00", "#7a7a7a"];
 
 const PALETTES = {

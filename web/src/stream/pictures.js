@@ -16,7 +16,7 @@ const answers = (label, low, high) => ({
   scale: (pixels) => scaleLinear([low, high], pixels).nice(5),
 });
 
-function colourOf({ sums, halves }, most, palette) {
+function colorOf({ sums, halves }, most, palette) {
   const shade = faded(palette);
   return (i) => shade(sums[i] / most, (ERRORS * sums[i]) / halves[i]);
 }
@@ -25,7 +25,7 @@ export function map(story, shown, { most }, { width, palette, title, label }) {
   const { x, y } = story;
   const height = heightOf(width, 0.66);
   const chart = new Chart({ width, height, x, y, title, palette, label, aspect: aspectOf(x, y) });
-  picture(chart, x, y, colourOf(shown, most, palette));
+  picture(chart, x, y, colorOf(shown, most, palette));
   const stops = [0, 0.5, 1].map((share) => [share, tick(Number((share * most).toPrecision(2)), most)]);
   return fadeKey(bar(chart.axes(), palette.density, stops), "faded: could be zero");
 }
@@ -76,7 +76,7 @@ function strokes({ body, scaleY, palette }, found, place) {
 // A picture as large as a stamp, on the same scale.
 export function small(story, shown, choice, palette) {
   if (story.y) {
-    const map = raster(story.x, story.y, colourOf(shown, choice.most, palette));
+    const map = raster(story.x, story.y, colorOf(shown, choice.most, palette));
     const aspect = aspectOf(story.x, story.y);
     if (aspect) map.style.aspectRatio = 1 / aspect;
     return map;

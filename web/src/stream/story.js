@@ -12,7 +12,7 @@ export class Story {
     this.choices = choices.map((choice) => this.#choice(choice, arrays));
   }
 
-  // `most`, the end of its scale of colours, is the greatest number that stands out of the noise in any period.
+  // `most`, the end of its scale of colors, is the greatest number that stands out of the noise in any period.
   #choice({ width, sums, halves, counts }, arrays) {
     const choice = { width, sums: arrays[sums], halves: arrays[halves], counts };
     let [most, high] = [0, 0];

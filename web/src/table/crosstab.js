@@ -1,11 +1,11 @@
 // Two columns at once: how many records have each combination of their levels. Cells that are not known well are
 // hatched.
 
-import { choice, h, labelled, segments } from "../page/dom.js";
+import { choice, h, labeled, segments } from "../page/dom.js";
 import { apart, doubt, interval, records, share } from "./filters.js";
 
 const PARTS = 8; // of a column with an order
-const NONE = 3; // the doubt of what may be none at all: it gets no colour
+const NONE = 3; // the doubt of what may be none at all: it gets no color
 const MEASURES = [["count", "Records"], ["row", "Share of row"]];
 
 export function crosstab(table, state) {
@@ -15,8 +15,8 @@ export function crosstab(table, state) {
   const node = h("section", { "aria-labelledby": "cross", class: "cross" },
     h("h2", { id: "cross" }, "Two columns together"),
     h("div", { class: "choices" },
-      labelled("Rows", choice(options, state.rows, (j) => state.set({ rows: Number(j) }))),
-      labelled("Columns", choice(options, state.across, (j) => state.set({ across: Number(j) }))),
+      labeled("Rows", choice(options, state.rows, (j) => state.set({ rows: Number(j) }))),
+      labeled("Columns", choice(options, state.across, (j) => state.set({ across: Number(j) }))),
       segments("measure", "Show", MEASURES, state.measure, (measure) => state.set({ measure })),
     ),
     note, place,
