@@ -1,7 +1,7 @@
 """How often `release.compare` finds a difference where there is none, and where there is one.
 
 Pairs of tables from one population, pairs of releases of one and the same table, and pairs whose populations differ by
-a shift of 0.1 standard deviations in both numbers; five columns, 20,000 records each, ε = 1. Beside it, Welch's test on
+a shift of 0.1 standard deviations in both numbers; five columns, 20,000 records, ε = 1. For comparison, Welch's test on
 synthetic rows of the same releases, as many as records, which knows nothing of the noise::
 
     python -m benchmarks.comparing --pairs 1000

@@ -16,7 +16,7 @@ sketches, and where a grid is published as rows, of rows of its cells; the mean 
 is nearly normal).
 
 The least of some eighty errors is a little lucky: it is chosen by the queries that it is judged on. The *fair* ratio
-chooses by every other query and judges by the rest, and the other way round; the mean of the two is told.
+chooses by every other query and judges by the rest, and the other way round; the mean of the two is reported.
 """
 
 from __future__ import annotations

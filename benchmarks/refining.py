@@ -1,4 +1,4 @@
-"""What refining leaves of the hashing error: measured with hardly any noise, beside what the plan expects of it.
+"""What refining leaves of the hashing error: measured with hardly any noise, and what the plan expects.
 
     python -m benchmarks.refining [--rows 256 1024] [--only nyc codrna]
 

@@ -1,4 +1,4 @@
-"""A year of days, published every night: how noisy totals, windows and single days are, beside the rivals.
+"""A year of days, published every night: how noisy totals, windows and single days are, compared with rivals.
 
 Ours are real streams, sixteen rows of 256 counters on synthetic records, and what is measured is what was published
 less the truth. Rivals have the same budgets: daily releases (a stream's own method, added up), plain binary trees, and
@@ -86,7 +86,7 @@ def factored(path: str, money: dict[str, float]) -> tuple[Errors, float]:
 
 
 def figures(errors: Errors, single: float) -> dict[str, float]:
-    """Root mean squares over time and counters, beside a single release."""
+    """Root mean squares over time and counters, relative to a single release."""
 
     def root(of: np.ndarray) -> float:
         return float(np.sqrt((of**2).mean()) / single)

@@ -1,10 +1,10 @@
-"""Install lock files into an environment of their own, exact versions checked by hash, and scumble beside them.
+"""Install lock files into an environment of their own, exact versions checked by hash, and scumble with them.
 
     python requirements/install.py .venv build demo --editable
 
 uv does it, several times as fast as pip: it fetches and unpacks many packages at once, and leaves compiling to the
 first import. pip brings uv, by a lock file of its own (`installer`), and what pip's settings say of indexes,
-certificates and proxies is told to uv (`pip_settings.py`); settings of uv's own are left aside, as the environment's
+certificates and proxies is passed to uv (`pip_settings.py`); settings of uv's own are left aside, as the environment's
 folder and the lock files say all there is to say. Where uv has no file for this machine, where it fails, or where pip's
 settings hold something that is not known here, pip does all of it. What is installed is the same: the hashes see to
 that.

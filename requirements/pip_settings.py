@@ -1,4 +1,4 @@
-"""What pip's settings mean to uv, so that who has told pip of an index, a proxy or a certificate need not say it twice.
+"""What pip's settings mean to uv, so that an index, a proxy or a certificate set for pip need not be set twice.
 
 Addresses may hold passwords. They go to uv by its environment, since a command line is for all users of the machine to
 see, and they are taken out of whatever is printed.
@@ -42,7 +42,7 @@ ALL_INDEXES = ("--index-strategy", "unsafe-best-match")
 
 
 class Told(NamedTuple):
-    """What uv is to be told: options, and variables of its environment."""
+    """What to pass to uv: options, and variables of its environment."""
 
     options: list[str]
     environment: dict[str, str]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows, where two at once are not told from one that was killed
+except ImportError:  # Windows, where two at once look like one that was killed
     fcntl = None  # type: ignore[assignment]
 
 MARK = ".installing"  # the Makefile looks for it as well

@@ -28,7 +28,7 @@ def pytest_report_header() -> list[str]:
     return [f"left out on Windows: {entry}: {why}" for entry, why in NOT_ON_WINDOWS.items()] if os.name == "nt" else []
 
 
-# The quick loops are tested from the first record on, whoever has compiled them before.
+# The quick loops are tested from the first record on, even if they were compiled before.
 cpu.numpy_first.limits = cpu.exact_first.limits = counting.numpy_first.limits = (0, 0)
 
 # No test asserts a time: machines are shared, and a first example may load half the library.

@@ -338,7 +338,7 @@ class Session:
 
     def _passes(self, item: pytest.Item, limit: float) -> bool:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # even a loop without end can be stopped
-        signal.setitimer(signal.ITIMER_PROF, limit)  # processor time; whoever runs past it is ended
+        signal.setitimer(signal.ITIMER_PROF, limit)  # processor time; a run that exceeds it is ended
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
         return not self._failed
 

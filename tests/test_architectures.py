@@ -2,7 +2,7 @@
 
 numba's loops are loaded once more with the compiler taken away, and `np.int32` and its kin replaced by the rules of
 `CONVERSIONS`. The counters must be the reference's under every rule. One rule, "trap", raises where
-processors disagree: the loops never meet such a conversion.
+processors disagree: the loops never meet one.
 """
 
 from __future__ import annotations

@@ -309,7 +309,7 @@ def test_a_release_without_noise_is_caught(monkeypatch):
 
 
 def test_the_bound_holds_for_randomized_response():
-    """Exactly, by counting all cases: n coins, each told rightly with probability q = e^ε/(1 + e^ε)."""
+    """Exactly, by counting all cases: n coins, each guessed rightly with probability q = e^ε/(1 + e^ε)."""
     n, epsilon = 6, 0.7
     q = 1 / (1 + math.exp(-epsilon))
     for right in range(n + 1):

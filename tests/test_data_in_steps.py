@@ -94,7 +94,7 @@ def test_steps_add_what_moving_all_records_at_once_does() -> None:
 
 
 def quakes(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Magnitudes from 5.5 on in steps of a tenth, beside the place along a fault; a third of these are repeated."""
+    """Magnitudes from 5.5 on in steps of a tenth, and the place along a fault; a third of these are repeated."""
     magnitudes = np.clip(np.round(5.45 + rng.exponential(0.38, n), 1), 5.5, 9.1)
     places, repeated = rng.uniform(0.0, 3.0, n), np.random.default_rng(3).uniform(0.0, 3.0, 12)
     return np.stack([magnitudes, np.where(rng.random(n) < 1 / 3, rng.choice(repeated, n), places)], axis=1)
@@ -126,7 +126,7 @@ def test_intervals_cover_values_that_lie_to_one_side_of_their_cells() -> None:
 
 
 def few_values(rng: np.random.Generator, n: int) -> np.ndarray:
-    """A column of 25 values, some with many records, beside a smooth one."""
+    """A column of 25 values, some with many records, and a smooth one."""
     fixed = np.random.default_rng(1)
     x = rng.choice(fixed.uniform(0, 100, 25), n, p=fixed.dirichlet(np.ones(25)))
     return np.stack([x, rng.normal(50.0 + 0.2 * (x - 50.0), 12.0, n)], axis=1)

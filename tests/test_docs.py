@@ -44,7 +44,7 @@ import scumble
 from scumble.cli import VERBS, home, main
 from scumble.show.claims import Desk
 
-pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # of the tables that are made up here
+pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # about the synthetic tables
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
 """And the README, which is typed in an empty folder: tests/test_readme.py."""

@@ -75,7 +75,7 @@ def test_many_answers_are_drawn_by_the_share_that_noise_has_of_their_spread() ->
 
 @pytest.mark.parametrize(("noise", "drawn"), [(90.0, False), (110.0, True)])
 def test_answers_that_differ_by_more_than_their_noise_stay(noise: float, drawn: bool) -> None:
-    """Of very many, whose variance is 200: truths have 110 of it beside a noise of 90, and 90 beside 110."""
+    """Of very many, whose variance is 200: truths have 110 of it with a noise of 90, and 90 with 110."""
     values = np.tile([-1.0, 1.0], 500_000) * np.sqrt(200.0) + 1000.0
     assert np.array_equal(shrunk(values, np.full(values.size, noise)), values) is not drawn
 

@@ -96,7 +96,7 @@ CONTAINERS: dict[str, Any] = {
 
 
 def read(container: Any, role: str) -> list[Any]:
-    """A column's cells as the role reads them; NaN has itself as its only equal, and so is told by its name."""
+    """A column's cells as the role reads them; NaN has itself as its only equal, and so is known by its name."""
     table = Table.of(container, dimensions=1)
     if role == "number":
         return [repr(float(cell)) for cell in table.numeric([0])[:, 0]]
@@ -286,7 +286,7 @@ def test_frames_that_differ_in_type_from_batch_to_batch() -> None:
 
 
 def test_text_that_says_a_number_says_it_beside_other_cells_too() -> None:
-    """pandas has a type for a column of texts alone, and none for one that holds a number beside them."""
+    """pandas has a type for a column of texts alone, and none for one that also holds a number."""
     schema = scumble.Schema(x=scumble.Number(0, 9, whole=True, missing=True))
 
     def levels(cells: list[Any]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Things break: killed at any step, disks full, two writers, forks, threads, clocks, links. Nothing is lost or told.
+"""Things break: killed at any step, disks full, two writers, forks, threads, links. Nothing is lost or revealed.
 
 **Killing.** `killed_at(k, …)` runs work in a forked process and sends it SIGKILL, from inside, just before the k-th
 line of the watched files is executed (or the k-th instruction of SQLite's machine). So the steps between "nothing
@@ -386,7 +386,7 @@ def test_a_fork_while_a_thread_is_releasing_does_not_hang(tmp_path: Path) -> Non
         thread.join()
 
 
-# ---- nothing secret is told ----
+# ---- nothing secret is revealed ----
 
 
 SECRET = 7_654_321

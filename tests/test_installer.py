@@ -39,7 +39,7 @@ if "FAIL" in os.environ:
     (half / "one-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\\nName: one\\nVersion: 1\\n")
     sys.exit(f"error: nothing at {os.environ['UV_DEFAULT_INDEX']}/one/")
 """
-"""In uv's place: it says what it was told, and installs nothing, or half a package."""
+"""In uv's place: it records its arguments, and installs nothing, or half a package."""
 
 
 def wheel(folder: Path, name: str, files: dict[str, str]) -> str:
@@ -90,7 +90,7 @@ class Place:
         return str(ran.stdout)
 
     def told(self) -> tuple[list[str], dict[str, str]]:
-        """What uv was told the last time."""
+        """The arguments of uv's last run."""
         options, variables = json.loads(self.seen.read_text().splitlines()[-1])
         return options, variables
 

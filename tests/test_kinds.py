@@ -125,7 +125,7 @@ def test_a_column_of_whole_numbers_leaves_the_cells_of_others_as_they_are() -> N
 def test_whole_numbers_with_cells_of_their_own_hide_nothing() -> None:
     """Games every four years: each year is one heap, and where it lies is known. What is left is noise.
 
-    An interval of whoever does not say that they are whole allows for heaps that lie anywhere in their cells.
+    If nobody declares that they are whole, an interval allows for heaps that lie anywhere in their cells.
     """
     years = np.repeat(np.arange(1960, 2021, 4), 200).astype(float)
     options: dict[str, Any] = {"bounds": (1960, 2020), "epsilon": 1.0, "n": len(years)}

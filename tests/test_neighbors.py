@@ -63,7 +63,7 @@ def test_a_denormal_number_among_zeros(kernel: Kernel, shape: tuple[int, int], r
     "kernel", [scumble.EuclideanKernel, scumble.ManhattanKernel, scumble.AngularKernel, FoldedKernel]
 )
 def test_columns_as_wide_as_floats(kernel: type[Kernel], scale: float) -> None:
-    """Ranges that overflow, steps so long that their inverse is denormal, and both beside ordinary columns."""
+    """Ranges that overflow, steps so long that their inverse is denormal, and both next to ordinary columns."""
     rng = np.random.default_rng(1)
     for size in (LARGEST, 1e308, 1e300, 1e-300, 1e-308):
         table = rng.uniform(-1.0, 1.0, (400, 3)) * size

@@ -23,7 +23,7 @@ NEAR = scumble.EuclideanKernel(1.0)
 def test_a_table_too_small_for_its_noise_is_told_so_by_its_noisy_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By nothing exact: the note is the same for whoever has the file alone."""
+    """By nothing exact: the note is the same for a reader who has only the file."""
     monkeypatch.chdir(tmp_path)
     Path("town.toml").write_text('[columns.age]\nkind = "number"\nlow = 0\nhigh = 60\n')
     density = ["--columns", "age", "--bandwidth", "10", "--bounds", "age=0:60"]

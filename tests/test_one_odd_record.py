@@ -213,7 +213,7 @@ def test_a_key_that_no_record_has_is_a_missing_cell(tmp_path: Path) -> None:
 
 
 def test_a_whole_number_that_no_float_holds_is_a_bad_cell(tmp_path: Path) -> None:
-    """Beside a word Python reads the lines, and its integers have no end."""
+    """Next to a word, Python reads the lines, and its integers have no end."""
     lines = ['{"x": 1' + "0" * 400 + "}", '{"x": "word"}', '{"x": -1' + "0" * 400 + "}", '{"x": 5}']
     assert cells_of(json_file(tmp_path / "a.jsonl", lines), "number") == [None, None, None, 5.0]
 

@@ -79,7 +79,7 @@ def test_every_public_method_is_documented(name: str) -> None:
 def test_a_method_without_a_docstring_is_found() -> None:
     class Parent:
         def told(self) -> None:
-            """Told here."""
+            """Listed here."""
 
         @property
         def untold(self) -> None: ...

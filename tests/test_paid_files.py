@@ -1,4 +1,4 @@
-"""Nothing that was paid for is lost: what another file replaces stays beside it, under a second name."""
+"""Nothing that was paid for is lost: what another file replaces is kept, under a second name."""
 
 from __future__ import annotations
 

@@ -660,7 +660,7 @@ def test_every_fact_leads_to_a_choice(facts: Facts) -> None:
 
 
 def test_cells_that_an_edge_cuts_go_to_either_side_in_turn() -> None:
-    """So nowhere are coarse edges off to one side on end: beside a town, answers were off by three standard errors."""
+    """Nowhere are coarse edges off to one side throughout; that would cost three standard errors next to a town."""
     low, high, fine, coarse = np.zeros(2), np.array([60.0, 40.0]), (2401, 1601), (219, 146)
     cells = np.divmod(groups(low, high, fine, coarse).reshape(fine), coarse[1])
     for axis, found in enumerate(cells):

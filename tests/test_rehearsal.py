@@ -1,4 +1,4 @@
-"""A rehearsal tells what will come out, and reads no record; the curator is told why records were left out."""
+"""A rehearsal predicts the release without reading a record; the curator learns why records were left out."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ LEAST = {
 def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with a table, a ledger, parts and releases; each run begins from a copy of it.
 
-    In memory, where there is such a place: thousands of writes need not wait for a disk, for no power fails here.
+    In memory, where that is possible: thousands of writes need not wait for a disk, for no power fails here.
     """
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
         home = Path(folder, "home")

@@ -442,7 +442,7 @@ def test_pieces_for_many_threads_are_smaller_toward_the_end() -> None:
 
 
 def test_row_groups_under_way_are_handed_over_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though the first is read last; all handles are closed, also if nobody wants the rest; what is damaged is told."""
+    """Though the first is read last; all handles are closed, even if the rest is not wanted; damage is reported."""
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": np.arange(10.0)}), path, row_group_size=1)
     real, opened, began = pq.ParquetFile, list[pq.ParquetFile](), list[int]()

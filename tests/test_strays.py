@@ -1,4 +1,4 @@
-"""Cells that were counted where they do not stand: the curator is told of them, before anything is spent, and nobody
+"""Cells that were counted where they do not stand: the curator learns of them before anything is spent, and nobody
 else ever is."""
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ RECORDS = {
 def test_no_record_decides_whether_there_is_a_release_unless_the_curator_asks_for_it(
     folder: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever sees that a file is there, or is not, would learn of the records; the claim covers no such fact."""
+    """Whether there is a file would reveal something about the records, which the claim does not cover."""
     file, records, options, told, refused = RECORDS[name]
     (folder / file).write_bytes(records.encode(errors="surrogateescape"))
     for one, text in SCHEMAS.items():

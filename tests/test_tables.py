@@ -721,7 +721,7 @@ def test_columns_that_lie_apart_are_left_to_numpy(goes: Callable[[str], list[str
 
 
 def test_nothing_is_loaded_to_find_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has not loaded the compiler goes on with NumPy, until it would have paid."""
+    """Without the compiler loaded, NumPy goes on, until it would have paid."""
     monkeypatch.delitem(sys.modules, "numba", raising=False)
     assert not tables.ready()
     patience = Patience(0, tables.COMPILING)

@@ -1,4 +1,4 @@
-"""Answers come beside all that stood in the rows they are for, whatever the table's make."""
+"""Answers come next to the rows they are for, whatever the table's make."""
 
 from __future__ import annotations
 

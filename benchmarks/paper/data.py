@@ -1,6 +1,6 @@
 """The paper's ten data sets: where they come from, and the choices that the paper leaves open.
 
-A table is looked for as ``NAME.parquet`` in the folder named by SCUMBLE_DATA, then in the folder ``shared/data`` beside
+A table is looked for as ``NAME.parquet`` in the folder SCUMBLE_DATA, then in the folder ``shared/data`` next to
 the project, then in the user's cache. If it is in none of them, the original is fetched into the cache, provided that
 there is internet. Whatever is fetched must have the checksum below; it is taken of the table's numbers, whatever their
 order, so it does not depend on how the file was packed.

@@ -34,7 +34,7 @@ from benchmarks.paper.task import Task
 HERE = Path(__file__).resolve().parent
 JOURNAL = HERE / "results.partial.jsonl"
 ALONE = ("timing",)
-"""Experiments that measure time: nothing runs beside them, and they may use every core."""
+"""Experiments that measure time: nothing else runs then, and they may use every core."""
 LIBRARIES = ("numpy", "scipy", "numba", "pandas", "scikit-learn")
 Row = dict[str, Any]
 
@@ -97,7 +97,7 @@ class Journal:
 def about() -> dict[str, Any]:
     """What a number depends on besides its task; no name of a machine, person or folder.
 
-    A copy of the sources that has no history is told its commit in SCUMBLE_COMMIT.
+    A copy of the sources that has no history takes its commit from SCUMBLE_COMMIT.
     """
     return {
         "commit": _git("rev-parse", "--short=12", "HEAD") or os.environ.get("SCUMBLE_COMMIT", "unknown"),

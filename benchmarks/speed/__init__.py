@@ -1,1 +1,1 @@
-"""How fast scumble is, beside the machine's limit and beside its alternatives: ``make bench``."""
+"""How fast scumble is, relative to the machine's limit and to its alternatives: ``make bench``."""

@@ -1,4 +1,4 @@
-"""``make bench``: measures every part, keeps the results as JSON beside this file, and writes docs/speed.md."""
+"""``make bench``: measures every part, keeps the results as JSON next to this file, and writes docs/speed.md."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def summary(lines: list[Found]) -> str:
 
 
 def write_docs(everywhere: dict[str, Found]) -> None:
-    """Put the tables of every architecture into docs/speed.md, and the plots beside it."""
+    """Put the tables of every architecture into docs/speed.md, and the plots next to it."""
     page.put("speed.md", "make bench", "\n\n".join(sections(everywhere)))
 
 

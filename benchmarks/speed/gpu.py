@@ -1,7 +1,7 @@
-"""How fast a GPU counts, beside what it could do at best: ``python -m benchmarks.speed.gpu``.
+"""How fast a GPU counts, relative to the best it could do: ``python -m benchmarks.speed.gpu``.
 
 Times are the device's own (events), the best of five after a warm-up, and every shape is first compared with the
-processor's counters. Beside each stands the limit: the slowest of three things that no program can avoid.
+processor's counters. Each comes with its limit: the slowest of three things that no program can avoid.
 
 - **Arithmetic.** For every hash of a record: d fused multiply-adds, one rounding, and two multiply-adds for the 64-bit
   product of the rehash; for every increment: bucket, address and atomic. One instruction a lane and clock, on all lanes

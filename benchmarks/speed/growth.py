@@ -70,7 +70,7 @@ def table(found: list[dict[str, float]]) -> list[str]:
 
 
 def plot(records: list[dict[str, float]], size: dict[str, list[dict[str, float]]], path: Path) -> None:
-    """Cost against records, rows, columns and power, each beside a straight line through its last point."""
+    """Cost against records, rows, columns and power, each with a straight line through its last point."""
     import matplotlib
 
     matplotlib.use("Agg")

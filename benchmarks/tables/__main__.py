@@ -1,8 +1,8 @@
 """``python -m benchmarks.tables --data FOLDER``: the figures of table releases, printed as Markdown.
 
 FOLDER holds adult.parquet, and if they are to be judged, too, others that `known.py`, `unseen.py` and `fresh.py` name,
-as .parquet or .csv. With ``--rivals`` others' programs are judged beside, each in an environment of its own, which is
-made first. Cells of ``--results`` are not measured again (`contest`). The figures vary by about 3 % from release to
+as .parquet or .csv. With ``--rivals`` others' programs are judged as well, each in an environment of its own, which is
+made first. Cells of ``--results`` are kept (`contest`). The figures vary by about 3 % from release to
 release: the noise is real. Intervals alone: ``python -m benchmarks.tables.coverage``.
 """
 

@@ -1,6 +1,6 @@
 """Ours and others' programs on the same tables, budgets and yardsticks; every cell is kept in a file as it is measured.
 
-A cell that is in the file is not measured again: so a comparison that takes hours can be stopped and taken up. Delete
+A cell that is in the file is kept, so a comparison that takes hours can be stopped and taken up. Delete
 the file, or cells of it, to measure them anew.
 """
 

@@ -1,4 +1,4 @@
-"""The tables of the comparison with others' programs, beside Adult: no rule, constant or share was chosen on them.
+"""The tables of the comparison with others' programs, except Adult: no rule, constant or share was chosen on them.
 
 Bounds and kinds are written by hand from what is said about a column where the table is published, never from its
 cells; what lies outside is clipped.

@@ -1,4 +1,4 @@
-"""Tables that rules and constants were chosen on: what is publicly known of their columns, and what is to be learnt."""
+"""Tables on which constants were chosen: what is publicly known of their columns, and what is to be learned."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Tables on which nothing was chosen: no rule, no constant and no share.
 
 They are of the R packages Ecdat, carData, wooldridge (alcohol and happiness), medicaldata, MLDataR and mediation, as
-CSV in github.com/vincentarelbundock/Rdatasets. Whoever chooses anything by them moves them to `known.KNOWN`.
+CSV in github.com/vincentarelbundock/Rdatasets. If anything is chosen by them, they move to `known.KNOWN`.
 """
 
 from __future__ import annotations

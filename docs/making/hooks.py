@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE))
 
-import pictures  # noqa: E402  beside this file
+import pictures  # noqa: E402  next to this file
 
 PROOFS = {f"proofs/{path.name}": path for path in sorted((ROOT / "src").rglob("*.proof.md"))}
 COPIES = {
@@ -34,7 +34,7 @@ COPIES = {
 }
 """Page of the site → file of the repository."""
 BESIDE = [ROOT / "benchmarks/paper/results.json", *sorted((ROOT / "benchmarks/paper/figures").glob("*.svg"))]
-"""What the report links to; it stands beside the report's page as it does beside the report."""
+"""What the report links to; it stands next to the report's page as it does next to the report."""
 _MOVED = {source: page for page, source in COPIES.items()}
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 _EVERY_VERB = "<!-- every verb -->"

@@ -298,7 +298,7 @@ def synthetic() -> Any:
 
 @picture
 def regression() -> Any:
-    """The private line beside the one that least squares would have found."""
+    """The private line and the one that least squares would find."""
     rng = np.random.default_rng(6)
     years = rng.uniform(0, 30, (5_000, 1))
     pay = 32_000 + 1_400 * years[:, 0] + rng.normal(0, 9_000, 5_000)

@@ -1,4 +1,4 @@
-"""A cell's level is a function of that cell and of the public column: in any container, beside any other cell.
+"""A cell's level is a function of that cell and of the public column: in any container, next to any other cell.
 
 The oracle is slow and obvious: it takes one cell, reads its canonical text, and goes through the levels one by one.
 """
@@ -138,7 +138,7 @@ def slow_tick(text: bytes | None, column: Date) -> int | None:
         moment = dt.datetime.fromisoformat(word.split(".")[0] + word.partition(".")[2].lstrip("0123456789"))
         zero = dt.datetime(1970, 1, 1, tzinfo=moment.tzinfo and dt.UTC)
         if moment.tzinfo is not None:
-            moment.astimezone(dt.UTC)  # there must be such a time in UTC
+            moment.astimezone(dt.UTC)  # the time must exist in UTC
         return (moment - zero) // dt.timedelta(seconds=column.step)
     except (ValueError, OverflowError):
         return None

@@ -276,7 +276,7 @@ def test_one_column_by_hand() -> None:
     assert weights_of({"seen": (None, dt.datetime(2020, 2, 1))}, "seen") == [1, 0.5, 0, 0]
     assert weights_of("'x y' == 'Ulm'", "x y") == weights_of({"x y": "Ulm"}, "x y") == [1, 0, 0, 0, 0]
     assert weights_of("'Ulm' == `x y`", "x y") == weights_of("\"x y\" in ('Ulm')", "x y") == [1, 0, 0, 0, 0]
-    assert condition(SCHEMA, Atom("age", "between", (5, 3))).terms == ()  # as in SQL; a person is told
+    assert condition(SCHEMA, Atom("age", "between", (5, 3))).terms == ()  # as in SQL, with a message
     assert condition(SCHEMA, "age >= 4").partly == ("age",) and condition(SCHEMA, "age >= 3").exact
     assert condition(SCHEMA, {"age": [2, 0, 1]}).exact  # values side by side fill a cell
     everything = condition(SCHEMA, None)

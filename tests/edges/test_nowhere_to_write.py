@@ -38,7 +38,7 @@ for words in sys.argv[1:]:
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """The package where nothing can be written beside it: a file stands where each cache folder would be."""
+    """The package in a place that cannot be written to: a file stands where each cache folder would be."""
     root = tmp_path_factory.mktemp("read-only")
     shutil.copytree(SOURCES, root / "scumble", ignore=shutil.ignore_patterns("__pycache__"))
     for folder, _, _ in list(os.walk(root / "scumble")):

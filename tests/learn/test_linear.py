@@ -46,7 +46,7 @@ def test_planes_between_three_classes_from_moments(delta: float, tmp_path: Path)
 
 
 def test_records_of_unit_length(tmp_path: Path) -> None:
-    """Three directions, of vectors of any length: what is told apart is where they point. 0.99 and more in ten fits."""
+    """Three directions, of vectors of any length: only where they point matters. 0.99 and more in ten fits."""
     rng = np.random.default_rng(5)
     y = rng.integers(0, 3, 3000)
     X = (np.eye(3)[y] + 0.2 * rng.normal(size=(3000, 3))) @ rng.normal(size=(3, 20))

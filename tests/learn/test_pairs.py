@@ -1,4 +1,4 @@
-"""A pair of columns beside the curves: its choice, its table, and what both cost."""
+"""A pair of columns in addition to the curves: its choice, its table, and what both cost."""
 
 from __future__ import annotations
 

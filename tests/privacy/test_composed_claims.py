@@ -84,7 +84,7 @@ def test_each_way_is_taken_where_it_is_least() -> None:
     wide, pure = one(6.0), one(6, law=LAPLACE)
     alone = composition._tightest((wide, wide), 1e-6)
     assert alone[1] == "gaussian" and alone[0] < composition._tightest((wide, wide, pure), 1e-6)[0]
-    # One Laplace release of a sixth beside them: its ε added is more than its ρ added.
+    # One Laplace release of a sixth besides: its ε added is more than its ρ added.
     with_pure = composition._tightest((wide, wide, pure), 1e-6)
     assert alone[0] < with_pure[0] <= alone[0] + pure.epsilon
     small = one(600, law=LAPLACE)
@@ -187,7 +187,7 @@ def test_the_curve_of_shares_keeps_room_in_delta(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_delta_between_two_floats_is_the_lower_one() -> None:
-    """The float 0.1 is above a tenth: who asks for a tenth is not told what holds at the float."""
+    """The float 0.1 is above a tenth: the answer for a tenth must not be that for the float."""
     loud = dataclasses.replace(one(2), epsilon=0.001, delta=0.1)
     assert loud.equivalent(0.1) == 0.001
     assert loud.equivalent(Fraction(1, 10)) > 0.1

@@ -510,7 +510,7 @@ def test_no_file_outlives_the_job(df, folder: Path) -> None:
     with pytest.raises(scumble.DataError):
         spark.sketch(df.repartition(3), KERNEL, COLUMNS, **SIZE)
     deadline = time.monotonic() + 60
-    while shuffles() - old and time.monotonic() < deadline:  # executors are told, and do it a moment later
+    while shuffles() - old and time.monotonic() < deadline:  # executors get the request and act a moment later
         time.sleep(0.2)
     assert shuffles() - old == set()
 

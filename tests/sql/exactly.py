@@ -1,4 +1,4 @@
-"""A release that answers exactly: what SQL means can be told from noise.
+"""A release that answers exactly: the meaning of SQL can be tested without noise.
 
 Each of its draws is the table itself, one component for each record. All between the statement and the draws is as
 ever.

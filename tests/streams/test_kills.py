@@ -49,7 +49,7 @@ def night(home: Path, number: int) -> None:
 
 
 class Witness:
-    """A machine beside the stream, with the noise that lies in the stream's file."""
+    """A machine next to the stream's, with the noise that lies in the stream's file."""
 
     def __init__(self, made: scumble.Stream) -> None:
         self._machine, self._method = made._method.machine(made._nodes.size), made._method

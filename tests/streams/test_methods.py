@@ -141,7 +141,7 @@ def test_long_horizons_need_no_table_and_agree_with_it(monkeypatch: pytest.Monke
 
 
 def test_a_year_is_as_quiet_as_promised() -> None:
-    """The figures of the documentation: beside one release, with the same budget."""
+    """The figures of the documentation: relative to one release with the same budget."""
     year = compare(365, 1000, 1.0, 1e-6)[0]
     assert year.method.name == "toeplitz" and year.total / year.single < 1.1 * 2.63  # the dense optimum
     assert year.total / year.single == pytest.approx(2.69, abs=0.01) and len(year.method.machine(1).arrays) == 8

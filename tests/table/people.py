@@ -1,4 +1,4 @@
-"""A made-up table, its schema, and its exact views by pandas: what the tests of tables have in common."""
+"""A synthetic table, its schema, and its exact views by pandas: what the tests of tables have in common."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEMA = scumble.Schema(
 
 
 def people(n: int = 3000, seed: int = 0) -> pd.DataFrame:
-    """Records whose columns hang together."""
+    """Records with correlated columns."""
     rng = np.random.default_rng(seed)
     age = rng.integers(17, 91, n)
     sex = rng.choice(["Female", "Male", "other"], n, p=[0.5, 0.45, 0.05])

@@ -1,4 +1,4 @@
-"""What must be known of an answer reaches whoever asks, in whatever way: Python, SQL, HTTP."""
+"""The remarks of an answer reach the user by every road: Python, SQL, HTTP."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def by_the_week() -> Any:
 
 
 def in_every_way(release: Any, remark: str, words: list[str], path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """One remark, beside each number of the command line and on standard error."""
+    """One remark, next to each number of the command line and on standard error."""
     release.save(path)
     assert main([words[0], path, *words[1:], "--json"]) == 0
     told = capsys.readouterr()
@@ -147,7 +147,7 @@ RUN = "Counted as one with 'share': neighboring values of 'rank', such as 1 to "
 
 @pytest.fixture(scope="module")
 def ranks() -> Any:
-    """One whose ranks were measured in runs, beside the others, and whose rare words are pooled."""
+    """One whose ranks were measured in runs, and whose rare words are pooled."""
     rng = np.random.default_rng(0)
     n = 5000
     words = [f"w{k}" for k in range(40)]

@@ -127,7 +127,7 @@ def test_of_groups_that_are_told_as_none_nothing_else_is_known() -> None:
 
 
 def test_a_part_is_told_as_no_more_than_its_whole() -> None:
-    """Words with few records each, beside others: the noise of a cell is larger than that of what it is a part of."""
+    """Words with few records each, among others: the noise of a cell is larger than that of what it is a part of."""
     rng = np.random.default_rng(7)
     words, n = [f"word {k}" for k in range(60)], 2_000
     table = {"word": np.array(words)[(60 * rng.random(n) ** 3).astype(int)], "half": rng.random(n) < 0.5}

@@ -66,7 +66,7 @@ def test_levels_of_another_sketch_are_refused() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_any_number_of_threads_fills_the_same_counters(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many batches, whose levels are found in any order, are counted each once, and told in their own order."""
+    """Many batches, whose levels are found in any order, are counted once each, and listed in their own order."""
     monkeypatch.setattr(parquet, "BATCH_ROWS", 100)
     monkeypatch.setattr(parquet, "AT_ONCE", 1)
     told: list[int] = []

@@ -11,7 +11,7 @@ noise
 rehash
     Two codes to a bucket (power 2) by a weak hash, v₁ + 31 v₂ modulo W, and by scumble's; no noise.
 sweep rows, sweep buckets
-    What is measured beside what `plan` predicts: for the density it assumes before it knows the data, and for the true
+    Measured errors and what `plan` predicts: for the density it assumes before it knows the data, and for the true
     median density of the queries. A prediction is a standard error; the mean error of a normal law is 0.8 of that.
 theorem 3
     Algorithm 1 and the median of means. `violations` is the share of queries whose error is above the bound of the

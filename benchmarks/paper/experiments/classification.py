@@ -4,7 +4,7 @@ All methods get the same columns, scaled by public bounds, and have the same gua
 were developed on these three sets, so its figures are those of a method tuned to them; its kernel and rows were
 chosen last, out of some fifty, by cross-validation within the training part of the first of these splits and on four
 synthetic sets. The other splits redeal the same records. The rivals have no parameter but the least ridge of the
-logistic regression, which was tried on other splits.
+logistic regression, which uses other splits.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def _curve(axes: Any, method: str, cells: dict[float, Cell]) -> None:
 
 
 def _limits(axes: Any, rows: Rows, measure: Measure, dataset: str) -> None:
-    """Where all but the hopeless can be told apart; errors on a logarithmic scale."""
+    """Limits that separate all but the worst; errors on a logarithmic scale."""
     values = [
         cell.mean
         for method in rows.methods(measure.experiment, dataset)

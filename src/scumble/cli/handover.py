@@ -223,8 +223,8 @@ class Part:
             os.close(descriptor)  # it is another file by now: look again
             if got is False:
                 raise BudgetError(
-                    f"{self.path!r} is being released by another process. A sketch can be released only once. "
-                    "Hint: query that release; that is free."
+                    f"{self.path!r} is being released by another process, which only one can do. "
+                    "Hint: query that release; it costs nothing."
                 )
             if got is None:
                 raise FileError(

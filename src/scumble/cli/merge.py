@@ -65,7 +65,7 @@ def _merge_parts(args: argparse.Namespace, containers: list[files.Container]) ->
         raise ParameterError("--disjoint is for releases: parts are released together, once.")
     secret_out(args.out)
     merge([sketch_in(container) for container in containers]).save(args.out)
-    say(args, f"Wrote {args.out}. It is SECRET: exact counters. Next: scumble release {args.out} --epsilon 1 ...")
+    say(args, f"Wrote {args.out}, which is SECRET: exact counters. Next: scumble release {args.out} --epsilon 1 ...")
     say(
         args,
         f"Delete {', '.join(args.files)}: exact counters are still there, and releasing them too would publish their "

@@ -405,8 +405,8 @@ def _settings(args: argparse.Namespace) -> Settings:
     if kind in ("euclidean", "manhattan") and args.bandwidth is None:
         table = "Give --schema for a whole table; or, for a density, " if hasattr(args, "schema") else ""
         raise ParameterError(
-            f"{table or 'Give '}{'give ' if table else ''}--bandwidth: how far apart two records may be and still be "
-            "near. It must be public. Hint: --scale age=10,income=20000 --bandwidth 1 means about 10 years or 20,000."
+            f"{table or 'Give '}{'give ' if table else ''}--bandwidth, which is public: how far apart two records "
+            "may be and still be near. Hint: --scale age=10,income=20000 --bandwidth 1 means about 10 years or 20,000."
         )
     if kind in ("angular", "hamming", "jaccard") and args.bandwidth is not None:
         raise ParameterError(f"The {kind} kernel has no bandwidth. Hint: --power makes it sharper.")

@@ -46,4 +46,4 @@ def run(args: argparse.Namespace) -> None:
             job.discard_checkpoint()
     finally:
         place.close()
-    say(args, f"Wrote {args.out}. It is SECRET: exact counters. Next: scumble merge, then scumble release.")
+    say(args, f"Wrote {args.out}, which is SECRET: exact counters. Next: scumble merge, then scumble release.")

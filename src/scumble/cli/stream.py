@@ -130,7 +130,7 @@ def _start(args: argparse.Namespace) -> None:
         print_json(
             {"stream": stream.identity, "epsilon": float(show(stream.privacy.epsilon)), **stream.expected.to_dict()}
         )
-    say(args, f"Started {args.stream}. It is SECRET. What to expect: {stream.expected}.")
+    say(args, f"Started {args.stream}, which is SECRET. What to expect: {stream.expected}.")
 
 
 def _append(args: argparse.Namespace) -> None:

@@ -275,7 +275,7 @@ class Kernel(ABC):
         kind = Kernel.registry.get(name) if isinstance(name, str) else None
         if kind is None:
             raise ForeignFileError(
-                f"The kernel {name!r} is not known here. Known: {', '.join(sorted(Kernel.registry))}. "
+                f"The kernel {name!r} is none of {', '.join(sorted(Kernel.registry))}. "
                 "Hint: import the module that defines it first."
             )
         return kind._from_settings(values)

@@ -112,7 +112,7 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
     releases_ : list of Bundle or list of TableRelease
         Releases by class, one bundle for each kernel; or the one table.
     weights_, intercepts_, target_ : numpy.ndarray or str
-        From a table: a weight for each class and level, and the column that was learnt.
+        From a table: a weight for each class and level, and the column that was learned.
     calibration_, counts_ : Bundle or None
         The score histograms, and the classes' counts by which the ferns were planned.
 

@@ -107,7 +107,7 @@ class Levels:
 
 
 def target_of(release: TableRelease, target: str | None, task: str, kinds: tuple[str, ...]) -> str:
-    """The column to learn: the one given, or the one whose classes have views of their own; `kinds` can be learnt."""
+    """The column to learn: the one given, or the one whose classes have views of their own; `kinds` can be learned."""
     if target is None:
         target = release.target
     if target is None:

@@ -94,7 +94,9 @@ def unlock(descriptor: int) -> None:
 
 def in_use(path: str, timeout: float) -> FileError:
     """The error of a ledger that others keep busy."""
-    return FileError(f"Ledger {path!r} has been in use for over {timeout:g} s. Nothing was released. Hint: try again.")
+    return FileError(
+        f"Ledger {path!r} has been in use for over {timeout:g} s, so nothing was released. Hint: try again."
+    )
 
 
 def _require_one_name(path: str, about: os.stat_result) -> None:

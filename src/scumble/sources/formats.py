@@ -231,7 +231,7 @@ def is_empty(file: File) -> bool:
 
 def empty(file: File) -> DataError:
     """A file has no byte."""
-    return DataError(f"{file.name} is empty. Hint: was it written to the end? A table has at least a header.")
+    return DataError(f"{file.name} is empty, without even a header. Hint: was it written to the end?")
 
 
 MARK = "\ufdd0"

@@ -206,7 +206,7 @@ class Tally:
     def require_some(self, source: Source) -> None:
         """Refuse a table without a counted row: its release would be noise only."""
         if not self.rows:
-            raise DataError(f"There are columns but no rows in {source}. Hint: was it written to the end? {AS_IT_IS}.")
+            raise DataError(f"There are columns but no rows in {source}. Hint: {AS_IT_IS}.")
         if self.rows == self.dropped_rows:
             why = "correct the values, or what the options or the schema say of these columns"
             if names := self.causes.columns():
