@@ -83,8 +83,6 @@ class Bundle(Mapping[Label, Release]):
         def __getattr__(self, name: str) -> Any:
             return suggest_attribute(self, name, dict.fromkeys(OF_ONE, ONE_OF_THEM))
 
-    # ---- a mapping ----
-
     def __getitem__(self, name: Label) -> Release:
         return self._releases[name]
 
@@ -117,8 +115,6 @@ class Bundle(Mapping[Label, Release]):
         from scumble.show import cards
 
         return cards.release_html(self)
-
-    # ---- files ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all releases to one file, atomically."""

@@ -85,9 +85,6 @@ def noise_of_sums(spec: Spec, variance: float, n: float, density: float) -> floa
     return sqrt(variance) * gain * float(inverse_of(spec, np.array(density))) / n
 
 
-# ---- hashed rows ----
-
-
 def hashes(kernel: Kernel) -> int:
     """The hashes of a row: the powers of all factors together."""
     return sum(factor.power for factor in kernel.factors)
@@ -128,9 +125,6 @@ def left_by_refining(rows: int, density: np.ndarray, dimensions: int) -> np.ndar
 def row_spread(spec: Spec, n: float, f: float) -> float:
     """The hashing variance of one row's answer f among n records."""
     return float((row_error(spec, np.array(min(f / n, 1.0))) * f / MEAN) ** 2)
-
-
-# ---- grids ----
 
 
 class Box:
@@ -182,13 +176,10 @@ class Box:
         """The relative error of rows made of the finest grid's cells, if all records near a query lie on one side of
         their cells' centers, as rounded data do."""
         total = 0.0
-        for axis, (first, last, cells) in enumerate(
-            zip(self.low.tolist(), self.high.tolist(), self.finest, strict=True)
-        ):
-            _, step, spread = aligned(first, last, cells)
-            near, far = np.zeros((2, self.axes))
-            near[axis], far[axis] = (self.profile.half_widths[axis] * factor for factor in (0.9, 1.1))
-            inside, outside = self.profile(np.stack([near, far]))
+        for axis, ends in enumerate(zip(self.low.tolist(), self.high.tolist(), self.finest, strict=True)):
+            _, step, spread = aligned(*ends)
+            place = np.eye(self.axes)[axis] * self.profile.half_widths
+            inside, outside = self.profile(np.stack([0.9 * place, 1.1 * place]))
             slope = np.log(inside / outside) / (0.2 * self.profile.half_widths[axis])
             total += float(slope * step) ** 2 * spread / 12.0
         return SLOPE * sqrt(total)

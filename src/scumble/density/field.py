@@ -8,7 +8,8 @@ smooth data, its square for a clump. Declared whole numbers with a cell each hid
 
 Where the steps of rounded values nearly match the cells, all records near a query lie on one side of their cells, and
 the answer is off by u ∂f: where counters jump from cell to cell, a share of h_j²/12 (∂_j f)² is added (`stepped`). The
-deviation along an axis is at most Σ_c S[c] h_j/√12 |∂_j k| (Minkowski), with noise allowed for.
+deviation along an axis is at most Σ_c S[c] h_j/√12 |∂_j k| (Minkowski), with two standard deviations of noise allowed
+for.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) ->
     It adds slabs one cell thick, cells (at half weight) and slabs two cells thick, for values on an edge. Independent
     records yield about their number each.
     """
+
+    def pairs(values: np.ndarray, axis: int) -> np.ndarray:
+        inner, last = (slice(None),) * axis, values.shape[axis]
+        return values[(*inner, slice(1, last))] + values[(*inner, slice(last - 1))]
+
     sides, found = blocks(slab), []
     before, before_cells = counts, np.ones([1] * counts.ndim)
     for axis in range(counts.ndim):  # adding up along the others and bending along this one may change places
@@ -42,7 +48,8 @@ def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) ->
             if other != axis:
                 slabs, cells = _with_neighbors(slabs, other), _with_neighbors(cells, other)
         rough = _bent(slabs, 1, axis, 1.0 / cells)
-        rough += _pairs(_bent(_pairs(_edged(slabs, axis), axis), 2, axis, 0.25 / cells), axis)
+        wider = np.concatenate([slabs.take([0], axis), slabs, slabs.take([-1], axis)], axis)  # repeating the edge
+        rough += pairs(_bent(pairs(wider, axis), 2, axis, 0.25 / cells), axis)
         if counts.ndim > 1:
             rough += _of_cells(counts, axis, sides) / alone
         rough -= (2.5 if counts.ndim > 1 else 2.0) * noise_variance
@@ -138,18 +145,6 @@ def _bends(values: np.ndarray, axis: int) -> np.ndarray:
     return (change[stride:] - change[:size]).reshape(values.shape)
 
 
-def _edged(values: np.ndarray, axis: int) -> np.ndarray:
-    """One cell wider on both sides of an axis, repeating the edge."""
-    before = (slice(None),) * axis
-    return np.concatenate([values[(*before, slice(1))], values, values[(*before, slice(-1, None))]], axis)
-
-
-def _pairs(values: np.ndarray, axis: int) -> np.ndarray:
-    """Sums of neighbors along an axis."""
-    before = (slice(None),) * axis
-    return values[(*before, slice(1, None))] + values[(*before, slice(None, -1))]
-
-
 def along(numbers: np.ndarray) -> np.ndarray:
     """A number per axis, shaped to multiply an array per axis and cell."""
     return numbers.reshape(-1, *[1] * len(numbers))
@@ -216,25 +211,6 @@ def _boxes(values: np.ndarray, axis: int, reach: int) -> tuple[np.ndarray, np.nd
     return running[(*before, slice(2 * reach + 1, None))] - running[(*before, slice(n))], widths
 
 
-def most_records(counts: np.ndarray, noise_variance: float) -> np.ndarray:
-    """The most records in each cell for the ceiling: the counter plus two standard deviations of noise.
-
-    >>> most_records(np.array([-3.0, 10.0]), 4.0)
-    array([ 4., 14.])
-    """
-    most: np.ndarray = np.maximum(counts, 0.0) + 2.0 * np.sqrt(noise_variance)
-    return most
-
-
-def capped(variance: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """A variance by roughness, at most the ceiling.
-
-    >>> capped(np.array([9.0, 9.0]), np.array([2.0, 4.0]))
-    array([4., 9.])
-    """
-    return np.minimum(variance, np.square(deviation))
-
-
 def displacement(k: np.ndarray) -> np.ndarray:
     """(axes, …): h²/12 (∂k)² along each axis on the points of a lattice with both neighbors; valid at a cusp, too."""
     middle = (slice(1, -1),) * k.ndim
@@ -280,7 +256,6 @@ class Field:
     **Speed.** One FFT gives the sum at all centers; between them it is interpolated by cubics, with the exact kernel
     for the cells around q, where it has its cusp. The first few queries of a large grid, and queries well outside the
     bounds, sum all cells.
-    `noise_variance` is that of a counter; `count` a separate estimate of N, if any, and `count_variance` its variance.
     """
 
     def __init__(
@@ -329,7 +304,8 @@ class Field:
 
     @cached_property
     def _most(self) -> np.ndarray:
-        return most_records(self._counts, self._variance)
+        """The most records in each cell: the counter plus two standard deviations of noise."""
+        return np.asarray(np.maximum(self._counts, 0.0) + 2.0 * np.sqrt(self._variance))
 
     def kernel_sum(self, Q: np.ndarray) -> np.ndarray:
         """The unbiased estimate of f(q) = Σₓ k(x, q) for each query."""
@@ -381,8 +357,6 @@ class Field:
         if not self._projected:
             return np.zeros_like(terms.ones)
         return self._variance * terms.ones / (self._variance * self._grid.cells + self._count_variance)
-
-    # ---- the fast way: interpolation, exact near the query ----
 
     def _terms(self, Q: np.ndarray) -> _Terms:
         """The terms of all queries."""
@@ -445,8 +419,6 @@ class Field:
         inner = (slice(None), *[slice(2, -2)] * d)
         return counts, inside.reshape(-1, *[wide] * d)[inner].reshape(len(base), -1)
 
-    # ---- the slow, obvious way: all cells ----
-
     def _sum_all(self, q: np.ndarray, row: int, out: _Terms) -> None:
         grid, places = self._grid, 0.0
         axes = [q[j] - (grid.start[j] + (np.arange(-1, n + 1) + 0.5) * grid.step[j]) for j, n in enumerate(grid.shape)]
@@ -455,8 +427,7 @@ class Field:
         out.total[row] = np.sum(self._sharp * k)
         out.ones[row], out.squares[row] = sharp.sum(), np.square(sharp).sum()
         for moved, hides in zip(displacement(k), self._hides, strict=True):
-            ceiling = np.sum(self._most * np.sqrt(moved))
-            places += float(capped(np.sum(hides * moved), ceiling))
+            places += min(float(np.sum(hides * moved)), float(np.sum(self._most * np.sqrt(moved))) ** 2)
         out.places[row] = places
         middle = (slice(1, -1),) * k.ndim
         sides = [
@@ -558,7 +529,8 @@ def _place_field(grid: Grid, margin: np.ndarray, rough: np.ndarray, most: np.nda
     size = [n + 2 * int(r) for n, r in zip(grid.shape, reach, strict=True)]
     full = np.zeros(size)
     for weights, change in zip(rough, moved, strict=True):
-        full += capped(_fft_product(weights, change, size), _fft_product(most, np.sqrt(change), size))
+        ceiling = _fft_product(most, np.sqrt(change), size)
+        full += np.minimum(_fft_product(weights, change, size), np.square(ceiling))
     keep = [int(m) for m in margin]
     cut = full[tuple(slice(max(0, r - m), n - max(0, r - m)) for r, m, n in zip(reach, keep, size, strict=True))]
     return np.pad(cut, [(max(0, m - r),) * 2 for r, m in zip(map(int, reach), keep, strict=True)])

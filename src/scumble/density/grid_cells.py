@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from math import ceil, prod
 from threading import Lock
 from typing import Any
@@ -17,8 +16,6 @@ from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
 
 MAX_DIMENSIONS = 4
-FAR = 100.0
-"""Distance in half-widths at which `long_tailed` is tested."""
 TILE = 1 << 16
 """Values per tile: they fit into the cache."""
 
@@ -69,11 +66,6 @@ class Profile:
                 out = value if out is None else out * value
         assert out is not None
         return out
-
-    @cached_property
-    def long_tailed(self) -> bool:
-        """Whether the kernel falls as 1/distance along every axis, as kernels of power 1 do."""
-        return bool(np.all(self(FAR * np.diag(self.half_widths)) > FAR**-1.5))
 
     def on_page(self) -> list[Json]:
         """The factors, for the web page."""

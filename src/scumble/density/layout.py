@@ -70,8 +70,6 @@ class Layout(ABC):
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
 
-    # ---- size ----
-
     @abstractmethod
     def check(self) -> None:
         """Raise ValueError for parameters that do not fit: a file may come from anyone."""
@@ -89,8 +87,6 @@ class Layout(ABC):
     def numbers(self) -> int:
         """Approximate number of values in the hash functions."""
         return 0
-
-    # ---- counting and answering ----
 
     def read(self, X: object, *, invalid: str, hint: str = DROP_THEM) -> tuple[list[Records], int]:
         """A table as one set of records per factor of the kernel, and the number of dropped rows."""
@@ -161,8 +157,6 @@ class Layout(ABC):
     def expected_error(self, release: Release, records: int) -> tuple[float, float]:
         """The expected standard error of a kernel sum: from noise, and in total."""
 
-    # ---- what some can do ----
-
     def most_noise(self, noise_variance: float) -> float:
         """An upper bound of the noise's standard deviation in a kernel sum."""
         return math.inf
@@ -183,8 +177,6 @@ class Layout(ABC):
     def hasher(self) -> Hasher:
         """The hash functions."""
         raise DataError(f"This release {self.told}, and the task needs hashed rows. Hint: build it with rows=....")
-
-    # ---- pages ----
 
     @property
     def drawable(self) -> bool:

@@ -90,9 +90,6 @@ def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
     return total
 
 
-# ---- by what it is ----
-
-
 def release_in(container: files.Container) -> Any:
     """The release in a file's content."""
     module, name = _KINDS[container.kind]

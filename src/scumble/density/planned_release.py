@@ -2,9 +2,8 @@
 
 The best number of rows depends on N and on the density of the records. So a planned secret counts the most rows that
 could be useful. At its release a few percent of the budget buy noisy facts: N, the *typical norm* and, for a grid, a
-measure of *clumping*. From these alone `choose` decides how many rows to publish (or which cells of a grid to sum, or
-to count again in rows), and only those get noise, with the rest of the budget. With Gaussian noise N is published a
-second time with less noise (:func:`scumble.privacy.facts.second_counts`).
+measure of *clumping*. From these alone `choose` decides what to publish, and only that gets noise, with the rest of the
+budget. With Gaussian noise N is published a second time with less noise (:func:`scumble.privacy.facts.second_counts`).
 
 **The typical norm.** With C_r the counters of row r, ‖C_r‖²/N² is about the density at a record. Published is
 
@@ -63,16 +62,9 @@ def publish_planned(
 ) -> list[PublishedChoice]:
     """Publish part of the counters of secrets of disjoint records, one per class, for the price of one.
 
-    Parameters
-    ----------
-    rows : sequence of int
-        The numbers of rows that may be chosen; the claim covers each of them.
-    choose : callable
-        Called once with the facts of all secrets; returns one `Choice` for all.
-    fold : callable, optional
-        For a grid: maps its cells to rows, for the typical norm.
-    clumped : bool
-        For a grid: whether the norm of its cells is a fact, too.
+    The claim covers each of the numbers of `rows`. `choose` is called once with the facts of all secrets and returns
+    one `Choice` for all. For a grid, `fold` maps its cells to rows, for the typical norm; `clumped`: the norm of its
+    cells is a fact, too.
     """
     require_ledger(keep, payer)
     with held(secrets):

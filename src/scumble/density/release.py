@@ -96,8 +96,6 @@ class Release(Answers):
         self._parts = parts or (self._identity,)
         self._engine = engine  # of this process: not in files
 
-    # ---- what it is ----
-
     @property
     def counts(self) -> np.ndarray:
         """The noisy integers, (rows, buckets), read-only."""
@@ -211,8 +209,6 @@ class Release(Answers):
             raise parameter("other", "a Release", other, "scumble.load(path) reads one from its file.")
         return densities(self, other, at, claim(of), confidence_of(confidence))
 
-    # ---- merging ----
-
     @property
     def _summed(self) -> int:
         """How many releases that may share records are added up here; 1 if no record counts twice."""
@@ -230,8 +226,6 @@ class Release(Answers):
         if not isinstance(other, Release):
             raise parameter("other", "a Release", other, "scumble.load(path) reads one from its file.")
         return merge_releases([self, other], disjoint=disjoint)
-
-    # ---- files ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release atomically to a file such as ``people.scumble``; other files are not overwritten."""
@@ -296,8 +290,6 @@ class Release(Answers):
         except (KeyError, TypeError, OverflowError, ParameterError) as problem:
             raise CorruptFileError(f"The file lacks a part of a release: {problem}.") from problem
 
-    # ---- answers ----
-
     @cached_property
     def _answering(self) -> Reader:
         count = None if self.noisy_count is None else (float(self.noisy_count), self.count_variance)
@@ -305,8 +297,6 @@ class Release(Answers):
 
     def _reader(self) -> Reader:
         return self._answering
-
-    # ---- to look at ----
 
     def plot(self, **options: Any) -> Any:
         """A matplotlib Figure of the density: a curve with its band, a map, or all pairs of columns.

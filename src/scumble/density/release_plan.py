@@ -4,13 +4,13 @@ The candidates are the first rows of hashed rows, or the coarser grids that a gr
 rows that count its cells' records again. Their errors (:mod:`scumble.density.expected_error`) depend on the number n of
 records, on their density ρ and on how clumped they are. A few noisy facts, published first
 (:mod:`scumble.density.planned_release`), say what these are; the candidate with the least expected log error is
-published. All of this is post-processing of the facts and of public parameters.
+published.
 
 **What the facts say.** The typical norm T has T² ≈ n² (ρ + (1 − ρ)/W) + n. The norm of a grid's cells ‖C‖ tells how
 clumped records are: ‖C‖²/n² is the probability P that two records share a cell, and P/ρ the share of such pairs among
 those within a kernel, so the relative error from places has a clumping φ = 0.18 √(P/ρ). Candidate densities and
-clumpings are weighted by the likelihood of both facts and by log-normal priors. Where bounds are given, the prior of
-the density is relative to that of records that fill half of the bounds along each axis.
+clumpings are weighted by the likelihood of both facts and by log-normal priors; that of the density is relative to
+records that fill half of the bounds, where there are bounds.
 """
 
 from __future__ import annotations
@@ -130,8 +130,6 @@ class Menu:
         rows = replace(self.spec, shape=None, rows=FOLDED_ROWS, buckets=FOLDED_BUCKETS, design="sobol")
         return Rehashed(self.spec, rows)
 
-    # ---- what to publish ----
-
     def choose(self, facts: Sequence[Facts]) -> Choice:
         """What to publish, given the facts of one sketch or of one sketch per class."""
         seen = [self.seen(one) for one in facts]
@@ -150,7 +148,7 @@ class Menu:
     def error(self, n: float, density: float) -> float:
         """The expected error if all that is counted is published."""
         errors = next(errors for spec, errors in self.candidates(n, np.array([density])) if spec == self.spec)[0]
-        return float(np.exp(self._usual(len(errors)) @ np.log(errors)))
+        return float(np.exp((np.ones(1) if len(errors) == 1 else usual_clumping()) @ np.log(errors)))
 
     def denser(self, n: float, density: float) -> Spec:
         """The same for records ten times as dense."""
@@ -175,18 +173,14 @@ class Menu:
         """The smallest candidate nearly as good as any, by the mean log error over the classes, and its error."""
         scores: dict[Spec, float] = {}
         for n, densities, weights in seen:
-            if weights.shape[1] == 1:
-                weights = weights * self._usual(len(CLUMPINGS) if self.spec.shape else 1)
+            if weights.shape[1] == 1 and self.spec.shape is not None:
+                weights = weights * usual_clumping()
             for spec, errors in self.candidates(n, densities, rehashed):
                 if most is None or spec.rows * spec.buckets <= most:
                     score = float(np.sum(weights * np.log(errors)))
                     scores[spec] = scores.get(spec, 0.0) + score / len(seen)
         chosen = smallest_near_best(scores)
         return chosen, float(np.exp(scores[chosen]))
-
-    def _usual(self, clumpings: int) -> np.ndarray:
-        """The prior weights of the clumpings."""
-        return np.ones(1) if clumpings == 1 else usual_clumping()
 
     def candidates(self, n: float, densities: np.ndarray, rehashed: bool = True) -> Iterator[tuple[Spec, np.ndarray]]:
         """Each candidate with its errors, by density and clumping; one column where clumping is irrelevant."""
@@ -203,12 +197,7 @@ class Menu:
             yield from self._rows(self._hashed, self.rows[1:], n, densities, places)
 
     def _rows(
-        self,
-        spec: Spec,
-        rows: Sequence[int],
-        n: float,
-        densities: np.ndarray,
-        places: np.ndarray | float,
+        self, spec: Spec, rows: Sequence[int], n: float, densities: np.ndarray, places: np.ndarray | float
     ) -> Iterator[tuple[Spec, np.ndarray]]:
         inverse = inverse_of(spec, densities)
         for one in (replace(spec, rows=number) for number in rows):
@@ -229,13 +218,12 @@ class Menu:
             found = 0.0
             for one, (n, densities, weights) in zip(facts, seen, strict=True):
                 typical = float(np.exp(np.sum(weights, axis=1) @ np.log(densities)))
-                count = count_from(together(one, 0, made.count_variance)[1], by_rows) / n**2
-                found += count + noise_of_sums(self.chosen, made.counter_variance, n, typical) ** 2
+                own = together(one, 0, made.count_variance)[1]  # N is estimated from its own count and the rows' sums
+                found += own * by_rows / (own + by_rows) / n**2 if own and by_rows else 0.0
+                found += noise_of_sums(self.chosen, made.counter_variance, n, typical) ** 2
             return found
 
         return min(shares, key=variance)
-
-    # ---- what the facts say ----
 
     def seen(self, facts: Facts) -> Seen:
         """The records, and the weights of `DENSITIES` × `CLUMPINGS`; one column for hashed rows."""
@@ -304,11 +292,6 @@ def smallest_near_best(scores: dict[Spec, float]) -> Spec:
     return min(found, key=lambda spec: scores[spec])
 
 
-def count_from(own: float, sums: float) -> float:
-    """The variance of N estimated from its own noisy count and the sums of rows."""
-    return own * sums / (own + sums) if own and sums else 0.0
-
-
 @lru_cache(maxsize=4)
 def _shapes(spec: Spec, counted: bool) -> tuple[list[tuple[int, ...]], GridErrors]:
     """The shapes to which a grid that is `counted` can be coarsened, or any shapes; finest first, with their errors."""
@@ -322,9 +305,6 @@ def _shapes(spec: Spec, counted: bool) -> tuple[list[tuple[int, ...]], GridError
         limited = [tuple(min(pair) for pair in zip(shape, spec.shape, strict=True)) for shape in box.shapes]
         shapes = list(dict.fromkeys([spec.shape, *limited]))
     return shapes, box.errors(shapes, on_whole_numbers(spec))
-
-
-# ---- rows ----
 
 
 def ladder(most: int) -> list[int]:

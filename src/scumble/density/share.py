@@ -28,8 +28,7 @@ class Share:
 
     A share answers no queries. `combine` adds the shares of all custodians (except up to `dropouts`) to a release.
     **One share alone does not keep the promise**: give it only to an aggregator whom you trust with it, or use secure
-    aggregation: `payload` is the share as integers modulo 2^64, and `from_sum` makes the release from the sum of
-    payloads.
+    aggregation: `payload` is the share as integers modulo 2^64, and `from_sum` makes the release from their sum.
 
     **One sum.** The difference of two sums is a bare share, so a share goes into one sum only: `combine` records it,
     also in the share's file, and refuses another. Under secure aggregation the aggregator must publish only one sum.
@@ -84,8 +83,6 @@ class Share:
         return Release(
             self._spec, counts, self._privacy, noisy_count=count, counter_variance=counters, count_variance=own
         )
-
-    # ---- files ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the share to one file of mode 0600, by convention ``.share``. A second file is refused."""

@@ -166,8 +166,6 @@ class Sketch(Holder, Answers):
         """The claim of a release for this budget, known before any noise."""
         return Menu(self._spec, budget, self.planned).price if self.planned else budget.claim(self._spec.rows)
 
-    # ---- filling ----
-
     def update(self, X: object) -> Sketch:
         """Count the records of a table: NumPy, pandas, polars or Arrow. May be called repeatedly.
 
@@ -198,8 +196,6 @@ class Sketch(Holder, Answers):
     def _require_mine(self, found: Readings) -> None:
         if found.of is not self._spec:
             raise PrivacyError("These records were read by another sketch. Hint: call `update` of this one.")
-
-    # ---- releasing ----
 
     def release(
         self,
@@ -321,8 +317,6 @@ class Sketch(Holder, Answers):
             made = gate.publish_share(self.secret, budget, account, custodians=custodians, dropouts=dropouts)
         return Share(self._spec, made.counts, made.noisy_count, made.privacy, made.identity)
 
-    # ---- the curator's own answers ----
-
     def _estimate(self, Q: object, method: str) -> Estimate:
         with self.secret.lock:  # a release in another thread would take the counters away
             return super()._estimate(Q, method)
@@ -331,8 +325,6 @@ class Sketch(Holder, Answers):
         self._require_exact("query")
         count = (float(self.count), 0.0)
         return self._spec.layout.reader(self.secret.counts, 0.0, count, engine_name=self._engine)
-
-    # ---- files ----
 
     @staticmethod
     def from_container(container: files.Container, **options: Any) -> Sketch:

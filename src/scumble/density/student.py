@@ -2,8 +2,8 @@
 
 With ν degrees of freedom, P(|T| > t) = I_x(ν/2, 1/2) at x = ν/(ν + t²), the regularized incomplete beta function
 (Abramowitz & Stegun 26.7.1), whose continued fraction (26.5.8) is summed by Lentz's method. Newton's method finds the
-quantile of log P(|T| > eᵘ), which is concave in u. From 1,000 degrees on, the Cornish–Fisher expansion (26.7.5)
-suffices; below, log t is interpolated as a smooth function of 1/ν.
+quantile of log P(|T| > eᵘ), concave in u. From 1,000 degrees on, the Cornish–Fisher expansion (26.7.5) suffices; below,
+log t is interpolated as a smooth function of 1/ν.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def reach(degrees: np.ndarray, confidence: float) -> np.ndarray:
     array([12.7062,  2.2281,  1.96  ])
     """
     many = degrees >= MANY
-    found = _expansion(_normal(confidence), np.where(many, degrees, MANY))
+    # By the lower tail: up there, 0.9999999999999999 would be rounded to certainty, and the interval endless.
+    normal = -NormalDist().inv_cdf((1.0 - confidence) / 2.0)
+    found = _expansion(normal, np.where(many, degrees, MANY))
     if many.all():
         return found
     curve, inverse = _curve(confidence), 1.0 / np.minimum(degrees, MANY)
@@ -53,14 +55,9 @@ def _curve(confidence: float) -> Chebyshev:
 
     def exact(inverse: np.ndarray) -> np.ndarray:
         degrees = 1.0 / inverse
-        return _newton(degrees, _expansion(_normal(confidence), degrees), 1.0 - confidence)
+        return _newton(degrees, _expansion(-NormalDist().inv_cdf((1.0 - confidence) / 2.0), degrees), 1.0 - confidence)
 
     return Chebyshev.interpolate(exact, NODES, domain=[1.0 / MANY, 1.0])
-
-
-def _normal(confidence: float) -> float:
-    # By the lower tail: up there, 0.9999999999999999 would be rounded to certainty, and the interval endless.
-    return -NormalDist().inv_cdf((1.0 - confidence) / 2.0)
 
 
 def _expansion(z: float, degrees: np.ndarray) -> np.ndarray:
