@@ -22,6 +22,7 @@ from scumble.columns.column import (
     UNFORESEEN,
     UNREADABLE,
     Arguments,
+    Coded,
     Column,
     Found,
     by_text,
@@ -206,16 +207,20 @@ class Category(Column):
     def says_nothing(self, text: bytes) -> bool:
         return self._compared(text) in self._read
 
-    def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, None]:
-        if self.hashed:
-            return self._found(column, label)[0], None
+    def _codes(self, column: cells.Column, label: str) -> Coded:
+        if self.hashed:  # the two parts of a word's bucket: as codes, and as positions
+            words, places = self.words_in(column, label)
+            buckets = np.array([self._bucket(word) for word in words], np.int32)
+            low, high = np.where(buckets < 0, buckets, buckets % HASHED), np.maximum(buckets, 0) // HASHED
+            low[buckets == BUCKETS], high[buckets == BUCKETS] = HASHED, 0
+            return low[places], None, [high[places]]
         unforeseen = len(self.values) if self.other else UNFORESEEN
         if cells.is_arrow(column) and cells.is_text(cells.plain_type(column)) and not self.ignore_case:
             with contextlib.suppress(pa.ArrowInvalid):  # text that is not UTF-8
                 pieces = [self._text_codes(piece, unforeseen) for piece in cells.chunks(column)]
-                return np.concatenate([np.empty(0, np.int32), *pieces]), None
+                return np.concatenate([np.empty(0, np.int32), *pieces]), None, ()
         read = self._read
-        return by_text(column, label, lambda text: read.get(self._compared(text), unforeseen), "categories"), None
+        return by_text(column, label, lambda text: read.get(self._compared(text), unforeseen), "categories"), None, ()
 
     def words_in(self, column: cells.Column, label: str) -> cells.Texts:
         """The distinct words as they are compared, None for a missing cell, and where each cell's is among them."""
@@ -224,16 +229,6 @@ class Category(Column):
         except UnsupportedValue:
             raise wrong_type(column, label, "categories") from None
         return [None if text is None or self.says_nothing(text) else self._compared(text) for text in texts], places
-
-    def _found(self, column: cells.Column, label: str) -> tuple[np.ndarray, np.ndarray | None, Sequence[np.ndarray]]:
-        """Of words that are still to be found, the two parts of their bucket: as codes, and as positions."""
-        if not self.hashed:
-            return super()._found(column, label)
-        words, places = self.words_in(column, label)
-        buckets = np.array([self._bucket(word) for word in words], np.int32)
-        low, high = np.where(buckets < 0, buckets, buckets % HASHED), np.maximum(buckets, 0) // HASHED
-        low[buckets == BUCKETS], high[buckets == BUCKETS] = HASHED, 0
-        return low[places], None, [high[places]]
 
     def _bucket(self, word: bytes | None) -> int:
         if word is None:
@@ -416,8 +411,8 @@ class Boolean(Column):
     def words(self) -> str:
         return "true or false" + "; missing" * self.missing
 
-    def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, None]:
-        return by_text(column, label, _code, "booleans"), None
+    def _codes(self, column: cells.Column, label: str) -> Coded:
+        return by_text(column, label, _code, "booleans"), None, ()
 
     def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
         return pa.array(values == 1, pa.bool_(), mask=gone)

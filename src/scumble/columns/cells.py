@@ -198,12 +198,8 @@ def there(column: Column, rows: np.ndarray, nothing: Callable[[bytes], bool] = s
     else:
         column, rows = column[rows], np.arange(len(rows))
         kind = column.dtype.kind
-        gaps: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-            "f": np.isnan,
-            "M": np.isnat,
-            "O": _nothings,
-            "T": _nothings,
-        }
+        gaps: dict[str, Callable[[np.ndarray], np.ndarray]]
+        gaps = {"f": np.isnan, "M": np.isnat, "O": _nothings, "T": _nothings}
         found = ~gaps[kind](column) if kind in gaps else np.ones(len(rows), bool)
         textual = kind in "OUST"
     if not textual or not found.any():
@@ -278,7 +274,7 @@ def number_or_none(cell: object) -> float | None:
     return None if nothing_in(cell) else number(cell)
 
 
-def _float(cell: Any) -> float:
+def _float(cell: bool | int | float | Decimal | Fraction) -> float:
     try:
         with np.errstate(all="ignore"):  # an extended float may overflow
             return float(cell)
@@ -347,11 +343,8 @@ def _numpy_texts(column: np.ndarray) -> Texts:
 
 
 def _time_texts(times: np.ndarray, zone: str = "") -> list[bytes | None]:
-    found: list[bytes | None] = [None] * len(times)
-    there = np.flatnonzero(~np.isnat(times))
-    for place, text in zip(there.tolist(), iso_texts(times[there], zone), strict=True):
-        found[place] = text.encode("ascii")
-    return found
+    known = iter(iso_texts(times[~np.isnat(times)], zone))
+    return [None if gone else next(known).encode("ascii") for gone in np.isnat(times).tolist()]
 
 
 def _encoded(column: Column) -> Iterable[pa.Array]:

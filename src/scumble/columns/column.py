@@ -33,6 +33,8 @@ MISSING, OTHER = "(missing)", "(other)"
 """The names of the levels for missing cells and for words that are not in the vocabulary."""
 Arguments: TypeAlias = tuple[tuple[object, ...], dict[str, object]]
 """Positional arguments and keywords, as JSON values."""
+Coded: TypeAlias = tuple[np.ndarray, np.ndarray | None, Sequence[np.ndarray]]
+"""Codes as int32; which cells are outside the bounds, if any; and positions in cells, if the column tells them."""
 BLANK = "<?>"
 """What a drafted schema has where a person must write something."""
 ONE_VALUE = "leave out a column that has only one value."
@@ -40,10 +42,9 @@ MOST_LEVELS = 2**16
 
 
 class Codes(NamedTuple):
-    """The levels of a column's cells."""
+    """The levels of a column's cells, as int32: negative where there is none."""
 
     codes: np.ndarray
-    """int32; negative where there is no level."""
     valid: np.ndarray
 
     def __repr__(self) -> str:
@@ -51,20 +52,19 @@ class Codes(NamedTuple):
 
 
 class Strays(NamedTuple):
-    """How many cells were not counted at their own value: for the curator alone, whose declaration may be wrong."""
+    """How many cells were not counted at their own value: for the curator alone, whose declaration may be wrong.
+
+    Of the cells that were `read`: unreadable ones, counted as missing; those `beyond` the bounds, counted at the
+    nearest; words outside the vocabulary, counted together as `other`, and those of them that are `near` a word, but
+    for blanks or case. And the row of the first unreadable one, or −1.
+    """
 
     read: int
-    """Cells that were read."""
     unread: int = 0
-    """Cells that hold something unreadable, and were counted as missing."""
     beyond: int = 0
-    """Cells outside the bounds, counted at the nearest."""
     other: int = 0
-    """Words outside the vocabulary, counted together."""
     near: int = 0
-    """Words that are not in the vocabulary, and would be but for blanks or case."""
     first: int = -1
-    """The row of the first unreadable cell, or −1."""
 
     def __repr__(self) -> str:
         return "Strays(secret)"
@@ -83,7 +83,7 @@ class Found(NamedTuple):
     other: int | None
     """The code of words outside the vocabulary, if they have one."""
     near: np.ndarray | None = None
-    """Which words are not in the vocabulary, and would be but for blanks or case, if some are."""
+    """Which of these words match one but for blanks or case, if some do."""
     positions: Sequence[np.ndarray] = ()
     """Where in its cell each value lies, digit by digit, if the column tells (`Column.positions`)."""
     words: cells.Texts | None = None
@@ -94,17 +94,22 @@ class Found(NamedTuple):
 
     def strays(self, dropped: np.ndarray | None = None) -> Strays:
         """How many there are, without those of the `dropped` records."""
-        counted = np.ones(len(self.codes), bool) if dropped is None else ~dropped
+        every = np.ones(len(self.codes), bool)
+        counted = every if dropped is None else ~dropped
+        known = counted if self.other is not None else every  # else such words drop records
+
+        def many(mask: np.ndarray | None, kept: np.ndarray) -> int:
+            return 0 if mask is None else int(np.count_nonzero(mask & kept))
+
         unread = self.unread[counted[self.unread]]
-        known = counted if self.other is not None else np.ones(len(self.codes), bool)  # else such words drop records
-        outside, near = (
-            0 if mask is None else int(np.count_nonzero(mask & kept))
-            for mask, kept in ((self.outside, counted), (self.near, known))
+        return Strays(
+            read=int(np.count_nonzero(counted) - np.count_nonzero(counted[self.gone])),
+            unread=len(unread),
+            beyond=many(self.outside, counted),
+            other=many(None if self.other is None else self.codes == self.other, counted),
+            near=many(self.near, known),
+            first=int(unread[0]) if len(unread) else -1,
         )
-        other = 0 if self.other is None else np.count_nonzero((self.codes == self.other) & counted)
-        read = np.count_nonzero(counted) - np.count_nonzero(counted[self.gone])
-        first = int(unread[0]) if len(unread) else -1
-        return Strays(int(read), len(unread), outside, int(other), near, first)
 
 
 class Part(NamedTuple):
@@ -174,7 +179,7 @@ class Column(ABC):
     def find(self, values: object, label: str = "The column") -> Found:
         """The codes of `encode`, and which cells were not counted at their own value."""
         column = one_column(values, "values")
-        codes, outside, positions = self._found(column, label)
+        codes, outside, positions = self._codes(column, label)
         outside = None if outside is None else outside & (codes >= 0)
         gone = np.flatnonzero(codes == UNREADABLE)
         unread = gone[:0]
@@ -197,12 +202,8 @@ class Column(ABC):
         return None
 
     @abstractmethod
-    def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, np.ndarray | None]:
-        """The codes as int32, `UNREADABLE` for missing cells; and which cells are outside the bounds, if any."""
-
-    def _found(self, column: cells.Column, label: str) -> tuple[np.ndarray, np.ndarray | None, Sequence[np.ndarray]]:
-        """What `_codes` finds, and the positions of the values in their cells, if the column tells them."""
-        return *self._codes(column, label), ()
+    def _codes(self, column: cells.Column, label: str) -> Coded:
+        """Codes of the cells, `UNREADABLE` for missing ones."""
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -214,7 +215,7 @@ class Column(ABC):
         return self._numbers(one_column(values, "values"), label)
 
     def _numbers(self, column: cells.Column, label: str) -> np.ndarray:
-        codes, _ = self._codes(column, label)
+        codes = self._codes(column, label)[0]
         return np.where(codes < 0, np.nan, codes)
 
     def decode(self, codes: object, generator: np.random.Generator, powers: np.ndarray | None = None) -> pa.Array:

@@ -18,6 +18,7 @@ from scumble.columns.column import (
     MOST_LEVELS,
     ONE_VALUE,
     Arguments,
+    Coded,
     Ordered,
     choice,
     count_of_cells,
@@ -214,9 +215,9 @@ class Date(Ordered):
         also = f" and {self.format} are" if self.format else " is"
         return f"not a date (ISO 8601, such as 2009-01-31,{also} read)"
 
-    def _codes(self, column: reading.Column, label: str) -> tuple[np.ndarray, np.ndarray]:
+    def _codes(self, column: reading.Column, label: str) -> Coded:
         ticks = clock.ticks_of(column, label, self.step, self.pattern)
-        return self._coded(ticks, self.cuts, ticks == clock.NO_TIME)
+        return *self._coded(ticks, self.cuts, ticks == clock.NO_TIME), ()
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 Files say too little (CSV) or too much (types); the kernel or the schema knows. "number" is read as numbers, "category"
 is only compared, "tokens" are sets. "word" is text that a schema, a calendar or a list of classes reads, and "any" is
-merely passed on. A column of numbers may be declared to be of a kind:
+passed on. The caller may declare a kind for a column of numbers, which is public and named by the release:
 
 =========  ===========================================================================================================
 "whole"    itself, rounded down (41.9 is 41, −0.5 is −1); back, the nearest integer
@@ -10,15 +10,13 @@ merely passed on. A column of numbers may be declared to be of a kind:
 "time"     the same with the time of day as a fraction, in UTC where it has a zone; back, a time, to the second
 "boolean"  1 for true, yes, y, t, on and 1, 0 for their opposites; back, true or false
 =========  ===========================================================================================================
-
-Cells are read by the rules of the schema's own columns; what cannot be read is NaN. The kinds are public: the caller
-declares them, and the release names them.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -26,26 +24,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble import checks
+from scumble.checks import Json, by_column
 from scumble.columns import cells, clock
 from scumble.columns.category import Boolean
+from scumble.columns.cells import DRESS, DRESSED_NUMBER, NO_VALUE
 from scumble.columns.table import Table
 from scumble.errors import ParameterError, parameter, plain_number
-from scumble.files.lazy_modules import pa
+from scumble.files.lazy_modules import pa, pc, pt
 
 if TYPE_CHECKING:
     from scumble.kernels import Kernel
 
-
-import math
-from typing import TYPE_CHECKING
-
-from scumble.checks import by_column
-from scumble.columns.cells import DRESS, DRESSED_NUMBER, NO_VALUE, chunks, is_text, plain_type, without_views
-from scumble.files.lazy_modules import pc, pt
-
-if TYPE_CHECKING:
-    from scumble.kernels import Kernel
-
+Kinds = Mapping[str, str]
+"""The kinds of some columns, by name."""
+Roles = Mapping[str, str]
 ROLES = {"whole": "number", "date": "word", "time": "word", "boolean": "word"}
 """What a source reads each kind as."""
 ON_WHOLE_NUMBERS = frozenset(("whole", "date", "boolean"))
@@ -71,9 +63,6 @@ _READ_AS = {
     "category": "text, numbers, booleans, dates and times are read",
     "tokens": "text is split into words at blanks, and lists are taken as they are",
 }
-
-Kinds = Mapping[str, str]
-"""The kinds of some columns, by name."""
 
 
 def read_as(kind: str | None, decimal: str = ".") -> str:
@@ -117,7 +106,7 @@ def _end(literal: object, kind: str, *, last: bool) -> Any:
     return float(seconds // DAY) if kind == "date" else seconds / DAY
 
 
-def _dated(literal: Any, kind: str | None) -> Any:
+def _dated(literal: object, kind: str | None) -> Any:
     """A year as text; all else as it is."""
     year = kind in ("date", "time") and isinstance(literal, int | np.integer) and 1000 <= literal <= 9999
     return str(literal) if year else literal
@@ -130,22 +119,23 @@ def fixed_by(kinds: Kinds, at: Mapping[str, Any]) -> dict[str, Any]:
 
 def points(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.Column]:
     """The points of a question, with dates, times and booleans as numbers."""
-    table = Table.of(X, columns=columns, dimensions=len(columns))
-    found = {}
-    for j, name in enumerate(columns):
-        column, kind = table.column(j), kinds.get(name, "whole")
-        found[name] = column if kind == "whole" or cells.is_numeric(column) else _either(column, kind, table.label(j))
-    return found
+    return _columns(X, {name: kind for name, kind in kinds.items() if kind != "whole"}, columns, _either)
 
 
 def records(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.Column]:
     """The columns of a table by name, the declared ones as numbers."""
+    return _columns(X, kinds, columns, read)
+
+
+def _columns(
+    X: object, kinds: Kinds, columns: Sequence[str], read: Callable[[cells.Column, str, str], np.ndarray]
+) -> dict[str, cells.Column]:
     table = Table.of(X, columns=columns, dimensions=len(columns))
-    found = {}
-    for j, name in enumerate(columns):
-        column, kind = table.column(j), kinds.get(name)
-        found[name] = column if kind is None else read(column, kind, table.label(j))
-    return found
+    found = {name: table.column(j) for j, name in enumerate(columns)}
+    return {
+        name: read(column, kinds[name], table.label(j)) if name in kinds else column
+        for j, (name, column) in enumerate(found.items())
+    }
 
 
 def roles_by(kinds: Kinds, roles: Mapping[str, str]) -> dict[str, str]:
@@ -155,6 +145,8 @@ def roles_by(kinds: Kinds, roles: Mapping[str, str]) -> dict[str, str]:
 
 def _either(column: cells.Column, kind: str, label: str) -> np.ndarray:
     """The numbers of a column that may hold numbers or, say, dates."""
+    if cells.is_numeric(column):
+        return cells.numbers(column, label)
     found = read(column, kind, label)
     if cells.is_arrow(column) or column.dtype != object:
         return found
@@ -196,7 +188,7 @@ def bounds_by(kinds: Kinds, bounds: Any) -> Any:
     return found
 
 
-def ranges_by(kinds: Kinds, ranges: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+def ranges_by(kinds: Kinds, ranges: Mapping[str, Sequence[object]]) -> dict[str, tuple[float, float]]:
     """Ranges by column, with dates as numbers."""
     found = {}
     for name, ends in ranges.items():
@@ -284,7 +276,7 @@ class Declarations:
                     raise ParameterError(f"{name!r} is declared as {other} and as {kind}. Hint: declare it once.")
 
     @staticmethod
-    def taken(options: dict[str, Any]) -> Declarations:
+    def taken(options: Json) -> Declarations:
         """Take the declarations out of keywords."""
         return Declarations(**{name: options.pop(name) for name in KINDS if name in options})
 
@@ -300,8 +292,6 @@ class Declarations:
             require_numbers(self.kinds, roles_of(kernel, columns or ()))
         return self.kinds
 
-
-Roles = Mapping[str, str]
 
 NO_WORDS = {"category": NO_VALUE, "tokens": tuple(word for word in NO_VALUE if word)}
 """Words for a missing cell, by role. Empty text is an empty set of tokens."""
@@ -326,9 +316,9 @@ def roles_of(kernel: Kernel, columns: Sequence[str]) -> dict[str, str]:
 
 def in_order(bounds: Any, kernel: Kernel, columns: Sequence[str] | None) -> Any:
     """Bounds by name as a pair (low, high) in the order of columns, for all that the kernel reads as numbers."""
-    if columns is None or not isinstance(bounds, Mapping):
-        return by_column(bounds, columns)
-    return by_column(bounds, columns, [name for name, role in roles_of(kernel, columns).items() if role == "number"])
+    named = columns is not None and isinstance(bounds, Mapping)
+    wanted = [name for name, role in roles_of(kernel, columns or ()).items() if role == "number"] if named else None
+    return by_column(bounds, columns, wanted)
 
 
 def numbers_from_text(column: pa.Array) -> pa.Array:
@@ -379,9 +369,9 @@ def _numbers(column: pa.Array) -> pa.Array:
 
 def _without(column: pa.Array, words: Sequence[str]) -> pa.Array:
     """Text with cells that are one of the words as nulls."""
-    column = without_views(*chunks(column))
-    kind = plain_type(column)
-    if not (is_text(kind) or pt.is_binary(kind) or pt.is_large_binary(kind)):
+    column = cells.without_views(*cells.chunks(column))
+    kind = cells.plain_type(column)
+    if not (cells.is_text(kind) or pt.is_binary(kind) or pt.is_large_binary(kind)):
         return column
     gone = pc.is_in(column, value_set=pa.array(words, pa.string()).cast(kind))
     return pc.if_else(gone, pa.scalar(None, column.type), column) if pc.any(gone).as_py() else column

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -19,6 +18,7 @@ from scumble.columns.column import (
     BLANK,
     MISSING,
     ONE_VALUE,
+    Coded,
     Ordered,
     choice,
     count_of_cells,
@@ -281,10 +281,7 @@ class Number(Ordered):
 
     # ---- cells to levels and back ----
 
-    def _codes(self, column: reading.Column, label: str) -> tuple[np.ndarray, np.ndarray]:
-        return self._found(column, label)[:2]
-
-    def _found(self, column: reading.Column, label: str) -> tuple[np.ndarray, np.ndarray, Sequence[np.ndarray]]:
+    def _codes(self, column: reading.Column, label: str) -> Coded:
         values = values_of(column, label)
         places = line.place(values)
         codes, outside = self._coded(places, self.spread, ~np.isfinite(values))
