@@ -274,7 +274,7 @@ def number_or_none(cell: object) -> float | None:
     return None if nothing_in(cell) else number(cell)
 
 
-def _float(cell: bool | int | float | Decimal | Fraction) -> float:
+def _float(cell: Any) -> float:
     try:
         with np.errstate(all="ignore"):  # an extended float may overflow
             return float(cell)

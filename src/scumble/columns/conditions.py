@@ -2,17 +2,12 @@
 
 "age >= 65 and sex == 'Female'" becomes one term, a weight in [0, 1] for every level of age and of sex; an ``or`` across
 columns becomes several terms that no record satisfies together. The expected number of records is
+Σ over terms, Σ over levels, p(levels) Π over the term's columns weight[level]. A weight between 0 and 1 is the share of
+a cell that a range covers, if values are spread evenly within it.
 
-    Σ over terms  Σ over levels  p(levels)  Π over the term's columns  weight[level],
-
-whatever gives p: a view's counters or a model. A weight between 0 and 1 is the share of a cell that a range covers, if
-values are spread evenly within it; `partly` names the columns where that assumption matters.
-
-As in SQL, neither a comparison nor its negation is true of a missing cell. ``age is missing`` asks for missing cells.
-
-The counters do not say how many records lie beyond a column's bounds. Where these were counted at the nearest bound,
-the interval of a question beyond it covers all and none of the records in the cell there; where they were left out, a
-question about nothing else has no answer.
+As in SQL, neither a comparison nor its negation is true of a missing cell. Records beyond a column's bounds may have
+been counted at the nearest one: then the interval of a question beyond it covers all and none of the records in the
+cell there. If they were left out, a question about nothing else has no answer.
 """
 
 from __future__ import annotations
@@ -128,22 +123,10 @@ class Condition:
 def condition(schema: Schema, where: str | Mapping[str, object] | Tree | Condition | None) -> Condition:
     """A condition on the columns of a schema.
 
-    Parameters
-    ----------
-    schema : Schema
-        The columns.
-    where : str, mapping, Tree, Condition or None
-        Text such as "age >= 65 and sex == 'Female'", or its tree; or a mapping from columns to a value, a list of
-        values, a pair ``(low, high)`` with both bounds included (None for an open one), or None for missing cells; or
-        None for all records.
+    `where` is text such as "age >= 65 and sex == 'Female'", or its tree; or a mapping from columns to a value, a list
+    of values, a pair ``(low, high)`` with both bounds included (None for an open one), or None for missing cells; or
+    None for all records.
 
-    Returns
-    -------
-    Condition
-        The condition.
-
-    Examples
-    --------
     >>> from scumble import Category, Number, Schema
     >>> schema = Schema(age=Number(0, 100, cells=4, zeros=False), town=Category(["Ulm", "Bonn"], missing=False))
     >>> found = condition(schema, "age > 60 and town != 'Ulm'")
@@ -224,9 +207,9 @@ def _ranges(tree: Tree) -> Iterator[tuple[str, tuple[object, object]]]:
 def bounds(asked: Condition) -> tuple[Condition, Condition]:
     """The records that surely meet a condition, and those that may, by their levels alone.
 
-    Where records lie within a cell is unknown. A record may meet a product if each of its levels overlaps with it; it
-    surely meets a union unless it may meet the complement. Beyond `MOST_ROUNDED` products, each is bounded by itself:
-    fewer records are sure, and those that may meet several products count several times.
+    A record may meet a product if each of its levels overlaps with it; it surely meets a union unless it may meet the
+    complement. Beyond `MOST_ROUNDED` products, each is bounded by itself: fewer records are sure, and those that may
+    meet several products count several times.
 
     >>> from scumble import Category, Number, Schema
     >>> schema = Schema(age=Number(0, 100, cells=4, zeros=False), town=Category(["Ulm"], missing=False))

@@ -2,11 +2,11 @@
 
 The edges of cells are a function of a column's public parameters, the same on every machine: linear edges are rounded
 once, from exact fractions; logarithmic ones come from Python's `decimal`, whose ``exp`` and ``ln`` are correctly
-rounded. These rules are part of the file format and never change. By default, cells have round edges, at least half a
-cell from the bounds: people ask about 50,000, and a question that cuts no cell has the narrowest interval.
+rounded. These rules are part of the file format and never change. By default, edges are round, as those of questions
+are, and at least half a cell from the bounds.
 
-Within a cell, values are assumed to be spread evenly: on the line itself, or on its logarithm if the column's scale is
-logarithmic. Answers use this assumption (`shares`, `at`, `means`); counting (`find`) does not.
+Within a cell, values are assumed to be spread evenly, on the line or on its logarithm. Answers use this assumption
+(`shares`, `at`, `means`); counting (`find`) does not.
 """
 
 from __future__ import annotations
@@ -38,21 +38,14 @@ _SUMMED = 10_000
 
 @dataclass(frozen=True)
 class Cuts:
-    """Cells on a line, each from its own edge to the next one.
-
-    Parameters
-    ----------
-    edges : tuple of int
-        The first place of each cell, and the one after the last cell.
-    real : bool
-        Whether places are the bits of float64 values, or whole numbers.
-    log : bool
-        Whether values are spread evenly on the logarithm.
-    """
+    """Cells on a line, each from its own edge to the next one."""
 
     edges: tuple[int, ...]
+    """The first place of each cell, and the one after the last cell."""
     real: bool
+    """Whether places are the bits of float64 values, or whole numbers."""
     log: bool
+    """Whether values are spread evenly on the logarithm."""
 
     @property
     def size(self) -> int:
@@ -133,8 +126,7 @@ class Cuts:
     @property
     def lengths(self) -> np.ndarray:
         """The length of each cell, on the scale on which its values are spread evenly."""
-        starts, ends = self._ends
-        return np.asarray(self._measure(ends) - self._measure(starts))
+        return np.asarray(np.subtract(*map(self._measure, reversed(self._ends))))
 
     @property
     def extremes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -166,29 +158,22 @@ class Positions:
     The cells of a line are sorted by their widths, a class for each power of two. A value's position is its distance
     from the lower end of its cell, in steps of 1/64 of its class's widest cell; of whole numbers, in steps of one, as
     long as these are fewer. It has two digits, of 0 to 7: which eighth of the steps, and which step of that; of fewer
-    than nine steps, one. A row of counters for each digit of each class is a view like any other: together with the
-    cells' counts they tell the sum of all values to within half a step, as
-    Σ x = Σ (cell's lower end) + Σ (first digit's distance) + Σ (second digit's distance).
-
-    Why not a row with a counter for each of 64 positions, or with linear weights? In units of the variance of a
-    counter times the squared width of a cell, the noise of the mean is then 64/12 = 5.3, or 1/2, and with two digits,
-    a fifth of the share being the second's, 1.3: and a record adds one to one counter of each row, as everywhere.
+    than nine steps, one. A row of counters for each digit of each class is a view like any other. With the cells'
+    counts, they give the sum of all values to within half a step:
+    Σ x = Σ (cell's lower end) + Σ (first digit's distance) + Σ (second digit's distance). In units of the variance of
+    a counter times the squared width of a cell, the mean then has noise 1.3; one row of 64 positions has 64/12.
     """
 
     kind: np.ndarray
     """The class of each cell; −1 of those that hold a single value."""
     start: np.ndarray
-    """The lower end of each cell."""
     scale: np.ndarray
-    """Steps per unit in each cell."""
     most: np.ndarray
-    """The last step of each cell."""
     longest: np.ndarray
-    """The largest distance in each cell."""
+    """The lower end of each cell, its steps per unit, its last step and its largest distance."""
     steps: np.ndarray
-    """How many each class has."""
     widths: np.ndarray
-    """Of a step of each class."""
+    """How many steps each class has, and how wide they are."""
     whole: bool
 
     @staticmethod

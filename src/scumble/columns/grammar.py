@@ -334,11 +334,10 @@ class _Reader:
     def _operand(self, node: ast.expr) -> _Word:
         if isinstance(node, ast.Name):
             return self._word(node)
-        sign = node.op if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Name) else None
-        if isinstance(node, ast.UnaryOp) and isinstance(sign, ast.USub | ast.UAdd):
-            word = self._word(node.operand)  # type: ignore[arg-type]
-            if word.kind == "value" and isinstance(word.value, int | float) and not isinstance(word.value, bool):
-                return _Word("value", -word.value if isinstance(sign, ast.USub) else word.value)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Name):
+            value = self._word(node.operand).value
+            if type(value) in (int, float) and isinstance(node.op, ast.USub | ast.UAdd):
+                return _Word("value", -value if isinstance(node.op, ast.USub) else value)
         raise self._unclear("it must compare columns with values, without arithmetic or functions")
 
     def _literals(self, nodes: list[ast.expr]) -> tuple[object, ...]:

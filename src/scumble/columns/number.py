@@ -48,9 +48,8 @@ class Number(Ordered):
     """Numbers between public bounds, counted in cells.
 
     Use bounds that are known in advance (an age is at most 120), never the smallest and the largest number of the
-    table. Integers, floats, decimals, booleans (0 and 1) and text such as "12", " 1.5e3 " or "true" become the nearest
-    float64. A cell that is missing, no number or not finite is counted as missing if ``missing=True``; otherwise its
-    record is refused or dropped.
+    table. Integers, floats, decimals, booleans (0 and 1) and text such as "12", " 1.5e3 " or "true" are read. A cell
+    without a finite number is counted as missing if ``missing=True``; otherwise its record is refused or dropped.
 
     Parameters
     ----------
@@ -364,34 +363,27 @@ class Number(Ordered):
         if found is None or math.isnan(found):
             raise ParameterError("it holds numbers; compare it with a number, without quotes")
         if self.cuts.real:
-            number = self._forgiven(min(max(float(found), -1e308), 1e308))
-            at = line.place_of(number)
-            return self._edge_near(number, at), at + 1
+            number, first = self._first_meant(min(max(float(found), -1e308), 1e308))
+            return first, line.place_of(number) + 1
         low, high = self.line
         found = min(max(found, low - 2), high + 1)  # infinite ones just beyond the bounds, on both of their sides
         return math.ceil(found), math.floor(found) + 1
 
-    @property
-    def _rounding(self) -> float:
-        """How far from an edge or a bound a number may be that means it; 0 for given edges."""
+    def _first_meant(self, number: float) -> tuple[float, int]:
+        """The number and its place; or the bound or the inner edge that it means, from which rounding alone parts it.
+
+        For example, 0.1 + 0.2 is the bound 0.3; 22 cells from 49.9 to 51 have an edge at 50.199999999999996, which is
+        50.2. Edges that were given are meant exactly.
+        """
         assert self.low is not None and self.high is not None
         counted = self.scale == "linear" and self.edges is None
-        return ROUNDING * max(abs(self.low), abs(self.high)) if counted else 0.0
-
-    def _forgiven(self, number: float) -> float:
-        """The bound, for a number beyond it by rounding alone: 0.1 + 0.2 is 0.3."""
-        assert self.low is not None and self.high is not None
+        rounding = ROUNDING * max(abs(self.low), abs(self.high)) if counted else 0.0
         nearest = min(max(number, self.low), self.high)
-        return nearest if abs(number - nearest) <= self._rounding else number
-
-    def _edge_near(self, number: float, at: int) -> int:
-        """The inner edge that a number means, or its own place.
-
-        For example, 22 cells from 49.9 to 51 have an edge at 50.199999999999996, and 50.2 means that edge.
-        """
+        number = nearest if abs(number - nearest) <= rounding else number
         inner = np.array([edge for edge in self.cuts.edges[1:-1] if edge not in self._around_zero], np.int64)
         off = np.abs(self.cuts.values(inner) - number)
-        return int(inner[off.argmin()]) if len(inner) and off.min() <= self._rounding else at
+        near = len(inner) and off.min() <= rounding
+        return number, int(inner[off.argmin()]) if near else line.place_of(number)
 
     def equals(self, literal: object) -> Span:
         first, end = self.span(literal)
