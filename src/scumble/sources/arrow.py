@@ -6,7 +6,7 @@ cores, several row groups are read at the same time, and handed over in order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from types import MappingProxyType
 from typing import Any
@@ -46,19 +46,17 @@ class Arrow(Format):
             except (pa.ArrowException, OSError):
                 raise self.damaged(file) from None
         reader, close = self._open(file)
-        names = tuple(reader.schema.names)
         close()
-        return names
+        return tuple(reader.schema.names)
 
     def types(self, file: File) -> dict[str, pa.DataType]:
         if file.path == "-":
             return {}
         reader, close = self._open(file)
-        found = dict(zip(reader.schema.names, reader.schema.types, strict=True))
         close()
-        return found
+        return dict(zip(reader.schema.names, reader.schema.types, strict=True))
 
-    def _open(self, file: File, wanted: list[str] | None = None) -> tuple[Any, Any]:
+    def _open(self, file: File, wanted: list[str] | None = None) -> tuple[Any, Callable[[], None]]:
         """A reader of a file (of the columns `wanted`) or stream, and what closes it."""
         if file.path != "-" and not file.compression:
             try:
@@ -90,16 +88,11 @@ class Arrow(Format):
         names = list(roles)
         reader, close = self._open(file, names)
         try:
-            if isinstance(reader, ipc.RecordBatchFileReader):
-                count = reader.num_record_batches
-                for k in range(count):
-                    batch = reader.get_batch(k)
-                    for part in cut(iter([batch]), skip):
-                        yield Read(part.select(names), (k + 1) / count)
-                    skip = max(0, skip - batch.num_rows)
-            else:
-                for part in cut(iter(reader), skip):
-                    yield Read(part.select(names), None)
+            count = getattr(reader, "num_record_batches", None)  # a stream does not know
+            for k, batch in enumerate(reader if count is None else map(reader.get_batch, range(count)), 1):
+                for part in cut(iter([batch]), skip):
+                    yield Read(part.select(names), None if count is None else k / count)
+                skip = max(0, skip - batch.num_rows)
         except (pa.ArrowException, OSError):
             raise self.damaged(file) from None
         finally:

@@ -152,14 +152,18 @@ class _Waiting:
         raise OSError("standard input is not read any further")
 
 
-class _Joined(io.RawIOBase):
+class _Bytes(io.RawIOBase):
+    """Bytes to be read."""
+
+    def readable(self) -> bool:
+        return True
+
+
+class _Joined(_Bytes):
     """Bytes read before, then the rest of a stream; a read is short only at the end."""
 
     def __init__(self, head: bytes, stream: Readable) -> None:
         self._head, self._stream = head, stream
-
-    def readable(self) -> bool:
-        return True
 
     def read(self, size: int = -1) -> bytes:
         parts = [self._head[:size]]
@@ -268,16 +272,13 @@ def _mark(problem: UnicodeError) -> tuple[str, int]:
 codecs.register_error("scumble.mark", _mark)
 
 
-class Transcoded(io.RawIOBase):
+class Transcoded(_Bytes):
     """A stream of bytes in some encoding, read as UTF-8."""
 
     def __init__(self, stream: Readable, encoding: str) -> None:
         self._stream = stream
         self._decode = codecs.getincrementaldecoder(encoding)("scumble.mark").decode
         self._ready, self._ended = b"", False
-
-    def readable(self) -> bool:
-        return True
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes, as UTF-8."""
@@ -296,7 +297,7 @@ class Transcoded(io.RawIOBase):
 _LINE_END = re.compile(rb"[\r\n]")
 
 
-class Bounded(io.RawIOBase):
+class Bounded(_Bytes):
     """A stream of CSV without endless rows: of one longer than `most` bytes, the first line becomes the line `instead`.
 
     What follows that line is read as rows of their own, so a quote left open costs one line.
@@ -309,9 +310,6 @@ class Bounded(io.RawIOBase):
         row = rb"(?:%b%b)*+%b[\r\n]" % (cell, end, cell)
         self._one, self._all = re.compile(row), re.compile(rb"(?:%b)*+" % row)
         self._ready, self._row, self._within, self._ended = b"", b"", False, False
-
-    def readable(self) -> bool:
-        return True
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes."""
@@ -352,14 +350,11 @@ class Bounded(io.RawIOBase):
         return rows.end()
 
 
-class Lined(io.RawIOBase):
+class Lined(_Bytes):
     """A stream of bytes that counts line ends."""
 
     def __init__(self, stream: Readable) -> None:
         self._stream, self.lines = stream, 0
-
-    def readable(self) -> bool:
-        return True
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes, as they are."""

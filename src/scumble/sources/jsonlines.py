@@ -53,6 +53,7 @@ class JsonLines(Format):
 
     title = "JSON lines"
     declares_columns = False
+    _share: float | None = None
 
     def columns(self, file: File) -> tuple[str, ...]:
         return ()
@@ -60,77 +61,60 @@ class JsonLines(Format):
     def keys(self, file: File) -> tuple[str, ...]:
         """The keys of all objects in order; for standard input, of those in its head."""
         names: dict[str, None] = {}
-        problem: DataError | None = None
+        bad: list[int] = []
         for block, line in self._looked_at(file):
-            bad: list[int] = []
-            names |= _keys(block, bad)
-            if bad:  # refused only if no line has keys
-                problem = problem or _no_object(file, line + bad[0])
-        if not names:
-            raise problem or empty(file)
+            names |= _keys(block, line, bad)
+        if not names:  # lines that are no objects are refused only if no other has keys
+            raise _no_object(file, bad[0]) if bad else empty(file)
         return tuple(names)
 
     def _looked_at(self, file: File) -> Iterator[tuple[bytes, int]]:
-        if file.path == "-":
-            head = standard_input().head.removeprefix(b"\xef\xbb\xbf")
-            end = head.rfind(b"\n") + 1
-            yield (head[:end] if end else head + b"\n"), 0
+        if file.path != "-":
+            yield from self._blocks(file)
             return
-        stream = Stream(file)
-        try:
-            yield from _blocks(stream, file, self)
-        finally:
-            stream.close()
+        head = standard_input().head.removeprefix(b"\xef\xbb\xbf")
+        end = head.rfind(b"\n") + 1
+        yield (head[:end] if end else head + b"\n"), 0
 
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
         self.ragged = 0
-        stream = Stream(file)
-        try:
-            for block, line in _blocks(stream, file, self):
-                if invalid == "mark" and file.path == "-":  # public rows: only the head was searched for keys
-                    self.oddities.late |= {name: None for name in _keys(block) if name not in roles}
-                batches = _quickly(block, roles)
-                if batches is None:
-                    batches = self._slowly(block, line, file, roles, invalid)
-                rows = sum(batch.num_rows for batch in batches)
-                for batch in cut(iter(batches), skip):
-                    yield Read(batch, stream.share())
-                skip = max(0, skip - rows)
-        finally:
-            stream.close()
+        for block, line in self._blocks(file):
+            if invalid == "mark" and file.path == "-":  # public rows: only the head was searched for keys
+                self.oddities.late |= {name: None for name in _keys(block, line, []) if name not in roles}
+            table = _quickly(block, roles)
+            batches = self._slowly(block, line, file, roles, invalid) if table is None else table.to_batches()
+            rows = sum(batch.num_rows for batch in batches)
+            for batch in cut((batch.select(list(roles)) for batch in batches), skip):
+                yield Read(batch, self._share)
+            skip = max(0, skip - rows)
 
     def _slowly(self, block: bytes, line: int, file: File, roles: Roles, invalid: str) -> list[pa.RecordBatch]:
-        objects = []
-        for k, text in enumerate(block.split(b"\n")[:-1]):
-            if not text.strip():
-                continue
-            found = _object(text)
-            if found is not None:
-                objects.append(found)
-            elif invalid == "drop":
-                self.ragged += 1
-            else:
-                raise _no_object(file, line + k)
-        return [_batch(objects, roles)] if roles else []
+        found = list(_objects(block, line))
+        bad = [number for number, one in found if one is None]
+        if bad and invalid != "drop":
+            raise _no_object(file, bad[0])
+        self.ragged += len(bad)
+        return [_batch([one for _, one in found if one is not None], roles)] if roles else []
 
     def place(self, file: File, row: int) -> str:
-        if file.path == "-":
-            return f"{file.name}, row {row + 1:,}"
+        if file.path != "-":
+            objects = (number for part in self._blocks(file) for number, one in _objects(*part) if one is not None)
+            for number in itertools.islice(objects, row, None):
+                return f"{file.name}, line {number + 1:,}"
+        return f"{file.name}, row {row + 1:,}"
+
+    def _blocks(self, file: File) -> Iterator[tuple[bytes, int]]:
+        """Blocks of whole lines, some MB each, with the number of lines before."""
         stream = Stream(file)
-        seen = -1
         try:
             for block, line in _blocks(stream, file, self):
-                for k, text in enumerate(block.split(b"\n")[:-1]):
-                    seen += bool(text.strip()) and _object(text) is not None
-                    if seen == row:
-                        return f"{file.name}, line {line + k + 1:,}"
+                self._share = stream.share()
+                yield block, line
         finally:
             stream.close()
-        return f"{file.name}, row {row + 1:,}"
 
 
 def _blocks(stream: Stream, file: File, format: Format) -> Iterator[tuple[bytes, int]]:
-    """Blocks of whole lines, some MB each, with the number of lines before."""
     rest, line, first = b"", 0, True
     while True:
         try:
@@ -170,46 +154,36 @@ def _plain(block: bytes) -> bool:
     return all(line.count(b"[") + line.count(b"{") <= DEEP for line in block.split(b"\n"))
 
 
-def _quickly(block: bytes, roles: Roles) -> list[pa.RecordBatch] | None:
-    """The block by pyarrow; None if Python must read it."""
+def _quickly(block: bytes, roles: Roles | None = None) -> pa.Table | None:
+    """The block by pyarrow, with the columns of `roles` or all; None if Python must read it."""
     if not _plain(block):
         return None
-    schema = pa.schema([(name, _TYPES[role]) for name, role in roles.items()])
-    options = pajson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    reading = pajson.ReadOptions(block_size=len(block) + 1)
+    reading, parsing = pajson.ReadOptions(block_size=len(block) + 1), pajson.ParseOptions()
+    if roles is not None:
+        parsing.explicit_schema = pa.schema([(name, _TYPES[role]) for name, role in roles.items()])
+        parsing.unexpected_field_behavior = "ignore"
     try:
-        table = pajson.read_json(pa.BufferReader(block), read_options=reading, parse_options=options)
+        table = pajson.read_json(pa.BufferReader(block), reading, parsing)
     except pa.ArrowException:
         return None
-    if table.num_rows != block.count(b"\n"):  # several objects in a line
-        return None
-    batches: list[object] = table.select(list(roles)).to_batches()
-    return batches
+    return table if table.num_rows == block.count(b"\n") else None  # else several objects are in a line
 
 
-def _keys(block: bytes, bad: list[int] | None = None) -> dict[str, None]:
+def _keys(block: bytes, line: int, bad: list[int]) -> dict[str, None]:
     """The keys of a block's objects, in order; `bad` gets the lines that are no objects."""
-    found = _quick_keys(block)
-    if found is None:
-        found = {}
-        for number, text in enumerate(block.split(b"\n")[:-1]):
-            one = _object(text) if text.strip() else {}
-            if one is not None:
-                found |= dict.fromkeys(one)
-            elif bad is not None:
-                bad.append(number)
-    return found
+    table = _quickly(block)
+    if table is not None:
+        return dict.fromkeys(table.column_names)
+    found = list(_objects(block, line))
+    bad += [number for number, one in found if one is None]
+    return dict.fromkeys(key for _, one in found for key in one or ())
 
 
-def _quick_keys(block: bytes) -> dict[str, None] | None:
-    """The keys of a block by pyarrow; None if Python must read it."""
-    if not _plain(block):
-        return None
-    try:
-        reading = pajson.ReadOptions(block_size=len(block) + 1)
-        return dict.fromkeys(pajson.read_json(pa.BufferReader(block), read_options=reading).column_names)
-    except pa.ArrowException:
-        return None
+def _objects(block: bytes, line: int) -> Iterator[tuple[int, Json | None]]:
+    """The objects of a block, by the numbers of their lines: None for what is none. Blank lines are left out."""
+    for number, text in enumerate(block.split(b"\n")[:-1], line):
+        if text.strip():
+            yield number, _object(text)
 
 
 def _object(line: bytes) -> Json | None:

@@ -63,42 +63,27 @@ class Place:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What a build will publish, and advice. Public: it knows no record.
-
-    Parameters
-    ----------
-    kind : str
-        What will be published.
-    bytes : int
-        The size of the released file, about.
-    records : int
-        How many records it assumes.
-    places : tuple of Place
-        Typical questions, with the standard error of each answer.
-    decides : str
-        Which column decides, in a sentence.
-    advice : tuple of str
-        What to change, the costliest mistake first.
-    later : str
-        What is decided only after counting, in a sentence, or empty.
-    spread : str
-        How records are assumed to be spread, in a sentence, or empty.
-    assumed : bool
-        Whether the number of records is a guess.
-    refused : str
-        Why the ledger would refuse the build, or empty.
-    """
+    """What a build will publish, and advice. Public: it knows no record."""
 
     kind: str
     bytes: int
+    """About the size of the released file."""
     records: int
+    """How many records it assumes."""
     places: tuple[Place, ...]
+    """Typical questions, with the standard error of each answer."""
     decides: str
+    """Which column decides what is near."""
     advice: tuple[str, ...]
+    """What to change, the costliest mistake first."""
     later: str = ""
+    """What is decided only after counting, if anything."""
     assumed: bool = False
+    """Whether the number of records is a guess."""
     refused: str = ""
+    """Why the ledger would refuse the build, if it would."""
     spread: str = ""
+    """How records are assumed to be spread, if that matters."""
 
     @property
     def summary(self) -> str:
@@ -107,17 +92,12 @@ class Rehearsal:
 
     @property
     def _made(self) -> str:
-        return (
-            f"{self.kind}, about {human_bytes(self.bytes)}. {_of(self.records, self.assumed)}; ± is one standard error:"
-        )
+        of = _of(self.records, self.assumed)
+        return f"{self.kind}, about {human_bytes(self.bytes)}. {of}; ± is one standard error:"
 
     def __str__(self) -> str:
-        lines = [
-            self._made,
-            *(f"  {place}" for place in self.places),
-            *(one for one in (self.spread, self.later) if one),
-            self.decides,
-        ]
+        said = (one for one in (self.spread, self.later, self.decides) if one)
+        lines = [self._made, *(f"  {place}" for place in self.places), *said]
         lines += [f"Advice: {one}" for one in self.advice] or ([] if self.refused else ["No problems found."])
         lines += [f"The build would be refused: {self.refused}"] if self.refused else []
         lines.append("A rehearsal: no record was read, nothing was spent, nothing was written.")
@@ -169,7 +149,7 @@ def beforehand(job: Build) -> list[str]:
         density = chosen.layout.typical_density
         off = chosen.layout.relative_error(variance, each, density)
         later = " (decided after counting)" if job.tally.sketches[0].planned else ""
-        made = f"{_shape(chosen)}{_by_class(classes)}, about {human_bytes(_bytes(chosen, classes))}{later}"
+        made = f"{_shape(chosen, classes)}, about {human_bytes(_bytes(chosen, classes))}{later}"
         of = _of(n, job.asked.n is None) + ("" if job.asked.bounds is None else ", spread evenly")
         expected = f"{made}. {of}, a density of {density:.3g} is off by {off:.2%}."
         advised = _advice(job, chosen)
@@ -219,7 +199,7 @@ def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
         for name, k in at.items()
     )
     return Rehearsal(
-        kind=f"{_shape(spec)}{_by_class(classes)}",
+        kind=_shape(spec, classes),
         bytes=_bytes(spec, classes),
         records=n,
         places=places,
@@ -257,14 +237,11 @@ def _later(job: Build, counted: Spec, spec: Spec, n: int) -> str:
     return decided_later(typical, crowded, menu.either)
 
 
-def _by_class(classes: int) -> str:
-    return "" if classes == 1 else f" for each of {classes} classes"
-
-
-def _shape(spec: Spec) -> str:
+def _shape(spec: Spec, classes: int) -> str:
+    made = f"{many(spec.rows, 'row')} of {many(spec.buckets, 'bucket')} ({spec.design})"
     if spec.shape is not None:
-        return f"A grid of {' × '.join(f'{side:,}' for side in spec.shape)} cells"
-    return f"{many(spec.rows, 'row')} of {many(spec.buckets, 'bucket')} ({spec.design})"
+        made = f"A grid of {' × '.join(f'{side:,}' for side in spec.shape)} cells"
+    return made if classes == 1 else f"{made} for each of {classes} classes"
 
 
 def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:

@@ -29,14 +29,11 @@ Position = tuple[int, int]
 
 
 class Piece(NamedTuple):
-    """A batch and where it came from."""
+    """A batch (a table, if several were joined), the position after it, and the share of the source read, if known."""
 
     batch: pa.RecordBatch
-    """The rows; a table, if several batches were joined."""
     position: Position
-    """The position after this batch."""
     done: float | None
-    """The share of the source that has been read, or None if unknown."""
 
     def __repr__(self) -> str:
         return "Piece(secret)"

@@ -115,14 +115,12 @@ class Found(NamedTuple):
     """What a sketch finds in a batch, for the sketch and for the curator: as secret as its records."""
 
     records: Any
-    """Levels of a table, or Readings; None once they are counted."""
+    """Levels of a table, or Readings; None once a thread has counted them."""
     dropped: int
     bad: Bad
     """Which rows were dropped, and why, among those looked at."""
     looked_at: int
     strays: Mapping[str, OfBatch]
-    counted: bool = False
-    """Whether a thread has counted the records already."""
 
     def __repr__(self) -> str:
         return "Found(secret)"
@@ -131,9 +129,8 @@ class Found(NamedTuple):
 class Tally:
     """Sketches with equal specs, and the facts about the pass that only the curator may see.
 
-    With `labels`, each record is counted in the sketch of its class; a record of no class is treated like one with a
-    bad cell. With `person`, the column of persons, and `people`, each person has only so many records counted.
-    `noise` is the budget and account of noise that is drawn first.
+    With `labels`, each record is counted in the sketch of its class. With `person`, the column of persons, and
+    `people`, each person has only so many records counted. `noise` is the budget and account of noise drawn first.
     """
 
     def __init__(
@@ -154,16 +151,10 @@ class Tally:
         self.sketches = [sketch_of(spec, **options) for _ in range(len(self.classes or [0]))]
         for sketch in self.sketches:
             sketch.secret.drops |= people is not None
-        self.rows = 0
-        """Rows read."""
-        self.unknown = 0
-        """Rows dropped because they have no known class or person."""
-        self.over = 0
-        """Records dropped because their person has reached the limit."""
+        self.rows = self.unknown = self.over = 0
+        """Rows read, and dropped because they have no known class or person, or their person has reached the limit."""
         self.causes = Causes()
-        """Why rows were dropped."""
         self.strays = Strays()
-        """Cells that were counted as something else: missing, at a bound, or as another word."""
         self.skipped: dict[int, int] = {}
         """Lines dropped because they are not rows, by file."""
 
@@ -270,8 +261,7 @@ class Tally:
 
     @property
     def _all_threads(self) -> int:
-        wanted: int | None = self.options.get("threads")
-        return wanted or available_threads()
+        return self.options.get("threads") or available_threads()
 
     @property
     def at_once(self) -> int:
@@ -315,7 +305,7 @@ class Tally:
             sketch.count_aside(found.records, counts)
         else:
             sketch.count_aside(found.records, counts, known)
-        return found._replace(records=None, counted=True)
+        return found._replace(records=None)
 
     def _found(self, batch: pa.RecordBatch) -> Found:
         sketch = self.sketches[0]
@@ -358,7 +348,7 @@ class Tally:
     def _take(self, found: Found) -> None:
         """Count what was found, unless a thread has, and note why rows were left out."""
         sketch: Any = self.sketches[0]
-        if found.counted:
+        if found.records is None:
             sketch.dropped += found.dropped
         else:
             sketch.add(found.records)
