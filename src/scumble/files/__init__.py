@@ -2,9 +2,8 @@
 
 One container holds releases, bundles, models, secrets and checkpoints.
 
-It is a `safetensors <https://github.com/huggingface/safetensors>`_ file: a JSON header
-and raw little-endian arrays. A safetensors reader opens it; nothing in it can run. The code here
-is our own because it is stricter than the format asks for::
+It is a `safetensors <https://github.com/huggingface/safetensors>`_ file: a JSON header and raw little-endian arrays.
+A safetensors reader opens it; nothing in it can run. The code here is stricter than the format asks for::
 
     offset   bytes
     0        8      H, the length of the header, unsigned, little-endian
@@ -21,18 +20,13 @@ is our own because it is stricter than the format asks for::
     8 + H    rest   the arrays, row-major, one after the other: no gap, no overlap, nothing after.
                     Widest items first, then by name, so each array is aligned.
 
-Whole numbers of 64 bits that all fit into 32, as noisy counters nearly always do, are stored in 32 and read as 64. That
-is format version 2, and for public files only: what can be seen of a number's width is then a fact about published
-numbers. A file with arrays of 16 bits, such as the draws of a table, is of version 3. All other files are of version 1,
-so that older readers read them.
+Whole numbers of 64 bits that all fit into 32, as noisy counters nearly always do, are stored in 32 and read as 64: that
+is format version 2, for public files only. A file with arrays of 16 bits, such as the draws of a table, is of version
+3. All other files are of version 1, so that older readers read them.
 
-``sha256`` is taken over the whole file with its own 64 digits replaced by zeros: no bit can change and
-no byte can come or go unnoticed. That detects accidents. It is not a signature: anyone who can write the
-file can also write a new checksum.
-
-A reader trusts no number in the header before it has compared it with the real size, checks the version
-first (a newer format may do all the rest otherwise), then the checksum, and only then parses.
-Equal content gives equal bytes.
+``sha256`` is taken over the whole file with its own 64 digits replaced by zeros: no change goes unnoticed. That detects
+accidents; it is not a signature. A reader checks the version first, then the checksum, and only then parses; it trusts
+no number in the header before it has compared it with the real size. Equal content gives equal bytes.
 
 The files::
 

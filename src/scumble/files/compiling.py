@@ -1,16 +1,12 @@
 """Loops that are compiled when they are first called, and kept on the disk where there is a place for them.
 
-numba takes half a second to load and some seconds to compile. A program that only looks at a release or a plan should
-pay neither: `njit` here is numba's, put off until the loop is called or compiled into another one.
+numba takes half a second to load and some seconds to compile, so `njit` here is numba's, put off until the loop is
+called or compiled into another one. What was compiled is kept for the next process where numba finds a place: next to
+the source, in ``NUMBA_CACHE_DIR``, or in the user's own cache folder; never among everybody's temporary files, where
+others could leave something to be run. A cache that is damaged or on a full disk is as good as none.
 
-What was compiled is kept for the next process: next to the source, in ``NUMBA_CACHE_DIR``, or in the user's own cache
-folder, as numba finds it. A container may have none of them. Then the loops are compiled in memory, in every process
-anew, and one line of the log says so. (A folder of our own among everybody's temporary files is no way out: numba runs
-what it finds in its cache, and there others could leave something to be run.) A cache that is damaged or on a full disk
-is as good as none.
-
-numba asks whether the file that a loop stands in is as it was, and goes on with old loops that were compiled into it
-from elsewhere. So what is kept here is stamped with all that it is made of, and loops may call each other across files.
+numba asks only whether the file that a loop stands in is as it was. So what is kept here is stamped with all that it is
+made of, and loops may call each other across files.
 """
 
 from __future__ import annotations

@@ -52,19 +52,14 @@ def write(
     bound: bool = False,
     again: bool = False,
 ) -> None:
-    """Writes a file whole or not at all.
+    """Writes a file whole or not at all (:mod:`scumble.files.places`).
 
-    The bytes go to a draft in the same folder, to the disk, and only then take the name (see
-    :mod:`scumble.files.places`); a crash, a signal or a full disk leaves the old file as it was. Secret
-    kinds (and ``secret=True``) are readable by their owner only, from the first byte on. A symbolic link at ``path`` is
-    replaced by the file: what it points to is not touched, so nobody can lead a secret elsewhere.
+    Secret kinds (and ``secret=True``) are readable by their owner only, from the first byte on. A symbolic link at
+    ``path`` is replaced by the file. A file that is not scumble's is never replaced. Another release or model, which
+    was paid for, stays next to the new file under a second name, with a warning; saves to one name take turns.
 
-    A file of another make is never replaced: it may be somebody's table. Another release or model, which
-    was paid for, stays next to the new file under a second name, and a warning says which. Saves to one name take turns
-    (:mod:`scumble.files.places`), so that this holds for what another process has just written.
-
-    A ``bound`` file says which file it is (:mod:`scumble.files.places`). It may be moved within its file system;
-    a copy is refused when it is read. What holds noise that is paid for is not replaced, but by itself (``again``).
+    A ``bound`` file says which file it is. It may be moved within its file system; a copy is refused when it is read.
+    What holds noise that is paid for is not replaced, except by itself (``again``).
     """
     target, data = checks.path(path), bytes_of(kind, metadata, arrays, bound=bound)
     if is_foreign(target):

@@ -6,11 +6,10 @@ Whatever scumble writes goes this way::
     fill        the bytes, to the disk (fsync)
     take_name   one rename, and the folder to the disk: the target is now the new file, whole; before, the old one
 
-A draft is called ``.scumble-<target>-<random>.tmp`` (``.ready`` if it will be a release that a secret file has pledged
-its counters for; only its owner can read that before it takes its name), with a digest of the target's name in the
-middle. Its process holds a lock on it (``flock``), which the system takes away when the process ends, however it ends.
-So the next run on the same target can tell what a killed run left behind from what a living one is writing:
-`clear_leftovers` removes the former and never touches the latter.
+A draft is called ``.scumble-<digest of the target's name>-<random>.tmp``, or ``.ready`` if it will be a release that a
+secret file has pledged its counters for; only its owner can read that before it takes its name. Its process holds a
+lock on it (``flock``), which the system takes away when the process ends, however it ends. So the next run can tell
+what a killed run left behind, which `clear_leftovers` removes, from what a living one is writing.
 """
 
 from __future__ import annotations
@@ -45,17 +44,9 @@ _CREATE |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(
 
 
 class Place:
-    """A file to be.
+    """A file to be. What is at the target now stays until `take_name`.
 
-    Parameters
-    ----------
-    target : str
-        Where it will be. What is there now stays until `take_name`.
-    secret : bool
-        Whether it is for its owner's eyes only.
-    ending : {"tmp", "ready", "turn"}
-        "tmp", or "ready" for a release whose secret file has been pledged, or "turn" for a claim
-        (:mod:`scumble.files.places`).
+    `secret` ones are for their owner's eyes only; the ending may also be `READY` or `TURN`.
     """
 
     def __init__(self, target: str, *, secret: bool = False, ending: str = DRAFT) -> None:
@@ -185,11 +176,10 @@ def write_whole(target: str, data: bytes | Callable[[str], bytes], *, secret: bo
 
 
 class Leftover(NamedTuple):
-    """A draft whose process is gone."""
+    """A draft whose process is gone, and whether it was to be a release that a secret file is pledged for."""
 
     path: str
     ready: bool
-    """Whether it was to be a release that a secret file is pledged for."""
 
 
 def leftovers(target: str) -> list[Leftover]:
@@ -388,9 +378,8 @@ def followed(path: str | os.PathLike[str]) -> str:
 class Owned:
     """A file that this process alone goes on from: its lock passes from each version of it to the next.
 
-    Of a file that is the `only` one no version may live on under another name: two of them would go on with one noise.
-    So one that has a second name (a hard link), or is not where it was, is not written; and the version before is
-    emptied, whatever else leads to it. Symbolic links are followed once, at the beginning: `path` is the file itself.
+    Of an `only` file no version may live on under another name: two would go on with one noise. So one that has a hard
+    link, or was moved, is not written, and the version before is emptied. Symbolic links are followed at the beginning.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, only: bool = False) -> None:
@@ -473,10 +462,9 @@ PATIENCE = 120.0
 def in_turn(target: str) -> Iterator[None]:
     """A turn to look at the file of this name and to replace it, so that what another has just written is kept.
 
-    A claim is an empty draft that ends in ``.turn``. Who finds another one takes its own back and tries again a little
-    later; who finds none has the turn until the claim is gone. Of any two, the one that looks last sees the other's
-    claim, so never do both go on. A claim that can be locked is a leftover and is removed; without locks, age
-    tells.
+    A claim is an empty draft that ends in ``.turn``. A process that finds another's takes its own back and tries again;
+    of any two, the one that looks last sees the other's, so never do both go on. A claim that can be locked is a
+    leftover and is removed; without locks, its age decides.
     """
     last = time.monotonic() + PATIENCE
     while True:
