@@ -38,6 +38,8 @@ MOST_TERMS = 256
 MOST_ROUNDED = 8
 """The most products in a union for which `bounds` is exact."""
 
+Place: TypeAlias = Any
+"""A place on a line of integers, or beyond all of them: ±∞."""
 Product: TypeAlias = dict[str, Part]
 """The values a record may have in some columns; the others are free."""
 
@@ -427,7 +429,7 @@ def _part(column: Column, atom: Atom, wanted: bool, ends: bool | None) -> Part:
     return Part(line.joined((*found, *doubtful)) if ends else line.common(found, line.without(doubtful, column.line)))
 
 
-def _asked(column: Column, atom: Atom, first: Any, end: Any) -> list[tuple[Any, Any]]:
+def _asked(column: Column, atom: Atom, first: Place, end: Place) -> list[tuple[Place, Place]]:
     """The spans of the column's line that a comparison asks for, between `first` and `end` where it is open."""
     if atom.operator in ("==", "in"):
         found = [*map(column.equals, atom.literals)]

@@ -160,7 +160,7 @@ def _from_rows(X: Sequence[Any], width: int | None) -> Parts:
     return Parts([objects(column) for column in zip(*X, strict=True)], len(X))
 
 
-def objects(values: Sequence[Any]) -> np.ndarray:
+def objects(values: Sequence[object]) -> np.ndarray:
     """An array of the objects as they are: NumPy would turn [1, "a"] into text and lists into axes."""
     return np.fromiter(values, dtype=object, count=len(values))
 
@@ -203,7 +203,7 @@ def _of_categories(values: Column, codes: np.ndarray) -> Column:
     return objects([*values, None])[codes]
 
 
-def _text_column(series: Any) -> Column:
+def _text_column(series: Iterable[object]) -> Column:
     """Text as bytes, because Arrow would refuse a column with text that is not UTF-8."""
     encoded = [str.encode(cell, "utf-8", "surrogatepass") if isinstance(cell, str) else None for cell in series]
     options = pc.CastOptions(target_type=pa.large_string(), allow_invalid_utf8=True)

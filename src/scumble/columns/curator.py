@@ -9,7 +9,6 @@ no file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -105,7 +104,7 @@ def _cells(count: int, read: int, name: str) -> str:
     return f"{many(count, 'value')} of {name!r}{share if 2 * count > read else ''}"
 
 
-def as_written(ends: Sequence[Any], kind: str | None = None) -> str:
+def as_written(ends: Sequence[str | float], kind: str | None = None) -> str:
     """The bounds of a column of this kind, in words."""
     return " to ".join(end if isinstance(end, str) else shown(end, kind, 12) for end in ends)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -121,7 +122,7 @@ class Date(Ordered):
         """The length of a tick in seconds."""
         return clock.SECONDS[self.resolution or "day"]
 
-    def _checked_edges(self, given: Any) -> tuple[str, ...]:
+    def _checked_edges(self, given: Sequence[object]) -> tuple[str, ...]:
         self._require_edges(given, "dates", "['2020-01-01', '2020-07-01', '2020-12-31']")
         sides = ["low"] * (len(given) - 1) + ["high"]
         return tuple(_checked(side, one, f"edges[{k}]") for k, (side, one) in enumerate(zip(sides, given, strict=True)))

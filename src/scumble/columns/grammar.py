@@ -17,7 +17,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -104,7 +104,7 @@ class _Word:
     """A "name", a "text" or a "value" behind a placeholder."""
 
     kind: str
-    value: Any
+    value: str | float | bool | None
 
 
 def parse(text: str, columns: Collection[str], *, pairs: bool = False) -> Tree:
@@ -290,7 +290,7 @@ class _Reader:
                     raise self._equals_gap(column)
                 self._column(other, text="in quotes" if any(there) else "")
             if self._pairs:
-                return Pair(left.value, operator, right=right.value)
+                return Pair(str(left.value), operator, right=str(right.value))
             raise self._unclear("it compares two columns")
         if not any(names):
             raise self._unclear("it compares two values, neither of them a column")
@@ -302,7 +302,7 @@ class _Reader:
         return Not(atom) if operator == "!=" else atom
 
     def _equals_gap(self, column: _Word) -> ParameterError:
-        return self._unclear(f"write {written(column.value)} is missing")
+        return self._unclear(f"write {written(str(column.value))} is missing")
 
     def _is_name(self, word: _Word, other: _Word) -> bool:
         """Whether it is a column; also a quoted one, if the other operand is not."""
@@ -336,7 +336,11 @@ class _Reader:
             return self._word(node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Name):
             value = self._word(node.operand).value
-            if type(value) in (int, float) and isinstance(node.op, ast.USub | ast.UAdd):
+            if (
+                isinstance(value, int | float)
+                and not isinstance(value, bool)
+                and isinstance(node.op, ast.USub | ast.UAdd)
+            ):
                 return _Word("value", -value if isinstance(node.op, ast.USub) else value)
         raise self._unclear("it must compare columns with values, without arithmetic or functions")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from scumble.columns.column import (
     BLANK,
     MISSING,
     ONE_VALUE,
+    Arguments,
     Coded,
     Ordered,
     choice,
@@ -163,7 +165,7 @@ class Number(Ordered):
             raise parameter("step", f"a positive {kind}number no larger than the range", given, "step=0.01 is usual.")
         return float(found)
 
-    def _checked_edges(self, given: Any) -> tuple[float, ...]:
+    def _checked_edges(self, given: Sequence[object]) -> tuple[float, ...]:
         self._require_edges(given, "numbers", "[0, 18, 65, 120]")
         found = tuple(self._bound(f"edges[{place}]", one) for place, one in enumerate(given))
         require_rising(found)
@@ -398,15 +400,15 @@ class Number(Ordered):
             )
         return first, end
 
-    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        rest: dict[str, Any] = {"whole": True} if self.whole else {}
+    def _arguments(self) -> Arguments:
+        rest: dict[str, object] = {"whole": True} if self.whole else {}
         rest |= {"scale": "log"} if self.scale == "log" else {}
         rest |= self._given()
         rest |= {"zeros": self.zeros} if self._may_part and self.zeros != self._usual_zeros else {}
         rest |= {"missing": True} if self.missing else {}
         return (self.low, self.high), rest | ({} if self.step is None else {"step": self.step})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         rounds = {"cells": "round"} if self._rounds else {}
         zeros = {"zeros": self.zeros} if self._may_part and (self.low == 0 or self.zeros) else {}
         return super().to_dict() | rounds | zeros

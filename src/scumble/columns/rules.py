@@ -12,7 +12,7 @@ import math
 import operator as op
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ MOST_CELLS = 2**24
 SHARES = (np.arange(8) + 0.5) / 8
 """Where in its cell a value is taken to lie when two cells are compared that overlap."""
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
-_COMPARED: dict[str, Callable[[npt.NDArray[Any], npt.NDArray[Any]], npt.NDArray[np.bool_]]] = {
+_COMPARED: dict[str, Callable[[np.ndarray, np.ndarray], npt.NDArray[np.bool_]]] = {
     "<": op.lt,
     "<=": op.le,
     ">": op.gt,

@@ -298,7 +298,7 @@ class Schema(Mapping[str, Column]):
         return {"columns": [{"name": name, **column.to_dict()} for name, column in self.declared.items()], **rules}
 
     @staticmethod
-    def from_dict(data: Any) -> Schema:
+    def from_dict(data: object) -> Schema:
         """The schema that `to_dict` described; a ParameterError if it is none."""
         data = data if isinstance(data, Mapping) else {}
         listed = data.get("columns")

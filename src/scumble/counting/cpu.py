@@ -5,11 +5,9 @@ of its own. Where records are few, or counters too many to have them so often, t
 way no counter has two writers. Large batches of kernels that project go the quick way, in single precision with a guard
 (`quick`); everything else in double precision (`exact`). Both ways give the same counters, to the integer.
 
-The first, small batches of a process wait for neither: loading numba takes a second, and compiling all loops twenty.
-So a process begins with NumPy (`reference`) and goes on with compiled loops when it has spent on NumPy about what they
-cost: it waits at most twice as long as it had to. Work is counted, not timed: every run does the same.
-
-A thread enters the interpreter once a share of the work, not once a tile: threads can enter it only one by one.
+Loading numba takes a second, and compiling all loops twenty. So a process begins with NumPy (`reference`) and goes on
+with compiled loops when it has spent on NumPy about what they cost. Work is counted, not timed. A thread enters the
+interpreter once per share of the work: threads can enter it only one by one.
 """
 
 from __future__ import annotations
@@ -101,14 +99,12 @@ def _count_alone(hasher: Hasher, records: Sequence[Records], counts: np.ndarray,
         exact.count(hasher, records, counts, slice(0, hasher.rows))
         return
     batch, times = _without_repeats(batch, 1, None)
-    if known is None:
-        quick.count_alone(batch, times, counts)
-        return
+    rooms = [] if known is None else known.rooms
     try:
-        room = known.rooms.pop()
+        room = rooms.pop()
     except IndexError:
         room = None
-    known.rooms.append(quick.count_alone(batch, times, counts, room))
+    rooms.append(quick.count_alone(batch, times, counts, room))
 
 
 def _count(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -185,7 +184,7 @@ _COMPILED = {
 
 
 @cache
-def _add_python(code: Callable[..., Any]) -> Callable[..., None]:
+def _add_python(code: Callable[..., float]) -> Callable[..., None]:
     """A loop around a user's own hash, compiled once per process."""
     compiled = njit(code, nogil=True)
 

@@ -79,15 +79,13 @@ class Batch(NamedTuple):
     factors: np.ndarray
     """(factors, 10) whole numbers; see above."""
     parameters: np.ndarray
-    """(rows, all parameters) in double precision, for the records as they are."""
     single: np.ndarray
-    """The same in single precision, for the moved and stretched columns."""
+    """(rows, all parameters): in double precision; and in single, for the moved and stretched columns."""
     guards: np.ndarray
-    """(rows, hashes): how near to an edge is too near."""
     lowest: np.ndarray
-    """(rows, hashes): the code that fixed-point numbers are counted from."""
     spans: np.ndarray
-    """(rows, hashes): how many codes there are from there; 0 where fixed point does not hold them."""
+    """(rows, hashes): how near to an edge is too near; the code that fixed-point numbers are counted from; and how many
+    codes there are from there, 0 where fixed point does not hold them."""
     start: np.ndarray
     """(rows,): the rehash's constant, with the lowest codes worked in."""
     multipliers: np.ndarray
@@ -104,10 +102,9 @@ class Batch(NamedTuple):
 class Known:
     """What batches of one pass have in common: ends that hold for them, and what was made for these ends.
 
-    To make it takes some forty steps of NumPy, each of which asks for the interpreter's lock, so threads that each
-    count many batches share one of these. The ends are wider than those of the batch that they were made for, and grow
-    with the next ones, so they soon hold for all; they are not used for a batch that would be much narrower. Counters
-    are the same with any ends. As they are of the records, they are forgotten with the pass.
+    Making it takes some forty steps of NumPy, so threads that each count many batches share one of these. The ends are
+    wider than those of the batch that they were made for, and grow with the next ones; they are not used for a batch
+    that is much narrower. Counters are the same with any ends. They are secret, and forgotten with the pass.
     """
 
     def __init__(self) -> None:
@@ -133,7 +130,9 @@ def _hold(least: np.ndarray, most: np.ndarray, low: np.ndarray, high: np.ndarray
     return bool(((least <= low) & (high <= most) & (most - least <= (high - low) * MUCH_WIDER)).all())
 
 
-def _grown(low: np.ndarray, high: np.ndarray, before: tuple[Any, ...] | None) -> tuple[np.ndarray, np.ndarray]:
+def _grown(
+    low: np.ndarray, high: np.ndarray, before: tuple[np.ndarray, np.ndarray, Batch] | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Ends for columns, somewhat wider than they; such that hold for earlier ones too, unless those are much wider."""
     reach = high - low
     if before is not None:

@@ -7,14 +7,9 @@ takes the columns in their order, fused or not: `guard` shows that this does not
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from scumble.files.compiling import Spelled
-
-LLVM = Any
-"""What numba and llvmlite hand to each other; neither has types."""
+from scumble.files.compiling import LLVM, Spelled
 
 LINES, RECORDS = 8, 32
 """Directions and records of a block."""

@@ -1,10 +1,9 @@
 """Single precision with a guard: the loops for large batches of kernels that project, and for products of them.
 
 A thread takes its records in tiles that stay in its cache, projects them on the directions of some rows at once
-(`products`) and takes the rows four at a time. Every hash of a row becomes a line of fixed-point codes; where one lies
-too near an edge, it is computed again in double precision (`guard` says what is too near, and why the counters are then
-those of double precision). The codes become cells, and the cells are counted. `walk` is the outermost loop; all others
-are compiled into it.
+(`products`) and takes the rows four at a time. Every hash of a row becomes a line of fixed-point codes; one that lies
+too near an edge is computed again in double precision (`guard`). The codes become cells, and the cells are counted.
+`walk` is the outermost loop; all others are compiled into it.
 """
 
 from __future__ import annotations
@@ -382,9 +381,8 @@ class Own(NamedTuple):
     """What threads that have the same rows count in, each in its own place: `gather` adds it up."""
 
     cells: np.ndarray
-    """(rows,): how many cells each row is counted in by code, or 0."""
     places: np.ndarray
-    """(rows,): where its cells begin."""
+    """(rows,): how many cells each row is counted in by code, or 0, and where they begin."""
     tables: np.ndarray
     """(threads, cells of all rows)"""
     others: np.ndarray
@@ -531,9 +529,8 @@ class Space(NamedTuple):
     records: np.ndarray
     """(RECORDS, columns): one block on its way there."""
     directions: np.ndarray
-    """(lines, columns): those of some rows."""
     products: np.ndarray
-    """(lines, TILE): projections of one tile on them."""
+    """(lines, columns): directions of some rows; (lines, TILE): projections of one tile on them."""
     t: np.ndarray
     least: np.ndarray
     sums: np.ndarray
@@ -623,16 +620,9 @@ def _through_rows(
             line = lines[base + k] * width + start
             read_cells(space.where[k], shift, row, out[line : line + n])
     elif together == TOGETHER:
-        increment_four(
-            space.where,
-            shift,
-            n,
-            times,
-            row_of(base, cells, places, table, counts),
-            row_of(base + 1, cells, places, table, counts),
-            row_of(base + 2, cells, places, table, counts),
-            row_of(base + 3, cells, places, table, counts),
-        )
+        first, second = row_of(base, cells, places, table, counts), row_of(base + 1, cells, places, table, counts)
+        third, fourth = row_of(base + 2, cells, places, table, counts), row_of(base + 3, cells, places, table, counts)
+        increment_four(space.where, shift, n, times, first, second, third, fourth)
     else:
         for k in range(together):
             increment(space.where[k, :n], shift, times, row_of(base + k, cells, places, table, counts))
@@ -684,9 +674,7 @@ def _cells_of_row(values, batch, r, way, place, at_once, space, index):
                 else:
                     near = add_rehashed(t, guard, multiplier, first, last, sums)
                 if near:
-                    repair(
-                        way, mine, family, p, lowest, t, guard, stride, multiplier, first, last, index, sums
-                    )  # fmt: skip
+                    repair(way, mine, family, p, lowest, t, guard, stride, multiplier, first, last, index, sums)
             stride = np.uint32(stride * np.uint32(span))
     if way == REHASHED:
         to_buckets(sums, space.buckets, np.uint32(space.shift), index)
@@ -709,9 +697,8 @@ def count(
 
     `columns` are those of all records in single precision; None has them made on the way.
     """
-    counters = counts if k == 0 else own.others[k - 1]
     space = space_for(batch, columns, counts.shape[1])
-    _through(batch, times, own, k, False, counters, mine, pieces, turn, space, EMPTY, NOWHERE)
+    _through(batch, times, own, k, False, counts if k == 0 else own.others[k - 1], mine, pieces, turn, space)
 
 
 def count_alone(batch: Batch, times: np.ndarray, counts: np.ndarray, room: Room | None = None) -> Room:
@@ -723,17 +710,19 @@ def count_alone(batch: Batch, times: np.ndarray, counts: np.ndarray, room: Room 
     if room is None or not room.serves(batch):
         own, space = fresh(batch, every, counts, 1), space_for(batch, None, counts.shape[1])
         room = Room(batch.spans, most_cells(batch), own, space)
-    pieces, turn = turns.pieces(len(batch.values), 0, 1), turns.new()
-    _through(batch, times, room.own, 0, True, counts, every, pieces, turn, room.space, EMPTY, NOWHERE)
+    pieces = turns.pieces(len(batch.values), 0, 1)
+    _through(batch, times, room.own, 0, True, counts, every, pieces, turns.new(), room.space)
     return room
 
 
 class Room(NamedTuple):
-    """What a thread that is alone with its records counts in: empty again in the end, for the next batch like this."""
+    """What a thread that is alone with its records counts in: empty again in the end, for the next batch like this.
+
+    A batch's cells depend on its spans and on the most cells of a row.
+    """
 
     spans: np.ndarray
     most: int
-    """What the batch's cells depend on."""
     own: Own
     space: Space
 
@@ -760,7 +749,7 @@ def read(
 
 def _through(
     batch: Batch, times: np.ndarray, own: Own, k: int, alone: bool, counts: np.ndarray, mine: slice,
-    pieces: np.ndarray, turn: np.ndarray, space: Space, lines: np.ndarray, out: np.ndarray,
+    pieces: np.ndarray, turn: np.ndarray, space: Space, lines: np.ndarray = EMPTY, out: np.ndarray = NOWHERE,
 ) -> None:  # fmt: skip
     """Pieces of a batch's records through the rows `mine`: counted, or read where there are lines to read them into."""
     walk(

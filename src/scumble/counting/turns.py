@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
-from scumble.files.compiling import Spelled
-
-LLVM = Any
-"""What numba and llvmlite hand to each other; neither has types."""
+from scumble.files.compiling import LLVM, Spelled
 
 SMALL = 512
 """Records of the smallest piece: smaller ones fetch a row's counters for too few of them."""

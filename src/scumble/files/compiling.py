@@ -24,6 +24,8 @@ import numpy as np
 
 Function: TypeAlias = Any
 """A function, or what numba makes of one: numba has no type for both."""
+LLVM: TypeAlias = Function
+"""What numba and llvmlite hand to each other."""
 _told = False
 
 

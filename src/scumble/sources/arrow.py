@@ -56,7 +56,7 @@ class Arrow(Format):
         close()
         return dict(zip(reader.schema.names, reader.schema.types, strict=True))
 
-    def _open(self, file: File, wanted: list[str] | None = None) -> tuple[Any, Callable[[], None]]:
+    def _open(self, file: File, wanted: list[str] | None = None) -> tuple[pa.RecordBatchReader, Callable[[], None]]:
         """A reader of a file (of the columns `wanted`) or stream, and what closes it."""
         if file.path != "-" and not file.compression:
             try:
@@ -220,7 +220,7 @@ def _batches(columns: Named, roles: Roles) -> Iterator[pa.RecordBatch]:
         yield from pa.table(arrays, names=list(roles)).to_batches()
 
 
-def as_arrow(column: Column, role: str, name: str) -> Any:
+def as_arrow(column: Column, role: str, name: str) -> pa.Array:
     """A column as an Arrow array; Python objects are read cell by cell, by role."""
     if is_arrow(column):
         return column

@@ -303,8 +303,8 @@ class Build:
         """The checkpoint must be none of the files that are read."""
         if self.asked.checkpoint is None:
             return
-        book: Any = getattr(ledger, "path", ledger)
-        inputs = {"the source": _paths(source) or [], "the ledger": [] if book is None else [os.fsdecode(book)]}
+        book = getattr(ledger, "path", ledger)
+        inputs = {"the source": _paths(source) or [], "the ledger": [] if book is None else [checks.path(book)]}
         written = {"checkpoint": os.fsdecode(self.asked.checkpoint)}
         require_apart(written, inputs, every=reading.get("format") is not None)
 

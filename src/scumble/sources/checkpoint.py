@@ -13,10 +13,10 @@ harmless, two are not: see `Sketch.start_with_noise`.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 import uuid
-from typing import Any
 
 from scumble import files
 from scumble.checks import Json
@@ -110,9 +110,9 @@ class Checkpoint:
 
     def _compare(self, source: Json, parameters: Json) -> None:
         hint = f"Hint: run the first command again, or delete {self.path!r} to start anew."
-        if source != _json(self._source):
+        if source != json.loads(json.dumps(self._source)):
             raise DataError(f"The source is not the one that the checkpoint was made from: it has changed. {hint}")
-        mine = _json(self._parameters)
+        mine = json.loads(json.dumps(self._parameters))  # as it was read: tuples are lists
         for name in sorted(set(mine) | set(parameters)):
             if mine.get(name) != parameters.get(name):
                 raise ParameterError(
@@ -190,15 +190,6 @@ class Checkpoint:
     def let_go(self) -> None:
         """Let others use the file."""
         self._file.let_go()
-
-
-def _json(value: object) -> Any:
-    """A value as JSON returns it: tuples are lists."""
-    if isinstance(value, dict):
-        return {key: _json(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_json(inner) for inner in value]
-    return value
 
 
 def _short(value: object) -> str:

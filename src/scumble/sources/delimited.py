@@ -12,7 +12,6 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from scumble.columns.cells import NO_VALUE
 from scumble.columns.kinds import Roles, converted
@@ -25,6 +24,7 @@ from scumble.sources.formats import (
     Lined,
     Options,
     Read,
+    Readable,
     Stream,
     Transcoded,
     empty,
@@ -187,14 +187,14 @@ class Delimited(Format):
         If rows are to be dropped, one that is too long is `_Unreadable` as well, unless the file is read `bounded`.
         """
         stream = Stream(file)
-        data: Any = Transcoded(stream.bytes, self._encoding) if careful else stream.bytes
+        data: Readable = Transcoded(stream.bytes, self._encoding) if careful else stream.bytes
         if bounded:
             ragged_row = (self._delimiter(file) * len(self._header(file))).encode()
             data = Bounded(data, self._delimiter(file), ragged_row, LONGEST)
         text = Lined(data)
         broken, rows = list[int](), skip
 
-        def ragged(row: Any) -> str:
+        def ragged(row: pacsv.InvalidRow) -> str:
             if careful == "drop":
                 self.ragged += 1
                 return "skip"
@@ -274,7 +274,7 @@ class Delimited(Format):
         """
         stream, limit = Stream(file), csv.field_size_limit(BLOCK)
         try:
-            data: Any = stream.bytes
+            data: pa.NativeFile = stream.bytes
             text = io.TextIOWrapper(data, encoding=self._encoding, errors="replace", newline="")
             rows = csv.reader(text, delimiter=self._delimiter(file))
             width = len(next(rows))

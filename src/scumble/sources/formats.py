@@ -252,7 +252,7 @@ def encoding_named(name: str) -> str:
     ['utf8', 'utf8', 'utf8', 'latin-1']
     """
     try:
-        found: Any = codecs.lookup(name)
+        found = codecs.lookup(name)
         known = found._is_text_encoding and found.name not in _NOT_OF_FILES and found.incrementaldecoder is not None
         known = known and "a,1\n".encode(name).decode(name) == "a,1\n"
     except (LookupError, ValueError, TypeError):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -305,7 +305,6 @@ S = TypeVar("S")
 
 READ_AHEAD = 3
 """Items that are ready."""
-_END = object()
 _PATIENCE = 3.0  # seconds that a reader has to end
 _WAIT = 0.1  # seconds after which a waiting thread looks whether it should stop
 
@@ -322,11 +321,11 @@ def read_ahead(
     An error while reading is raised after the items before it. The stream ends early when `stopped` returns true.
     `wake` is called at the end, to stop a reader that waits for bytes.
     """
-    waiting: queue.Queue[Any] = queue.Queue(depth)
+    waiting: queue.Queue[tuple[T] | None] = queue.Queue(depth)
     done = threading.Event()
     failure: list[BaseException] = []
 
-    def put(item: object) -> bool:
+    def put(item: tuple[T] | None) -> bool:
         while not done.is_set():
             try:
                 waiting.put(item, timeout=_WAIT)
@@ -338,7 +337,7 @@ def read_ahead(
     def read() -> None:
         try:
             for item in items:
-                if not put(item):
+                if not put((item,)):
                     break
         except BaseException as problem:
             failure.append(problem)
@@ -346,7 +345,7 @@ def read_ahead(
             close = getattr(items, "close", None)
             if close is not None:
                 close()
-            put(_END)
+            put(None)
 
     # A daemon: a read that never returns (an idle pipe) must not keep the process alive.
     thread = threading.Thread(target=read, name="scumble-reader", daemon=True)
@@ -357,11 +356,11 @@ def read_ahead(
                 item = waiting.get(timeout=_WAIT)
             except queue.Empty:
                 continue
-            if item is _END:
+            if item is None:
                 if failure:
                     raise failure[0]
                 return
-            yield item
+            yield item[0]
     finally:
         done.set()
         wake()

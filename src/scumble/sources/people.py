@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
 
@@ -129,7 +129,7 @@ class PersonLimit:
         self._counts[found] = counts
         self._persons = len(counts)
 
-    def __reduce_ex__(self, protocol: object) -> Any:
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise PrivacyError("A PersonLimit is not pickled or copied: it knows who is in the table.")
 
     def __repr__(self) -> str:

@@ -359,7 +359,7 @@ def synthetic_records(kernel: Kernel, columns: Sequence[str], bounds: Bounds | R
     if bounds is not None:
         low, high = (side.tolist() for side in checks.sides(in_order(bounds, kernel, columns), len(columns)))
         spans = {name: ((2 * a + b) / 3, (a + 2 * b) / 3) for name, a, b in zip(columns, low, high, strict=True)}
-    out: dict[str, Any] = {}
+    out: dict[str, np.ndarray | list[str]] = {}
     for factor in kernel.factors:
         for name in (columns[j] for j in factor.which(len(columns), columns)):
             if factor.reads == "category":

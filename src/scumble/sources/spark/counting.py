@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -149,6 +149,7 @@ def _take(sums: Sums, tally: Tally) -> None:
         tally.unknown += int(dropped)
 
 
+S = TypeVar("S", Spec, TableSpec, Spec | TableSpec)
 _SPECS: dict[str, Spec | TableSpec] = {}
 
 
@@ -204,7 +205,7 @@ class _Counting:
 
     def about(self) -> np.ndarray:
         """For the curator: rows read, rows dropped, and strays by column."""
-        return np.array([self._rows, self._dropped, *self._strays.numbers(self._spec.columns)], np.int64)
+        return np.array([self._rows, self._dropped, *self._strays.numbers(self._spec.columns or ())], np.int64)
 
     def update(self, table: pa.Table) -> Iterator[tuple[int, np.ndarray]]:
         """Count the rows of a table; yields the sketches that had to make room."""
@@ -279,11 +280,12 @@ class _Counting:
         return found
 
 
-def known(spec: Any) -> Any:
+def known(spec: S) -> S:
     """An equal spec whose hash functions this process has made, if there is one."""
     if len(_SPECS) > 8:
         _SPECS.clear()
-    return _SPECS.setdefault(json.dumps(spec.to_dict(), sort_keys=True), spec)
+    kept: S = _SPECS.setdefault(json.dumps(spec.to_dict(), sort_keys=True), spec)  # type: ignore[assignment]
+    return kept
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
