@@ -19,7 +19,7 @@ from typing import ClassVar, NoReturn
 import numpy as np
 
 from scumble.columns import cells
-from scumble.columns.column import UNREADABLE, Arguments, Column, by_text
+from scumble.columns.column import UNREADABLE, Arguments, Coded, Column, by_text
 from scumble.columns.hashing import hash_of
 from scumble.columns.line import Span
 from scumble.errors import ParameterError
@@ -76,8 +76,8 @@ class Distinct(Column):
     def words(self) -> str:
         return "distinct values are counted"
 
-    def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, None]:
-        return by_text(column, label, cell_of, "categories"), None
+    def _codes(self, column: cells.Column, label: str) -> Coded:
+        return by_text(column, label, cell_of, "categories"), None, ()
 
     def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
         return pa.nulls(len(values))
