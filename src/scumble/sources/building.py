@@ -234,9 +234,8 @@ class Build:
         self.declared = Declarations.taken(options)
         asked = Options(**taken(options, *_MINE))
         label_kind = None if asked.label is None else self.declared.kinds.pop(asked.label, None)
-        labels = None
-        if asked.label is not None:
-            labels = Labels(asked.label, asked.classes, boolean=label_kind == "boolean")
+        boolean = label_kind == "boolean"
+        labels = None if asked.label is None else Labels(asked.label, asked.classes, boolean=boolean)
         asked = replace(asked, bounds=self.declared.bounds(asked.bounds))
         schema, kinds = asked.schema, self.declared.kinds
         asked.require_one_of(kernel, columns, kinds)
@@ -249,9 +248,7 @@ class Build:
         book = taken(options, *BOOK)
         asked.require_hidden(self.budget)
         self._require_apart(source, book.get("ledger"), options)
-        people = None
-        if asked.person_column is not None:
-            people = PersonLimit(self.budget.records_per_person)
+        people = None if asked.person_column is None else PersonLimit(self.budget.records_per_person)
         require_known(options)
         self.source: Source = open_source(source, **options)
         try:
@@ -312,18 +309,9 @@ class Build:
         """The checkpoint of this very build."""
         if self.asked.checkpoint is None:
             return None
-        about = {
-            **spec.to_dict(),
-            "invalid": self.asked.invalid,
-            "label": self.asked.label,
-            "classes": self.tally.classes,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
-            "neighbors": self.budget.neighbors,
-            "records_per_person": self.budget.records_per_person,
-            "person_column": self.asked.person_column,
-            "noise_first": self.asked.noise_first,
-        }
+        about = {**spec.to_dict(), "classes": self.tally.classes}
+        about |= {name: getattr(self.asked, name) for name in ("invalid", "label", "person_column", "noise_first")}
+        about |= {name: getattr(self.budget, name) for name in ("epsilon", "delta", "neighbors", "records_per_person")}
         if self.tally.labels is not None and self.tally.labels.boolean:
             about["label_kind"] = "boolean"
         if self.budget.rho is not None:
@@ -391,20 +379,16 @@ class Build:
         """
         if self.checkpoint is not None:
             self.checkpoint.pledge(self.tally, pledged)
-        releases = self._release()
-        if pledged is None:
-            self.discard_checkpoint()
-        return releases
-
-    def _release(self) -> Release | Bundle | TableRelease:
         if self.asked.noise_first:
             releases = [sketch.release() for sketch in self.tally.sketches]
         else:
             releases = released(self.tally.sketches, self.budget, self.account, n=self.asked.n)
-        if self.tally.classes is None:
-            only: Release | TableRelease = releases[0]
-            return only
-        return Bundle(dict(zip(self.tally.classes, releases, strict=True)), label=self.tally.label)
+        if pledged is None:
+            self.discard_checkpoint()
+        if self.tally.classes is not None:
+            return Bundle(dict(zip(self.tally.classes, releases, strict=True)), label=self.tally.label)
+        only: Release | TableRelease = releases[0]
+        return only
 
 
 def taken(options: Json, *names: str) -> Json:

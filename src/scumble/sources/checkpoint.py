@@ -33,21 +33,11 @@ EVERY = 30.0
 
 
 class Checkpoint:
-    """A file from which a killed build continues.
+    """A file from which a killed build continues, as secret as the table.
 
-    Parameters
-    ----------
-    path : str or path-like
-        Where to keep it. Mode 0600: it is as secret as the table.
-    source : dict
-        The source's fingerprint; another source is refused.
-    parameters : dict
-        Everything that decides the result, as JSON values; a difference is refused by name.
-    every : float
-        Seconds between two writes.
-    shared : bool
-        Whether others may use the file meanwhile. Otherwise only one build at a time, since two would be two releases
-        of the same counters.
+    `source` is the source's fingerprint, and `parameters` decide the result: a difference in either is refused. It is
+    written after so many seconds (`every`). Unless it is `shared`, only one build may use it at a time, since two would
+    be two releases of the same counters.
     """
 
     def __init__(

@@ -40,7 +40,6 @@ from scumble.sources.paths import kind_of
 from scumble.sources.spark.counting import Partitions, Report, count, gathered, known
 from scumble.sources.spark.engine import Frame, aggregate, json_lines, quoted, require_frame, session, task, whole_lines
 from scumble.sources.tally import Tally
-from scumble.table.discovery import require_declared
 from scumble.table.release import TableRelease
 
 __all__ = ["Partitions", "build", "build_by", "register", "session", "sketch", "sketch_from"]
@@ -59,22 +58,9 @@ def sketch(
 ) -> Sketch:
     """The exact sketch of a Spark DataFrame: secret, and equal to that of a single machine.
 
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-        A DataFrame of any source.
-    kernel : Kernel
-        What "near" means.
-    columns : sequence of str or None
-        The columns to read, in order; None reads all.
-    invalid : {"error", "drop"}
-        What to do with records that have missing, infinite or unreadable values.
-    engine, threads : str, int or None
-        How each task counts; by default with the cores that Spark gives it.
-    progress : callable or None
-        Called with :class:`Partitions` now and then.
-    size : object
-        `rows`, `buckets`, `seed`, `design`, `bounds`, `whole`, `dates`, `times`, `booleans` of :class:`scumble.Sketch`.
+    `columns` are read in order; None reads all. `engine` and `threads` say how each task counts, by default with the
+    cores that Spark gives it. `progress` is called with :class:`Partitions` now and then. `invalid` and `size` (`rows`,
+    `buckets`, `seed`, `design`, `bounds`, `whole`, `dates`, `times`, `booleans`) are those of :class:`scumble.Sketch`.
     """
     empty = columns_of(df, columns)
     options: Json = {"invalid": invalid, "engine": engine, "threads": threads}
@@ -154,7 +140,6 @@ class ClusterBuild(Build):
         wanted = columns if schema is None else list(schema.declared)
         empty = columns_of(df, None if wanted is None else [*wanted, *others])
         super().__init__(empty, kernel, columns, **options)
-        require_declared(self.tally.sketches[0].spec, "on Spark, whose parts of a table have no order")
         self._df, self._file = df, file
         if not text:
             sketch_of(self.tally.sketches[0].spec).update(empty)  # a column of a wrong type shows here

@@ -75,17 +75,13 @@ def watched(context: Frame, report: Report | None) -> Iterator[None]:
 def _watch(tracker: Frame, group: str, report: Report, stop: threading.Event) -> None:
     last = None
     while not stop.wait(EVERY):
-        state = _look(tracker, group)
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+        stages = {stage for job in jobs if job is not None for stage in job.stageIds}
+        known = [info for info in map(tracker.getStageInfo, sorted(stages)) if info is not None]
+        state = Partitions(sum(info.numCompletedTasks for info in known), sum(info.numTasks for info in known))
         if state != last and state.of:
             report(state)
             last = state
-
-
-def _look(tracker: Frame, group: str) -> Partitions:
-    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-    stages = {stage for job in jobs if job is not None for stage in job.stageIds}
-    known = [info for info in map(tracker.getStageInfo, sorted(stages)) if info is not None]
-    return Partitions(sum(info.numCompletedTasks for info in known), sum(info.numTasks for info in known))
 
 
 def count(
@@ -377,9 +373,8 @@ class Tree(NamedTuple):
     than cores, one step is enough.
 
     **Exactly once.** Rows reach the next step only as a shuffle output that Spark has accepted, one per partition,
-    however many attempts there were. An attempt counts its partition from the beginning into its own counters, so its
-    rows depend only on the partition's rows. If a partition changes when it is read again, Spark runs all of them
-    again; what Spark could not notice is refused by `engine.require_same_again`.
+    and depend only on the partition's rows. If a partition changes when it is read again, Spark runs all of them again;
+    what Spark could not notice is refused by `engine.require_same_again`.
     """
 
     shares: int

@@ -56,14 +56,8 @@ def session(master: str | None = None, *, name: str = "scumble", settings: Mappi
     """The active Spark session, or a new one.
 
     A new one encrypts what it writes to disks, shows no web page, and runs this same Python on local workers.
-    `settings` are Spark's own and take precedence.
-
-    Parameters
-    ----------
-    master : str or None
-        Where to run: "local[4]", "spark://host:7077", "yarn", "k8s://..."; None uses Spark's configuration.
-    name : str
-        What the cluster calls the application.
+    `master` says where: "local[4]", "spark://host:7077", "yarn", "k8s://...", or None for Spark's configuration.
+    `name` is the application's. `settings` are Spark's own and take precedence.
     """
     pyspark = _pyspark()
     active = pyspark.sql.SparkSession.getActiveSession()
@@ -75,11 +69,8 @@ def session(master: str | None = None, *, name: str = "scumble", settings: Mappi
     maker = pyspark.sql.SparkSession.builder.appName(name)
     if master is not None:
         maker = maker.remote(master) if master.startswith("sc://") else maker.master(master)
-    plain = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.io.encryption.enabled": "true",
-    }
+    plain = dict.fromkeys(["spark.ui.enabled", "spark.ui.showConsoleProgress"], "false")
+    plain["spark.io.encryption.enabled"] = "true"
     for key, value in {**plain, **(settings or {})}.items():
         maker = maker.config(key, value)
     with _calm():
