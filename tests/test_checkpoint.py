@@ -10,8 +10,6 @@ import shutil
 import signal
 import sqlite3
 import stat
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -158,26 +156,6 @@ def test_only_what_can_be_read_again_has_a_checkpoint(tmp_path: Path, monkeypatc
             job({"source": only_once}, checkpoint=tmp_path / "c.secret")
 
 
-def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(tmp_path: Path) -> None:
-    data, checkpoint, out = tmp_path / "big.csv", tmp_path / "c.secret", tmp_path / "o.scumble"
-    pl.DataFrame({"x": np.random.default_rng(0).normal(0, 1, 400_000)}).write_csv(data)
-    words = [sys.executable, "-m", "scumble", "build", str(data), "--out", str(out)]
-    words += ["--bandwidth", "1", "--epsilon", "1", "--rows", "1000", "--buckets", "64", "--threads", "1"]
-    process = subprocess.Popen(
-        [*words, "--checkpoint", str(checkpoint), "--checkpoint-seconds", "0"], stderr=subprocess.PIPE
-    )
-    while not checkpoint.exists():
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert b"Run the same command again to go on" in err and b"Traceback" not in err
-    assert files.read(checkpoint, expect="checkpoint").metadata["rows"] < 400_000 and not out.exists()
-    assert subprocess.run([*words, "--checkpoint", str(checkpoint), "--checkpoint-seconds", "0"]).returncode == 0
-    assert not checkpoint.exists() and abs(scumble.load(out).count - 400_000) < COUNT
-
-
 def test_the_same_counters_are_not_released_twice(
     sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -223,21 +201,3 @@ def test_a_resumed_sketch_keeps_its_lineage(sources: Path, tmp_path: Path) -> No
 
 
 # ---- full disks ----
-
-
-def test_a_disk_that_is_really_full(sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small_disk = tmp_path / "disk"
-    small_disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small_disk)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
-        pytest.skip("needs the right to mount a small disk")
-    try:
-        out = small_disk / "o.scumble"
-        assert main([*command(sources), "--out", str(out)]) == 0
-        old = out.read_bytes()
-        capsys.readouterr()
-        assert main([*command(sources, "--rows", "256"), "--out", str(out)]) == 5
-        assert "the disk is full" in capsys.readouterr().err
-        assert out.read_bytes() == old and list(small_disk.iterdir()) == [out]
-    finally:
-        subprocess.run(["umount", str(small_disk)], check=True)

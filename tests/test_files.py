@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import stat
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from hypothesis.extra import numpy as hnp
 import scumble
 from scumble import errors, files
 from scumble._version import __version__
-from scumble.files import format, places
+from scumble.files import format
 
 PUBLIC = ("release", "bundle", "model")
 DTYPES = ("<i8", "<u8", "<i4", "<u2", "|u1", "<f8", "<f4")
@@ -120,12 +119,6 @@ def test_published_counters_that_fit_are_stored_in_32_bits(numbers, kind, stored
     box = files.from_bytes(data, expect=kind)
     assert box.version == (2 if stored == "I32" else 1)
     assert box.arrays["counts"].dtype == np.int64 and box.arrays["counts"].tolist() == array.tolist()
-
-
-def test_many_small_arrays_stay_readable_in_half_the_bytes():
-    arrays = {f"counts.{k}": np.array([k]) for k in range(200)}
-    box = files.from_bytes(files.to_bytes("bundle", {}, arrays), expect="bundle")
-    assert [int(box.arrays[name][0]) for name in arrays] == list(range(200))
 
 
 def test_equal_content_gives_equal_bytes():
@@ -422,13 +415,6 @@ def test_a_disk_that_fills_up_half_way(old):
     assert unchanged(old)
 
 
-def test_an_interrupt_leaves_nothing_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        files.write(tmp_path / "a", "secret", {}, {})
-    assert os.listdir(tmp_path) == []
-
-
 def test_the_folder_is_synced_and_may_be_unable_to(tmp_path, monkeypatch):
     synced = []
     real = os.fsync
@@ -660,21 +646,6 @@ def test_a_stump_of_ours_is_truncated_and_another_s_is_foreign() -> None:
             files.from_bytes(bytes(length) + format.MAGIC[:10], expect="release")
     with pytest.raises(errors.ForeignFileError, match="it is empty"):
         files.from_bytes(b"", expect="release")
-
-
-def test_the_folder_s_sync_may_be_unsupported_and_may_not_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number, fails in ((errno.EINVAL, False), (errno.ENOTSUP, False), (errno.EIO, True), (errno.ENOSPC, True)):
-
-        def refuse(descriptor: int, number: int = number) -> None:
-            raise OSError(number, os.strerror(number))
-
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "fsync", refuse)
-            if fails:
-                with pytest.raises(OSError, match=os.strerror(number)):
-                    places.sync_folder(str(tmp_path))
-            else:
-                places.sync_folder(str(tmp_path))
 
 
 def test_arrays_are_laid_out_widest_first_then_by_name() -> None:
