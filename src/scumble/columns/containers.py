@@ -23,15 +23,13 @@ _ACCEPTED = "Hint: pass a NumPy array, a pandas or polars frame, an Arrow table,
 
 
 class Parts(NamedTuple):
-    """The columns of a table."""
+    """The columns of a table, also as one `block` of numbers if there is one; `flat` if it had one axis only."""
 
     columns: list[Column]
     rows: int
     names: tuple[str, ...] | None = None
     block: np.ndarray | None = None
-    """All columns as one array of numbers, if there is one."""
     flat: bool = False
-    """Whether it had one axis only."""
 
     def __repr__(self) -> str:
         return "Parts(secret)"
@@ -41,11 +39,11 @@ def take_apart(X: Any, wanted: Sequence[str] | None = None, width: int | None = 
     """The parts of any table; `wanted` are the columns to collect of a lazy one, `width` is that of an empty list."""
     if isinstance(X, np.ndarray):
         return _from_numpy(X)
-    if is_of(X, "pyarrow", "RecordBatch") or is_of(X, "pyarrow", "Table"):
+    if is_of(X, "pyarrow", "RecordBatch", "Table"):
         return Parts(X.columns, X.num_rows, tuple(X.schema.names))
-    if is_of(X, "pyarrow", "Array") or is_of(X, "pyarrow", "ChunkedArray"):
+    if is_of(X, "pyarrow", "Array", "ChunkedArray"):
         return _one(X, None)
-    if is_of(X, "scipy", "sparray") or is_of(X, "scipy", "spmatrix") or is_of(X, "scipy", "_spbase"):
+    if is_of(X, "scipy", "sparray", "spmatrix", "_spbase"):
         raise DataError(
             "`X` must be dense, got a SciPy sparse matrix: every cell is counted, zeros too. "
             "Hint: pass X.toarray(), in parts if large."
@@ -56,7 +54,7 @@ def take_apart(X: Any, wanted: Sequence[str] | None = None, width: int | None = 
         return _from_rows(X, width)
     if is_of(X, "pandas", "DataFrame"):
         return _from_pandas(X)
-    if is_of(X, "pandas", "Series") or is_of(X, "pandas", "Index"):
+    if is_of(X, "pandas", "Series", "Index"):
         return _one(_pandas_column(X), X.name)
     if is_of(X, "polars", "LazyFrame"):
         if wanted is not None and set(wanted) <= set(X.collect_schema().names()):
@@ -82,9 +80,9 @@ def one_column(values: object, what: str) -> Column:
     return parts.columns[0]
 
 
-def is_of(X: object, package: str, name: str) -> bool:
-    """Whether X is of a class of that package (or derives from one), without importing the package."""
-    return any(c.__name__ == name and c.__module__.split(".")[0] == package for c in type(X).__mro__)
+def is_of(X: object, package: str, *names: str) -> bool:
+    """Whether X is of one of these classes of a package (or derives from one), without importing the package."""
+    return any(c.__name__ in names and c.__module__.split(".")[0] == package for c in type(X).__mro__)
 
 
 def _one(column: Column, name: object) -> Parts:
@@ -215,10 +213,11 @@ def _polars_column(series: Any) -> Column:
         return objects(series.to_list())
     try:
         return pa.chunked_array(series)
-    except (pa.ArrowException, TypeError, ValueError):  # 128-bit integers
-        return objects(series.to_list())
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":  # polars has no Arrow form
+    except BaseException as error:  # 128-bit integers, and what polars has no Arrow form of
+        if (
+            not isinstance(error, pa.ArrowException | TypeError | ValueError)
+            and type(error).__name__ != "PanicException"
+        ):
             raise
         return objects(series.to_list())
 

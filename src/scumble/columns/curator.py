@@ -1,9 +1,7 @@
 """What the curator learns about a build: cells that were not counted at their own value, and rows that were left out.
 
-A column with ``missing=True`` counts what it cannot read as missing, one with bounds counts what is outside at the
-nearest bound, and a category counts unknown words together. A wrong declaration does that to most cells of a column.
-The numbers are as private as the rows: they go to the curator's terminal and into
-no file.
+A wrong declaration makes most cells of a column missing, or moves them to a bound. The numbers are as private as the
+rows: they go to the curator's terminal and into no file.
 """
 
 from __future__ import annotations

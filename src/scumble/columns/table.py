@@ -34,16 +34,9 @@ class Table:
 
     __slots__ = ("_block", "_columns", "names", "rows", "width")
 
-    names: tuple[str, ...] | None
-    rows: int
-    width: int
-
     def __init__(self, parts: containers.Parts) -> None:
-        self._columns = parts.columns
-        self._block = parts.block
-        self.names = parts.names
-        self.rows = parts.rows
-        self.width = len(parts.columns)
+        self._columns, self._block = parts.columns, parts.block
+        self.names, self.rows, self.width = parts.names, parts.rows, len(parts.columns)
 
     @classmethod
     def of(cls, X: object, *, columns: Sequence[str] | None = None, dimensions: int | None = None) -> Table:
