@@ -181,3 +181,15 @@ def test_there_are_no_more_values_than_records() -> None:
     found = estimated(full, 1.0, laplace=False, records=(1e6, 10.0), confidence=0.95)
     assert found.value == found.high == 1e6 + 50
     assert [*estimated(-full, 1.0, laplace=True, records=(1e6, 10.0), confidence=0.95)] == [0, 0, 0]
+
+
+def test_words_that_are_found_are_counted_too() -> None:
+    """Most of 3,000 words have one record, so they are not found."""
+    rng, words = np.random.default_rng(2), 3000
+    frame = {"town": np.append([f" Ulm{k} " for k in range(words)], rng.choice(["ULM1", "bonn"], 20_000))}
+    schema = scumble.Schema(town=scumble.Category(discover=True, ignore_case=True))
+    release = TableSketch(schema).update(frame).release(epsilon=2.0, delta=1e-6)
+    found = release.distinct("town")
+    assert abs(found.value - words - 1) < 6 * found.standard_error
+    assert {*release.schema["town"].levels[:-2]} == {"ulm1", "bonn"}
+    assert release.count("town == 'bonn'").value > 9_000

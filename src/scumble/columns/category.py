@@ -228,7 +228,8 @@ class Category(Column):
             texts, places = cells.texts(column)
         except UnsupportedValue:
             raise wrong_type(column, label, "categories") from None
-        return [None if text is None or self.says_nothing(text) else self._compared(text) for text in texts], places
+        words = [None if text is None else self._compared(text) for text in texts]
+        return [None if word is None or self._read.get(word) == UNREADABLE else word for word in words], places
 
     def _bucket(self, word: bytes | None) -> int:
         if word is None:

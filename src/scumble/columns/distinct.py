@@ -13,6 +13,7 @@ hashed, and needs no noise but that of its share of the budget.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn
 
@@ -78,6 +79,10 @@ class Distinct(Column):
 
     def _codes(self, column: cells.Column, label: str) -> Coded:
         return by_text(column, label, cell_of, "categories"), None, ()
+
+    def cells_of(self, words: Sequence[bytes | None]) -> np.ndarray:
+        """The cell of each canonical text; None is a missing one."""
+        return np.array([self.size - 1 if word is None else cell_of(word) for word in words], np.int32)
 
     def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
         return pa.nulls(len(values))

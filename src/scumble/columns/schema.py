@@ -95,7 +95,7 @@ class Schema(Mapping[str, Column]):
     columns: Mapping[str, Column]
     """The columns by name, in order: all but those of which only distinct values are counted."""
     distinct: Mapping[str, Distinct]
-    """The columns whose distinct values are counted."""
+    """The columns whose distinct values are counted: those of that kind, and those whose words are found."""
     declared: Mapping[str, Column]
     """All columns, as they were declared."""
     derived: Mapping[int, Derived]
@@ -125,8 +125,12 @@ class Schema(Mapping[str, Column]):
             check_name(name)
             if not isinstance(column, Column):
                 raise parameter(name, "a Number, Date, Category or Boolean", type(column).__name__, EXAMPLE)
-        distinct = {name: column for name, column in found.items() if isinstance(column, Distinct)}
-        columns = {name: column for name, column in found.items() if name not in distinct}
+        columns = {name: column for name, column in found.items() if not isinstance(column, Distinct)}
+        distinct = {
+            name: Distinct()
+            for name, column in found.items()
+            if name not in columns or (isinstance(column, category.Category) and column.discover)
+        }
         if not columns:
             raise ParameterError("A schema needs a column besides those of kind 'distinct'. Hint: declare one.")
         self.__dict__.update(columns=MappingProxyType(columns), derived=MappingProxyType(_derived(columns)))
@@ -144,7 +148,7 @@ class Schema(Mapping[str, Column]):
 
     def known(self, name: object) -> str:
         """The name, if it is a column's; else an error."""
-        if isinstance(name, str) and name in self.distinct:
+        if isinstance(name, str) and name in self.distinct and name not in self.columns:
             raise ParameterError(
                 f"Of column {name!r}, only distinct values were counted. Hint: ask distinct({name!r})."
             )
@@ -258,7 +262,12 @@ class Schema(Mapping[str, Column]):
                 found[name] = column.find(cells[name], f"Column {name!r}")
                 codes[:, j] = found[name].codes
         for j, (name, one) in enumerate(sketched.items(), width + len(positions)):
-            codes[:, j] = one.find(cells[name], f"Column {name!r}").codes
+            own = self.columns.get(name)
+            if isinstance(own, category.Category):  # as its words are compared
+                texts, places = found[name].words or own.words_in(cells[name], f"Column {name!r}")
+                codes[:, j] = one.cells_of(texts)[places]
+            else:
+                codes[:, j] = one.find(cells[name], f"Column {name!r}").codes
         self.derive(codes)
         for place, (j, digit) in enumerate(positions, width):
             codes[:, place] = found[self.names[j]].positions[digit]
