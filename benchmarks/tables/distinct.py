@@ -1,4 +1,4 @@
-"""Counts of distinct values: scumble's sketch beside Sketch-Flip-Merge and a noisy HyperLogLog, all for one ε.
+"""Counts of distinct values: scumble's sketch, Sketch-Flip-Merge and a noisy HyperLogLog, all for one ε.
 
     python -m benchmarks.tables.distinct [--trials 100]
 

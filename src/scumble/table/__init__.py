@@ -8,6 +8,7 @@ What is counted and published::
     planner.py        what is published next: which views, how finely, at what share of the budget
     budgeting.py      how the budget goes to views, and how fine they are
     grouping.py       fine cells put together, by noisy single columns
+    discovery.py      which words enough records hold, found privately
     release.py        what is published
 
 What is computed of it, all of it post-processing::
@@ -26,6 +27,6 @@ What is computed of it, all of it post-processing::
     statistic.py      any statistic, by rows of every draw
     rows.py           synthetic rows, their containers and weights
     comparing.py      what differs between two releases
-    faithfulness.py   how faithful synthetic rows are, by the release's own knowledge
+    faithfulness.py   how faithful synthetic rows are
     remarks.py        columns not counted together, cells that a question cuts, values counted as one
 """

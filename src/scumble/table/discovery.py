@@ -1,11 +1,11 @@
 """The release of a table with words that nobody declared: they are found first, and then the views are about them.
 
-The secret sketch counts such a column by buckets of words, a public function of each cell. Once words are public
+The secret sketch counts the column by buckets of words, a public function of each cell. Once words are public
 (:mod:`scumble.gate.words`), each has the counters of its bucket, of which there are 2^20 in the column's own view, and
 all other buckets are summed into "(other)". That only groups cells, so a view costs what it always costs.
 
-A set of columns sees the lower bits of a bucket. A word that most of the records of such a part belong to, as far as
-words were found, is told apart there; the others are pooled with "(other)".
+A set of columns sees the lower bits of a bucket. A word that most of the records of a part belong to, as far as
+words were found, is a level of its own there; the others are pooled with "(other)".
 
 *Error.* A word's counter also holds the records of words that were not found and share its bucket: on average one in
 2^20 of these records in the column's own view, and in a pair one for each of the axis's 32 m levels, m being the levels
@@ -35,7 +35,7 @@ from scumble.table.spec import USUAL, Integers, TableSpec
 Ranked = Mapping[bytes, int]
 """Words with noisy numbers of records, the most frequent first."""
 CLEAR = 10
-"""A word is told apart if it has so many times the records of other words that were found and share its level."""
+"""A word is its own level if it has so many times the records of other words that were found and share its level."""
 
 
 def usual(spec: TableSpec) -> TableSpec:

@@ -221,7 +221,7 @@ class TableSpec:
     def hashed(self) -> tuple[int, ...]:
         """The columns whose words are still to be found.
 
-        Such a column is counted by all of its bucket. A code holds the lower part, which is what sets see, and a column
+        The column is counted by all of its bucket. A code holds the lower part, which is what sets see, and a column
         of its own, behind all others, the upper part.
         """
         columns = enumerate(self.schema.values())
