@@ -45,7 +45,6 @@ class BareReader(Reader):
     "ask",
     [
         lambda layout, reader: layout.source(None, None, None),
-        lambda layout, reader: layout.heaviest(None, None, None),
         lambda layout, reader: layout.edges(),
         lambda layout, reader: layout.hasher,
         lambda layout, reader: layout.hasher_on_page(str),
