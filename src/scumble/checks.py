@@ -171,14 +171,14 @@ def sides(bounds: Any, dimensions: int) -> Sides:
 def reversed_bounds(name: str, low: object, high: object) -> ParameterError:
     """The error of the bounds that somebody gave a column by its name: they are public."""
     told = [plain_number(end, 12) if isinstance(end, float) else str(end) for end in (low, high)]
-    numbers = [end for end in (low, high) if isinstance(end, int | float) and math.isfinite(end)]
-    turned = len(numbers) == 2 and numbers[1] < numbers[0]
-    far = len(numbers) == 2 and not math.isfinite(float(numbers[1]) - float(numbers[0]))
-    return ParameterError(
-        f"`bounds` of {name!r} must be finite, with low below high, got {' to '.join(told)}. Hint: "
-        + ("they are too far apart for a float: " if far else "")
-        + (f"the lower one comes first, {told[1]} to {told[0]}." if turned else LOW_AND_HIGH)
-    )
+    ends = [end for end in (low, high) if isinstance(end, int | float) and math.isfinite(end)]
+    hint = LOW_AND_HIGH
+    if len(ends) == 2 and ends[1] < ends[0]:
+        hint = f"the lower one comes first, {told[1]} to {told[0]}."
+    if len(ends) == 2 and not math.isfinite(float(ends[1]) - float(ends[0])):
+        hint = f"they are too far apart for a float: {hint}"
+    must = f"`bounds` of {name!r} must be finite, with low below high, got {' to '.join(told)}."
+    return ParameterError(f"{must} Hint: {hint}")
 
 
 def by_column(bounds: Any, columns: Sequence[str] | None, numbers: Sequence[str] | None = None) -> Any:

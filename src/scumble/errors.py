@@ -1,8 +1,7 @@
-"""Every error scumble raises on purpose.
+"""Every error scumble raises on purpose, and numbers and texts as messages show them.
 
-Each message says what was wrong, what it must be, what it was, and what to do next.
-Each class also derives from the built-in error that a caller would expect, so
-``except ValueError`` keeps working.
+Each message says what is wrong and what to do. Each class also derives from the built-in error that a caller would
+expect, so ``except ValueError`` keeps working.
 """
 
 from __future__ import annotations
@@ -26,9 +25,8 @@ _CONTEXT: Any = BaseException.__dict__["__context__"]
 class ScumbleError(Exception):
     """The root: ``except scumble.ScumbleError`` catches whatever scumble raises on purpose.
 
-    One that is raised ``from None`` has no context. Python would keep the error that was handled at the time, and
-    another library's words may quote cells: a logger that follows the chain must not find them. Its text is `readable`:
-    names in it may come from anybody's file.
+    One that is raised ``from None`` has no context: another library's words may quote cells, and a logger that follows
+    the chain must not find them. Its text is `readable`: names in it may come from anybody's file.
     """
 
     def __str__(self) -> str:
@@ -95,9 +93,9 @@ class NewerFileError(FileError):
 
 
 class CuratorWarning(UserWarning):
-    """For the holder of the table, and nobody else: what a build left out, or counted where it does not stand.
+    """For the holder of the table alone: what a build left out, or counted where it does not stand.
 
-    Its numbers are exact, and as private as the table: it belongs in no log and in no notebook that is given away.
+    Its numbers are exact, and as private as the table.
     """
 
 

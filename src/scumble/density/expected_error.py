@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scumble.checks import sides
 from scumble.columns.kinds import ON_WHOLE_NUMBERS
-from scumble.density.grid_cells import Profile, aligned, checked_bounds, lattice
+from scumble.density.grid_cells import Profile, aligned, lattice
 from scumble.kernels import Kernel
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class Box:
         which = kernel.which(dimensions, columns)
         self.axes = len(which)
         low, high = ([side[i] for i in which] for side in bounds)
-        self.low, self.high = checked_bounds(low, high, self.axes)
+        self.low, self.high = sides((low, high), self.axes)
         spread, self._square, self._mean = _moments(self.profile, self.high - self.low)
         self.spread = max(spread, FAINTEST)
         """The density of records that fill half of the bounds along each axis, ρ₀."""

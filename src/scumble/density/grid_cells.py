@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble.checks import Json
+from scumble.checks import Json, sides
 from scumble.checks import whole as whole_number
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
@@ -242,7 +242,7 @@ class Grid:
         whole: Sequence[bool] = (),
     ) -> None:
         self.profile = Profile(kernel, width, names)
-        self.low, self.high = checked_bounds(low, high, self.profile.dimensions)
+        self.low, self.high = sides((low, high), self.profile.dimensions)
         if len(shape) != self.profile.dimensions:
             raise parameter("shape", f"{self.profile.dimensions} whole numbers of at least 1", tuple(shape))
         self.shape = tuple(int(whole_number("shape", cells)) for cells in shape)
@@ -312,24 +312,6 @@ def aligned(low: float, high: float, cells: int) -> tuple[float, float, float]:
         if cells <= span and (cells - 1) * whole < span + 1.0:
             return low - 0.5, whole, 1.0 - whole**-2.0  # s whole numbers in a row have variance (s² − 1)/12
     return low, span / cells, 1.0
-
-
-def checked_bounds(
-    low: np.ndarray | Sequence[float], high: np.ndarray | Sequence[float], dimensions: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Finite bounds with low < high, one pair per column, or an error."""
-    lower, upper = (np.array(bound, dtype=np.float64, ndmin=1) for bound in (low, high))
-    if lower.shape != (dimensions,) or upper.shape != (dimensions,):
-        raise parameter("bounds", f"one low and one high for each of the {dimensions} columns", (low, high))
-    with np.errstate(over="ignore", invalid="ignore"):
-        good = np.isfinite(upper - lower) & (lower < upper)
-    if not good.all():
-        bad = int(np.argmin(good))
-        raise ParameterError(
-            f"`bounds` must be finite with low < high; column {bad} of the kernel has {lower[bad]} to {upper[bad]}. "
-            "Hint: leave out a constant column."
-        )
-    return lower, upper
 
 
 FAR_FINER = 8

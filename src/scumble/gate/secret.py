@@ -82,13 +82,12 @@ class NoiseFirst:
         """Read what `to_dict` wrote; refuse impossible values."""
         try:
             found = NoiseFirst(**{**data, "claim": PrivacyClaim.from_dict(data["claim"])})
-            if not all(
-                type(v) in (int, float) and 0 <= v < 1e300 for v in (found.counter_variance, found.count_variance)
-            ):
+            variances = found.counter_variance, found.count_variance
+            good = all(type(v) in (int, float) and 0 <= v < 1e300 for v in variances)
+            good = good and (found.count is None or (type(found.count) is int and abs(found.count) < 2**62))
+            if not good or type(found.identity) is not str or type(found.finished) is not bool:
                 raise TypeError
-            if found.count is not None and (type(found.count) is not int or abs(found.count) >= 2**62):
-                raise TypeError
-            if type(found.identity) is not str or type(found.finished) is not bool or found.claim.rows != rows:
+            if found.claim.rows != rows:
                 raise TypeError
         except (KeyError, TypeError, ValueError, OverflowError):
             raise CorruptFileError("The file lacks a part of a sketch that began with noise.") from None

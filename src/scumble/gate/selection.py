@@ -6,13 +6,12 @@ Nothing else is published, so the list may be long.
 
 *Claim.* With b = 2Δ/ε the choice is ε-private; with b = Δ/ε if adding a record never lowers a score ("monotone").
 
-*Proof.* Fix a candidate i and the noise of all others. i is chosen if its own noise Z is at least some whole number
-t, the least one with which it wins (ties are settled by position, so a least one exists). On a neighboring
-table its score may fall by Δ while the others rise by Δ, so there t′ ≤ t + 2Δ; if scores are monotone, either
-all fall or all rise, by at most Δ each, and t′ ≤ t + Δ. The discrete Laplace law has P(Z ≥ t + c) ≥ e^(−c/b) P(Z ≥ t)
-for every t and c ≥ 0: its tail falls by the factor e^(−1/b) per step for t ≥ 1 and more slowly below. So P(i | table′)
-≥ e^(−ε) P(i | table), for any noise of the others, hence on average. ∎ (Dwork & Roth 2014, Claim 3.9, for the
-discrete law; Ding et al. 2021.)
+*Proof.* Fix a candidate i and the noise of all others. i is chosen if its own noise Z is at least some whole number t,
+the least one with which it wins (ties are settled by position, so a least one exists). On a neighboring table its score
+may fall by Δ while the others rise by Δ, so there t′ ≤ t + 2Δ; if scores are monotone, either all fall or all rise, by
+at most Δ each, and t′ ≤ t + Δ. The discrete Laplace law has P(Z ≥ t + c) ≥ e^(−c/b) P(Z ≥ t) for every t and c ≥ 0: its
+tail falls by the factor e^(−1/b) per step for t ≥ 1 and more slowly below. So P(i | table′) ≥ e^(−ε) P(i | table), for
+any noise of the others, hence on average. ∎ (Dwork & Roth 2014, Claim 3.9; Ding et al. 2021.)
 
 **A score for kernels.** `credible_records` is the number of records that the best single row of a sketch would classify
 correctly through the noise to come. A bucket's majority counts by its excess over a margin τ of about two standard

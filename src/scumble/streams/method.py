@@ -2,8 +2,7 @@
 
 A `Method` is public and knows no data: what a record does to all that is published (`column`), and how noisy the total
 of any periods will be (`variance`). Its `Machine` goes along with one stream. Nodes are the numbers that get noise of
-their own; a machine asks for a node's noise when a period opens, and publishes the node with it when a period closes.
-What it gives back, the running total, is a function of published numbers.
+their own: a machine asks for a node's noise when a period opens, and publishes the node with it when a period closes.
 """
 
 from __future__ import annotations
@@ -159,12 +158,12 @@ class _Days(Machine):
 class Bridge(Method):
     """Periods and blocks of n periods, for pure ε: about √(3T) of them.
 
-    Each period's count x_i gets noise z_i, and so does the sum of a block. With Y_i = x_i + z_i, and the block's sum
-    S = Σ x_i + z_S, the least-squares estimate of the first k periods of a block is Y_1 + … + Y_k + k (S − ΣY)/(n + 1).
+    Each period's count x_i gets noise z_i, and so does the sum of a block. With Y_i = x_i + z_i, and the block's sum S
+    = Σ x_i + z_S, the least-squares estimate of the first k periods of a block is Y_1 + … + Y_k + k (S − ΣY)/(n + 1).
     As D = S − ΣY = z_S − Σ z_i is noise alone, a block's noise is drawn when it opens, D is known from then on, and the
     estimate is never revised. After m blocks and k periods its variance is m n/(n + 1) + k (n + 1 − k)/(n + 1) times
     that of one noise, which a record's two moves (its period, its block) make twice as wide as that of a single
-    release: a random walk that is tied at both ends of a block, hence the name.
+    release: a random walk that is tied at both ends of a block.
 
     Parameters
     ----------
