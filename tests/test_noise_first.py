@@ -124,7 +124,7 @@ def test_the_ledger_is_charged_before_the_noise_and_once(tmp_path: Path, monkeyp
         other.start_with_noise(0.2, ledger=book, dataset="people")
     monkeypatch.undo()
     assert book.account("people").left().epsilon == Fraction(1, 5)
-    with pytest.raises(scumble.BudgetError, match="drawing its noise failed"):
+    with pytest.raises(scumble.BudgetError, match="failed after the budget was spent"):
         other.update([[1.0]])
 
 
