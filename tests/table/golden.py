@@ -27,6 +27,11 @@ def about(release: scumble.TableRelease) -> dict:
         "sum": int(release.counts.sum()),
         "variances": sum(release.variances),
         "counts": {where: release.count(where).value for where in CONDITIONS},
+        **(
+            {"words": list(column.values)}
+            if isinstance(column := release.schema["sex"], scumble.Category) and column.discover
+            else {}
+        ),
         **{f"distinct {name}": release.distinct(name).value for name in release.schema.distinct},
     }
 
@@ -37,8 +42,10 @@ if __name__ == "__main__":
     if name.startswith("distinct"):
         frame["id"] = np.arange(2000) % 1500
         schema = scumble.Schema({**SCHEMA, "id": scumble.Distinct()})
+    if name.startswith("words"):
+        schema = scumble.Schema({**SCHEMA, "sex": scumble.Category(discover=True)})
     sketch = scumble.TableSketch(schema, target=target[0] if target else None).update(frame)
-    made = sketch.release(epsilon=2.0, delta=1e-6 if target else 0.0)
+    made = sketch.release(epsilon=2.0, delta=1e-6 if target or name.startswith("words") else 0.0)
     if name.startswith("draws"):  # a few draws of a few components: the file stays small
         box = files.from_bytes(made.to_bytes(draws=True), expect="table")
         cut = {key: array[:, :4, :8] for key, array in box.arrays.items() if key in ("draws.weights", "draws.tables")}
