@@ -24,7 +24,6 @@ What is computed of it, all of it post-processing::
     asking.py         the questions, in the words of people who ask them
     estimate.py       a number that is known up to noise
     distinct.py       the number of distinct values
-    discovery.py      words that nobody declared, found in the pass
     statistic.py      any statistic, by rows of every draw
     rows.py           synthetic rows, their containers and weights
     comparing.py      what differs between two releases

@@ -71,7 +71,11 @@ class Found:
         sharing, several = Counter[int](), self._several(j)
         for word, number in ranked.items():
             sharing[bucket_of(word) % several] += number
-        clear = [word for word, number in ranked.items() if sharing[bucket_of(word) % several] * CLEAR <= number * 11]
+        clear = [
+            word
+            for word, number in ranked.items()
+            if sharing[bucket_of(word) % several] * CLEAR <= number * (CLEAR + 1)
+        ]
         first = dict.fromkeys(clear[: self._old.levels - 1 - self._missing(j)])
         return [*first, *(word for word in ranked if word not in first)], len(first)
 
