@@ -39,7 +39,9 @@ from scumble.kernels import JaccardKernel as JaccardKernel
 from scumble.kernels import Kernel as Kernel
 from scumble.kernels import ManhattanKernel as ManhattanKernel
 from scumble.kernels import ProductKernel as ProductKernel
+from scumble.learn.additive import PrivateAdditiveClassifier as PrivateAdditiveClassifier
 from scumble.learn.additive import PrivateAdditiveRegressor as PrivateAdditiveRegressor
+from scumble.learn.choice import PrivateClassifier as PrivateClassifier
 from scumble.learn.classifier import PrivateKDEClassifier as PrivateKDEClassifier
 from scumble.learn.diversity import DiversitySampler as DiversitySampler
 from scumble.learn.kde import PrivateKDE as PrivateKDE

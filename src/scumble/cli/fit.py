@@ -41,8 +41,11 @@ scumble ledger town.ledger --open visits --epsilon 3
 scumble fit people.csv --task classify --columns age --target mode --classes bike,bus,car --bounds age=0:100 --epsilon 1 --ledger town.ledger --dataset visits --out mode.scumble
 """  # noqa: E501  command lines that run as they stand
 LEARNS = {
+    "choose": "classes, by what suits the columns and the budget",
     "classify": "classes, by how dense each is nearby",
     "separate": "classes, by planes between them",
+    "logistic": "classes, by noisy steps; needs --delta",
+    "curves": "two classes, as a sum of curves, one per column",
     "regress": "a number, as a plane",
     "add": "a number, as a sum of curves, one per column",
 }

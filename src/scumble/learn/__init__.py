@@ -6,7 +6,7 @@ from a released file instead. `base.py` says how an estimator is written; a new 
 
 The estimators: ``kde.py``, ``modes.py``, ``outliers.py``, ``diversity.py`` and ``neighbors.py``, of densities;
 ``classifier.py``, one sketch per class; ``linear.py``, ``logistic.py``, ``regression.py`` and ``additive.py``, of
-moments.
+moments; ``choice.py``, which chooses among all that tell classes apart.
 
 What they share::
 
@@ -35,7 +35,9 @@ from typing import Any
 
 HOMES = {
     "DiversitySampler": "scumble.learn.diversity",
+    "PrivateAdditiveClassifier": "scumble.learn.additive",
     "PrivateAdditiveRegressor": "scumble.learn.additive",
+    "PrivateClassifier": "scumble.learn.choice",
     "PrivateKDE": "scumble.learn.kde",
     "PrivateKDEClassifier": "scumble.learn.classifier",
     "PrivateLinearClassifier": "scumble.learn.linear",
@@ -50,8 +52,11 @@ HOMES = {
 Nothing is imported before it is asked for, since scikit-learn is optional. `scumble/__init__.pyi` has the same list.
 """
 TASKS = {
+    "choose": "PrivateClassifier",
     "classify": "PrivateKDEClassifier",
     "separate": "PrivateLinearClassifier",
+    "logistic": "PrivateLogisticRegression",
+    "curves": "PrivateAdditiveClassifier",
     "regress": "PrivateLinearRegression",
     "add": "PrivateAdditiveRegressor",
 }

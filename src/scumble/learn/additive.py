@@ -1,4 +1,4 @@
-"""Additive regression from cross-tables of hat functions: a curve for each column, and a table for one pair of them.
+"""Additive models from cross-tables of hat functions: a curve for each column, and a table for one pair of them.
 
 **Knots** are put at equal shares of the records, by histograms of the columns. **Curves** are written in polynomials on
 the knots, the k-th with a prior deviation of 1/k; in these coordinates the penalty of :mod:`scumble.learn.by_moments`
@@ -27,10 +27,11 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from scumble.checks import whole
+from scumble.columns.cells import Column as Cells
 from scumble.columns.number import Number
 from scumble.columns.schema import Schema
 from scumble.density.draws import masses
-from scumble.errors import parameter
+from scumble.errors import ParameterError, parameter
 from scumble.gate.selection import claim_of_choice, noisy_best
 from scumble.gate.spending import Prepaid
 from scumble.learn.base import estimator
@@ -47,7 +48,7 @@ from scumble.learn.moment_products import (
 from scumble.learn.moment_release import MomentRelease, MomentSketch, mean_of_target, publish, solved
 from scumble.learn.moment_spec import Floats, Integers, Span, steps
 from scumble.learn.reading import check_is_fitted
-from scumble.learn.supervised import LearnsFromMoments, Regressor, choice_epsilon, laplace_is_quieter
+from scumble.learn.supervised import Classifier, LearnsFromMoments, Regressor, choice_epsilon, laplace_is_quieter
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -66,11 +67,14 @@ PAIR_KNOTS = 6
 
 
 class _Learnt:
-    """What the regressor learns."""
+    """What is learned, and written to files."""
 
     knots_: list[np.ndarray]
     shapes_: list[np.ndarray]
     intercept_: float
+    shares_: np.ndarray
+    slope_: float
+    offset_: float
     columns_: TableRelease | None = None
     pair_: MomentRelease | None = None
     pair_columns_: tuple[int, int] | None = None
@@ -79,18 +83,15 @@ class _Learnt:
 
 
 @estimator
-class PrivateAdditiveRegressor(_Learnt, LearnsFromMoments, Regressor):
-    """Regression by a sum of curves, one per column, that can be looked at.
+class Additive(_Learnt, LearnsFromMoments):
+    """What additive models share: curves of the target, which lies within `target_bounds_`, and a pair.
 
-    Curves are straight between a few knots. A sixteenth of the budget pays for histograms of the columns, and the knots
-    are put where the records are. Then the sums of products of the columns' hat functions with each other and with the
-    target are released (:mod:`scumble.learn.moment_products`), from which all curves follow by least squares, with a
-    preference for smooth ones and a penalty that follows from the noise. From ε = 0.1 on, a fifth of the budget finds a
-    pair of columns and pays for a table of what the curves leave over there.
-
-    With few records, many columns or a small ε take :class:`~scumble.learn.PrivateLinearRegression`. For the other
-    parameters, see :class:`~scumble.learn.base.PrivateEstimator` and :class:`~scumble.learn.supervised.Regressor`.
-    `bounds` are always needed; `kernel`, `rows`, `buckets` and `random_state` are not used.
+    Each column's curve is straight between a few knots. A sixteenth of the budget pays for histograms of the columns,
+    and the knots are put where the records are. Then the sums of products of the columns' hat functions with each other
+    and with the target are released (:mod:`scumble.learn.moment_products`), from which all curves follow by least
+    squares, with a preference for smooth ones and a penalty that follows from the noise. From ε = 0.1 on, a fifth of
+    the budget finds a pair of columns and pays for a table of what the curves leave over there. `bounds` are always
+    needed; `kernel`, `rows`, `buckets` and `random_state` are not used.
 
     Parameters
     ----------
@@ -112,24 +113,12 @@ class PrivateAdditiveRegressor(_Learnt, LearnsFromMoments, Regressor):
         Which pair, by their places; the knots whose nearest records are a cell; what each cell adds. None without.
     columns_ : TableRelease or None
         The histograms by which the knots were put; None if the model was made from a release of cross-tables.
-
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(0, 10, (5000, 2))
-    >>> y = np.abs(X[:, 0] - 5) + X[:, 1]
-    >>> model = PrivateAdditiveRegressor(epsilon=5.0, bounds=(0, 10), target_bounds=(0, 15)).fit(X, y)
-    >>> r2 = model.score(X, y)                      # 0.95 or so: the noise is fresh each time
-    >>> len(model.shapes_[0]) == len(model.knots_[0]), round(model.privacy_.epsilon, 9)
-    (True, 5.0)
     """
 
     knots: int | None = None
     pair: bool | None = None
 
-    _learnt = (
-        *("knots_", "shapes_", "intercept_", "target_bounds_", "columns_"),
-        *("pair_", "pair_columns_", "pair_knots_", "pair_effects_"),
-    )
+    _learnt = (*_Learnt.__annotations__, "target_bounds_", "classes_")
     _made_again = ("_errors",)
     _always_needs_bounds = True
     _moments = HatMoments
@@ -258,13 +247,11 @@ class PrivateAdditiveRegressor(_Learnt, LearnsFromMoments, Regressor):
             self._errors = (top - bottom) / 2.0 * additive_errors(self.release_)
         return [self._errors[part] for part in self.release_.spec.parts]
 
-    def predict(self, X: object) -> np.ndarray:
-        """The model's values, within the public bounds of the target."""
-        return np.clip(self.contributions(X).sum(axis=1) + self.intercept_, *self.target_bounds_)
-
     def contributions(self, X: object) -> np.ndarray:
-        """(n, columns): what each column adds to the prediction and the intercept; of a pair, half each."""
-        X = self._read(X, clip=True)
+        """(n, columns): what each column adds to the target's mean, `intercept_`; of a pair, half each."""
+        return self._added(self._read(X, clip=True))
+
+    def _added(self, X: np.ndarray) -> np.ndarray:
         spec = self.release_.spec
         hats = spec.hats(X) / PARTS
         # Column by column: a record's number must not depend on who else is asked about.
@@ -285,6 +272,75 @@ class PrivateAdditiveRegressor(_Learnt, LearnsFromMoments, Regressor):
 
         check_is_fitted(self)
         return super().plot(**options) if set(options) - {"title"} else pictures.shapes(self, **options)
+
+
+@estimator
+class PrivateAdditiveRegressor(Additive, Regressor):
+    """Regression by a sum of curves, one per column, that can be looked at: see :class:`Additive`.
+
+    With few records, many columns or a small ε take :class:`~scumble.learn.PrivateLinearRegression`. For the
+    parameters, see :class:`Additive`, :class:`~scumble.learn.base.PrivateEstimator` and
+    :class:`~scumble.learn.supervised.Regressor`.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, (5000, 2))
+    >>> y = np.abs(X[:, 0] - 5) + X[:, 1]
+    >>> model = PrivateAdditiveRegressor(epsilon=5.0, bounds=(0, 10), target_bounds=(0, 15)).fit(X, y)
+    >>> r2 = model.score(X, y)                      # 0.95 or so: the noise is fresh each time
+    >>> len(model.shapes_[0]) == len(model.knots_[0]), round(model.privacy_.epsilon, 9)
+    (True, 5.0)
+    """
+
+    def predict(self, X: object) -> np.ndarray:
+        """The model's values, within the public bounds of the target."""
+        return np.clip(self.contributions(X).sum(axis=1) + self.intercept_, *self.target_bounds_)
+
+
+@estimator
+class PrivateAdditiveClassifier(Additive, Classifier):
+    """Two classes told apart by a sum of curves, one per column, that can be looked at: see :class:`Additive`.
+
+    The curves are those of the indicator of the second class, by least squares. Log-odds follow from how much of the
+    indicator they explain, as of :func:`scumble.learn.linear.class_model`. For the parameters, see :class:`Additive`,
+    :class:`~scumble.learn.base.PrivateEstimator` and :class:`~scumble.learn.supervised.Classifier`.
+
+    Attributes
+    ----------
+    shapes_ : list of numpy.ndarray
+        Each column's curve at its knots: what it adds to the share of the second class.
+    slope_, offset_ : float
+        Log-odds of the second class are `offset_` and `slope_` times the sum of a record's `contributions`.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, (5000, 2))
+    >>> y = (np.abs(X[:, 0] - 5) + X[:, 1] > 7).astype(int)
+    >>> model = PrivateAdditiveClassifier(epsilon=5.0, bounds=(0, 10), classes=[0, 1]).fit(X, y)
+    >>> accuracy = model.score(X, y)                # 0.95 or so: the noise is fresh each time
+    >>> len(model.shapes_[0]) == len(model.knots_[0]), round(model.privacy_.epsilon, 9)
+    (True, 5.0)
+    """
+
+    target_bounds_ = (0.0, 1.0)  # of the indicator
+
+    def _take_classes(self, y: Cells | None) -> None:
+        super()._take_classes(y)
+        if len(self.classes_) > 2:
+            raise ParameterError(
+                f"Curves tell two classes apart, and there are {len(self.classes_)}. Hint: PrivateClassifier."
+            )
+
+    def _learn(self) -> None:
+        super()._learn()
+        self.shares_, self.slope_, self.offset_ = log_odds(self.release_, np.concatenate(self.shapes_))
+
+    def _log_probabilities(self, X: np.ndarray) -> np.ndarray:
+        z = self.offset_ + self.slope_ * self._added(X).sum(axis=1)
+        return np.column_stack([np.zeros_like(z), z])
+
+    def _shares(self) -> np.ndarray:
+        return self.shares_
 
 
 # ---- knots ----
@@ -334,6 +390,8 @@ CAUTION = 1.0
 """λ over the noise's largest eigenvalue, or so."""
 TRUST = 2.0
 """Of many curves most are small and shrink on their own: the guard takes off the square of the noise's share."""
+LEAST_COUNT, CLEAREST = 2.0, 0.95
+"""Standard errors of a count: no class is taken to be smaller. The most of an indicator that curves may explain."""
 DRAWS = 20
 """Of noise like the release's own, to see what it does to the functions."""
 
@@ -370,6 +428,23 @@ def additive_model(release: MomentRelease, rows: list[Floats]) -> tuple[Floats, 
     for part in parts:
         shapes[part] -= shapes[part] @ shares[part]
     return shapes, mean
+
+
+def log_odds(release: MomentRelease, shapes: Floats) -> tuple[Floats, float, float]:
+    """The classes' shares, and slope and offset of the log-odds in the sum s of curves, which has mean zero.
+
+    Where s explains the part g of the indicator's variance, the classes' means of s are g apart, with (½ − π)g in the
+    middle, and the variance about them is π(1 − π)g(1 − g). The log-odds are those of two normal laws.
+    """
+    tables = _tables(release, release.rows)
+    counts = np.maximum(release.rows[0], max(LEAST_COUNT * release.errors[0], 1.0))
+    shares = counts / counts.sum()
+    size, total = float(shares.prod()), max(release.count, 1.0)
+    cross = tables.cross - total * mean_of_target(release) * _shares(tables)
+    explained = float(np.clip(shapes @ cross / (2.0 * total * size), 0.0, CLEAREST))
+    slope = 1.0 / (size * (1.0 - explained))
+    offset = float(np.log(shares[1] / shares[0])) - slope * (0.5 - float(shares[1])) * explained
+    return shares, slope, offset
 
 
 def additive_errors(release: MomentRelease) -> Floats:

@@ -70,7 +70,7 @@ class Regressor(RegressorMixin, PrivateEstimator, ABC):
 
     def _records(self, X: object, y: object) -> tuple[np.ndarray, np.ndarray]:
         """Records, and targets that may be outside their bounds, of which the curator is warned."""
-        found, values = self._begin(X, _required(self, y), numeric=True)
+        found, values = self._begin(X, required(self, y), numeric=True)
         self.target_bounds_ = low, high = self._public_target_bounds(values)
         self.clipped_ += int(((values < low) | (values > high)).sum())
         self.curator.look_at(*beyond(values[:, None], (low, high), [self.curator.target]))
@@ -195,7 +195,7 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
 
     def _records(self, X: object, y: object) -> tuple[np.ndarray, np.ndarray]:
         """Records whose labels are among the public classes, and the places of these."""
-        found, labels = self._begin(X, _required(self, y))
+        found, labels = self._begin(X, required(self, y))
         self._take_classes(labels)
         return self._labeled(found, labels)
 
@@ -220,8 +220,8 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
         if self.classes is None:
             raise PrivacyError("Pass the `classes` that the release was made with; it holds none.")
         self._take_classes(None)
-        if len(self.classes_) != spec.classes:
-            raise parameter("classes", f"the {spec.classes} that the release has", len(self.classes_))
+        if len(self.classes_) != (there := getattr(spec, "classes", 2)):  # curves tell two apart
+            raise parameter("classes", f"the {there} that the release has", len(self.classes_))
 
     def _labeled(self, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarray]:
         """Records whose labels are among `classes_`, and their places; others are refused or dropped (`unknown`)."""
@@ -239,7 +239,7 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
         return X[known], place[known]
 
 
-def _required(model: PrivateEstimator, y: object) -> object:
+def required(model: PrivateEstimator, y: object) -> object:
     """The target; none is refused, in scikit-learn's words."""
     if y is None:
         raise DataError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
