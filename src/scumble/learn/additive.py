@@ -25,6 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
+from scipy.optimize import brentq
+from scipy.special import expit
 
 from scumble.checks import whole
 from scumble.columns.cells import Column as Cells
@@ -392,6 +394,8 @@ TRUST = 2.0
 """Of many curves most are small and shrink on their own: the guard takes off the square of the noise's share."""
 LEAST_COUNT, CLEAREST = 2.0, 0.95
 """Standard errors of a count: no class is taken to be smaller. The most of an indicator that curves may explain."""
+SUMS = 4000
+"""Drawn, for the mean of the probabilities."""
 DRAWS = 20
 """Of noise like the release's own, to see what it does to the functions."""
 
@@ -433,18 +437,23 @@ def additive_model(release: MomentRelease, rows: list[Floats]) -> tuple[Floats, 
 def log_odds(release: MomentRelease, shapes: Floats) -> tuple[Floats, float, float]:
     """The classes' shares, and slope and offset of the log-odds in the sum s of curves, which has mean zero.
 
-    Where s explains the part g of the indicator's variance, the classes' means of s are g apart, with (½ − π)g in the
-    middle, and the variance about them is π(1 − π)g(1 − g). The log-odds are those of two normal laws.
+    Where s explains the part g of the indicator's variance, the classes' means of s are g apart, and the variance about
+    them is π(1 − π)g(1 − g): of two normal laws, the log-odds have the slope 1/(π(1 − π)(1 − g)). With the offset, the
+    mean of the probabilities is π, for sums of that variance of columns that are drawn one by one.
     """
     tables = _tables(release, release.rows)
     counts = np.maximum(release.rows[0], max(LEAST_COUNT * release.errors[0], 1.0))
     shares = counts / counts.sum()
     size, total = float(shares.prod()), max(release.count, 1.0)
-    cross = tables.cross - total * mean_of_target(release) * _shares(tables)
+    masses_ = _shares(tables)
+    cross = tables.cross - total * mean_of_target(release) * masses_
     explained = float(np.clip(shapes @ cross / (2.0 * total * size), 0.0, CLEAREST))
     slope = 1.0 / (size * (1.0 - explained))
-    offset = float(np.log(shares[1] / shares[0])) - slope * (0.5 - float(shares[1])) * explained
-    return shares, slope, offset
+    rng = np.random.default_rng(0)  # any will do; a fixed one gives the same answers to everybody
+    sums = sum((rng.choice(shapes[part], SUMS, p=masses_[part]) for part in tables.parts), np.zeros(SUMS))
+    sums = sums * np.sqrt(size * explained / max(float(sums.var()), 1e-300))
+    offset = brentq(lambda one: float(expit(one + slope * sums).mean() - shares[1]), -1e3, 1e3)
+    return shares, slope, float(offset)
 
 
 def additive_errors(release: MomentRelease) -> Floats:
