@@ -17,6 +17,7 @@ floating-point operations number by number in one order. An added or removed rec
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -227,7 +228,9 @@ class Additive(_Learnt, LearnsFromMoments):
 
     # ---- from the release alone ----
 
+    @abstractmethod
     def _learn(self) -> None:
+        """The curves."""
         spec = self.release_.spec
         bottom, top = self.target_bounds_ = spec.target_bounds
         half = (top - bottom) / 2.0
@@ -293,6 +296,9 @@ class PrivateAdditiveRegressor(Additive, Regressor):
     >>> len(model.shapes_[0]) == len(model.knots_[0]), round(model.privacy_.epsilon, 9)
     (True, 5.0)
     """
+
+    def _learn(self) -> None:
+        super()._learn()
 
     def predict(self, X: object) -> np.ndarray:
         """The model's values, within the public bounds of the target."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,11 @@ from scumble.table.release import TableRelease
 from scumble.table.sketch import TableSketch, price, publish
 from scumble.table.spec import TableSpec
 
-SHARES = ("threshold_share", "columns_share")
+EVEN = 9
+"""Columns whose histograms get half of the budget: the variance of their noise is as d (d/ε)², so their share is to the
+kernel's as d is to that."""
+MOST_SHARE, MOST_SHARES = Fraction(4, 5), Fraction(9, 10)
+"""Of the histograms, and with the threshold."""
 ROWS, GAUSSIAN_ROWS = 128, 512
 """The most hashed rows. At δ = 0 noise grows with their number, and ranks depend on noise more than on hashing."""
 TABLE_DRAWS, DRAWS = 20_000, 10_000
@@ -85,9 +90,10 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
         The share of records to call outliers, in (0, 0.5].
     threshold_share : float
         The part of ε that finds the threshold of hashed rows, from 0 to 0.5. Grids need none.
-    columns_share : float
-        The part of ε for histograms of single columns in addition to hashed rows, from 0 to 0.8; 0 leaves scores to the
-        kernel alone, as do more than 10,000 columns. With δ, what the threshold leaves is shared out by ρ.
+    columns_share : float or None
+        The part of ε for histograms of single columns in addition to hashed rows, from 0 to 0.8. None is d/(d + 9) for
+        d columns; 0 leaves scores to the kernel alone, as do more than 10,000 columns. With δ, what the threshold
+        leaves is shared out by ρ.
     rows : int or None
         Hashed rows. None takes 128 at the most, 512 with δ: fewer than densities need.
 
@@ -107,7 +113,7 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
 
     contamination: float = 0.05
     threshold_share: float = 0.1
-    columns_share: float = 0.4
+    columns_share: float | None = None
 
     _learnt = ("offset_", "columns_", "scores_")
     _made_again = ("_blend",)
@@ -118,8 +124,10 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
     def _check(self) -> None:
         checks.number("contamination", self.contamination, "in (0, 0.5]", lambda share: 0.0 < share <= 0.5)
         found = checks.number("threshold_share", self.threshold_share, "between 0 and 0.5", lambda one: 0 <= one <= 0.5)
+        if self.columns_share is None:
+            return
         found += checks.number("columns_share", self.columns_share, "between 0 and 0.8", lambda one: 0 <= one <= 0.8)
-        if found > 0.9:
+        if found > MOST_SHARES:
             raise parameter("columns_share", "at most 0.9 together with `threshold_share`", self.columns_share)
 
     def _records(self, X: object, y: object) -> tuple[np.ndarray, object]:
@@ -132,7 +140,12 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
         whole = self.price()
         sketch = self._sketch(self._kernel(), X, whole)
         hashed = not sketch.spec.layout.has_places
-        finding, apart = (hashed * as_fraction(name, getattr(self, name)) for name in SHARES)
+        finding = hashed * as_fraction("threshold_share", self.threshold_share)
+        apart = hashed * (
+            min(Fraction(X.shape[1], X.shape[1] + EVEN), MOST_SHARE, MOST_SHARES - finding)
+            if self.columns_share is None
+            else as_fraction("columns_share", self.columns_share)
+        )
         columns = columns_of(self.schema_, self.bounds_) if apart else None
         singles = None if columns is None else TableSketch.from_spec(TableSpec.of(columns, pairs=(), positions=False))
         left = 1 - finding - (apart if singles else 0)
@@ -234,7 +247,7 @@ def _score(sums: np.ndarray | float) -> np.ndarray:
 
 # ---- scores of kernel and columns ----
 
-CELLS = 32
+CELLS = 16
 """Of a column of numbers: with more the noise of each counts for more, with fewer what is rare gets lost."""
 NARROWEST = 1e-300
 """Bounds: the least width whose cells floating-point numbers can separate."""
