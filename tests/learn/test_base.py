@@ -41,6 +41,8 @@ NOT_PRIVATE = {
     },
     "PrivateLogisticRegression": {"check_fit_idempotent": NOISE},
     "PrivateLinearClassifier": {"check_fit_idempotent": NOISE},
+    "PrivateAdditiveClassifier": {"check_fit_idempotent": NOISE},
+    "PrivateClassifier": {"check_fit_idempotent": NOISE},
     "PrivateAdditiveRegressor": {
         "check_fit_idempotent": NOISE,
         "check_supervised_y_2d": NOISE,

@@ -334,10 +334,16 @@ class PrivateAdditiveClassifier(Additive, Classifier):
 
     def _take_classes(self, y: Cells | None) -> None:
         super()._take_classes(y)
-        if len(self.classes_) > 2:
+        if len(self.classes_) > 2:  # in scikit-learn's words
             raise ParameterError(
-                f"Curves tell two classes apart, and there are {len(self.classes_)}. Hint: PrivateClassifier."
+                "Only binary classification is supported. The type of the target is multiclass. "
+                "Hint: take PrivateClassifier."
             )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
     def _learn(self) -> None:
         super()._learn()

@@ -30,7 +30,6 @@ import numpy as np
 from scumble.columns.containers import take_apart
 from scumble.columns.schema import Schema
 from scumble.density.loading import load
-from scumble.density.release_plan import DEFAULT_RECORDS
 from scumble.errors import ParameterError
 from scumble.learn import ferns
 from scumble.learn.additive import Additive, PrivateAdditiveClassifier
@@ -41,7 +40,7 @@ from scumble.learn.linear import PrivateLinearClassifier
 from scumble.learn.logistic import PrivateLogisticRegression
 from scumble.learn.moment_products import enough_knots
 from scumble.learn.moment_release import MomentRelease
-from scumble.learn.reading import target
+from scumble.learn.reading import records, target
 from scumble.learn.supervised import Classifier, TakesVectors, required
 from scumble.privacy.account import Account
 from scumble.privacy.claim import PrivacyClaim
@@ -123,10 +122,12 @@ class PrivateClassifier(_Learnt, TakesVectors, Classifier):
         X = X if hasattr(X, "shape") else lasting(X)  # it is read twice
         parts = take_apart(X)
         columns = len(parts.columns) if self.schema is None else len(Schema.of(self.schema))
-        given = target(required(self, y), parts.rows) if self.classes is None and "classes" in self._public() else None
+        given, plain = None, self.schema is None and self.categories is None
+        if self.classes is None and "classes" in self._public():
+            given = target(required(self, y), len(records(self, X, reset=True)) if plain else parts.rows)
         self._take_classes(given)
         known = self.neighbors == "replace" or "count" in self._public()
-        self.way_ = self._way(columns, len(self.classes_), max(parts.rows, 1) if known else DEFAULT_RECORDS)
+        self.way_ = self._way(columns, len(self.classes_), max(parts.rows, 1) if known else ferns.ENOUGH)
         return self._learner()._records(X, y)
 
     def _learner(self) -> Any:

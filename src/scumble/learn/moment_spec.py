@@ -254,11 +254,6 @@ class MomentSpec(ABC):
         return (sum(self.lengths),)
 
     @property
-    def numbers(self) -> int:
-        """How many numbers its hash functions have: there are none."""
-        return 0
-
-    @property
     def reach(self) -> Reach:
         """What a record adds to a row, for the calibration."""
         return Reach(self.step, self.signed, (LAPLACE if self.pure else GAUSSIAN).name)
