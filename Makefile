@@ -57,7 +57,7 @@ spark:
 chromium: setup
 	@sh tests/chromium.sh $(BIN)/python
 
-# The explorer page, from web/ into the package: for who changes it. Needs Node.
+# Build the explorer page from web/ into the package. Needs Node.
 page:
 	cd web && npm ci --no-audit --no-fund && npm run build
 
@@ -75,18 +75,18 @@ fuzz: setup
 	$(BIN)/python tests/fuzz/guided.py $(FUZZ_SECONDS) .fuzz
 	$(BIN)/python -m pytest -n 2 -m hypothesis --hypothesis-profile=search
 
-# Would the tests notice? One small change of the source at a time, each against the tests of its module: an hour or two.
+# Would the tests notice? Change the source in one small place at a time and run the tests of its module: an hour or two.
 # MUTANTS="--sample 120 --seed 1" runs so many at random, MUTANTS="--module privacy/exact.py" those of one module.
 MUTANTS ?=
 mutants: setup
 	$(BIN)/python tests/mutants.py $(MUTANTS)
 
-# How fast, beside the machine's limit and the alternatives: some ten minutes, into docs/speed.md.
+# Speed, relative to the machine's limit and to alternatives, into docs/speed.md. Takes about ten minutes.
 bench: setup
 	$(BIN)/python -m benchmarks.speed
 
 # The paper's experiments with every rival: results.json, REPORT.md and figures in benchmarks/paper. Under two hours on
-# two quiet cores; may be stopped, and goes on when called again.
+# two idle cores; can be stopped, and continues when called again.
 paper: setup
 	$(BIN)/python -m benchmarks.paper
 

@@ -1,4 +1,4 @@
-"""Neighboring tables as spiteful as floats can be: does a record ever move any counter but its own?
+"""Neighboring tables of the most hostile floats: does a record ever move a counter other than its own?
 
 A case is a kernel (any that the library has, one of a user's own, or a product), a design or a grid, a table, and one
 record more, full of denormal, huge and mixed numbers. The counters with it, less those without it, must be the
@@ -38,7 +38,7 @@ LARGEST, LEAST = np.finfo(np.float64).max, np.finfo(np.float64).smallest_subnorm
 NORMAL = np.finfo(np.float64).tiny
 SIZES = (0.0, LEAST, 1e-310, NORMAL, 3e-308, 1e-200, 1e-45, 2e-38, 1e-5, 0.5, 1.0, 255.0, 1e5, 2.0**31, 2.0**53, 1e16)
 CELLS = np.array([sign * size for size in (*SIZES, 3.4e38, 1e39, 1e200, 1e300, 1e308, LARGEST) for sign in (1, -1)])
-"""What spiteful cells hold, −0.0 included."""
+"""What hostile values are, −0.0 included."""
 RECORDS = (1, 30, 255, 256, 257, 300, 600, 2047, 2048, 2049, 4500)
 """Fewer and more than the quick loops serve, and than a tile holds."""
 SCALES = (1e-300, 1e-30, 1e-3, 1e3, 1e30, 1e300, 1e305)

@@ -2,7 +2,7 @@
 
     python -m benchmarks.plans --data FOLDER [--unbounded] [--write]
 
-FOLDER holds tables, ``.csv``, ``.parquet`` or ``.arrow``; of each, the columns of numbers are read, standardised, and
+FOLDER holds tables, ``.csv``, ``.parquet`` or ``.arrow``; of each, the columns of numbers are read, standardized, and
 rows that lack some left out; of long tables, 20,000 records. 200 more are held out as queries; the error is the mean of
 |estimate − truth|/truth over them. Bandwidths are such that the median density at a query is 0.1 (wide), 0.03 and 0.003
 (narrow). Up to three columns get bounds, those of the data, or with ``--wider TIMES`` so many times as wide: public
@@ -50,7 +50,7 @@ BUDGETS = [(epsilon, delta) for epsilon in (0.1, 1.0, 10.0) for delta in (0.0, 1
 
 
 def tables(folder: Path) -> Iterator[tuple[str, np.ndarray]]:
-    """Name and standardised numbers of each table."""
+    """Name and standardized numbers of each table."""
     for path in sorted(folder.iterdir()):
         if path.suffix == ".csv":
             with path.open() as file:

@@ -1,4 +1,4 @@
-"""What an analyst types, and what comes back: options that are heeded or refused, remarks in JSON."""
+"""What an analyst types, and what comes back: options that are honored or refused, remarks in JSON."""
 
 from __future__ import annotations
 

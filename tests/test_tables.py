@@ -1,4 +1,4 @@
-"""Tables: the same data gives the same arrays, whichever container it came in; errors never show a cell."""
+"""Tables: the same data gives the same arrays, in whatever container; errors never show a value."""
 
 from __future__ import annotations
 

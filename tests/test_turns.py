@@ -48,7 +48,7 @@ def test_every_piece_is_taken_by_one_thread(take_all: Callable[..., int], pieces
 
 
 def test_a_turn_is_taken_in_one_step() -> None:
-    """Threads that happen not to meet would not show the lack of it."""
+    """If threads happen not to meet, the test shows nothing."""
     compiled(turns.new(), np.zeros(1, np.int64))
     (code,) = compiled.inspect_llvm().values()
     assert "atomicrmw add" in code

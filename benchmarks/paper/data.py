@@ -11,7 +11,7 @@ nyc, sf
     Salaries of 2016 and of 2014 (the paper: 2018, from pages that have changed since). The cities publish no fixed
     file, so these two are not fetched: put them into the folder. Bounds 0 to 250,000 and 0 to 400,000.
 skin, codrna
-    All rows. skin as it is, within [0, 255]; codrna standardised, as the paper's bandwidth of 0.5 presumes.
+    All rows. skin as it is, within [0, 255]; codrna standardized, as the paper's bandwidth of 0.5 presumes.
     Of each density set 2,000 records are held out as queries.
 nomao
     The 25 numeric columns with at most 0.2 % missing (the paper says 26 columns and not which); rows with a missing

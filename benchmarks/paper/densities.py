@@ -1,7 +1,7 @@
 """The sets on which densities are released: records, held-out queries, public bounds and the exact answers.
 
 The four sets of the paper with its bandwidths, and 2,000 queries held out. Bounds are public: what a salary or a color
-can be; for codrna, whose columns are standardised, five standard deviations either way (a few records lie beyond, and
+can be; for codrna, whose columns are standardized, five standard deviations either way (a few records lie beyond, and
 count at the edge). ``hills-1d`` and ``hills-3d`` are synthetic, small, and need no files: for quick runs and tests.
 """
 

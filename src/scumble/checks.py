@@ -25,7 +25,7 @@ Sides = tuple[np.ndarray, np.ndarray]
 Ranges = Mapping[str, tuple[float, float]]
 """Bounds by the names of their columns: {"age": (0, 100)}."""
 LARGEST = 1e300
-"""Of bounds that are given: beyond it, no cell of a table is counted, and little can be reckoned."""
+"""The limit of given bounds: values beyond it are not counted."""
 LOW_AND_HIGH = "the least and the greatest value that the column can hold, known beforehand."
 
 
@@ -72,7 +72,7 @@ def path(value: object, name: str = "path") -> str:
 
 
 def names(name: str, value: object, example: str = "age") -> tuple[Any, ...]:
-    """A list of names, which one name by itself is none of.
+    """A list of names; a single name is refused.
 
     >>> names("columns", ["age", "income"])
     ('age', 'income')
@@ -83,7 +83,7 @@ def names(name: str, value: object, example: str = "age") -> tuple[Any, ...]:
 
 
 def columns_named(what: str, given: Iterable[str], columns: Sequence[str]) -> None:
-    """Refuse what is given for a column that there is not.
+    """Refuse a setting for a column that does not exist.
 
     >>> columns_named("--units", {"age": "years"}, ["age", "income"])
     """
@@ -95,7 +95,7 @@ def columns_named(what: str, given: Iterable[str], columns: Sequence[str]) -> No
 def whole(
     name: str, value: object, least: int = 1, most: int | None = None, *, must: str | None = None, hint: str = ""
 ) -> int:
-    """A whole number of at least `least` and, if that is given, at most `most`. A bool is none.
+    """A whole number of at least `least` and, if that is given, at most `most`. Bools are refused.
 
     >>> whole("rows", 7)
     7
@@ -109,7 +109,7 @@ def whole(
 
 
 def number(name: str, value: object, must: str, good: Callable[[float], bool], hint: str = "") -> float:
-    """A number that is `good`, as a float. A bool is none, and not a number (NaN) is good for nothing.
+    """A number for which `good` holds, as a float. Bools and NaN are refused.
 
     >>> number("tau", 3, "positive", lambda tau: tau > 0)
     3.0

@@ -195,7 +195,7 @@ def test_a_law_that_does_not_split_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("delta", [0.001, 0.05])
 def test_one_coin_and_no_count_by_hand(delta: float) -> None:
-    """One row without a count is randomised response: δ(ε′) = p (1 − e^(ε′ − ε)) with p = 1/(1 + e^−ε)."""
+    """One row without a count is randomized response: δ(ε′) = p (1 − e^(ε′ − ε)) with p = 1/(1 + e^−ε)."""
     claim = calibrate(1, epsilon=2, count_share=0)
     chance = 1 / (1 + math.exp(-claim.epsilon))
     assert claim.equivalent(delta) == pytest.approx(claim.epsilon + math.log1p(-delta / chance), rel=1e-5)

@@ -127,7 +127,7 @@ def test_a_question_for_a_single_number_of_a_cell_is_remarked_on(minutes: Any, w
     [("== 0", "[0, 10)"), ("> 0", "[0, 10)"), ("!= 0", "[0, 10)"), ("<= 20", "[20, 30)"), ("> 80", "[80, 90)")],
 )
 def test_a_range_that_cuts_a_single_price_off_a_cell_is_remarked_on(minutes: Any, where: str, cell: str) -> None:
-    """All of the cell is meant, or nothing, by evenness; and in truth many may have the very price."""
+    """The interval covers none to all of a cell: in truth, many records may have that very price."""
     found = minutes.count(f"price {where}")
     (told,) = found.remarks
     assert cell in told and found.high - found.low > 100

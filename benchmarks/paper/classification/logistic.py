@@ -1,6 +1,6 @@
 """Logistic regression by objective perturbation.
 
-Minimise Σ ln(1 + exp(−y θᵀx)) + ½Λ|θ|² + bᵀθ, where b has the density ∝ exp(−ε'|b|) (Chaudhuri, Monteleoni & Sarwate
+Minimize Σ ln(1 + exp(−y θᵀx)) + ½Λ|θ|² + bᵀθ, where b has the density ∝ exp(−ε'|b|) (Chaudhuri, Monteleoni & Sarwate
 2011, Algorithm 2). With |x| ≤ 1 a record's gradient is at most 1 and the loss' curvature at most c = ¼. One record more
 or less changes the density of θ by at most exp(ε')(1 + c/Λ): Λ is at least c/(exp(ε/2) − 1), so ε' =
 ε − ln(1 + c/Λ) is at least ε/2. (The authors' constants are for replacing a record and are twice these.)

@@ -1,6 +1,6 @@
 """Objective perturbation: least squares with a random linear term, within the ball |θ| ≤ 1.
 
-Minimise ½|y − Xθ|² + ½Λ|θ|² + bᵀθ, b ~ N(0, σ²I) (Kifer, Smith & Thakurta 2012, Algorithm 1). Within the ball a
+Minimize ½|y − Xθ|² + ½Λ|θ|² + bᵀθ, b ~ N(0, σ²I) (Kifer, Smith & Thakurta 2012, Algorithm 1). Within the ball a
 record's gradient is g·x with |g| ≤ 2. One record more or less changes the density of θ
 
 - by its Jacobian, a factor of at most 1 + 1/Λ; Λ = 2/ε keeps its logarithm below ε/2;

@@ -40,7 +40,7 @@ class Law:
 
     @cached_property
     def support(self) -> np.ndarray:
-        """The whole numbers that matter: what lies beyond has no chance to speak of."""
+        """The whole numbers that matter: what lies beyond has a negligible probability."""
         reach = math.ceil(LAWS[self.mechanism].reach * self.scale) + 2
         return np.arange(-reach, reach + 1)
 

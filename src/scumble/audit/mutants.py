@@ -184,7 +184,7 @@ def audit_mutant(
     releases: int = RELEASES,
     false_alarm: float = 1e-6,
 ) -> Report:
-    """Layers 1 and 2 on a mutant (or on "honest"): the audit of the real release path, vectorised."""
+    """Layers 1 and 2 on a mutant (or on "honest"): the audit of the real release path, vectorized."""
     found: list[Finding] = []
     law = GAUSSIAN.name if delta else None  # also where Laplace is the quieter: a flaw of each law must show
     for shape in (SMALL, FULL):

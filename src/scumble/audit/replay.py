@@ -178,7 +178,7 @@ class Session(Watcher):
         self.problems.append(f"a claim counts on {law.kind} noise of scale {law.scale}, and no such noise was drawn")
 
     def _all_shares(self) -> frozenset[str]:
-        """Secure aggregation does not tell whose shares a sum has: all that there are."""
+        """Secure aggregation hides whose shares are in a sum: take all of them."""
         return frozenset(name for name, held in self._held.items() if held.claim.custodians is not None)
 
     def _again(self, key: frozenset[str], exact: np.ndarray, exact_count: int | None, count: int | None) -> Published:

@@ -71,7 +71,7 @@ class Report:
 
 
 def _lines(findings: list[Finding]) -> list[tuple[str, str]]:
-    """What failed, one line each; and what is well, in one line."""
+    """What failed, one line each; and what passed, in one line."""
     failed = [("FAIL", f"{finding.name}: {finding.detail}") for finding in findings if not finding.passed]
     well = [finding for finding in findings if finding.passed]
     if len(well) == 1:

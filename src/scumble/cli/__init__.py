@@ -66,7 +66,7 @@ _ELSEWHERE = {"audit": "scumble.audit.verb", "evidence": "scumble.audit.evidence
 
 USAGE, REFUSED, BAD_DATA, DAMAGED, BROKEN_PIPE, BUG = 2, 3, 4, 5, 141, 1
 Handler = Callable[[int, FrameType | None], object] | int
-SIGNALLED = 128
+SIGNALED = 128
 """And the signal's number: 130 is Ctrl-C."""
 
 
@@ -216,7 +216,7 @@ def _stopped(stop: KeyboardInterrupt) -> int:
     how = {signal.SIGINT: "Interrupted"}.get(number, f"Stopped by {signal.Signals(number).name}")
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    return _say(f"{how}. {stop}".strip(), 0 if getattr(stop, "done", False) else SIGNALLED + number)
+    return _say(f"{how}. {stop}".strip(), 0 if getattr(stop, "done", False) else SIGNALED + number)
 
 
 def _where(problem: BaseException | None) -> str:

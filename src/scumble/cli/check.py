@@ -1,4 +1,4 @@
-"""``scumble check``: what of a table its schema cannot read or match, for the curator's eyes. It publishes nothing."""
+"""``scumble check``: what a schema cannot read or match in a table, for the curator alone. It publishes nothing."""
 
 from __future__ import annotations
 

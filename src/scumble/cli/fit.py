@@ -165,7 +165,7 @@ def run(args: argparse.Namespace) -> None:
 def _require_fitting(
     args: argparse.Namespace, regresses: bool, target: Column | None, columns: Iterable[Column]
 ) -> None:
-    """Refuse what the task would not heed or learn, and to leave records out where their number is public."""
+    """Refuse what the task would ignore or cannot learn, and leaving records out where their number is public."""
     if isinstance(args.bounds, dict) and args.target in args.bounds:
         raise ParameterError(
             f"--bounds are those of columns to learn from, and {args.target!r} is the target. Hint: --target-bounds."

@@ -151,7 +151,7 @@ class Handover:
         return problem
 
     def _set_aside(self, release: AnyRelease) -> str:
-        """A name that people see, for a release that is paid for and has no place."""
+        """A visible name for a release that is paid for but has no place."""
         if self._release is not None:
             self._release.set_aside()
             return self._release.draft

@@ -43,7 +43,7 @@ def say(args: argparse.Namespace, message: str) -> None:
 
 
 def tell_weak(args: argparse.Namespace, budget: Budget) -> None:
-    """Before a budget is spent: how little a large one promises, and what nothing enforces."""
+    """Warn, before a budget is spent, how little a large one promises and what nothing enforces."""
     from scumble.privacy.budget import unenforced
 
     if budget.weakness:

@@ -121,7 +121,7 @@ def _answered(
         for name, bad in zip(read.schema.names, ~np.isfinite(numbers).T, strict=True):
             found |= without_value(read, name, bad)
     good = ~unread.take(found, read.num_rows)
-    table: Any = model._example(1)  # where no row can be read it tells what an answer is
+    table: Any = model._example(1)  # if no row can be read, this shows what an answer looks like
     if good.any():
         table = read.filter(pa.array(good)) if numbers is None else numbers[good]
     if numbers is not None and hasattr(model, "feature_names_in_"):

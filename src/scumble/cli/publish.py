@@ -1,4 +1,4 @@
-"""``scumble publish``: a table to a folder for any web server. A rerun of the command goes on, and never pays twice."""
+"""``scumble publish``: a table to a folder for any web server. Run again, it continues, and never pays twice."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def _one_point(at: dict[str, float | str], release: Release) -> dict[str, list[f
 
 
 def _cell(value: float | str, role: str) -> float | str | None:
-    """A number for a column of numbers, if that is what the text says; nothing for a word that says so, as in files."""
+    """The number in the text, or None for a word that means missing, as in files."""
     from scumble.columns.cells import number_in
     from scumble.columns.kinds import says_nothing
 

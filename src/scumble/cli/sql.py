@@ -23,7 +23,7 @@ NOTHING_PRIVATE = "reads a released file"
 _NAMED = re.compile(r"([^\W0-9]\w*)=(.+)", re.DOTALL)
 _SELECT = re.compile(r"\s*(select|from)\s", re.IGNORECASE)
 _MOST = 1_000_000
-"""Bytes of a file with a statement: more is none."""
+"""The most bytes of a file with a statement."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

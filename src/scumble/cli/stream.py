@@ -209,7 +209,7 @@ def _open(args: argparse.Namespace) -> Stream:
 
 
 def _digest(source: list[str]) -> str:
-    """What a batch is known by: the bytes of its one file."""
+    """What identifies a batch: the bytes of its one file."""
     import hashlib
 
     from scumble.sources.paths import find_files

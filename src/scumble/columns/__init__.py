@@ -1,4 +1,4 @@
-"""What a cell means: any table in, plain arrays and codes out; the schema of a table, public and free of data.
+"""What a value means: any table in, plain arrays and codes out; the schema of a table, public and free of data.
 
 >>> import numpy as np
 >>> from scumble import Category, Number, Schema

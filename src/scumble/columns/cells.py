@@ -262,7 +262,7 @@ def number(cell: object) -> float:
         return np.nan
     try:
         return _float(cell)
-    except Exception:  # a signalling NaN, or a user's class, whose message may quote the cell
+    except Exception:  # a signaling NaN, or a user's class, whose message may quote the cell
         return np.nan
 
 

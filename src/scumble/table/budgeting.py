@@ -6,8 +6,8 @@ A view that gets the share t_r of it has b_r = 1/(t_r ε), or σ_r = σ/√t_r, 
 
 The summed squared error of a view of c cells is 2c·b_r² or c·σ_r². So the least sum over all views is
 
-- Laplace: minimise Σ c_r/t_r². Lagrange: c_r/t_r³ is the same for all r, hence t_r ∝ c_r^⅓;
-- Gaussian: minimise Σ c_r/t_r. Lagrange: c_r/t_r² is the same for all r, hence t_r ∝ c_r^½.
+- Laplace: minimize Σ c_r/t_r². Lagrange: c_r/t_r³ is the same for all r, hence t_r ∝ c_r^⅓;
+- Gaussian: minimize Σ c_r/t_r. Lagrange: c_r/t_r² is the same for all r, hence t_r ∝ c_r^½.
 
 **Levels.** A pair of axes with m levels each has m² cells of N/m² records on average. Where that falls below the
 deviation s of a cell's noise, a finer table shows noise alone; hence at most m* = √(N/s) levels an axis, s taken at

@@ -1,4 +1,4 @@
-"""Synthetic rows in what people hold tables in: pandas, polars, Arrow.
+"""Synthetic rows as pandas, polars or Arrow tables.
 
 Types follow from the schema alone, never from what happened to be drawn: two samples of a release can be put together,
 so one of them shows the types of all.
@@ -77,9 +77,9 @@ def _pandas(rows: pa.Table, schema: Schema) -> DataFrame:
 
 
 TRIES = 1000
-"""Rounds without a single row, after which there is none to be found."""
+"""After so many rounds without a row, no more are tried."""
 BATCH = 2**16
-"""Rows at a time: any number of them is drawn in the memory of so many."""
+"""Rows drawn at a time, which bounds the memory."""
 
 
 def batches(

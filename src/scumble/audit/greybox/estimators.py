@@ -1,4 +1,4 @@
-"""Paths of the estimators: each that there is, with each value of each option that could touch its release.
+"""Paths of the estimators: all of them, with each value of each option that could affect its release.
 
 Estimators and their options are discovered. An option without a value in `VALUES` is a hole, which tests report.
 """

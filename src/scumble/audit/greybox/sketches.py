@@ -48,7 +48,7 @@ SCHEMA = Schema(
     label=Category(tuple(CLASSES), other=False, missing=False),
 )
 STRICT = Schema({**SCHEMA, "x": Number(0, 10, cells=6, missing=True)})
-"""No record can be left out because of what it says, classes apart."""
+"""No record may be left out because of its content, except for its class."""
 DROPPING = Schema({**SCHEMA, "x": Number(2, 8, cells=6, outside="drop")})
 TRAITS = ("floats", "missing", "missing things", "labels", "missing labels", "empty")
 
