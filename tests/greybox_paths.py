@@ -45,7 +45,7 @@ from scumble.audit.greybox.sources import FREE, OPTIONS, PERSON, READING, TYPED,
 from scumble.cli import main
 from scumble.density.planned_release import publish_planned
 from scumble.density.release_plan import Menu
-from scumble.gate.rows import Contest, Plan, PublishedRows, Wanted, publish_as_planned, publish_rows
+from scumble.gate.rows import Contest, Plan, PublishedRows, Wanted, planned_claim, publish_as_planned, publish_rows
 from scumble.gate.selection import noisy_best
 from scumble.learn import TASKS
 from scumble.privacy.budget import Budget, calibrate
@@ -397,6 +397,13 @@ for _name, _script, _endings, _traits, _promise in (
 ):
     _scripts = {ending: {"script": f"{_script} {ending}"} for ending in _endings}
     path(f"scumble {_name} {{}}", *_traits, each=_scripts, **_promise)(_commands)
+
+
+@path("scumble schema --epsilon 1", "floats", "missing", few=4)
+def _draft_of_schema(table: Table, folder: Path) -> list[Any]:
+    file_of(table, folder, "people.csv")
+    shown = command(folder, "schema", folder / "people.csv", "--columns", "x,thing", "--epsilon", "1")
+    return [shown, planned_claim(Budget.of(1.0, count_share=0), 8, 1)]
 
 
 @path("scumble build - --out -", "floats", "missing", few=6)

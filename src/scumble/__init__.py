@@ -59,7 +59,7 @@ _HOMES = {
     "scumble.columns.number": ("Number",),
     "scumble.columns.schema": ("Schema",),
     "scumble.density.sketch": ("Sketch",),
-    "scumble.sources": ("build", "build_by"),
+    "scumble.sources": ("build", "build_by", "draft"),
     "scumble.table.estimate": ("Estimate",),
     "scumble.table.release": ("TableRelease",),
     "scumble.table.sketch": ("TableSketch",),

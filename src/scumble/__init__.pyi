@@ -56,6 +56,7 @@ from scumble.privacy.ledger import Ledger as Ledger
 from scumble.show.opening import explore as explore
 from scumble.sources import build as build
 from scumble.sources import build_by as build_by
+from scumble.sources import draft as draft
 from scumble.sources.people import PersonLimit as PersonLimit
 from scumble.sql.asking import sql as sql
 from scumble.sql.functions import register as register

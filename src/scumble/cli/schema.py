@@ -1,4 +1,4 @@
-"""``scumble schema``: a draft of a table's schema, to be filled in by a person. Records are read with --look alone."""
+"""``scumble schema``: a draft of a table's schema. Records are read with --look or --epsilon alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scumble.cli.inputs import opened
-from scumble.cli.options import Settings, names, take
+from scumble.cli.options import Settings, names, per_person, take
 from scumble.cli.output import check_out, say
 from scumble.errors import ParameterError
 from scumble.files.lazy_modules import pa
@@ -20,9 +20,9 @@ EXAMPLE = """
 scumble schema people.parquet --out draft.toml
 scumble schema people.csv
 scumble schema people.csv --look --out look.toml
+scumble schema people.csv --epsilon 0.1 --delta 1e-6
 scumble schema people.csv --columns age,income,mode --whole age --numbers income --categories mode
 """
-NOTHING_PRIVATE = "reads names and types, and with --look records for the curator alone"
 LOOKED = (
     "SECRET: the comments of this draft tell what the records hold, for you alone. "
     "No budget covers what you copy from them: write what is known in advance."
@@ -43,6 +43,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     for option, what in HOLDS.items():
         group.add_argument(f"--{option}", type=names, metavar="A,B", help=what)
     parser.add_argument("--look", action="store_true", help="read the table, for your eyes only: see what it holds")
+    private = parser.add_argument_group("a private draft, with bounds and kinds found for a budget")
+    take(private, "delta records_per_person ledger dataset", epsilon="what the draft may cost, such as 0.1")
     take(parser, "replace", out={"default": "-", "help": "the schema to write, or '-' (default)"})
 
 
@@ -68,7 +70,6 @@ def _declared(args: argparse.Namespace, names: Sequence[str], source: Source) ->
 
 def run(args: argparse.Namespace) -> None:
     from scumble.columns.draft import draft, look
-    from scumble.files.places import write_whole
     from scumble.sources.source import numbers_rows
 
     check_out(args.out, replace=args.replace)
@@ -77,6 +78,11 @@ def run(args: argparse.Namespace) -> None:
         numbers = [] if args.columns else [name for name in source.names if numbers_rows(name)]
         columns = source.columns(args.columns or None, besides=numbers)
         source.require(columns)
+        if args.epsilon is not None:
+            _private(args, source, columns)
+            return
+        if args.ledger is not None or args.dataset is not None or args.delta:
+            raise ParameterError("A ledger and --delta are for private drafts. Hint: add --epsilon 0.1.")
         kinds = source.types(columns) | _declared(args, columns, source)
         seen = None
         if args.look:
@@ -88,8 +94,29 @@ def run(args: argparse.Namespace) -> None:
         source.close()
     if numbers:
         say(args, "Left out: a column that seems to hold the numbers of the rows, as pandas and R write them.")
+    if _wrote(args, text):
+        say(args, f"Wrote {args.out}. Fill in its blanks with what is known beforehand; then scumble build --schema.")
+
+
+def _private(args: argparse.Namespace, source: Source, columns: Sequence[str]) -> None:
+    """A draft that is complete, for a budget."""
+    from scumble.privacy.account import Account
+    from scumble.privacy.budget import Budget
+    from scumble.sources.drafting import drafted
+
+    if args.look or any(getattr(args, option) for option in HOLDS):
+        raise ParameterError("A private draft finds kinds by itself. Hint: leave out --look and declarations.")
+    budget = Budget.of(args.epsilon, args.delta, "add-remove", per_person(args), 0)
+    text = drafted(source, columns, budget, Account.of(args.ledger, args.dataset, None)).toml()
+    if _wrote(args, text):
+        say(args, f"Wrote {args.out}. Its comments say what remains to decide; then scumble build --schema.")
+
+
+def _wrote(args: argparse.Namespace, text: str) -> bool:
+    from scumble.files.places import write_whole
+
     if args.out == "-":
         print(text, end="")
-        return
+        return False
     write_whole(args.out, text.encode())
-    say(args, f"Wrote {args.out}. Fill in its blanks with what is known beforehand; then scumble build --schema.")
+    return True

@@ -19,6 +19,7 @@ The files, in the order in which a build meets them::
     tally.py        what a pass fills: one sketch, or one per class; and why rows were left out
     people.py       at most m records of each person (people.proof.md)
     checkpoint.py   counters and position in one secret file
+    drafting.py     `draft`: a schema from one charged pass
     rehearsal.py    what a build will publish, and advice, from public arguments alone
     spark/          tables on a cluster: `scumble.cluster.spark`
 """
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scumble.sources.building import Build, build, build_by
+    from scumble.sources.drafting import draft
     from scumble.sources.onepass import Progress
     from scumble.sources.opening import open_source
     from scumble.sources.rehearsal import Rehearsal
@@ -41,10 +43,11 @@ _HOMES = {
     "Source": "scumble.sources.source",
     "build": "scumble.sources.building",
     "build_by": "scumble.sources.building",
+    "draft": "scumble.sources.drafting",
     "open_source": "scumble.sources.opening",
 }
 
-__all__ = ["Build", "Progress", "Rehearsal", "Source", "build", "build_by", "open_source"]
+__all__ = ["Build", "Progress", "Rehearsal", "Source", "build", "build_by", "draft", "open_source"]
 
 
 def __getattr__(name: str) -> object:

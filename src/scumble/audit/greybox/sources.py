@@ -34,7 +34,9 @@ from scumble.audit.greybox.sketches import (
     reading,
 )
 from scumble.audit.report import Options
-from scumble.sources import Build, build_by
+from scumble.privacy.budget import Budget
+from scumble.sources import Build, build_by, open_source
+from scumble.sources.drafting import drafted
 from scumble.sources.paths import EXTENSIONS
 
 READING: Options = {**SIZE, "design": "iid", "invalid": "drop"}
@@ -90,6 +92,13 @@ def _memory(table: Table, folder: Path, form: Any) -> Release:
 def _pandas(table: Table, folder: Path) -> Release:
     """Without records it has no columns, and is refused."""
     return built(pandas([{name: record[name] for name in NAMES} for record in table]))
+
+
+@path("draft of a schema, {}", *TYPED, few=6, each={name: BUDGETS[name] for name in ("pure", "gaussian")})
+def _drafted(table: Table, folder: Path, **budget: Any) -> list[Any]:
+    source = open_source(arrow(table))
+    found = drafted(source, source.columns(None), Budget.of(**budget, count_share=0))
+    return [found.toml().encode(), found.privacy]
 
 
 @path("build, several files", *FREE, "empty")

@@ -1,0 +1,419 @@
+"""Schemas for tables of which nothing is public: kinds, bounds, missing cells and identifiers from one charged pass.
+
+Of each column four rows are counted. A record adds one to one counter of each, by its own cell alone:
+
+- as what the cell can be read (`KINDS`);
+- where its number lies on a fixed grid of floats: sign, exponent, and the first three bits of the mantissa;
+- the month of its date;
+- which value it is, of which only the number of distinct ones is published (`columns.distinct`).
+
+They are published as a plan for one budget (`gate.rows`): kinds and distinct values first, and then the grid or the
+months of columns that hold numbers or dates. A bound is the outermost cell, or octave or year, whose noisy count noise
+alone would reach nowhere in the draft with a probability of 99 %. What lies outside of it counts at the bound.
+
+The words of columns of text are found by the build itself (``discover = true``).
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.checks import Json
+from scumble.columns import cells, clock
+from scumble.columns.category import Boolean
+from scumble.columns.column import Column
+from scumble.columns.distinct import PARTS, cell_of
+from scumble.columns.hashing import UnsupportedValue
+from scumble.columns.schema import Schema, in_toml, key_of
+from scumble.errors import DataError, MergeError
+from scumble.gate.rows import PublishedRow, PublishedRows, Wanted, publish_as_planned
+from scumble.gate.secret import Secret
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.exact import Number
+from scumble.privacy.ledger import Ledger
+from scumble.privacy.sensitivity import ONE
+from scumble.sources.opening import open_source
+from scumble.sources.source import Source
+from scumble.table.distinct import estimated
+
+Integers = npt.NDArray[np.int64]
+Drafted = tuple[dict[str, object], list[str]]
+"""The settings of a column, and remarks."""
+
+KINDS = ("missing", "boolean", "whole", "number", "iso", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "either", "text")
+"""What a cell can be read as, the first that fits; "either" is 01/02/2020."""
+LEAST, MOST, STEPS = -30, 40, 8
+"""Exponents of two of the grid, and its cells in each octave. Smaller numbers are zero, larger ones have the last."""
+HALF = (MOST - LEAST) * STEPS
+FIRST_YEAR, YEARS = 1800, 300
+LENGTHS = (len(KINDS), 2 * HALF + 2, 12 * YEARS + 1, len(PARTS))
+"""Of the four rows of a column; the last cell of grids is of what is no number, or no date."""
+SHARES = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
+"""Of the budget, for all kinds, all distinct values and all bounds: a prior."""
+SURE = 0.01
+"""The probability that noise alone makes any bound of a draft."""
+MOST_OF = 0.9
+"""The share of cells that must be readable for a column to be of a kind, as in `columns.draft`."""
+HIDDEN, WIDER = 0.001, STEPS // 2
+"""Where noise hides more than this share of the records in a cell, bounds are so many cells, half an octave, wider."""
+UNIQUE = 0.5
+"""The share of records with a word of their own from which words are identifiers."""
+
+
+@dataclass(frozen=True)
+class DraftSpec:
+    """The public parameters: the names of the columns."""
+
+    columns: tuple[str, ...]
+    decimal: str = "."
+
+    reach = ONE
+
+    @property
+    def rows(self) -> int:
+        """Four for each column."""
+        return 4 * len(self.columns)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How many counters each row has."""
+        return LENGTHS * len(self.columns)
+
+    @property
+    def counters(self) -> tuple[int, ...]:
+        """The shape of the counters."""
+        return (sum(self.lengths),)
+
+    @cached_property
+    def occupancies(self) -> Mapping[int, np.ndarray]:
+        """The rows of distinct values."""
+        return dict.fromkeys(range(3, self.rows, 4), PARTS)
+
+    def require_equal(self, other: Any) -> None:
+        """Drafts are not merged."""
+        raise MergeError("Drafts of schemas cannot be merged. Hint: draft from all files at once.")
+
+    def to_dict(self) -> Json:
+        """As JSON values."""
+        return {"columns": list(self.columns), "decimal": self.decimal}
+
+
+class Draft(NamedTuple):
+    """A schema that was found privately."""
+
+    settings: Mapping[str, Mapping[str, object]]
+    """Of each column."""
+    remarks: Mapping[str, Sequence[str]]
+    """Of each column, what is known of it and what remains to decide."""
+    privacy: PrivacyClaim
+
+    @property
+    def schema(self) -> Schema:
+        """The schema itself."""
+        return Schema({name: Column.from_dict(own, name) for name, own in self.settings.items()})
+
+    def toml(self) -> str:
+        """The file, with remarks."""
+        blocks = [
+            "# A scumble schema. Everybody who gets a release can read it.\n"
+            f"# It was found privately and cost {self.privacy}.\n"
+            "# What is built with it has a budget of its own: the two add up.\n"
+        ]
+        for name, own in self.settings.items():
+            lines = [
+                *(f"# {remark}" for remark in self.remarks[name]),
+                *(f"{key} = {in_toml(own[key])}" for key in own),
+            ]
+            blocks.append("\n".join([f"[columns.{key_of(name)}]", *lines, ""]))
+        return "\n".join(blocks)
+
+
+def draft(
+    source: object,
+    *,
+    epsilon: Number,
+    delta: Number = 0.0,
+    records_per_person: int = 1,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
+    **reading: Any,
+) -> Schema:
+    """A schema for a table of which nothing is public, found in one pass for a budget of its own.
+
+    Parameters
+    ----------
+    source : str, path-like, list or table
+        Whatever :func:`scumble.build` reads; `reading` are its `format`, `delimiter`, `decimal`, `encoding`, `table`
+        and `query`.
+    epsilon, delta : Number
+        What the draft costs. A release that is built with it has a budget of its own: the two add up.
+    records_per_person : int
+        The most records that one person may own.
+    ledger, dataset : Ledger, path-like, str or None
+        Charge the draft before noise is drawn.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [31 + k % 40 for k in range(4000)], "town": ["Ulm", "Bonn"] * 2000})
+    >>> draft(people, epsilon=1.0)
+    Schema(age=Number(0, 71, whole=True, missing=True), town=Category(discover=True))
+    """
+    budget = Budget.of(epsilon, delta, "add-remove", records_per_person, 0)
+    opened = open_source(source, **reading)
+    try:
+        return drafted(opened, opened.columns(None), budget, Account.of(ledger, dataset, None)).schema
+    finally:
+        opened.close()
+
+
+def drafted(source: Source, columns: Sequence[str], budget: Budget, payer: Account | None = None) -> Draft:
+    """Count a source once, publish what a schema needs, and draft it."""
+    spec = DraftSpec(tuple(columns), source.decimal)
+    secret = Secret(spec, drops=True)
+    with secret.changing("update"):
+        for piece in source.pieces(dict.fromkeys(columns, "any"), invalid="drop"):
+            for place, name in enumerate(columns):
+                count(piece.batch.column(piece.batch.schema.names.index(name)), name, spec, secret, 4 * place)
+    plan = _Plan(spec)
+    published = publish_as_planned(secret, budget, payer, most=1, plan=plan)
+    rows = {row.row: row for row in published.rows}
+    found = {name: _column(rows, 4 * place, published) for place, name in enumerate(columns)}
+    settings, remarks = ({name: one[part] for name, one in found.items()} for part in (0, 1))
+    return Draft(settings, remarks, published.privacy)  # type: ignore[arg-type]
+
+
+# ---- counting ----
+
+_DAY, _MONTH_FIRST = ("%d.%m.%Y", "%d/%m/%Y"), "%m/%d/%Y"
+
+
+def count(column: cells.Column, name: str, spec: DraftSpec, secret: Secret, first: int) -> None:
+    """Add a batch of one column to its four rows."""
+    try:
+        texts, places = cells.texts(column)
+    except UnsupportedValue:
+        raise DataError(f"Column {name!r} holds {cells.describe(column)}. Hint: leave it out.") from None
+    found = np.array([placed(text, spec.decimal) for text in texts], np.int64).reshape(len(texts), 4)
+    for row in range(4):
+        counters = secret.row(first + row)
+        counters += np.bincount(found[places, row], minlength=LENGTHS[row])
+
+
+def placed(text: bytes | None, decimal: str = ".") -> tuple[int, int, int, int]:
+    """The cell of each row for a canonical text.
+
+    >>> placed(b"12.5"), placed(None)[:3], placed(b"31.12.2020")[:3] == (5, 1121, 12 * 220 + 11)
+    ((3, 829, 3600, 863), (0, 1121, 3600), True)
+    """
+    no_number, no_date = LENGTHS[1] - 1, LENGTHS[2] - 1
+    value = -1 if text is None else cell_of(text)
+    if text is None or value < 0:
+        return 0, no_number, no_date, len(PARTS) - 1
+    marks = bytes.maketrans(b",.", b".,") if decimal == "," else None
+    number = cells.number_in(text.translate(marks) if marks else text)
+    if text.strip().lower() in (b"true", b"false"):
+        number = math.nan
+    if math.isfinite(number):
+        return (2 if number.is_integer() else 3), on_grid(number), no_date, value
+    kind, month = _dated(text)
+    if month is None and Boolean().encode([text.decode(errors="replace")]).codes[0] >= 0:
+        kind = KINDS.index("boolean")
+    return kind, no_number, no_date if month is None else month, value
+
+
+def _dated(text: bytes) -> tuple[int, int | None]:
+    """The kind of a text that is no number, and its month, if it is a date."""
+    iso = clock.seconds_in(text) if len(text) >= len("2020-01") else None
+    if iso is not None:
+        return KINDS.index("iso"), _month(iso[0])
+    read = {one: clock.seconds_in(text, clock.pattern_of(one), only=True) for one in (*_DAY, _MONTH_FIRST)}
+    fits = [one for one, found in read.items() if found is not None]
+    if not fits:
+        return KINDS.index("text"), None
+    found = read[fits[0]]
+    assert found is not None
+    return KINDS.index(fits[0] if len(fits) == 1 else "either"), _month(found[0])
+
+
+def _month(seconds: int) -> int:
+    day = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
+    return min(max(12 * (day.year - FIRST_YEAR) + day.month - 1, 0), 12 * YEARS - 1)
+
+
+def on_grid(number: float) -> int:
+    """The cell of a number: negative ones, zero, positive ones."""
+    mantissa, exponent = math.frexp(abs(number))
+    if not number or exponent <= LEAST:
+        return HALF
+    up = HALF - 1 if exponent > MOST else (exponent - 1 - LEAST) * STEPS + int((mantissa - 0.5) * 2 * STEPS)
+    return HALF + 1 + up if number > 0 else HALF - 1 - up
+
+
+def end_of(cell: int, *, upper: bool) -> float:
+    """An end of a cell of the grid.
+
+    >>> [end_of(on_grid(number), upper=upper) for number in (12.5, -12.5, 0.0) for upper in (False, True)]
+    [12.0, 13.0, -13.0, -12.0, 0.0, 0.0]
+    """
+    up = abs(cell - HALF) - 1
+    if up < 0:
+        return 0.0
+    far = upper == (cell > HALF)
+    octave, step = divmod(up + far, STEPS)
+    return math.copysign(2.0 ** (octave + LEAST) * (1 + step / STEPS), cell - HALF)
+
+
+# ---- publishing ----
+
+
+class _Plan:
+    """Kinds and distinct values of all columns, and then the bounds of those that have some."""
+
+    def __init__(self, spec: DraftSpec) -> None:
+        self._columns = len(spec.columns)
+
+    def __call__(self, found: PublishedRows, winners: tuple[int, ...]) -> dict[int, Wanted]:
+        if not found.rows:
+            parts = [Wanted(share / self._columns) for share in SHARES]
+            return {4 * k + row: parts[row > 0] for k in range(self._columns) for row in (0, 3)}
+        if len(found.rows) > 2 * self._columns:
+            return {}
+        kinds = {row.row: kind_of(row.counts) for row in found.rows if row.row % 4 == 0}
+        wanted = [row + (1 if kind == "number" else 2) for row, kind in kinds.items() if kind in ("number", "date")]
+        return {row: Wanted(SHARES[2] / len(wanted)) for row in wanted}
+
+
+def kind_of(counts: Integers) -> str:
+    """What a column is, by the noisy numbers of its cells."""
+    many = np.maximum(counts[1:], 0)
+    of = dict(zip(("boolean", "number", "date"), (many[:1].sum(), many[1:3].sum(), many[3:8].sum()), strict=True))
+    best = max(of, key=lambda kind: of[kind])
+    return best if of[best] >= MOST_OF * max(many.sum(), 1) else "text"
+
+
+def ends(row: PublishedRow, sizes: Sequence[int], threshold: float, apart: int | None = None) -> tuple[int, int] | None:
+    """The outermost cells with more than noise.
+
+    Blocks of cells are looked at, too, on either side of a cell `apart`: the outermost block with more than noise, and
+    in it the outermost part that has more than noise by itself.
+    """
+    counts, limit = row.counts[:-1].astype(float), threshold * math.sqrt(row.variance)
+    sides = [(0, len(counts))] if apart is None else [(0, apart), (apart + 1, len(counts))]
+    blocks = [first for start, end in sides for first in range(start, end, sizes[0])]
+
+    def seen(first: int, size: int) -> bool:
+        return bool(counts[first : first + size].sum() > limit * math.sqrt(size))
+
+    def outermost(upper: bool) -> list[int]:
+        order = -1 if upper else 1
+        first = next((one for one in blocks[::order] if seen(one, sizes[0])), None)
+        if first is None:
+            return []
+        size = sizes[0]
+        for part in sizes[1:]:
+            inner = [one for one in range(first, first + size, part)[::order] if seen(one, part)]
+            if not inner:
+                break
+            first, size = inner[0], part
+        return [first + (size - 1) * upper]
+
+    alone = np.flatnonzero(counts > limit).tolist()
+    low, high = (outermost(upper) + alone for upper in (False, True))
+    return (min(low), max(high)) if low and high else None
+
+
+def _threshold(published: PublishedRows) -> float:
+    """In standard deviations: what noise exceeds nowhere, by a union bound over all cells of grids."""
+    looked = sum(1.25 * len(row.counts) for row in published.rows if row.row % 4 in (1, 2))
+    chance = SURE / max(looked, 1.0)
+    if published.privacy.law.pure:
+        return math.log(1 / (2 * chance)) / math.sqrt(2)
+    return -NormalDist().inv_cdf(chance)
+
+
+def _column(rows: Mapping[int, PublishedRow], first: int, published: PublishedRows) -> Drafted:
+    """The settings of a column, and remarks."""
+    own, threshold = rows[first], _threshold(published)
+    deviation, kinds = math.sqrt(own.variance), dict(zip(KINDS, own.counts.tolist(), strict=True))
+    total = max(float(own.counts.sum()), 1.0)
+    there = max(total - kinds["missing"], 1.0)
+    sketch = rows[first + 3]
+    values = estimated(
+        sketch.counts[:-1].astype(float),
+        sketch.variance,
+        laplace=published.privacy.law.pure,
+        records=(there, deviation * math.sqrt(len(KINDS))),
+        confidence=0.95,
+    )
+    remarks = [
+        f"about {there:,.0f} records have a value, {max(kinds['missing'], 0) / total:.0%} are missing, and "
+        f"{values} values are different"
+    ]
+    kind = kind_of(own.counts)
+    if kind == "boolean":
+        return {"kind": "boolean", "missing": True}, remarks
+    if kind == "number" and (found := ends(rows[first + 1], (8, 4, 2, 1), threshold, HALF)):
+        hidden = threshold * math.sqrt(rows[first + 1].variance) > HIDDEN * there
+        return _number(found, kinds["number"] > 4 * deviation, hidden, remarks, values.low > UNIQUE * there)
+    if kind == "date" and (found := ends(rows[first + 2], (12, 6, 3, 1), threshold)):
+        return _date(found, kinds, remarks)
+    if kind != "text":
+        remarks.append("decide: noise hides its bounds; declare them, or spend more")
+    if values.low > UNIQUE * there:
+        remarks.append("decide: most records have a value of their own, so only distinct values are counted")
+        return {"kind": "distinct"}, remarks
+    remarks.append("decide: list its words in `values` if they are public; else finding them takes a tenth of ε")
+    return {"kind": "category", "discover": True}, remarks
+
+
+def _number(found: tuple[int, int], real: bool, hidden: bool, remarks: list[str], unique: bool) -> Drafted:
+    first, last = found
+    if hidden:
+        first -= min(WIDER, max(first - HALF - 1, 0)) if first >= HALF else min(WIDER, first)
+        last += min(WIDER, HALF - 1 - last) if last < HALF else WIDER * (last > HALF)
+    low, high = end_of(first, upper=False), end_of(min(last, LENGTHS[1] - 2), upper=True)
+    if not real:  # ends of cells that are farther from zero are not in them
+        low = math.ceil(low) if low >= 0 else math.floor(low) + 1
+        high = math.ceil(high) - 1 if high > 0 else math.floor(high)
+    if 0 <= low < high / 2 or low == high:
+        low = min(low, 0)
+    if not real and (low, high) in ((0, 1), (0, 0)):
+        return {"kind": "boolean", "missing": True}, remarks
+    remarks.append("decide: numbers outside the bounds count at the nearest; wider ones cost little")
+    if unique:
+        remarks.append('decide: most records have a number of their own; an identifier is kind = "distinct"')
+    high = high if high > low else low + 1
+    return {"kind": "number", "low": low, "high": high, **({} if real else {"whole": True}), "missing": True}, remarks
+
+
+def _date(found: tuple[int, int], kinds: Mapping[str, int], remarks: list[str]) -> Drafted:
+    slashed = {one: kinds[one] for one in (_DAY[1], _MONTH_FIRST)}
+    of = {
+        "iso": kinds["iso"],
+        _DAY[0]: kinds[_DAY[0]],
+        max(slashed, key=slashed.__getitem__): kinds["either"] + max(slashed.values()),
+    }
+    format = max(of, key=of.__getitem__)
+    first, last = found
+    if format in slashed:  # 01/02/2020 was counted in one of two months
+        first, last = first // 12 * 12, last // 12 * 12 + 11
+        remarks.append(f"decide: dates are read as {format}")
+    low = datetime.date(FIRST_YEAR + first // 12, first % 12 + 1, 1)
+    after = datetime.date(FIRST_YEAR + (last + 1) // 12, (last + 1) % 12 + 1, 1)
+    high = after - datetime.timedelta(days=1)
+    settings = {"kind": "date", "low": low.isoformat(), "high": high.isoformat()}
+    return {**settings, **({} if format == "iso" else {"format": format}), "missing": True}, remarks
