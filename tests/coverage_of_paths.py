@@ -82,7 +82,7 @@ class Seen:
         self.functions: set[tuple[str, str]] = set()
         self.options: set[tuple[str, str, str]] = set()
         self._known: dict[int, CodeType] = {}
-        self._asked = {id(_code(function)): function for function in [*doors().values(), *_inner_doors()]}
+        self._asked = {id(_code(function)): _defaults(function) for function in [*doors().values(), *_inner_doors()]}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -99,10 +99,9 @@ class Seen:
     def _note(self, frame: FrameType, event: str, _: Any) -> None:
         """Asked once for each call; nothing is given back, so the lines within are run at full speed."""
         code = frame.f_code
-        if id(code) in self._asked:
-            for name, option in inspect.signature(self._asked[id(code)]).parameters.items():
-                if option.default is not option.empty and not _equal(frame.f_locals.get(name), option.default):
-                    self.options.add((*_key(code), name))
+        for name, default in self._asked.get(id(code), {}).items():
+            if not _equal(frame.f_locals.get(name), default):
+                self.options.add((*_key(code), name))
         if id(code) not in self._known:  # to hash a code object itself takes long
             self._known[id(code)] = code
             if code.co_filename.startswith(str(ROOT)):
@@ -114,9 +113,8 @@ def holes(seen: Seen) -> list[str]:
     missing = [f"{name} was never called" for name, door in doors().items() if _key(_code(door)) not in seen.functions]
     missing += [f"{file}: {name} was never called" for file, name in sorted(places() - seen.functions)]
     for name, door in {**doors(), **{inner.__qualname__: inner for inner in _inner_doors()}}.items():
-        for option, about in inspect.signature(door).parameters.items():
-            left = about.default is not about.empty and (*_key(_code(door)), option) not in seen.options
-            if left and option not in NO_MATTER:
+        for option in _defaults(door).keys() - NO_MATTER.keys():
+            if (*_key(_code(door)), option) not in seen.options:
                 missing.append(f"{name} was never called with `{option}`")
     for extension in set(EXTENSIONS) - set(neighbors.BYTES):
         missing.append(f"no path reads {extension}")
@@ -131,6 +129,7 @@ def holes(seen: Seen) -> list[str]:
 # ---- doors ----
 
 
+@cache
 def doors() -> dict[str, Callable[..., Any]]:
     """Public ways to a release, by name."""
     found: dict[str, Callable[..., Any]] = {}
@@ -149,6 +148,13 @@ def doors() -> dict[str, Callable[..., Any]]:
         if not hasattr(module, "NOTHING_PRIVATE"):
             found[f"scumble {verb}"] = module.run
     return {name: door for name, door in found.items() if not READS_ONLY.search(name)}
+
+
+@cache
+def _defaults(function: Any) -> dict[str, Any]:
+    """The options of a function, with their defaults."""
+    options = inspect.signature(function).parameters.items()
+    return {name: option.default for name, option in options if option.default is not option.empty}
 
 
 def _methods(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -517,7 +517,7 @@ def _register_spark() -> None:
         book = ledger_of(folder)["ledger"]
         book.open_dataset("pairs", epsilon=1.0, neighbors="replace", records_per_person=2)
         given: dict[str, Any] = {"count_share": 0.1, "backend": "opendp", "ledger": book, "dataset": "pairs"}
-        return stream.release(1.0, 0.0, "replace", 2, **given)
+        return stream.release(1.0, 0.0, neighbors="replace", records_per_person=2, **given)
 
 
 if spark_is_there():
