@@ -20,46 +20,37 @@ NOTHING_PRIVATE = "generates its own tables"
 def arguments(parser: argparse.ArgumentParser) -> None:
     from scumble.cli.options import take
 
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--kernel",
-        metavar="NAME",
-        help="euclidean (default), manhattan, angular, hamming, jaccard, or module:name for a kernel of your own",
+    own = "a function of your own, from a list of numbers to whole numbers with noise (or to these and a count)"
+    take(
+        parser.add_mutually_exclusive_group(),
+        kernel="euclidean (default), manhattan, angular, hamming, jaccard, or module:name for a kernel of your own",
+        mechanism={"metavar": "MODULE:NAME", "help": own},
+        mutant={"metavar": "NAME", "help": "a mechanism that is wrong on purpose, to see it caught"},
     )
-    what.add_argument(
-        "--mechanism",
-        metavar="MODULE:NAME",
-        help="a function of your own, from a list of numbers to whole numbers with noise (or to these and a count)",
+    grey = "every path that ends in a release, on neighboring tables, with the noise recorded and played back"
+    canaries = "one release with synthetic records in it: ε from how many of them can be detected (also with --mutant)"
+    take(
+        parser.add_mutually_exclusive_group(),
+        grey_box={"action": "store_true", "help": grey},
+        canaries={"action": "store_true", "help": canaries},
     )
-    what.add_argument("--mutant", metavar="NAME", help="a mechanism that is wrong on purpose, to see it caught")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument(
-        "--grey-box",
-        action="store_true",
-        help="every path that ends in a release, on neighboring tables, with the noise recorded and played back",
+    take(
+        parser,
+        path={"default": "*", "metavar": "PATTERN", "help": "--grey-box: paths with such names, '*merge*'"},
+        count={"type": int, "default": 1000, "metavar": "N", "help": "--canaries: how many (default: 1000)"},
     )
-    how.add_argument(
-        "--canaries",
-        action="store_true",
-        help="one release with synthetic records in it: ε from how many of them can be detected (also with --mutant)",
+    take(
+        parser.add_argument_group("the promise to test"),
+        "epsilon delta neighbors records_per_person",
+        epsilon={"default": 2.0, "help": "2 to 3 shows most in few releases (default: 2)"},
+        records_per_person={"default": 1, "help": "at most this many (default: 1)"},
     )
-    parser.add_argument("--path", default="*", metavar="PATTERN", help="--grey-box: paths with such names, '*merge*'")
-    parser.add_argument("--count", type=int, default=1000, metavar="N", help="--canaries: how many (default: 1000)")
-    group = parser.add_argument_group("the promise to test")
-    group.add_argument("--epsilon", type=float, default=2.0, help="2 to 3 shows most in few releases (default: 2)")
-    group.add_argument("--delta", type=float, default=0.0, help="0 (default), or a tiny number such as 1e-6")
-    group.add_argument("--neighbors", choices=["add-remove", "replace"], default="add-remove")
-    group.add_argument("--records-per-person", type=int, default=1, metavar="M", help="at most this many (default: 1)")
-    group = parser.add_argument_group("how hard to look")
-    group.add_argument(
-        "--releases", type=int, default=12_500, metavar="N", help="of each of two neighbors (default: 12500)"
-    )
-    group.add_argument(
-        "--pairs", type=int, default=300, metavar="N", help="of neighboring tables to count (default: 300)"
-    )
-    group.add_argument("--seed", type=int, default=0, help="of the synthetic tables (default: 0)")
-    group.add_argument(
-        "--false-alarm", type=float, default=1e-6, metavar="P", help="chance of accusing a correct mechanism"
+    take(
+        parser.add_argument_group("how hard to look"),
+        releases={"type": int, "default": 12_500, "metavar": "N", "help": "of each of two neighbors (default: 12500)"},
+        pairs={"type": int, "default": 300, "metavar": "N", "help": "of neighboring tables to count (default: 300)"},
+        seed="of the synthetic tables (default: 0)",
+        false_alarm={"type": float, "default": 1e-6, "metavar": "P", "help": "chance of accusing a correct mechanism"},
     )
     take(parser, "json")
 

@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scumble.cli.output import check_out, write_release
@@ -22,6 +23,7 @@ scumble demo --out demo-output
 scumble demo --table people.parquet
 """
 NOTHING_PRIVATE = "its tables are synthetic"
+_say = partial(print, flush=True)
 
 COLUMNS = ("home_east", "home_north")
 BOUNDS = ((0.0, 0.0), (60.0, 40.0))
@@ -32,8 +34,6 @@ TOWNS = {  # name: place (km east, km north), share of the people, spread (km)
     "Abbey": ((17.4, 30.7), 0.12, 1.3),
     "Quarry": ((50.2, 31.9), 0.10, 1.1),
 }
-CYCLISTS, ON_THE_BUS = "age >= 60 and mode == 'bike'", "mode == 'bus'"
-YOUNG_AND_RICH = "age < 30 and income >= 60000"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,14 +100,11 @@ def _town(folder: str, people: int) -> list[str]:
     whole = scumble.TableSketch(schema).update(table.select(list(schema))).release(epsilon=1.0)
     write_release(whole, people_file)
     age, income, distance, mode = (table[name].to_numpy() for name in ("age", "income", "distance", "mode"))
-    cyclists, on_the_bus, rich = whole.count(CYCLISTS), whole.mean("distance", ON_THE_BUS), whole.share(YOUNG_AND_RICH)
-    truths = ((age >= 60) & (mode == "bike")).sum(), distance[mode == "bus"].mean()
-    asked = {
-        "people of 60 and more who cycle": (truths[0], *cyclists, ",.0f"),
-        "mean distance of those on the bus, km": (truths[1], *on_the_bus, ".2f"),
-        "share under 30 with 60,000 and more": (((age < 30) & (income >= 60_000)).mean(), *rich, ".2%"),
-    }
-    _tell(asked, "question")
+    cyclists = ((age >= 60) & (mode == "bike")).sum(), *whole.count("age >= 60 and mode == 'bike'"), ",.0f"
+    on_the_bus = distance[mode == "bus"].mean(), *whole.mean("distance", "mode == 'bus'"), ".2f"
+    rich = ((age < 30) & (income >= 60_000)).mean(), *whole.share("age < 30 and income >= 60000"), ".2%"
+    asked = {"people of 60 and more who cycle": cyclists, "mean distance of those on the bus, km": on_the_bus}
+    _tell(asked | {"share under 30 with 60,000 and more": rich}, "question")
     scumble.explore(whole, page_file, title="The commuters", units={"income": "€ a year", "distance": "km"})
     _say(f"\n   {people_file}, {human_bytes(os.path.getsize(people_file))}: groups, quantiles and synthetic rows too.")
     _say(f"   {page_file}, {human_bytes(os.path.getsize(page_file))}: open it, drag over a picture, and ask.")
@@ -174,10 +171,6 @@ def public_schema() -> Schema:
         distance=scumble.Number(0, 80, cells=40),
         mode=scumble.Category(("walk", "bike", "bus", "car"), other=False, missing=False),
     )
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)
 
 
 def _write_people(path: str) -> None:

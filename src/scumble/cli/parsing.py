@@ -1,21 +1,8 @@
 """From the words of a command line to the arguments of a verb, checked before the verb begins.
 
 ``--config FILE.toml`` holds options by the names of their flags, with lists and tables where the command line has
-commas::
-
-    source = "people.parquet"
-    columns = ["age", "income", "mode"]
-    epsilon = 1.0
-    out = "people.scumble"
-
-    [[kernel]]                      # a product; one [kernel] table or a name will also do
-    name = "euclidean"
-    columns = ["age", "income"]
-    bandwidth = 1.0
-    scale = { age = 10, income = 20000 }
-
-    [bounds]
-    age = [0, 100]
+commas: ``columns = ["age", "income"]``, ``[bounds] age = [0, 100]``. A kernel is a name, a ``[kernel]`` table with
+`name` and its settings, or several ``[[kernel]]``, whose product it is.
 """
 
 from __future__ import annotations

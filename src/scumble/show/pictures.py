@@ -12,19 +12,7 @@ import numpy as np
 
 from scumble.errors import ParameterError, many
 from scumble.show import plots
-from scumble.show.plots import (
-    FAINT,
-    INK,
-    LINES,
-    SECOND,
-    View,
-    draw_curve,
-    draw_map,
-    literal,
-    new_figure,
-    plain,
-    thousands,
-)
+from scumble.show.plots import FAINT, INK, LINES, SECOND, View, literal, new_figure, plain, thousands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,21 +27,24 @@ if TYPE_CHECKING:
 At = Mapping[str, object]
 Units = Mapping[str, str]
 _POINTS_1D, _POINTS_2D = 401, 161
+CURVE, MAP = (7.0, 4.2), (7.6, 5.8)
+"""Inches."""
+ACROSS = 4
 
 
 def draw(
     model: Model,
     *,
     ranges: plots.Ranges | None = None,
-    at: Mapping[str, object] | None = None,
-    units: Mapping[str, str] | None = None,
+    at: At | None = None,
+    units: Units | None = None,
     title: str | None = None,
 ) -> Figure:
     """What a fitted estimator knows, over one or two columns; a matplotlib Figure.
 
     Classifiers show the probability of each class along one column, or the regions of two; regressions the prediction;
-    all others the density, with the modes that were found or the border of the outliers. Columns that are not to be
-    drawn are fixed by `at`, such as ``at={"age": 40}``; columns without names are called ``column 0``, ``column 1``, …
+    all others the density, with the modes that were found or the border of the outliers. `at` fixes columns, such as
+    ``at={"age": 40}``; those without names are called ``column 0``, ``column 1``, …
     """
     if "classes_" in vars(model):
         kind = _classes
@@ -125,13 +116,11 @@ def _label(axes: Axes, view: View, *, y: str | None = None) -> None:
 # ---- densities ----
 
 
-def _density(
-    model: Model, ranges: plots.Ranges, at: Mapping[str, object], units: Mapping[str, str]
-) -> tuple[Figure, View]:
+def _density(model: Model, ranges: plots.Ranges, at: At, units: Units) -> tuple[Figure, View]:
     view = View(model.release_, {name: ranges[name] for name in ranges if name not in at}, at, units)
     if len(view.free) > 2:
         return plots.density(model.release_, ranges=view.ranges, at=at, units=units), view
-    figure = new_figure(7.0, 4.2) if len(view.free) == 1 else new_figure(7.6, 5.8)
+    figure = new_figure(*(CURVE if len(view.free) == 1 else MAP))
     axes = figure.subplots()
     if len(view.free) == 1:
         plots.draw_curve(axes, view, view.free[0])
@@ -156,13 +145,11 @@ def _density(
 # ---- classes ----
 
 
-def _classes(
-    model: Model, ranges: plots.Ranges, at: Mapping[str, object], units: Mapping[str, str]
-) -> tuple[Figure, View]:
+def _classes(model: Model, ranges: plots.Ranges, at: At, units: Units) -> tuple[Figure, View]:
     view = _view(model, ranges, at, units)
     colors = [LINES[k % len(LINES)] for k in range(len(model.classes_))]
     if len(view.free) == 1:
-        figure = new_figure(7.0, 4.2)
+        figure = new_figure(*CURVE)
         axes = figure.subplots()
         x, table = _curve_table(view)
         shares = _shares(model, table)
@@ -209,11 +196,9 @@ def _mixed(shares: np.ndarray, colors: list[str]) -> np.ndarray:
 # ---- predictions ----
 
 
-def _predictions(
-    model: Model, ranges: plots.Ranges, at: Mapping[str, object], units: Mapping[str, str]
-) -> tuple[Figure, View]:
+def _predictions(model: Model, ranges: plots.Ranges, at: At, units: Units) -> tuple[Figure, View]:
     view = _view(model, ranges, at, units)
-    figure = new_figure(7.0, 4.2) if len(view.free) == 1 else new_figure(7.6, 5.8)
+    figure = new_figure(*(CURVE if len(view.free) == 1 else MAP))
     axes = figure.subplots()
     if len(view.free) == 1:
         x, table = _curve_table(view)
@@ -231,9 +216,6 @@ def _predictions(
     figure.colorbar(image, ax=axes, label="prediction")
     _label(axes, view)
     return figure, view
-
-
-ACROSS = 4
 
 
 def shapes(model: Model, *, title: str | None = None) -> Figure:
@@ -282,9 +264,6 @@ def _draw_pair(figure: Figure, axes: Axes, model: Model, names: list[str]) -> No
 
 
 # ---- streams over time ----
-
-
-ACROSS = 4
 
 
 class ShownStream(Protocol):
@@ -347,10 +326,10 @@ def multiples(stream: ShownStream, *, width: int | None = None, panels: int = 12
         if len(seen.free) > 2:
             raise ParameterError("Small multiples show one or two columns. Hint: fix the others with at={...}.")
         if len(seen.free) == 1:
-            draw_curve(axes, seen, seen.free[0])
+            plots.draw_curve(axes, seen, seen.free[0])
             axes.get_legend().remove()
         else:
-            draw_map(axes, seen, *seen.free, points=61, contours=False)
+            plots.draw_map(axes, seen, *seen.free, points=61, contours=False)
         first = last - each + 1
         axes.set_title(f"period {last}" if each == 1 else f"periods {first} to {last}", fontsize=9, color=INK)
         axes.label_outer()
