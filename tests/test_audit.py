@@ -7,13 +7,11 @@ that. Audits of what is wrong repeat their noise: how surely they convict is in 
 
 from __future__ import annotations
 
-import doctest
 import itertools
 import json
 import math
 from dataclasses import replace
 from fractions import Fraction
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +23,7 @@ import scumble
 from discovered import KERNELS
 from scumble.audit import Law, Samples, broken_bound, collect, law_findings, sensitivity_finding
 from scumble.audit.epsilon import excess, least_epsilon, lower, p_value, upper
-from scumble.audit.mechanisms import (
-    audit_canaries,
-    audit_kernel,
-    audit_mechanism,
-    sensitivity_findings,
-)
+from scumble.audit.mechanisms import audit_canaries, audit_kernel, audit_mechanism, sensitivity_findings
 from scumble.audit.mutants import CHANGES, audit_mutant
 from scumble.audit.sensitivity import TableMaker
 from scumble.cli import REFUSED, USAGE, main
@@ -39,7 +32,6 @@ from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel, Kerne
 from scumble.privacy import discrete_gaussian, discrete_laplace, gaussian_variance, laplace_variance
 from scumble.privacy.claim import PrivacyClaim
 
-MODULES = ["", ".epsilon", ".law", ".mechanisms", ".mutants", ".report", ".sensitivity"]
 MUTANTS = [name for name in CHANGES if name != "honest"]
 RIGHT = pytest.mark.statistical(rate=1e-6)
 ONLY_BY_LAW = {"cell-without-noise", "clipped-counters", "float-noise"}
@@ -262,11 +254,6 @@ def test_the_command_line_audits_code_of_ones_own(
     assert main(["audit", *line.split(), "--epsilon", "1", "--releases", "300"]) == code
 
 
-@pytest.mark.parametrize("module", [import_module(f"scumble.audit{name}") for name in MODULES], ids=str)
-def test_the_examples_of_the_docstrings_run(module: object) -> None:
-    assert doctest.testmod(module).failed == 0
-
-
 # ---- one release, a thousand canaries: a correct mechanism is accused in at most one of a million audits ----
 
 
@@ -274,16 +261,12 @@ def values(report):
     return report.findings[0].values
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
-def test_an_honest_release_is_not_accused(epsilon):
-    report = audit_canaries(epsilon=epsilon)
-    assert report.passed and report.false_alarm == 1e-6
-    assert 0.0 <= values(report)["epsilon"] <= epsilon
-
-
-def test_where_laplace_noise_is_quieter_every_canary_is_guessed_at():
-    report = audit_canaries(epsilon=1.0, delta=1e-6)
-    assert report.passed and values(report)["guesses"] == 1000 and values(report)["claimed"] <= 1.0
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.0), (1.0, 1e-6), (3.0, 0.0)])
+def test_an_honest_release_is_not_accused(epsilon, delta):
+    """Laplace noise is the quieter throughout, so every canary is guessed at."""
+    report = audit_canaries(epsilon=epsilon, delta=delta)
+    assert report.passed and report.false_alarm == 1e-6 and values(report)["guesses"] == 1000
+    assert 0.0 <= values(report)["epsilon"] <= values(report)["claimed"] <= epsilon
 
 
 def test_flawed_noise_is_caught(monkeypatch):
@@ -343,19 +326,13 @@ def test_the_least_epsilon_is_where_the_p_value_crosses():
     assert least_epsilon(1000, 1000, 1000, 1e-3, alpha=1e-6) == 0.0  # a thousand failures could be just that
 
 
-def test_nonsense_is_refused():
-    with pytest.raises(scumble.ParameterError):
-        p_value(10, 5, 6, 1.0)
-    with pytest.raises(scumble.ParameterError):
-        audit_canaries(count=0)
-
-
 def test_scumble_audit_canaries(capsys):
-    assert main(["audit", "--canaries", "--epsilon", "1", "--json"]) == 0
+    assert (
+        main(["audit", "--canaries", "--epsilon", "1", "--count", "500", "--mutant", "scale-over-n", "--json"])
+        == REFUSED
+    )
     told = json.loads(capsys.readouterr().out)
-    assert told["passed"] and told["findings"][0]["values"]["canaries"] == 1000
-    assert main(["audit", "--canaries", "--epsilon", "1", "--count", "500", "--mutant", "scale-over-n"]) == REFUSED
-    assert "VIOLATION" in capsys.readouterr().out
-    assert main(["audit", "--canaries", "--neighbors", "replace"]) == USAGE
-    assert main(["audit", "--canaries", "--mutant", "nobody"]) == USAGE
+    assert not told["passed"] and told["findings"][0]["values"]["canaries"] == 500
+    for wrong in (["--neighbors", "replace"], ["--mutant", "nobody"], ["--count", "0"]):
+        assert main(["audit", "--canaries", *wrong]) == USAGE
     assert np.isfinite(values(audit_canaries(epsilon=1.0, count=1))["epsilon"])

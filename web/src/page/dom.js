@@ -54,31 +54,47 @@ export function segments(name, legend, options, chosen, onchange) {
 
 // A table with a caption, a row of headings, and cells of text or elements. One that is `stacked` becomes a list of cards
 // where the screen is narrow: each cell then says its own heading.
-export function tableOf(caption, headings, rows, { numeric = (j) => j > 0, stacked = false } = {}) {
+export function tableOf(caption, headings, rows, { numeric = (j) => j > 0, stacked = false, keyed = true } = {}) {
   const heading = (j) => (stacked && typeof headings[j] === "string" ? headings[j] : null);
+  const side = (j) => (numeric(j) ? "number" : null);
+  const cell = (text, j) =>
+    keyed && j === 0
+      ? h("th", { scope: "row", class: side(j), "data-heading": heading(j) }, text)
+      : h("td", { class: side(j), "data-heading": heading(j) }, text);
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h("table", { class: stacked ? "stacked" : null },
       h("caption", {}, caption),
-      h("thead", {},
-        h("tr", {},
-          headings.map((text, j) => h("th", { scope: "col", class: numeric(j) ? "number" : null }, text)),
-        ),
-      ),
-      h("tbody", {},
-        rows.map((cells) =>
-          h("tr", {},
-            cells.map((cell, j) =>
-              h(
-                j === 0 ? "th" : "td",
-                { scope: j === 0 ? "row" : null, class: numeric(j) ? "number" : null, "data-heading": heading(j) },
-                cell,
-              ),
-            ),
-          ),
-        ),
-      ),
+      h("thead", {}, h("tr", {}, headings.map((text, j) => h("th", { scope: "col", class: side(j) }, text)))),
+      h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map(cell)))),
     ),
   );
+}
+
+// What is made when a reader opens it, and kept up to date while it is open.
+export function unfolded(text, make) {
+  const summary = h("summary", {}, text);
+  const node = h("details", { class: "numbers", ontoggle: () => draw() }, summary);
+  const draw = () => node.open && node.replaceChildren(summary, ...make());
+  return { node, draw };
+}
+
+// Where an arrow key leads, right and up; with Shift `wide` steps. Nothing of another key.
+export function arrow({ key, shiftKey }, wide) {
+  const by = shiftKey ? wide : 1;
+  return { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] }[key];
+}
+
+const JITTER = 8; // pixels by which a width may change before pictures are made anew
+
+// Calls `draw` when the width of an element changes, at first too.
+export function onWidth(node, draw) {
+  let width = 0;
+  new ResizeObserver(() => {
+    if (Math.abs(node.clientWidth - width) < JITTER) return;
+    width = node.clientWidth;
+    draw();
+  }).observe(node);
+  return node;
 }
 
 export function download(name, content, type) {

@@ -26,6 +26,10 @@ export function headline(what, title, state) {
   );
 }
 
+// The headline, and what is promised in a line.
+export const promised = (what, title, state, promise) =>
+  h("header", {}, headline(what, title, state), h("p", { class: "promise-line" }, promise));
+
 export const budgetText = ({ epsilon, delta }) =>
   `ε\u00a0=\u00a0${number(epsilon)}${delta ? `, δ\u00a0=\u00a0${delta.toExponential(0)}` : ""}`;
 

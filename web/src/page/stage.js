@@ -1,6 +1,6 @@
 // Where the pictures stand: puts them on the page, and hands on what pointer and keys do there.
 
-import { add, h } from "./dom.js";
+import { add, arrow, h, onWidth } from "./dom.js";
 import { onCut } from "./exhibit.js";
 import { axesText, chartsOf } from "./painting.js";
 import { between, suits } from "./region.js";
@@ -10,22 +10,14 @@ import { shownReleases } from "./state.js";
 const help = (regions) =>
   `Arrow keys move the cross-hair, with Shift in larger steps. ${regions ? "Space begins and ends a region, " : ""}Escape hides the cross-hair.`;
 const STILL = 4; // pixels by which a click may move
-const JITTER = 8; // pixels by which the width may change before the pictures are made anew
 
 // `draw` asks for the first picture, once the width is known.
 export function stage(exhibit, state, draw) {
   const figures = h("div", { class: "figures" });
-  let width = 0;
   const paint = () => state.drawn && show(exhibit, state, figures);
   state.on(["started"], () => (figures.dataset.state = "computing"));
   state.on(["drawn", "theme"], paint);
-  new ResizeObserver(() => {
-    if (Math.abs(figures.clientWidth - width) < JITTER) return;
-    width = figures.clientWidth;
-    if (state.drawn) paint();
-    else draw();
-  }).observe(figures);
-  return figures;
+  return onWidth(figures, () => (state.drawn ? paint() : draw()));
 }
 
 function show(exhibit, state, figures) {
@@ -196,12 +188,11 @@ export function pointAt(state, place) {
 }
 
 export function press(state, event) {
-  const by = event.shiftKey ? 10 : 1;
-  const moves = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] };
+  const move = arrow(event, 10);
   if (event.key === "Escape") state.set({ here: null, byKey: false, corner: null });
   else if (event.key === " " && state.here && suits(state)) corner(state);
-  else if (moves[event.key]) {
-    state.set({ here: moved(state, moves[event.key]), byKey: true });
+  else if (move) {
+    state.set({ here: moved(state, move), byKey: true });
     if (state.corner) state.set({ region: between(state, state.corner, state.here) });
   } else return;
   event.preventDefault();

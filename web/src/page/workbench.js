@@ -2,7 +2,7 @@
 
 import { create } from "d3-selection";
 import { controls } from "./controls.js";
-import { button, download, h, tableOf } from "./dom.js";
+import { button, download, h, tableOf, unfolded } from "./dom.js";
 import { Drawing } from "./drawing.js";
 import { cellsAt } from "./exhibit.js";
 import { axesText } from "./painting.js";
@@ -146,13 +146,9 @@ function coordinate(axis, cells) {
 // ---- the pictures as tables of numbers ----
 
 export function numbers(exhibit, state) {
-  const summary = h("summary", {}, "The same in numbers");
-  const details = h("details", { class: "numbers", ontoggle: () => fill() }, summary);
-  const fill = () => {
-    if (details.open) details.replaceChildren(summary, ...tables(exhibit, state));
-  };
-  state.on(["charts"], fill);
-  return details;
+  const { node, draw } = unfolded("The same in numbers", () => tables(exhibit, state));
+  state.on(["charts"], draw);
+  return node;
 }
 
 function tables(exhibit, state) {

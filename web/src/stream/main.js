@@ -2,7 +2,7 @@
 
 import { unpack } from "../engine/unpack.js";
 import { h, segments } from "../page/dom.js";
-import { app, budgetText, footer, headline, start, wholeCard } from "../page/frame.js";
+import { app, budgetText, footer, promised, start, wholeCard } from "../page/frame.js";
 import { State } from "../page/state.js";
 import { rememberedTheme, wearTheme } from "../page/theme.js";
 import { number } from "../page/words.js";
@@ -36,10 +36,7 @@ start(unpack, (content) => {
 function header({ title, info }, state) {
   const { periods, horizon } = info;
   const promise = `${number(periods)} of ${number(horizon)} periods are published. All releases together, including future ones, cost ${budgetText(info)}. Looking costs no further privacy.`;
-  return h("header", {},
-    headline("a private stream", title, state),
-    h("p", { class: "promise-line" }, promise),
-  );
+  return promised("a private stream", title, state, promise);
 }
 
 function slider(story, state) {

@@ -1,24 +1,12 @@
 // The chosen picture, large; the line over time at the chosen point; and small pictures of a dozen periods.
 
-import { button, h, tableOf } from "../page/dom.js";
+import { arrow, button, h, onWidth, tableOf, unfolded } from "../page/dom.js";
 import { paletteOf } from "../page/theme.js";
 import { curve, map, overTime, small } from "./pictures.js";
 import { answerText, countText, nameOf, placeText, records, spanText } from "./story.js";
 
 const PANELS = 12;
 const HELP = "Click, or use the arrow keys, to choose a point; with Shift in larger steps.";
-
-// A box that its picture fills; `draw` is called again when its width changes.
-function box(attributes, draw) {
-  const node = h("div", attributes);
-  let width = 0;
-  new ResizeObserver(() => {
-    if (Math.abs(node.clientWidth - width) < 8) return;
-    width = node.clientWidth;
-    draw();
-  }).observe(node);
-  return node;
-}
 
 const sizeOf = (node) => Math.max(260, node.clientWidth);
 
@@ -38,20 +26,17 @@ export function large(story, state) {
     });
     node.replaceChildren(h("figure", {}, chart.node));
   };
-  const node = box(
-    {
-      class: "large", tabindex: "0", role: "application", "aria-roledescription": "picture",
-      "aria-label": `Records near each point. ${HELP}`,
-      onkeydown: (event) => {
-        const by = event.shiftKey ? 5 : 1;
-        const moves = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] };
-        if (!moves[event.key]) return;
-        state.set({ here: story.moved(state.here, moves[event.key]) });
-        event.preventDefault();
-      },
-    },
-    () => draw(),
-  );
+  const onkeydown = (event) => {
+    const move = arrow(event, 5);
+    if (!move) return;
+    state.set({ here: story.moved(state.here, move) });
+    event.preventDefault();
+  };
+  const node = h("div", {
+    class: "large", tabindex: "0", role: "application", "aria-roledescription": "picture",
+    "aria-label": `Records near each point. ${HELP}`, onkeydown,
+  });
+  onWidth(node, draw);
   return { node, draw };
 }
 
@@ -68,7 +53,8 @@ export function line(story, state) {
     });
     node.replaceChildren(h("figure", {}, chart.node));
   };
-  const node = box({ class: "line" }, () => draw());
+  const node = h("div", { class: "line" });
+  onWidth(node, draw);
   return { node, draw };
 }
 
@@ -112,16 +98,11 @@ export function multiples(story, state) {
 
 // The line once more, as a table.
 export function table(story, state) {
-  const summary = h("summary", {}, "The same in numbers");
-  const node = h("details", { class: "numbers", ontoggle: () => draw() }, summary);
-  const draw = () => {
-    if (!node.open) return;
+  return unfolded("The same in numbers", () => {
     const rows = story.line(state).map(({ value, low, high }, at) => {
       const { first, last } = story.span({ choice: state.choice, at });
       return [first === last ? String(last) : `${first} to ${last}`, records(value), records(low), records(high)];
     });
-    const caption = `Records near ${placeText(story, state.here)}`;
-    node.replaceChildren(summary, tableOf(caption, ["Periods", "Records near", "From", "To"], rows));
-  };
-  return { node, draw };
+    return [tableOf(`Records near ${placeText(story, state.here)}`, ["Periods", "Records near", "From", "To"], rows)];
+  });
 }

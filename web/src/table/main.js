@@ -1,7 +1,7 @@
 // The page of a table. Everything is computed here, from the release that lies in the page.
 
 import { h, tableOf } from "../page/dom.js";
-import { app, budgetText, footer, headline, start, wholeCard } from "../page/frame.js";
+import { app, budgetText, footer, promised, start, wholeCard } from "../page/frame.js";
 import { State } from "../page/state.js";
 import { rememberedTheme, wearTheme } from "../page/theme.js";
 import { counted, number } from "../page/words.js";
@@ -56,10 +56,7 @@ function header({ title, info }, state) {
   const sure = error ? ` (±\u00a0${number(Math.round(1.96 * error) || 1.96 * error)})` : "";
   const free = "Ask as often as you like: answers cost no further privacy.";
   const promise = `About ${counted(count)} records${sure}, protected by noise: ${budgetText(info)}. ${free}`;
-  return h("header", {},
-    headline("a private table", title, state),
-    h("p", { class: "promise-line" }, promise),
-  );
+  return promised("a private table", title, state, promise);
 }
 
 function main(table, parts, panels) {

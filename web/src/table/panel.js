@@ -1,6 +1,6 @@
 // One column: its name, its picture, and its filter.
 
-import { breakable, button, h, tableOf } from "../page/dom.js";
+import { breakable, button, h, tableOf, unfolded } from "../page/dom.js";
 import { interval, mean, range, records, ticks, withFilter } from "./filters.js";
 import { Histogram, Ticks } from "./histogram.js";
 
@@ -15,6 +15,9 @@ export class Panel {
     this.clear = button("Clear", () => this.#set(null), {
       class: "link", "aria-label": `Clear the filter on ${column.name}`,
     });
+    const headings = [column.title, "Records", "95 % interval"];
+    const row = ({ text }, k) => [text, records(this.counts[k].value), interval(this.counts[k])];
+    this.numbers = unfolded("Numbers", () => [tableOf(column.title, headings, this.bins.map(row))]);
     const unit = column.unit ? h("span", { class: "unit" }, ` ${column.unit}`) : null;
     const uneven = column.log ? h("span", { class: "unit" }, "log axis") : null;
     const name = h("h3", { id: `column-${j}` }, breakable(column.name), unit);
@@ -28,7 +31,7 @@ export class Panel {
       this.picture.node,
       column.ordered ? this.note : null,
       column.ordered ? this.#fields() : null,
-      this.#numbers(),
+      this.numbers.node,
     );
   }
 
@@ -131,21 +134,6 @@ export class Panel {
     this.to.value = this.column.typed(high, true);
   }
 
-  // The picture once more, as a table.
-  #numbers() {
-    const summary = h("summary", {}, "Numbers");
-    this.details = h("details", { class: "numbers", ontoggle: () => this.#list() }, summary);
-    this.summary = summary;
-    return this.details;
-  }
-
-  #list() {
-    if (!this.details.open) return;
-    const rows = this.bins.map(({ text }, k) => [text, records(this.counts[k].value), interval(this.counts[k])]);
-    const headings = [this.column.title, "Records", "95 % interval"];
-    this.details.replaceChildren(this.summary, tableOf(this.column.title, headings, rows));
-  }
-
   draw() {
     const { filter, column } = this;
     const others = this.state.filters.size > (filter ? 1 : 0);
@@ -163,6 +151,6 @@ export class Panel {
         this.goneText.textContent = `${records(this.counts.at(-1).value)} missing`;
       }
     }
-    this.#list();
+    this.numbers.draw();
   }
 }

@@ -1,7 +1,7 @@
 // Synthetic rows: a look at a few, and a file of many.
 
 import { write } from "../page/csv.js";
-import { breakable, button, download, h, labeled } from "../page/dom.js";
+import { breakable, button, download, h, labelled, tableOf } from "../page/dom.js";
 import { records } from "./filters.js";
 
 const MOST = 200000;
@@ -33,7 +33,7 @@ export function rows(table, state) {
     h("p", {}, "Synthetic records, drawn from the distribution that the release describes. None of them is a real record."),
     place,
     h("div", { class: "buttons" },
-      labeled("Rows", size),
+      labelled("Rows", size),
       h("label", { class: "only" }, only, h("span", {}, "only those that meet the filter")),
       button("Download CSV", save, { class: "main" }),
       button("Show others", draw),
@@ -44,15 +44,6 @@ export function rows(table, state) {
 }
 
 function preview({ columns }, few) {
-  const side = columns.map(({ values }) => (values ? "number" : null));
-  const scope = { th: "col", td: null };
-  const line = (kind, cells) =>
-    h("tr", {}, cells.map((text, j) => h(kind, { class: side[j], scope: scope[kind] }, text)));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "A few synthetic rows" },
-    h("table", {},
-      h("caption", {}, "A few synthetic rows"),
-      h("thead", {}, line("th", columns.map(({ name }) => breakable(name)))),
-      h("tbody", {}, few.map((cells) => line("td", cells))),
-    ),
-  );
+  const headings = columns.map(({ name }) => breakable(name));
+  return tableOf("A few synthetic rows", headings, few, { numeric: (j) => Boolean(columns[j].values), keyed: false });
 }
