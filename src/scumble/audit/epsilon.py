@@ -10,19 +10,9 @@ is a violation, except with the probability that one of the two bounds fails.
 
 The promise holds for *every* event, so events may be chosen freely, as long as they are chosen before the releases
 in which they are counted: from the two exact tables, which the auditor generated, and from a pilot sample, which
-is then thrown away. Each event is there for a kind of mistake:
-
-==============================  ==========================================================================
-all touched cells up, or down   too little noise: the best event for Laplace noise
-sums of the touched cells       the same for Gaussian noise
-each touched cell up            a row with too little noise
-each touched cell equal         noise left out, or only where a cell is not empty
-each touched cell in a tail     noise that is cut off
-differences between rows        the same noise in two rows: it cancels
-row sums, the count             noise that adds up to zero, an exact N
-seen before                     a fixed seed
-zero cells, the largest cell    noise that depends on the data, clipping to something secret
-==============================  ==========================================================================
+is then thrown away. Each of `Events` is there for a kind of mistake: touched cells that move together for too little
+noise, their tails for noise that is cut off, differences between rows for noise that cancels, sums for an exact N,
+releases seen before for a fixed seed, zeros and the largest cell for noise that depends on the data.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scumble.cli.inputs import load_release, opened
 from scumble.cli.options import take
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
     secret = args.reference is not None
     check_out(args.out, like=(".csv", ".json"), replace=args.replace)
     first = load_release(args.reference or args.release, tables=True)
-    options: dict[str, Any] = {"of": args.of, "confidence": args.confidence}
+    options: dict[str, object] = {"of": args.of, "confidence": args.confidence}
     if not hasattr(first, "schema"):
         if secret or not args.at:
             raise ParameterError(

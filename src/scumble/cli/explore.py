@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Any
 
 from scumble.cli.inputs import for_another_verb
 from scumble.cli.options import Whole, take
@@ -75,7 +74,7 @@ def _side_by_side(*paths: str) -> dict[str, object]:
     return {name: _opened(path) for name, path in zip(names, paths, strict=True)}
 
 
-def _opened(path: str) -> Any:
+def _opened(path: str) -> object:
     """What can be shown; or an error that says what the file is instead."""
     from scumble.show.opening import read
 

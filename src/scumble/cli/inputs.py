@@ -116,9 +116,8 @@ def whole_rows(
 ) -> Iterator[Piece]:
     """Public rows with all their columns, not just those that are `needed`, text as text.
 
-    A column whose name occurs twice is left out, unless it is needed, with a note. A column that some files of a folder
-    lack has missing cells there. Cells whose bytes are no text are missing in a column that is `needed`, or an error
-    with `stops`; in another they are written with question marks.
+    A column whose name occurs twice is left out, unless it is needed. Cells whose bytes are no text are missing in a
+    column that is `needed`, or an error with `stops`; in another they are written with question marks.
     """
     from scumble.columns.containers import like_a_record
     from scumble.sources.formats import not_text, other_than, with_questions, without_marks

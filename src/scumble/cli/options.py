@@ -165,11 +165,11 @@ def choices(text: str) -> dict[str, list[str]]:
 # ---- the options ----
 
 
-def _option(help: str, metavar: str | None = None, **settings: Any) -> Settings:
+def _option(help: str, metavar: str | None = None, **settings: object) -> Settings:
     return {"help": help, **({} if metavar is None else {"metavar": metavar}), **settings}
 
 
-def _columns(help: str, metavar: str = "A,B", **settings: Any) -> Settings:
+def _columns(help: str, metavar: str | None = "A,B", **settings: Any) -> Settings:
     return _option(help, metavar, type=names, **settings)
 
 
@@ -322,7 +322,7 @@ def _listed(names: str) -> list[str]:
     return [one for name in names.split() for one in (_listed(GROUPS[name].names) if name in GROUPS else [name])]
 
 
-def take(parser: Any, names: str = "", **changed: str | Settings) -> None:
+def take(parser: argparse._ActionsContainer, names: str = "", **changed: str | Settings) -> None:
     """Give a verb these options and groups of them; `changed` have a help text or other settings of their own."""
     more = [name for name in changed if name not in _listed(names)]
     for name in (*names.split(), *more):

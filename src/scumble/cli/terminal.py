@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 class PlainText:
     """A text stream on which only text leaves: names and words may come from a hostile file.
 
-    Lines and tabs stay. Everything else that does not print is written as JSON writes it, so that JSON means the same.
-    The bytes of a `buffer` are exact, as programs want them, unless a person sees them.
+    Lines and tabs stay; what else does not print is written as JSON writes it. On no terminal, bytes are exact.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -73,8 +72,7 @@ class _Screen(io.BufferedIOBase):
 def mend() -> None:
     """Let only plain text leave, and take the places of streams that were closed before we began (``>&-``).
 
-    Otherwise the next file to be opened, such as a ledger, would be standard output. Writing to a closed standard
-    output fails; a closed standard error is silent; a closed standard input is empty.
+    Otherwise the next file to be opened, such as a ledger, would be standard output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is not None:

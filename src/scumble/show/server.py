@@ -1,8 +1,7 @@
 """The page and the API over HTTP, on this machine alone by default.
 
 A browser will send a request anywhere on behalf of any page it shows. So a request is answered only if its Host is one
-of the server's own names (a foreign name that was pointed at 127.0.0.1 is not), and its Origin, if it has one, is the
-server itself. Bodies are JSON, said to be JSON, and of limited size.
+of the server's own names, and its Origin, if it has one, is the server itself.
 """
 
 from __future__ import annotations
