@@ -45,10 +45,9 @@ class Stairs {
   // One row's hash: t = (… + line · lineSlope + …) + x · slope + the columns that come after, in their order.
   prepare(factor, at, axis, line, columns) {
     const { family, which, parameters } = factor;
-    this.sign = family === "sign";
+    const sign = family === "sign"; // a code of 1 from zero on, and of 0 below: floors from −1 to 0, and one more
+    [this.lowest, this.highest, this.offset] = sign ? [-1, 0, 1] : [-Infinity, Infinity, 0];
     this.slope = this.lineSlope = 0;
-    this.lowest = -Infinity;
-    this.highest = Infinity;
     this.trail.length = this.between.length = 0;
     this.after = -1;
     this.first = family === "floor" ? parameters[at] : 0;
@@ -93,27 +92,42 @@ class Stairs {
     if (this.after >= 0) this.trail[this.after] = place * this.lineSlope;
     else if (this.lineSlope !== 0) lead += place * this.lineSlope;
     for (let k = 0; k < this.between.length; k++) lead += this.between[k];
-    const { slope, trail, lowest, highest, sign, ends, highs, lows } = this;
+    const { slope, trail, lowest, highest, offset, ends, highs, lows } = this;
     const n = values.length;
     const rise = slope * step;
-    if (!sign && lowest === -Infinity && trail.length < 2 && rise !== 0) {
-      climbFreely(values, rise, lead, slope, trail.length ? trail[0] : 0, mHigh, mLow, ends, highs, lows);
-      return;
-    }
-    let t = projection(lead, slope, values[0], trail);
-    let code = codeOf(t, lowest, highest, sign);
-    const word = words.toWord(code);
+    const run = 1 / rise;
+    const up = rise > 0 ? 1 : 0;
+    const still = up ? highest : lowest; // the code that stays
+    const first = trail.length ? trail[0] : 0;
+    let t = projection(lead, slope, values[0], first, trail);
+    let code = clip(Math.floor(t), lowest, highest);
+    const word = words.toWord(code + offset);
     words.multiply(word >> 31, word, mHigh, mLow);
     let high = words.high;
     let low = words.low;
     for (let i = 0, k = 0; ; k++) {
-      const j = nextChange(values, i, t, code, rise, lead, slope, trail, lowest, highest, sign);
+      let j = n; // the first point with another code
+      let now = code;
+      if (rise !== 0 && code !== still) {
+        const gap = (code + up - t) * run;
+        if (gap < n - i) j = Math.max(i + 1, i + (Math.ceil(gap) | 0));
+        for (; j < n; j++) {
+          t = projection(lead, slope, values[j], first, trail);
+          now = clip(Math.floor(t), lowest, highest);
+          if (now !== code) break;
+        }
+        for (; j > i + 1; j--) {
+          const before = projection(lead, slope, values[j - 1], first, trail);
+          const its = clip(Math.floor(before), lowest, highest);
+          if (its === code) break;
+          t = before;
+          now = its;
+        }
+      }
       ends[k] = j;
       highs[k] = high;
       lows[k] = low;
       if (j >= n) return;
-      t = projection(lead, slope, values[j], trail);
-      const now = codeOf(t, lowest, highest, sign);
       if (now - code === 1 && now < 2147483648 && code >= -2147483647) {
         low = (low + mLow) | 0;
         high = (high + mHigh + (low >>> 0 < mLow >>> 0 ? 1 : 0)) | 0;
@@ -121,7 +135,7 @@ class Stairs {
         high = (high - mHigh - (low >>> 0 < mLow >>> 0 ? 1 : 0)) | 0;
         low = (low - mLow) | 0;
       } else {
-        const other = words.toWord(now);
+        const other = words.toWord(now + offset);
         words.multiply(other >> 31, other, mHigh, mLow);
         high = words.high;
         low = words.low;
@@ -132,82 +146,13 @@ class Stairs {
   }
 }
 
-// The same for the most common stairs, without ends and with one column at most after the axis: half the time.
-function climbFreely(values, rise, lead, slope, tail, mHigh, mLow, ends, highs, lows) {
-  const n = values.length;
-  const run = 1 / rise;
-  const up = rise > 0 ? 1 : 0;
-  let now = Math.floor(lead + values[0] * slope + tail);
-  let t = lead + values[0] * slope + tail;
-  const word = words.toWord(now);
-  words.multiply(word >> 31, word, mHigh, mLow);
-  let high = words.high;
-  let low = words.low;
-  for (let i = 0, k = 0; ; k++) {
-    const code = now;
-    const gap = (code + up - t) * run;
-    let j = gap < n - i ? i + (Math.ceil(gap) | 0) : n;
-    if (j <= i) j = i + 1;
-    for (; j < n; j++) {
-      t = lead + values[j] * slope + tail;
-      now = Math.floor(t);
-      if (now !== code) break;
-    }
-    for (; j > i + 1; j--) {
-      const before = lead + values[j - 1] * slope + tail;
-      if (Math.floor(before) === code) break;
-      t = before;
-      now = Math.floor(t);
-    }
-    ends[k] = j;
-    highs[k] = high;
-    lows[k] = low;
-    if (j >= n) return;
-    if (now - code === 1 && now < 2147483648 && code >= -2147483647) {
-      low = (low + mLow) | 0;
-      high = (high + mHigh + (low >>> 0 < mLow >>> 0 ? 1 : 0)) | 0;
-    } else if (code - now === 1 && code < 2147483648 && now >= -2147483647) {
-      high = (high - mHigh - (low >>> 0 < mLow >>> 0 ? 1 : 0)) | 0;
-      low = (low - mLow) | 0;
-    } else {
-      const other = words.toWord(now);
-      words.multiply(other >> 31, other, mHigh, mLow);
-      high = words.high;
-      low = words.low;
-    }
-    i = j;
-  }
-}
-
-function projection(lead, slope, x, trail) {
-  let t = slope === 0 ? lead : lead + x * slope;
-  for (let k = 0; k < trail.length; k++) t += trail[k];
+function projection(lead, slope, x, first, trail) {
+  let t = lead + x * slope + first;
+  for (let k = 1; k < trail.length; k++) t += trail[k];
   return t;
 }
 
-function codeOf(t, lowest, highest, sign) {
-  if (sign) return t >= 0 ? 1 : 0;
-  const code = Math.floor(t);
-  if (code < lowest) return lowest;
-  return code > highest ? highest : code;
-}
-
-// The first point after i with another code.
-function nextChange(values, i, t, code, rise, lead, slope, trail, lowest, highest, sign) {
-  const n = values.length;
-  if (rise === 0) return n;
-  let edge = rise > 0 ? code + 1 : code;
-  if (sign) {
-    if ((code === 1) === rise > 0) return n;
-    edge = 0;
-  } else if (code === (rise > 0 ? highest : lowest)) return n;
-  const gap = (edge - t) / rise;
-  let j = gap < n - i ? i + (Math.ceil(gap) | 0) : n;
-  if (j <= i) j = i + 1;
-  while (j < n && codeOf(projection(lead, slope, values[j], trail), lowest, highest, sign) === code) j++;
-  while (j > i + 1 && codeOf(projection(lead, slope, values[j - 1], trail), lowest, highest, sign) !== code) j--;
-  return j;
-}
+const clip = (code, lowest, highest) => (code < lowest ? lowest : code > highest ? highest : code);
 
 export class LineScanner {
   // `axis`: the column along the lines, with its values; `line`: the column that tells them apart.
