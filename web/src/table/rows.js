@@ -1,7 +1,7 @@
 // Synthetic rows: a look at a few, and a file of many.
 
 import { write } from "../page/csv.js";
-import { breakable, button, download, h, labelled, tableOf } from "../page/dom.js";
+import { breakable, button, download, h, labeled, tableOf } from "../page/dom.js";
 import { records } from "./filters.js";
 
 const MOST = 200000;
@@ -33,7 +33,7 @@ export function rows(table, state) {
     h("p", {}, "Synthetic records, drawn from the distribution that the release describes. None of them is a real record."),
     place,
     h("div", { class: "buttons" },
-      labelled("Rows", size),
+      labeled("Rows", size),
       h("label", { class: "only" }, only, h("span", {}, "only those that meet the filter")),
       button("Download CSV", save, { class: "main" }),
       button("Show others", draw),
