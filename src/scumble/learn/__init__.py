@@ -71,6 +71,7 @@ _HOMES = {
     "noisy_best": "scumble.gate.selection",
     "refine": "scumble.learn.sampling",
     "sample": "scumble.learn.sampling",
+    "votes": "scumble.learn.sampling",
     **HOMES,
 }
 
