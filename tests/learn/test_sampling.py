@@ -146,7 +146,7 @@ def test_what_cannot_be_selected_is_refused(private: np.ndarray, pool: np.ndarra
 
 
 def test_rounds_of_votes_cost_less_than_paying_for_each() -> None:
-    """Fifty candidates in twenty rounds at ε = 0.3: one release misplaces 900 votes in a round, and paying a twentieth of
+    """Fifty candidates in twenty rounds at ε = 0.3: one release misplaces 900 votes a round; paying a twentieth of
     ε for each round adds errors of 3,300 ± 270, the sum of fifty absolute Laplace errors."""
     rng = np.random.default_rng(0)
     centres = rng.uniform(2, 8, (6, 5))
