@@ -336,8 +336,7 @@ class PrivateAdditiveClassifier(Additive, Classifier):
         super()._take_classes(y)
         if len(self.classes_) > 2:  # in scikit-learn's words
             raise ParameterError(
-                "Only binary classification is supported. The type of the target is multiclass. "
-                "Hint: take PrivateClassifier."
+                "Only binary classification is supported. The type of the target is multiclass: use PrivateClassifier."
             )
 
     def __sklearn_tags__(self) -> Any:
