@@ -164,8 +164,8 @@ def overview() -> str:
         "scumble: turn a private table into a small, shareable, differentially private sketch in one pass.\n\n"
         f"usage: scumble VERB ...\n\n{lines}\n\n"
         "scumble VERB --help shows the options of a verb, with examples. Try `scumble demo` first.\n\n"
-        "exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad data, 5 a file damaged, not "
-        "scumble's or not to be written, 130 interrupted"
+        "exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad data, 5 a file that is damaged, not "
+        "scumble's, or cannot be written, 130 interrupted"
     )
 
 

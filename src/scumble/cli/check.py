@@ -22,7 +22,7 @@ ALL = 2**31 - 1
 def arguments(parser: argparse.ArgumentParser) -> None:
     take(parser.add_argument_group("what to read"), "source READING query", source={"nargs": "+"})
     take(parser, "json", schema={"required": True, "help": "what its columns can hold"})
-    take(parser, person_column="the person that each row belongs to: also look for persons with many rows")
+    take(parser, person_column="the person that each record belongs to: also look for persons with many records")
     take(parser, records_per_person={"default": 1, "help": "how many would be counted (default: 1)"})
 
 

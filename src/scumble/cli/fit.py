@@ -69,7 +69,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unknown",
         choices=["error", "drop"],
-        help="rows whose label is missing or none of the classes: stop, or leave them out (default: as --invalid)",
+        help="records whose label is missing or none of the classes: stop, or leave them out (default: as --invalid)",
     )
     parser.add_argument(
         "--target-bounds",

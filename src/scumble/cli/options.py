@@ -202,7 +202,7 @@ OPTIONS: dict[str, Settings] = {
         "records with missing, infinite or unreadable values: leave them out (default), or stop, which reveals that "
         "there are some (default with --neighbors replace)",
     ),
-    "person_column": _option("the person that each row belongs to; needs --records-per-person", "COLUMN"),
+    "person_column": _option("the person that each record belongs to; needs --records-per-person", "COLUMN"),
     # classes
     "label": _option("the column that holds the class: makes one release per class", "COLUMN"),
     "classes": _columns("all classes; public", "X,Y"),
@@ -256,7 +256,7 @@ OPTIONS: dict[str, Settings] = {
     "part": _option("one of the dataset's disjoint parts", "NAME"),
     # running
     "threads": _option("cores to count with (default: all)", type=Whole(1, 65_536)),
-    "allow_empty": _switch("with --invalid error: also release a table without rows"),
+    "allow_empty": _switch("with --invalid error: also release a table without records"),
     "checkpoint": _option("a SECRET file to resume from if the build is killed", "FILE"),
     "checkpoint_seconds": _option("how often (default: 30)", "S", type=real, default=30.0),
     "config": _option("options in a file; those given here take precedence", "FILE.toml"),
