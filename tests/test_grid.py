@@ -10,7 +10,6 @@ import pytest
 from scipy.integrate import quad
 
 import scumble
-from rates import normal
 from scumble import Sketch
 from scumble.density.answers import BeyondBounds
 from scumble.density.expected_error import Box, _moments
@@ -229,7 +228,7 @@ def test_beyond_the_bounds_intervals_allow_for_records_that_were_moved_to_the_ed
     assert np.all(sketch.interval(within)[0] > 0.0)
 
 
-CASES = [(kind, power, d) for kind in STATIONARY for power in (1, 4) for d in (1, 2, 3)]
+CASES = [(kind, power, d) for kind in STATIONARY for power, d in ((1, 1), (4, 2), (1, 3))]
 
 
 @pytest.mark.parametrize(("kind", "power", "d"), CASES)
@@ -245,18 +244,6 @@ def test_error_falls_as_cells_shrink(kind, power, d):
         errors.append(np.sqrt(np.mean(np.square(Field(grid, counted(grid, X), 0.0).kernel_sum(Q) - truth))))
     assert errors[1] < 0.6 * errors[0]
     assert errors[1] < 0.05 * np.sqrt(np.mean(np.square(truth)))
-
-
-def test_product_kernel_on_its_own_columns():
-    # The kernel reads columns 1 and 3 of four; bounds are given for these two alone.
-    kernel = EuclideanKernel(5.0, columns=[3]) * ManhattanKernel(1.0, scale=10.0, columns=[1])
-    X, Q = gaussian(21, 1500, 4), gaussian(22, 100, 4)
-    truth, errors = brute(kernel, X, Q), []
-    for cells in (20, 60, 180):
-        grid = Grid(kernel, low=[-40.0] * 2, high=[41.25] * 2, shape=(cells, cells), width=4)
-        field = Field(grid, counted(grid, X[:, [1, 3]]), 0.0)
-        errors.append(np.sqrt(np.mean(np.square(field.kernel_sum(Q[:, [1, 3]]) / truth - 1.0))))
-    assert errors[1] < 0.6 * errors[0] and errors[2] < 0.6 * errors[1] and errors[2] < 0.02
 
 
 # ---- noise ----
@@ -287,27 +274,6 @@ def test_noise_goes_in_linearly_and_its_variance_is_known(d, count_variance):
         shifted = Field(grid, counts, v, count=801.0, count_variance=count_variance).kernel_sum(Q)
         variance += count_variance * np.square(shifted - base)
     np.testing.assert_allclose(stated, variance, rtol=0.03)  # cubics between the centers: about one percent of k²
-
-
-def test_unbiased_under_noise_and_better_with_the_count():
-    # 150 draws; mean within the bounds of chance at 25 queries: false alarm 25e-9. The variance of 150 draws has a
-    # relative spread of √(2/150) = 0.115 for normal sums: 0.7 is more than six of them.
-    grid, counts, Q = noisy_setting(2)
-    rng = np.random.default_rng(41)
-    clean = Field(grid, counts, 0.0).kernel_sum(Q)
-    draws, plain = [], []
-    for _ in range(150):
-        noise, v = laplace(rng, 0.5, counts.shape)
-        count = 800.0 + rng.normal(0.0, 5.0)
-        field = Field(grid, counts + noise, v, count=count, count_variance=25.0)
-        draws.append(field.kernel_sum(Q))
-        plain.append(Field(grid, counts + noise, v).kernel_sum(Q))
-    spread = np.std(draws, axis=0)
-    assert np.all(np.abs(np.mean(draws, axis=0) - clean) < normal() * spread / np.sqrt(150))
-    assert np.all(np.abs(np.mean(plain, axis=0) - clean) < normal() * np.std(plain, axis=0) / np.sqrt(150))
-    stated = np.sqrt(field.estimate(Q)[1])
-    assert np.all(np.abs(np.square(spread / stated) - 1.0) < 0.7)
-    assert np.mean(spread / np.std(plain, axis=0)) < 0.9
 
 
 # ---- error bars ----

@@ -233,20 +233,6 @@ def test_planned_rows_with_too_little_noise_are_caught(
 # ---- what is published, and what a choice may see ----
 
 
-def test_only_the_chosen_rows_get_noise_and_leave(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    sketch = opened().update(rng.normal(0.0, 1.0, (500, 2)))
-    exact = sketch.secret.counts.copy()
-    session = Session()
-    with audit_hooks.watching(session):
-        (found,) = publish_planned([sketch.secret], Budget(1.0), rows=[8, 32], choose=lambda facts: Choice(8))
-    assert [shape for _, shape in session.draws] == [(1, 1), (1,), (8, 16)]
-    assert found.made.counts.shape == (8, 16) and found.choice.rows == 8
-    assert np.abs(found.made.counts - exact[:8]).max() < 40 * 8 / 0.9375  # e⁻⁴⁰ for each of 128
-    assert not sketch.secret.counts.size and sketch.secret.closed
-    with pytest.raises(scumble.BudgetError):
-        sketch.release(1.0)
-
-
 @pytest.mark.parametrize("clumped", [False, True])
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_what_leaves_less_its_noise_is_what_was_counted(

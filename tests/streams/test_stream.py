@@ -196,12 +196,6 @@ def test_a_release_of_a_stream_is_like_any_other(tmp_path: Path) -> None:
     assert scumble.Release.from_bytes(merged.to_bytes()).privacy == merged.privacy
 
 
-def test_small_counters_and_no_count() -> None:
-    stream = start(count_share=0)
-    stream.update(day(0))
-    assert stream.close_period().noisy_count is None
-
-
 def test_charged_once_at_the_start(tmp_path: Path) -> None:
     book = scumble.Ledger.create(tmp_path / "book")
     book.open_dataset("trips", epsilon=1.0, delta=1e-6)
