@@ -42,30 +42,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scumble.files.disk import (  # fmt: skip
-        BOUND,
-        bytes_of,
-        forget,
-        holds_noise,
-        is_foreign,
-        is_ours,
-        is_paid,
-        keep_paid,
-        kept_as,
-        kind_at,
-        read,
-        write,
-    )
-    from scumble.files.format import (  # fmt: skip
-        FORMAT_VERSION,
-        KINDS,
-        PUBLIC_KINDS,
-        RELEASES,
-        SECRET_KINDS,
-        Container,
-        from_bytes,
-        to_bytes,
-    )
+    from scumble.files.disk import *  # noqa: F403
+    from scumble.files.format import *  # noqa: F403
 
 # Imported when first asked for: the command line has help to show before NumPy is there.
 _NAMES = {
@@ -74,28 +52,7 @@ _NAMES = {
 }
 _HOMES = {name: f"scumble.files.{home}" for home, names in _NAMES.items() for name in names.split()}
 
-__all__ = [
-    "BOUND",
-    "FORMAT_VERSION",
-    "KINDS",
-    "PUBLIC_KINDS",
-    "RELEASES",
-    "SECRET_KINDS",
-    "Container",
-    "bytes_of",
-    "forget",
-    "from_bytes",
-    "holds_noise",
-    "is_foreign",
-    "is_ours",
-    "is_paid",
-    "keep_paid",
-    "kept_as",
-    "kind_at",
-    "read",
-    "to_bytes",
-    "write",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> object:

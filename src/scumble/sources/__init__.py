@@ -35,17 +35,10 @@ if TYPE_CHECKING:
     from scumble.sources.rehearsal import Rehearsal
     from scumble.sources.source import Source
 
-# Public names and their modules, imported on first use.
-_HOMES = {
-    "Build": "scumble.sources.building",
-    "Progress": "scumble.sources.onepass",
-    "Rehearsal": "scumble.sources.rehearsal",
-    "Source": "scumble.sources.source",
-    "build": "scumble.sources.building",
-    "build_by": "scumble.sources.building",
-    "draft": "scumble.sources.drafting",
-    "open_source": "scumble.sources.opening",
-}
+# Imported on first use.
+_NAMES = {"building": "Build build build_by", "drafting": "draft", "onepass": "Progress", "opening": "open_source"}
+_NAMES |= {"rehearsal": "Rehearsal", "source": "Source"}
+_HOMES = {name: f"scumble.sources.{home}" for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = ["Build", "Progress", "Rehearsal", "Source", "build", "build_by", "draft", "open_source"]
 
