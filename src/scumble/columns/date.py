@@ -13,18 +13,8 @@ import numpy as np
 
 from scumble.columns import cells as reading
 from scumble.columns import clock
-from scumble.columns.column import (
-    BLANK,
-    MISSING,
-    MOST_LEVELS,
-    ONE_VALUE,
-    Arguments,
-    Coded,
-    Ordered,
-    choice,
-    count_of_cells,
-    flag,
-)
+from scumble.columns import column as base
+from scumble.columns.column import Arguments, Coded, Ordered
 from scumble.columns.cuts import Cuts, equal_cells, require_rising, whole_edges
 from scumble.columns.hashing import text_of
 from scumble.columns.line import Span
@@ -90,8 +80,8 @@ class Date(Ordered):
 
     def __post_init__(self) -> None:
         put = self.__dict__.__setitem__  # frozen for everybody else
-        put("outside", choice("outside", self.outside, ("clip", "drop")))
-        put("missing", flag("missing", self.missing))
+        put("outside", base.choice("outside", self.outside, ("clip", "drop")))
+        put("missing", base.flag("missing", self.missing))
         put("pattern", None if self.format is None else clock.pattern_of(self.format))
         if self.cells not in clock.CALENDAR:
             put("cells", _count_of_cells(self.cells))
@@ -104,10 +94,10 @@ class Date(Ordered):
         assert self.low is not None and self.high is not None
         if self.resolution is None:
             put("resolution", "second" if any("T" in bound for bound in self._bounds) else "day")
-        put("resolution", choice("resolution", self.resolution, tuple(clock.SECONDS)))
+        put("resolution", base.choice("resolution", self.resolution, tuple(clock.SECONDS)))
         first, last = self._tick("low", self.low), self._tick("high", self.high)
         if not first < last:
-            hint = "swap the two." if last < first else ONE_VALUE
+            hint = "swap the two." if last < first else base.ONE_VALUE
             raise parameter("high", f"after `low`, {self.low}", self.high, hint)
         if self.cells == "equal":
             put("cells", equal_cells(last - first + 1))
@@ -150,8 +140,8 @@ class Date(Ordered):
                 begin = clock.starts(self.cells, first * step, (last + 1) * step)
             else:
                 begin = clock.round_starts(first * step, (last + 1) * step, step)
-            if len(begin) + 1 >= MOST_LEVELS:
-                raise parameter("cells", f"fewer than {MOST_LEVELS:,}", f"{len(begin) + 1:,}", "take longer ones.")
+            if len(begin) + 1 >= base.MOST_LEVELS:
+                raise parameter("cells", f"fewer than {base.MOST_LEVELS:,}", f"{len(begin) + 1:,}", "take longer ones.")
             edges = (first, *(second // step for second in begin), last + 1)
         else:
             edges = tuple(whole_edges(first, last, self.cells or whole, log=False))
@@ -163,7 +153,7 @@ class Date(Ordered):
     def levels(self) -> tuple[str, ...]:
         edges = self.cuts.edges
         names = [self.named(first, end) for first, end in pairwise(edges)]
-        return (*names, MISSING) if self.missing else tuple(names)
+        return (*names, base.MISSING) if self.missing else tuple(names)
 
     def named(self, first: int, end: int) -> str:
         """The days or times from one place on the line up to another, which is excluded."""
@@ -281,7 +271,7 @@ def _count_of_cells(value: object) -> int | str | None:
     if isinstance(value, str) and value not in ("round", "equal"):
         listed = ", ".join(map(repr, clock.CALENDAR))
         raise parameter("cells", f"a whole number, or one of {listed}", value)
-    return count_of_cells(value)
+    return base.count_of_cells(value)
 
 
 def _checked(side: str, given: object, name: str = "") -> str:
@@ -292,7 +282,7 @@ def _checked(side: str, given: object, name: str = "") -> str:
     name = name or side
     if isinstance(given, int) and 1000 <= given <= 9999 and not isinstance(given, bool):
         given = str(given)
-    if given is None or (isinstance(given, str) and given == BLANK):
+    if given is None or (isinstance(given, str) and given == base.BLANK):
         hint = "write a date that is known in advance, not one looked up in the table."
         raise ParameterError(f"`{name}` is still blank. Hint: {hint}")
     found = clock.seconds_of(given)

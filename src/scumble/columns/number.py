@@ -14,20 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from scumble.columns import cells as reading
+from scumble.columns import column as base
 from scumble.columns import line
-from scumble.columns.column import (
-    BLANK,
-    MISSING,
-    ONE_VALUE,
-    Arguments,
-    Coded,
-    Ordered,
-    choice,
-    count_of_cells,
-    flag,
-    is_textual,
-    wrong_type,
-)
+from scumble.columns.column import Arguments, Coded, Ordered
 from scumble.columns.cuts import Cuts, Positions, equal_cells, real_edges, require_rising, round_edges, whole_edges
 from scumble.columns.hashing import text_of
 from scumble.columns.kinds import NUMBERS_READ, shown
@@ -110,12 +99,12 @@ class Number(Ordered):
 
     def __post_init__(self) -> None:
         put = self.__dict__.__setitem__  # frozen for everybody else
-        put("whole", flag("whole", self.whole))
-        put("scale", choice("scale", self.scale, ("linear", "log")))
-        put("outside", choice("outside", self.outside, ("clip", "drop")))
-        put("zeros", None if self.zeros is None else flag("zeros", self.zeros))
-        put("missing", flag("missing", self.missing))
-        put("cells", count_of_cells(self.cells))
+        put("whole", base.flag("whole", self.whole))
+        put("scale", base.choice("scale", self.scale, ("linear", "log")))
+        put("outside", base.choice("outside", self.outside, ("clip", "drop")))
+        put("zeros", None if self.zeros is None else base.flag("zeros", self.zeros))
+        put("missing", base.flag("missing", self.missing))
+        put("cells", base.count_of_cells(self.cells))
         if self.edges is not None:
             put("edges", self._checked_edges(self.edges))
             for name, bound in (("low", self.edges[0]), ("high", self.edges[-1])):
@@ -128,7 +117,7 @@ class Number(Ordered):
         assert self.low is not None and self.high is not None
         if not self.low < self.high:
             must = f"above `low`, {shown(self.low, None, 12)}"
-            hint = "swap the two." if self.high < self.low else ONE_VALUE
+            hint = "swap the two." if self.high < self.low else base.ONE_VALUE
             raise parameter("high", must, _written(self.high), hint)
         if self.scale == "log" and not (self.low == 0 or self.low >= LEAST):
             raise parameter("low", "zero or above on a logarithmic scale", _written(self.low), "give `edges` instead.")
@@ -144,7 +133,7 @@ class Number(Ordered):
         put("spread", Cuts(tuple(edges), real=True, log=self.cuts.log))
 
     def _bound(self, name: str, given: object) -> float:
-        if given is None or (isinstance(given, str) and given == BLANK):
+        if given is None or (isinstance(given, str) and given == base.BLANK):
             hint = "write a number that is known in advance, not one looked up in the table."
             raise ParameterError(f"`{name}` is still blank. Hint: {hint}")
         found = number_written(given)
@@ -260,7 +249,7 @@ class Number(Ordered):
         names = [name(first, end, ".12g") for first, end in pairwise(edges)]
         if len({*names}) < len(names):  # twelve digits do not tell them apart
             names = [name(first, end, "") for first, end in pairwise(edges)]
-        return (*names, MISSING) if self.missing else tuple(names)
+        return (*names, base.MISSING) if self.missing else tuple(names)
 
     def _real_name(self, first: int, end: int, digits: str) -> str:
         if end == first + 1:
@@ -451,11 +440,11 @@ def values_of(column: reading.Column, label: str) -> np.ndarray:
     if kind == "O":
         return np.fromiter(map(_value, column), np.float64, len(column))
     decimal = reading.is_arrow(column) and pt.is_decimal(kind)  # Arrow's own conversion can be off by a bit
-    if decimal or is_textual(column):
+    if decimal or base.is_textual(column):
         found, places = reading.texts(column)
         return np.array([reading.number_in(text) for text in found], np.float64)[places]
     if not (reading.arrow_is_numeric(kind) if reading.is_arrow(column) else kind in "biuf"):
-        raise wrong_type(column, label, "numbers")
+        raise base.wrong_type(column, label, "numbers")
     return reading.numbers(column, label)
 
 

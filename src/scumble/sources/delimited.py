@@ -17,27 +17,12 @@ from scumble.columns.cells import NO_VALUE
 from scumble.columns.kinds import Roles, converted
 from scumble.errors import DataError, ParameterError
 from scumble.files.lazy_modules import pa, pacsv, pc
-from scumble.sources.formats import (
-    HEAD,
-    Bounded,
-    Format,
-    Lined,
-    Options,
-    Read,
-    Readable,
-    Stream,
-    Transcoded,
-    empty,
-    is_empty,
-    is_wide,
-    not_text,
-    standard_input,
-    without_marks,
-)
+from scumble.sources import formats
+from scumble.sources.formats import Format, Read, Readable, Stream
 from scumble.sources.paths import File
 from scumble.sources.source import Oddities, changed, cut
 
-BLOCK = HEAD
+BLOCK = formats.HEAD
 """Bytes per block; pyarrow may read a row that lies in two of them."""
 LONGEST = 2 * BLOCK
 """The most bytes of a row."""
@@ -49,13 +34,13 @@ class Delimited(Format):
     title = "CSV"
     names_stand_first = True
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: formats.Options) -> None:
         super().__init__(options)
         self._delimiters: dict[str, str] = {}
 
     def columns(self, file: File) -> tuple[str, ...]:
-        if is_empty(file):
-            raise empty(file)
+        if formats.is_empty(file):
+            raise formats.empty(file)
         if self.options.decimal == self._delimiter(file):
             raise ParameterError(
                 f"In {file.name}, a comma cannot separate both cells and decimals. "
@@ -74,7 +59,7 @@ class Delimited(Format):
         if endless:
             raise DataError(f"{file.name} has a header that seems not to end. Hint: is a quote left open?")
         if not names:
-            raise empty(file)
+            raise formats.empty(file)
         if any("\0" in name or "\ufffd" in name for name in names):
             raise self._not_text(file)
         return names
@@ -82,28 +67,28 @@ class Delimited(Format):
     def _head(self, file: File) -> tuple[str, bool]:
         """The beginning of a file, of which only the header must be readable; and whether the file may go on."""
         if file.path == "-":
-            data = standard_input().head
+            data = formats.standard_input().head
         else:
             opened = Stream(file)
             try:
-                data = opened.bytes.read(HEAD)
+                data = opened.bytes.read(formats.HEAD)
             except OSError:
                 raise self.damaged(file) from None
             finally:
                 opened.close()
-        if is_wide(self.options.encoding) and b"\0" not in data:
+        if formats.is_wide(self.options.encoding) and b"\0" not in data:
             given = self.options.encoding
             raise DataError(
                 f"{file.name} is not {given.upper()} text: it has no wide characters. "
                 "Hint: leave out --encoding (encoding=) if it is UTF-8, or name another, such as --encoding latin-1."
             )
-        return data.decode(self._encoding, "replace"), len(data) == HEAD
+        return data.decode(self._encoding, "replace"), len(data) == formats.HEAD
 
     def _not_text(self, file: File, place: str = "") -> DataError:
         way_out = (
             "or leave such records out with --invalid drop (invalid='drop')" if place else "or its format with --format"
         )
-        return not_text(place or file.name, self.options.encoding, way_out)
+        return formats.not_text(place or file.name, self.options.encoding, way_out)
 
     @property
     def _encoding(self) -> str:
@@ -166,7 +151,7 @@ class Delimited(Format):
         """The batch with marked cells missing. Even clean UTF-8 can hold the mark itself."""
         if invalid == "mark":
             return batch
-        clean, bad = without_marks(batch)
+        clean, bad = formats.without_marks(batch)
         if bad and invalid == "error":
             first = min(rows[0] for rows in bad.values())
             raise self._not_text(file, f"{self.place(file, row + first)},")
@@ -187,11 +172,11 @@ class Delimited(Format):
         If rows are to be dropped, one that is too long is `_Unreadable` as well, unless the file is read `bounded`.
         """
         stream = Stream(file)
-        data: Readable = Transcoded(stream.bytes, self._encoding) if careful else stream.bytes
+        data: Readable = formats.Transcoded(stream.bytes, self._encoding) if careful else stream.bytes
         if bounded:
             ragged_row = (self._delimiter(file) * len(self._header(file))).encode()
-            data = Bounded(data, self._delimiter(file), ragged_row, LONGEST)
-        text = Lined(data)
+            data = formats.Bounded(data, self._delimiter(file), ragged_row, LONGEST)
+        text = formats.Lined(data)
         broken, rows = list[int](), skip
 
         def ragged(row: pacsv.InvalidRow) -> str:
@@ -224,7 +209,7 @@ class Delimited(Format):
             for batch in cut(reader, skip):
                 rows += batch.num_rows
                 yield Read(batch, stream.share())
-            if careful or not is_wide(encoding):  # there the byte of a line end is part of others
+            if careful or not formats.is_wide(encoding):  # there the byte of a line end is part of others
                 self.oddities.more_lines = text.lines - 1 - rows - self.ragged
             stream.close()
         except pa.ArrowKeyError:

@@ -9,23 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scumble.checks import Json
+from scumble.columns import curator
 from scumble.columns.category import Boolean
 from scumble.columns.cells import chosen, says_nothing, there
 from scumble.columns.column import OUTSIDE, UNFORESEEN
 from scumble.columns.column import Strays as OfBatch
-from scumble.columns.curator import (  # fmt: skip
-    NO_CLASS,
-    NOTHING_COUNTED,
-    Declared,
-    Strays,
-    as_written,
-    left_out,
-    many_unread,
-    more_lines,
-    no_record_of,
-    private,
-    undecoded,
-)
+from scumble.columns.curator import Declared, Strays
 from scumble.columns.hashing import stable_hash
 from scumble.columns.kinds import read_as, roles_of, undeclared
 from scumble.columns.schema import Schema
@@ -63,7 +52,7 @@ AS_IT_IS = "--allow-empty (allow_empty=True) releases it as it is: it is only no
 
 def unusual(found: Oddities, since: str = "") -> Iterator[str]:
     """Lines for the curator on what was odd in a text file."""
-    yield from (*undecoded(found.undecoded, since), *more_lines(found.more_lines))
+    yield from (*curator.undecoded(found.undecoded, since), *curator.more_lines(found.more_lines))
 
 
 class Labels:
@@ -173,25 +162,25 @@ class Tally:
 
         As private as the rows: it belongs in nothing that is kept.
         """
-        lines = [private(stray) for stray in self.astray(source)]
+        lines = [curator.private(stray) for stray in self.astray(source)]
         since = ", since the build was resumed" if self.strays.resumed else ""
         lines += unusual(source.oddities, since)
         if self.dropped:
-            often = self.causes.columns(1 if self.rows == self.dropped_rows else many_unread(self.rows))
-            how = [private(f"Hint: {how_read(self.sketches[0].spec, name, source.decimal)}") for name in often]
-            lines[:0] = [left_out(self.dropped, self.left_out()), *how]
+            often = self.causes.columns(1 if self.rows == self.dropped_rows else curator.many_unread(self.rows))
+            how = [curator.private(f"Hint: {how_read(self.sketches[0].spec, name, source.decimal)}") for name in often]
+            lines[:0] = [curator.left_out(self.dropped, self.left_out()), *how]
         empty = [
             str(one)
             for one, sketch in zip(self.classes or (), self.sketches, strict=False)
             if not sketch.noisy and not sketch.secret.total
         ]
-        if empty and self.causes.rows(NO_CLASS):
-            lines.append(no_record_of(empty))
+        if empty and self.causes.rows(curator.NO_CLASS):
+            lines.append(curator.no_record_of(empty))
         if self.rows == self.dropped_rows:
-            lines.append(NOTHING_COUNTED)
+            lines.append(curator.NOTHING_COUNTED)
         if self.over:
             were = "was" if self.over == 1 else "were"
-            lines.append(private(f"{many(self.over, 'record')} over the limit of their person {were} left out"))
+            lines.append(curator.private(f"{many(self.over, 'record')} over the limit of their person {were} left out"))
         return lines
 
     def require_some(self, source: Source) -> None:
@@ -379,7 +368,7 @@ class Tally:
             rows = np.flatnonzero(~known)
             named = int(np.count_nonzero(there(batch[labels.column], rows)))
             self.unknown += len(rows)
-            self.causes.add(NO_CLASS, labels.column, named)
+            self.causes.add(curator.NO_CLASS, labels.column, named)
             self.causes.add(NO_CELL, labels.column, len(rows) - named)
         rest = batch.drop_columns([labels.column])
         before = self.dropped_rows
@@ -505,7 +494,7 @@ def declared(spec: Spec | TableSpec) -> Declared:
     if spec.bounds is None or spec.columns is None:
         return {}
     ends = zip(*spec.bounds, strict=True)
-    return {name: as_written(pair, spec.kinds.get(name)) for name, pair in zip(spec.columns, ends, strict=True)}
+    return {name: curator.as_written(pair, spec.kinds.get(name)) for name, pair in zip(spec.columns, ends, strict=True)}
 
 
 class Causes:
