@@ -22,17 +22,8 @@ import numpy as np
 from scumble import checks
 from scumble.checks import Json
 from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError, nearest
-from scumble.files.format import (
-    KINDS,
-    MAGIC,
-    MAX_HEADER,
-    PAYMENT,
-    SECRET_KINDS,
-    Container,
-    from_bytes,
-    preamble,
-    to_bytes,
-)
+from scumble.files import format
+from scumble.files.format import Container, from_bytes, to_bytes
 from scumble.files.places import in_turn, mark_of, write_error, write_whole
 
 OURS = (".scumble", ".secret")
@@ -68,7 +59,7 @@ def write(
             "Hint: name another file, or remove that one first."
         )
     with in_turn(target):
-        lost = kind not in SECRET_KINDS and kind_at(target) in SECRET_KINDS and not os.path.islink(target)
+        lost = kind not in format.SECRET_KINDS and kind_at(target) in format.SECRET_KINDS and not os.path.islink(target)
         if lost or (not again and holds_noise(target)):
             raise SecretFileError(
                 f"Cannot write {target!r}: it already exists and holds exact counters or noise. "
@@ -76,7 +67,7 @@ def write(
             )
         kept = keep_paid(target, lambda: b"" if bound else data(""))
         try:
-            write_whole(target, data, secret=secret or kind in SECRET_KINDS)
+            write_whole(target, data, secret=secret or kind in format.SECRET_KINDS)
         except BaseException:
             if kept is not None:
                 forget(kept, target)
@@ -96,7 +87,7 @@ def bytes_of(
     """The bytes of a file with this mark; only one that is ``bound``, or has a ``payment``, cares."""
 
     def marked(mark: str) -> bytes:
-        paid = {} if payment is None else {PAYMENT: [payment, mark]}
+        paid = {} if payment is None else {format.PAYMENT: [payment, mark]}
         return to_bytes(kind, {**metadata, **paid, **({BOUND: mark} if bound else {})}, arrays)
 
     return marked
@@ -118,7 +109,7 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
                 raise ForeignFileError(f"Cannot read {source}: it is not a regular file.")
             with os.fdopen(descriptor, "rb", closefd=False) as file:
                 head = file.read(256)
-                preamble(head, about.st_size, source)  # a large foreign file is not read to its end
+                format.preamble(head, about.st_size, source)  # a large foreign file is not read to its end
                 file.seek(0)
                 data = file.read()
         finally:
@@ -145,13 +136,13 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
             f"Cannot read {source}: it is a copy, and its noise was drawn before its records: what is published from "
             "the copy and from the original would differ by exact numbers. Hint: use the original, or begin anew."
         )
-    if container.kind in SECRET_KINDS and os.name == "posix" and about.st_mode & 0o077:
+    if container.kind in format.SECRET_KINDS and os.name == "posix" and about.st_mode & 0o077:
         warnings.warn(
             f"{source} holds exact counters and others on this machine may read it. Hint: chmod 600 it.",
             UserWarning,
             stacklevel=3,
         )
-    match container.metadata.pop(PAYMENT, None):
+    match container.metadata.pop(format.PAYMENT, None):
         case [str(payment), str(bound_to)] if bound_to == mark:
             return replace(container, payment=payment)
     return container
@@ -163,7 +154,7 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
 def is_paid(path: str) -> bool:
     """Whether a file at this name was paid for, and would be lost with it: what a link leads to stays."""
     there = os.path.isfile(path) and not os.path.islink(path)
-    return there and is_ours(path) and kind_at(path) not in SECRET_KINDS
+    return there and is_ours(path) and kind_at(path) not in format.SECRET_KINDS
 
 
 def keep_paid(path: str, data: Callable[[], bytes] = bytes) -> str | None:
@@ -185,7 +176,7 @@ def _holds(new: bytes, old: bytes) -> bool:
     if new == old or not new:
         return new == old
     try:
-        mine, its = (from_bytes(data, expect=tuple(KINDS)) for data in (new, old))
+        mine, its = (from_bytes(data, expect=tuple(format.KINDS)) for data in (new, old))
     except FileError:
         return False
     arrays = all(name in mine.arrays and np.array_equal(mine.arrays[name], its.arrays[name]) for name in its.arrays)
@@ -271,7 +262,7 @@ def is_ours(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as scumble's do, be it damaged, secret or of a later version."""
     try:
         with open(path, "rb") as file:
-            return file.read(8 + len(MAGIC))[8:] == MAGIC
+            return file.read(8 + len(format.MAGIC))[8:] == format.MAGIC
     except OSError:
         return False
 
@@ -283,10 +274,10 @@ def kind_at(path: str | os.PathLike[str]) -> str | None:
     try:
         with open(path, "rb") as file:
             size = int.from_bytes(file.read(8), "little")
-            kind = json.loads(file.read(min(size, MAX_HEADER)))["__metadata__"]["kind"]
+            kind = json.loads(file.read(min(size, format.MAX_HEADER)))["__metadata__"]["kind"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return kind if isinstance(kind, str) and kind in KINDS else None
+    return kind if isinstance(kind, str) and kind in format.KINDS else None
 
 
 def holds_noise(path: str | os.PathLike[str]) -> bool:
@@ -302,7 +293,7 @@ def holds_noise(path: str | os.PathLike[str]) -> bool:
     sketches = found.get("sketches")
     parts = [found, *(sketches if isinstance(sketches, list) else [])]
     firsts = [one.get("noise_first") for one in parts if isinstance(one, dict)]
-    return PAYMENT in found or any(isinstance(one, dict) and one.get("finished") is False for one in firsts)
+    return format.PAYMENT in found or any(isinstance(one, dict) and one.get("finished") is False for one in firsts)
 
 
 def near_file(path: str, like: Callable[[str], object]) -> str:
