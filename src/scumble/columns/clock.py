@@ -140,7 +140,8 @@ def seconds_in(text: bytes, pattern: re.Pattern[str] | None = None, *, only: boo
             first -= _offset(parts.get("zone"))
             width = 60 if second is None else 1
         else:
-            width = _days(year, month, day) * 86_400
+            months = range(1, 13) if month is None else [month]
+            width = 86_400 * (sum(calendar.monthrange(year, one)[1] for one in months) if day is None else 1)
     except ValueError:  # no such day, no such hour, no ASCII
         return None
     return (first, first + width) if _FIRST <= first < _END else None
@@ -150,12 +151,6 @@ def has_zone(text: bytes) -> bool:
     """Whether a time has a zone."""
     found = _ISO.match(text.decode("ascii").strip())
     return found is not None and found["zone"] is not None
-
-
-def _days(year: int, month: int | None, day: int | None) -> int:
-    if day is not None:
-        return 1
-    return calendar.monthrange(year, month)[1] if month is not None else 365 + calendar.isleap(year)
 
 
 def _offset(zone: str | None) -> int:

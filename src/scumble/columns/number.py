@@ -244,11 +244,13 @@ class Number(Ordered):
 
     @property
     def levels(self) -> tuple[str, ...]:
-        edges = self.cuts.edges
-        name = self._real_name if self.cuts.real else _whole_name
-        names = [name(first, end, ".12g") for first, end in pairwise(edges)]
-        if len({*names}) < len(names):  # twelve digits do not tell them apart
-            names = [name(first, end, "") for first, end in pairwise(edges)]
+        ends = [*pairwise(self.cuts.edges)]
+        if self.cuts.real:
+            names = [self._real_name(first, end, ".12g") for first, end in ends]
+            if len({*names}) < len(names):  # twelve digits do not tell them apart
+                names = [self._real_name(first, end, "") for first, end in ends]
+        else:
+            names = [str(first) if end == first + 1 else f"{first} to {end - 1}" for first, end in ends]
         return (*names, base.MISSING) if self.missing else tuple(names)
 
     def _real_name(self, first: int, end: int, digits: str) -> str:
@@ -401,10 +403,6 @@ class Number(Ordered):
         rounds = {"cells": "round"} if self._rounds else {}
         zeros = {"zeros": self.zeros} if self._may_part and (self.low == 0 or self.zeros) else {}
         return super().to_dict() | rounds | zeros
-
-
-def _whole_name(first: int, end: int, digits: str) -> str:
-    return str(first) if end == first + 1 else f"{first} to {end - 1}"
 
 
 def _digits(number: float, form: str) -> str:

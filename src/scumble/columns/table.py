@@ -221,7 +221,8 @@ def tokens_of(column: cells.Column, label: str) -> Sets:
             raise _not_sets(column, label)
         return _from_words([words(cell) for cell in column.astype(object)])
     kind = cells.plain_type(column)
-    if _is_list(kind):
+    lists = (pt.is_list, pt.is_large_list, pt.is_fixed_size_list, pt.is_list_view, pt.is_large_list_view)
+    if any(is_list(kind) for is_list in lists):
         parts = [_from_list(piece, label) for piece in cells.chunks(column)]
         if not parts:
             return _tidy(np.empty(0), np.empty(0, np.int64), np.empty(0, bool))
@@ -267,11 +268,6 @@ def tokens_of_flags(flags: np.ndarray) -> Sets:
 
 def _not_sets(column: cells.Column, label: str) -> DataError:
     return DataError(f"{label} must hold sets of tokens, got {cells.describe(column)}. {TOKENS}")
-
-
-def _is_list(kind: object) -> bool:
-    tests = (pt.is_list, pt.is_large_list, pt.is_fixed_size_list, pt.is_list_view, pt.is_large_list_view)
-    return any(test(kind) for test in tests)
 
 
 def _decoded(column: cells.Column) -> list[bytes | None]:

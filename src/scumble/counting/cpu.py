@@ -116,17 +116,12 @@ def _count(
         batch, times = _without_repeats(batch, threads, pool)
     n = len(records[0] if batch is None else batch.values)
     size = counts.size if batch is None else quick.own_size(batch, counts.shape[1])
-    crew = _with_their_own(n, _hashes(hasher, n), size, threads)
+    most = min(turns.worth(n), _hashes(hasher, n) // (WORTH_A_COUNTER * size)) if size <= MOST_OWN else 1
+    crew = max(1, min(threads, most))  # threads that may take pieces of the records, with counters of their own
     if crew >= min(threads, -(-hasher.rows // quick.TOGETHER)):
         _by_records(hasher, records, batch, times, counts, crew, pool)
         return room
     return _by_rows(hasher, records, batch, times, counts, threads, pool, room)
-
-
-def _with_their_own(n: int, hashes: int, counters: int, threads: int) -> int:
-    """How many threads may take pieces of n records, and have so many counters of their own."""
-    most = min(turns.worth(n), hashes // (WORTH_A_COUNTER * counters)) if counters <= MOST_OWN else 1
-    return max(1, min(threads, most))
 
 
 def _by_records(
@@ -166,7 +161,8 @@ def _by_rows(
     threads: int, pool: Pool, room: np.ndarray | None,
 ) -> np.ndarray | None:  # fmt: skip
     """Threads take shares of the rows, and all records through them. Returns the room for columns."""
-    many = _rounds(_hashes(hasher, len(records[0])), threads) * threads
+    each = min(SHARES, _hashes(hasher, len(records[0])) // (WORTH_A_THREAD * WORTH_A_SHARE * threads))
+    many = max(1, each) * threads  # as many for each, or all would wait for the one that has more
     columns = None if batch is None else _in_single(batch, threads, pool, room)
 
     def work(mine: slice) -> None:
@@ -180,11 +176,6 @@ def _by_rows(
 
     _in_threads(work, _shares(hasher.rows, quick.TOGETHER, many), pool)
     return room if columns is None else columns
-
-
-def _rounds(hashes: int, threads: int) -> int:
-    """How many shares each thread gets: as many as all others, or they would wait for the one that has more."""
-    return max(1, min(SHARES, hashes // (WORTH_A_THREAD * WORTH_A_SHARE * threads)))
 
 
 def sums(

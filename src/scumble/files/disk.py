@@ -186,11 +186,8 @@ def _holds(new: bytes, old: bytes) -> bool:
 def kept_as(path: str) -> str:
     """The name that the file at `path` would stay under: the first that is free, or the one that it has."""
     root, ending = os.path.splitext(path)
-    return next(name for number in itertools.count(1) if _is_for(path, name := f"{root}.{number}{ending}"))
-
-
-def _is_for(path: str, name: str) -> bool:
-    return not os.path.lexists(name) or _is_alike(path, name)
+    names = (f"{root}.{number}{ending}" for number in itertools.count(1))
+    return next(name for name in names if not os.path.lexists(name) or _is_alike(path, name))
 
 
 def _is_alike(path: str, name: str) -> bool:

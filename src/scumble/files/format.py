@@ -369,15 +369,12 @@ def _narrowed(blocks: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
     Where some have 32 bits already nothing is narrowed: a reader could not tell which ones to widen.
     """
-    fitting = [name for name, block in blocks.items() if block.dtype == WHOLE and block.size and _fits(block)]
+    least, most = np.iinfo(HALF).min, np.iinfo(HALF).max
+    whole = {name: block for name, block in blocks.items() if block.dtype == WHOLE and block.size}
+    fitting = [name for name, block in whole.items() if least <= block.min() and block.max() <= most]
     if not fitting or any(block.dtype == HALF for block in blocks.values()):
         return blocks
     return blocks | {name: blocks[name].astype(HALF) for name in fitting}
-
-
-def _fits(block: np.ndarray) -> bool:
-    limits = np.iinfo(HALF)
-    return bool(limits.min <= block.min() and block.max() <= limits.max)
 
 
 def _metadata_text(metadata: Json) -> str:

@@ -303,7 +303,8 @@ class Parquet(Format):
         self, file: File, opened: pq.ParquetFile, roles: Roles, bits: int, groups: range, largest: int
     ) -> Iterator[pa.RecordBatch]:
         """The rows of these row groups, of so many `bits` each; `largest` is the most rows of one."""
-        under_way = _under_way(bits, largest, len(groups)) if available_threads() > FEW_CORES else 1
+        fit = 8 * MOST_AHEAD // max(1, bits * largest) if bits and available_threads() > FEW_CORES else 1
+        under_way = min(GROUPS, len(groups), fit)
         rows = _at_once(bits) * BATCH_ROWS
         if under_way < 2:
             yield from opened.iter_batches(rows, row_groups=groups, columns=list(roles), use_threads=True)
@@ -351,8 +352,3 @@ def _row_bits(opened: pq.ParquetFile, names: list[str]) -> int:
 def _at_once(bits: int) -> int:
     """How many batches to read at a time: more than one if the size of a row is known."""
     return max(1, min(AT_ONCE, 8 * MOST_BYTES // (BATCH_ROWS * bits))) if bits else 1
-
-
-def _under_way(bits: int, largest: int, groups: int) -> int:
-    """How many row groups to read at the same time, if the largest has `largest` rows."""
-    return max(1, min(GROUPS, groups, 8 * MOST_AHEAD // max(1, bits * largest))) if bits else 1

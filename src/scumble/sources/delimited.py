@@ -113,8 +113,9 @@ class Delimited(Format):
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
         self.ragged, self.oddities = 0, Oddities()
         if file.path != "-":  # standard input cannot be read twice
+            types = {name: pa.float64() if role == "number" else pa.string() for name, role in roles.items()}
             try:
-                for batch, share in self._batches(file, roles, skip, _quick_types(roles)):
+                for batch, share in self._batches(file, roles, skip, types):
                     yield Read(self._unmarked(batch, file, skip, invalid), share)
                     skip += batch.num_rows
                 return
@@ -285,10 +286,6 @@ def point_for_comma(column: pa.Array) -> pa.Array:
     for old, new in ((",", "\0"), (".", ","), ("\0", ".")):
         column = pc.replace_substring(column, old, new)
     return column
-
-
-def _quick_types(roles: Roles) -> dict[str, pa.DataType]:
-    return {name: pa.float64() if role == "number" else pa.string() for name, role in roles.items()}
 
 
 class _Unreadable(Exception):

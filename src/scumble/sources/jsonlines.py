@@ -353,17 +353,13 @@ class _Sheet:
 
     def _guarded(self, rows: Iterator[tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
         try:
-            yield from (cells for cells in rows if _filled(cells))
+            yield from (cells for cells in rows if any(cell is not None for cell in cells))
         except Exception:
             raise self._format.damaged(self._file) from None
 
     def __exit__(self, *_: object) -> None:
         self._book.close()
         self._bytes.close()
-
-
-def _filled(cells: tuple[object, ...]) -> int:
-    return sum(cell is not None for cell in cells)
 
 
 def _sheet_batch(rows: list[list[object]], roles: Roles) -> pa.RecordBatch:

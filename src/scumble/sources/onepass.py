@@ -20,7 +20,7 @@ from scumble.columns.kinds import Roles
 from scumble.counting.guard import Known
 from scumble.errors import UNPUBLISHED, DataError, ScumbleError
 from scumble.files.interrupts import PatientInterrupts
-from scumble.files.lazy_modules import pa
+from scumble.files.lazy_modules import pa, pt
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.source import Piece, Source, row_bits
 from scumble.sources.tally import BAD_CELL, BEYOND, Found, Tally, UnknownClass, bad_cells, declared_otherwise, how_read
@@ -236,18 +236,19 @@ def _together(waiting: list[Piece], piece: Piece, rows: int, most_bytes: int) ->
     many = [*(each.batch.num_rows for each in waiting), piece.batch.num_rows]
     if min(many) < LARGE or sum(many) > rows or waiting[-1].position[0] != piece.position[0]:
         return False
-    schema = piece.batch.schema
-    if not waiting[-1].batch.schema.equals(schema) or not all(map(_joins, kinds := schema.types)):
+    schema, kinds = piece.batch.schema, piece.batch.schema.types
+    joined = (
+        pt.is_primitive,
+        pt.is_string,
+        pt.is_large_string,
+        pt.is_binary,
+        pt.is_large_binary,
+    )  # any dictionary is not
+    if not waiting[-1].batch.schema.equals(schema) or not all(any(test(kind) for test in joined) for kind in kinds):
         return False
     bits = row_bits(kinds)
     together = sum(many) * bits // 8 if bits else sum(each.batch.nbytes for each in (*waiting, piece))
     return bool(together <= most_bytes)
-
-
-def _joins(kind: pa.DataType) -> bool:
-    """Whether columns of a type can always be joined; dictionaries may have too many words."""
-    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    return pa.types.is_primitive(kind) or any(test(kind) for test in texts)
 
 
 def _joined(pieces: list[Piece], numbers: bool) -> Piece:

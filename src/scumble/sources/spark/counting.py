@@ -105,8 +105,8 @@ def count(
     engine.require_same_again(df)
     if person is not None:
         df = engine.first_of_each(df, person, columns, records_per_person)
-    if 8 * classes * math.prod(spec.counters) > ROOM:
-        df = _by_class(df, tally.label)
+    if tally.label is not None and 8 * classes * math.prod(spec.counters) > ROOM:  # one sketch is open at a time
+        df = df.repartition(engine.quoted(tally.label)).sortWithinPartitions(engine.quoted(tally.label))
     tree = Tree.planned(classes, math.prod(spec.counters), engine.parallelism(df))
     order = Order(
         replace(spec), shares=tree.shares, room=ROOM, labels=tally.labels, person=person, roles=roles, **tally.options
@@ -118,11 +118,6 @@ def count(
         for batch in pieces.toArrow().to_batches():
             sums.add(batch)
     _take(sums, tally)
-
-
-def _by_class(df: Frame, label: str | None) -> Frame:
-    """The rows of each partition sorted by class, so that a task has one sketch open at a time."""
-    return df if label is None else df.repartition(engine.quoted(label)).sortWithinPartitions(engine.quoted(label))
 
 
 def _take(sums: Sums, tally: Tally) -> None:
@@ -231,7 +226,9 @@ class _Counting:
         yield from self._close(list(self._open))
 
     def _count(self, part: int, table: pa.Table) -> None:
-        sketch = self._sketch(part)
+        if part not in self._open:
+            self._open[part] = sketch_of(self._spec, **self._options)
+        sketch = self._open[part]
         if isinstance(sketch, TableSketch):
             found = sketch.levels(table)
             sketch.add(found)
@@ -239,11 +236,6 @@ class _Counting:
         else:
             sketch.update(table)
             self._strays.add(beyond_grid(table, sketch.spec))
-
-    def _sketch(self, part: int) -> Sketch | TableSketch:
-        if part not in self._open:
-            self._open[part] = sketch_of(self._spec, **self._options)
-        return self._open[part]
 
     def _close(self, parts: list[int]) -> Iterator[tuple[int, np.ndarray]]:
         for part in parts:
