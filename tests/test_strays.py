@@ -78,7 +78,7 @@ def test_records_that_are_left_out_have_no_strays() -> None:
         "age": [120.0, 41.0, None, 30.0, 20.0],
         "town": ["Bonn", "Ulm", "Bonn", "Köln", "Ulm"],
     }
-    _, strays = schema.find(rows, invalid="drop")
+    _, strays, _ = schema.find(rows, invalid="drop")
     assert strays == {"seen": OfBatch(2, 1, 1, first=1), "age": OfBatch(3), "town": OfBatch(3, other=1)}
     job = Build(pa.table(rows), schema=schema, invalid="drop")
     job.count()
