@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from types import ModuleType
@@ -113,7 +113,8 @@ def count(
             device.count(hasher, waiting, table)
         return device.download(table)
 
-    chunks = list(_chunks(len(X), X.shape[1], len(chosen)))
+    size = max(1, min(CHUNK_BYTES // (8 * X.shape[1]), -(-len(X) // len(chosen))))  # at least one for each device
+    chunks = [slice(first, min(first + size, len(X))) for first in range(0, len(X), size)]
     shares = [chunks[k :: len(chosen)] for k in range(len(chosen))]
     if len(chosen) == 1:
         counts += work(chosen[0], shares[0])
@@ -121,13 +122,6 @@ def count(
     with ThreadPoolExecutor(len(chosen)) as pool:
         for table in pool.map(work, chosen, shares):
             counts += table
-
-
-def _chunks(n: int, columns: int, parts: int) -> Iterator[slice]:
-    """Slices of the records: bounded in bytes, and at least one for each device."""
-    size = max(1, min(CHUNK_BYTES // (8 * columns), -(-n // parts)))
-    for first in range(0, n, size):
-        yield slice(first, min(first + size, n))
 
 
 def _matrix(records: Sequence[Records]) -> OnDevice:

@@ -71,8 +71,9 @@ def find_files(source: str | Sequence[str], format: str | None = None) -> list[F
     found = [file for name in names for file in _one_name(name, format)]
     kinds = sorted({file.format for file in found})
     if len(kinds) > 1:
+        quoted = ", ".join(map(repr, names[:3])) + " and more" * (len(names) > 3)
         raise DataError(
-            f"{_quoted(names)} holds files of several formats: {', '.join(kinds)}. "
+            f"{quoted} holds files of several formats: {', '.join(kinds)}. "
             "Hint: choose one with a pattern, such as 'folder/*.parquet'."
         )
     return found
@@ -167,10 +168,6 @@ def cannot_open(path: str, error: OSError) -> DataError:
     if isinstance(error, FileNotFoundError):
         return DataError(f"There is no file {path!r}. Hint: check the path.")
     return DataError(f"Cannot read {path!r}: {(error.strerror or type(error).__name__).lower()}.")
-
-
-def _quoted(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names[:3]) + (" and more" if len(names) > 3 else "")
 
 
 Mark: TypeAlias = tuple[int | str, ...]

@@ -366,13 +366,12 @@ def synthetic_records(kernel: Kernel, columns: Sequence[str], bounds: Bounds | R
                 out[name] = rng.choice(WORDS[:4], rows)
             elif factor.reads == "tokens":
                 alone = len(factor.which(len(columns), columns)) == 1
-                out[name] = _sets(rng, rows) if alone else rng.integers(0, 2, rows).astype(float)
+                if alone:
+                    out[name] = [" ".join(row) for row in np.array(WORDS)[rng.integers(0, len(WORDS), (rows, 3))]]
+                else:
+                    out[name] = rng.integers(0, 2, rows).astype(float)
             else:
                 wide = 6.0 / np.sqrt(len(reach)) * reach[name] if name in reach else 2.0
                 first, last = spans.get(name, (-wide / 2, wide / 2))
                 out[name] = rng.uniform(first, last, rows)
     return pa.table({name: out.get(name, np.zeros(rows)) for name in columns})
-
-
-def _sets(rng: np.random.Generator, rows: int) -> list[str]:
-    return [" ".join(row) for row in np.array(WORDS).astype(object)[rng.integers(0, len(WORDS), (rows, 3))]]
