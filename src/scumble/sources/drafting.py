@@ -8,7 +8,7 @@ Of each column four rows are counted. A record adds one to one counter of each, 
 - which value it is, of which only the number of distinct ones is published (`columns.distinct`).
 
 They are published as a plan for one budget (`gate.rows`): kinds and distinct values first, and then the grid or the
-months of columns that hold numbers or dates. A bound is the outermost cell, or octave or year, whose noisy count noise
+months of columns that hold numbers or dates. A bound is the outermost cell, octave, year or so, whose noisy count noise
 alone would reach nowhere in the draft with a probability of 99 %. What lies outside of it counts at the bound.
 
 The words of columns of text are found by the build itself (``discover = true``).
@@ -55,19 +55,19 @@ Drafted = tuple[dict[str, object], list[str]]
 
 KINDS = ("missing", "boolean", "whole", "number", "iso", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "either", "text")
 """What a cell can be read as, the first that fits; "either" is 01/02/2020."""
-LEAST, MOST, STEPS = -30, 40, 8
+LEAST, MOST, STEPS = -30, 42, 8
 """Exponents of two of the grid, and its cells in each octave. Smaller numbers are zero, larger ones have the last."""
 HALF = (MOST - LEAST) * STEPS
 FIRST_YEAR, YEARS = 1800, 300
 LENGTHS = (len(KINDS), 2 * HALF + 2, 12 * YEARS + 1, len(PARTS))
 """Of the four rows of a column; the last cell of grids is of what is no number, or no date."""
-SHARES = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
+SHARES = (Fraction(1, 8), Fraction(1, 8), Fraction(3, 4))
 """Of the budget, for all kinds, all distinct values and all bounds: a prior."""
 SURE = 0.01
 """The probability that noise alone makes any bound of a draft."""
 MOST_OF = 0.9
 """The share of cells that must be readable for a column to be of a kind, as in `columns.draft`."""
-HIDDEN, WIDER = 0.001, STEPS // 2
+HIDDEN, WIDER = 0.01, STEPS // 2
 """Where noise hides more than this share of the records in a cell, bounds are so many cells, half an octave, wider."""
 UNIQUE = 0.5
 """The share of records with a word of their own from which words are identifiers."""
@@ -216,8 +216,8 @@ def count(column: cells.Column, name: str, spec: DraftSpec, secret: Secret, firs
 def placed(text: bytes | None, decimal: str = ".") -> tuple[int, int, int, int]:
     """The cell of each row for a canonical text.
 
-    >>> placed(b"12.5"), placed(None)[:3], placed(b"31.12.2020")[:3] == (5, 1121, 12 * 220 + 11)
-    ((3, 829, 3600, 863), (0, 1121, 3600), True)
+    >>> placed(b"12.5"), placed(None)[:3], placed(b"31.12.2020")[:3] == (5, 1153, 12 * 220 + 11)
+    ((3, 845, 3600, 863), (0, 1153, 3600), True)
     """
     no_number, no_date = LENGTHS[1] - 1, LENGTHS[2] - 1
     value = -1 if text is None else cell_of(text)
@@ -338,7 +338,7 @@ def ends(row: PublishedRow, sizes: Sequence[int], threshold: float, apart: int |
 
 def _threshold(published: PublishedRows) -> float:
     """In standard deviations: what noise exceeds nowhere, by a union bound over all cells of grids."""
-    looked = sum(1.25 * len(row.counts) for row in published.rows if row.row % 4 in (1, 2))
+    looked = sum(1.3 * len(row.counts) for row in published.rows if row.row % 4 in (1, 2))
     chance = SURE / max(looked, 1.0)
     if published.privacy.law.pure:
         return math.log(1 / (2 * chance)) / math.sqrt(2)
@@ -366,10 +366,10 @@ def _column(rows: Mapping[int, PublishedRow], first: int, published: PublishedRo
     kind = kind_of(own.counts)
     if kind == "boolean":
         return {"kind": "boolean", "missing": True}, remarks
-    if kind == "number" and (found := ends(rows[first + 1], (8, 4, 2, 1), threshold, HALF)):
+    if kind == "number" and (found := ends(rows[first + 1], (32, 16, 8, 4, 2, 1), threshold, HALF)):
         hidden = threshold * math.sqrt(rows[first + 1].variance) > HIDDEN * there
         return _number(found, kinds["number"] > 4 * deviation, hidden, remarks, values.low > UNIQUE * there)
-    if kind == "date" and (found := ends(rows[first + 2], (12, 6, 3, 1), threshold)):
+    if kind == "date" and (found := ends(rows[first + 2], (60, 12, 6, 3, 1), threshold)):
         return _date(found, kinds, remarks)
     if kind != "text":
         remarks.append("decide: noise hides its bounds; declare them, or spend more")
