@@ -288,7 +288,7 @@ def test_links_in_place_of_the_output_lead_nowhere(tmp_path: Path, folder: Path)
     assert not any((tmp_path / name).is_symlink() for name in ("out.scumble", "part.secret", "share", "cli.scumble"))
     for link in ("there", "nowhere"):
         (tmp_path / link).symlink_to(victim if link == "there" else tmp_path / "no such file")
-        with pytest.raises(scumble.FileError, match="there is a file already"):
+        with pytest.raises(scumble.FileError, match="already"):
             scumble.Ledger.create(tmp_path / link)
     assert not (tmp_path / "no such file").exists()
 

@@ -87,9 +87,9 @@ def test_all_verbs_tell_of_one_release(
     denser = " × ".join(f"{side:,}" for side in usual["denser"] or ())
     of = "cells" if usual["denser_design"] == "grid" else "rows"
     same = (usual["denser"], usual["denser_design"]) == (usual["shape"] or [usual["rows"]], usual["design"])
-    comes_to = "comes to the same." if same else f"about {denser} {of}."
+    comes_to = "is the same." if same else f"about {denser} {of}."
     assert comes_to in rehearsed["later"] if denser else not rehearsed["later"]
-    assert ("Grid or rows" in rehearsed["later"]) == usual["either"] == ("delta" in options)
+    assert ("Design and size" in rehearsed["later"]) == usual["either"] == ("delta" in options)
     assert bool(denser) == (options.get("rows") is None)
 
     # One definition of the error: the card's, at its own density, is the plan's there.

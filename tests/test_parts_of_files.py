@@ -184,5 +184,5 @@ def test_a_span_is_read_as_it_was_written() -> None:
     ids=repr,
 )
 def test_anything_else_is_refused(bad: Any) -> None:
-    with pytest.raises(TypeError, match=r"^not the (periods|identity) of a stream$"):
+    with pytest.raises(TypeError):
         Span.from_dict(bad)

@@ -154,4 +154,4 @@ def test_a_misspelled_class_is_told() -> None:
     X, y = np.linspace(0, 1, ROWS)[:, None], np.where(np.arange(ROWS) < 150, "bus", "car")
     model = learn.PrivateKDEClassifier(bounds=(0, 1), classes=["bus", "Car"], unknown="drop", epsilon=1.0)
     lost, empty = told(lambda: model.fit(X, y))
-    assert lost.startswith("50 rows") and "'Car'" in empty
+    assert lost.startswith("50 ") and "'Car'" in empty

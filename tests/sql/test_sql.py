@@ -80,11 +80,11 @@ def test_a_share_stays_one() -> None:
 def test_shares_on_the_page_about_sql_are_shares() -> None:
     """Also those of groups that may be empty, of which a quotient of counts may be anything."""
     page = (Path(__file__).parents[2] / "docs/howto/sql.md").read_text()
-    selected = re.search(r"select town.*?(?=from people)", page, re.DOTALL)
+    selected = re.search(r"select mode.*?(?=from people)", page, re.DOTALL)
     assert selected is not None
-    schema = scumble.Schema({**SCHEMA, "hours": scumble.Number(0, 80, cells=4)})
-    few = scumble.TableSketch(schema).update(PEOPLE.assign(hours=1.0)[:3]).release(epsilon=1.0)
-    found = scumble.sql(f"{selected[0]} from p group by town", p=few)
+    schema = scumble.Schema(mode=scumble.Category(["bike", "bus"]), income=scumble.Number(0, 200_000, cells=4))
+    few = scumble.TableSketch(schema).update({"mode": ["bike"] * 3, "income": [1.0] * 3}).release(epsilon=1.0)
+    found = scumble.sql(f"{selected[0]} from p group by mode", p=few)
     assert len(found) > 2 and found.percent_low.min() >= 0 and found.percent_high.max() <= 100
 
 

@@ -56,7 +56,7 @@ def test_each_record_adds_one_to_one_counter_of_every_row(name: str, values: lis
 
 def test_a_cell_without_a_number_has_the_first_counter() -> None:
     spec = TableSpec.of({"x": NUMBERS["missing"]})
-    (codes, _), _ = spec.schema.find({"x": [None, 7.0]}, positions=spec.placed)
+    (codes, _), *_ = spec.schema.find({"x": [None, 7.0]}, positions=spec.placed)
     assert codes[:, 1:].tolist() == [[0, 0], [8, 8]]
 
 
