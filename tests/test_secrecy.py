@@ -153,6 +153,14 @@ def test_secret_files_are_for_the_owner_only(sketch: scumble.Sketch, tmp_path: P
         scumble.load_secret(tmp_path / "public.scumble")
 
 
+def test_a_release_holds_no_path_and_no_host(tmp_path: Path, sketch: scumble.Sketch) -> None:
+    path = tmp_path / "a-telling-name.scumble"
+    sketch.release(epsilon=1.0).save(path)
+    content = path.read_bytes()
+    assert b"a-telling-name" not in content
+    assert os.uname().nodename.encode() not in content
+
+
 def test_released_counters_are_read_only(sketch: scumble.Sketch) -> None:
     release = sketch.release(epsilon=1.0)
     with pytest.raises(ValueError, match="read-only"):
