@@ -15,11 +15,11 @@ from scumble.columns.date import Date
 from scumble.privacy.budget import Budget
 from scumble.show.cards import facts
 from scumble.sources.rehearsal import Rehearsal
-from scumble.table.budgeting import CHOOSING
 from scumble.table.evidence import Evidence, Grouped, View
 from scumble.table.evidence import _column as column_of
 from scumble.table.mixture import Mixture
 from scumble.table.planner import Planner
+from scumble.table.prior import CHOOSING
 from scumble.table.sketch import COUNT_SHARE
 
 N, COLUMNS = 700, 12

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scumble.table.grouping import RUNS, Column, groups, pooled, runs
+from scumble.table.grouping import Column, groups, pooled, runs
+from scumble.table.prior import LEVELS
 
 masses = st.lists(st.floats(-100, 1000, allow_nan=False), min_size=1, max_size=60)
 
@@ -25,7 +26,7 @@ def test_any_column_gets_few_groups(counts: list[float], most: int, data: st.Dat
     assert np.isin(np.diff(group[:ordered]), (0, 1)).all()  # runs of a line, in order
     if most > 1 and 0 < ordered < len(counts):
         assert not set(group[:ordered]) & set(group[ordered:])  # what is missing is no large number
-    if len(counts) <= min(most, RUNS):
+    if len(counts) <= min(most, LEVELS):
         assert len(used) == len(counts)
 
 

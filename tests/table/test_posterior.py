@@ -280,7 +280,7 @@ def test_an_answer_is_the_mean_of_its_draws_and_their_spread() -> None:
 def test_draws_are_tables() -> None:
     draws = drawn(SMALL, "gaussian", 5)
     again = drawn(SMALL, "gaussian", 5)
-    assert len(draws.totals) == prior.DRAWS[1] and (draws.totals > 0).all()
+    assert len(draws.totals) == prior.DRAWS and (draws.totals > 0).all()
     np.testing.assert_allclose(draws.weights.sum(axis=1), 1.0)
     for one, same, share, group in zip(draws.tables, again.tables, draws.within, draws.groups, strict=True):
         np.testing.assert_array_equal(one, same)

@@ -292,17 +292,13 @@ class Answers:
         return self.evidence[0].groups[self._number[column]]
 
 
-SURE = 4.0
-"""Standard errors by which records heap at a bound, if they do."""
-
-
 def shares_at_bounds(answers: Answers, place: int, column: Column) -> tuple[float, float]:
     """Which share of its cell lies at the lower bound of a column, and at the upper one; nothing if that is not known.
 
     Where values outside the bounds count as the nearest bound, that is what its cell has more than those next to it let
-    expect: as many as the next one has, or, if counts rise toward the bound, more by as much again. Where that may be
-    noise there is none, and where zero is in the cell none is reckoned with: many columns are most crowded there.
-    Cells must be alike but for their lengths, and so many that the next two tell what to expect.
+    expect: as many as the next one has, or, if counts rise toward the bound, more by as much again; drawn to none as
+    far as that may be noise (James & Stein 1961). Where zero is in the cell none is reckoned with: many columns are
+    most crowded there. Cells must be alike but for their lengths, and so many that the next two tell what to expect.
     """
     line = column.size - column.missing
     if not isinstance(column, Number | Date) or column.outside != "clip" or column.edges is not None or line < 3:
@@ -330,4 +326,5 @@ def _at_bound(answers: Answers, place: int, column: Number | Date, cells: tuple[
     error = math.sqrt(max(variance * (1 + longer**2), 1e-12))
     beside = max(there, 0.0)
     usual = longer * max(beside, beside**2 / max(next_, error))
-    return (here - usual) / here if here - usual > SURE * error else 0.0
+    excess = max(here - usual, 0.0)
+    return max(excess - error**2 / excess, 0.0) / here if excess else 0.0

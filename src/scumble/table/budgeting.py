@@ -13,12 +13,13 @@ The summed squared error of a view of c cells is 2c·b_r² or c·σ_r². So the 
 deviation s of a cell's noise, a finer table shows noise alone; hence at most m* = √(N/s) levels an axis, s taken at
 equal shares of all pairs. Rarer levels are pooled (`grouping`).
 
-**Which pairs.** With ε alone, the noise of a pair grows with their number, so a few pairs with FINE levels per axis
-are more informative than all pairs measured coarsely: as many are chosen as bear that many levels, up to two per
-column. Where columns have fewer levels, a chosen pair is taken to have the geometric mean of FINE² cells and its own.
-If pairs bear next to nothing, single columns get the whole budget. No view gets more than the claim was made for
-(`AdaptiveBudget`); what a wide table leaves over goes to more pairs. Gaussian noise grows with the square root
-of the number only: all pairs are measured as long as they bear three levels per axis.
+**Which pairs.** With ε alone, the noise of a pair grows with their number, so a few pairs with `prior.LEVELS` per axis
+are more informative than all pairs measured coarsely: as many are chosen as bear that many, and no more than there are
+draws. Where columns have fewer levels, a chosen pair is taken to have the geometric mean of LEVELS² cells and its own,
+or its own where as many would not join all columns. No view gets more than the claim was made for (`AdaptiveBudget`);
+what a wide table leaves over goes to more pairs. Gaussian noise grows with the square root of the number only: all
+pairs are measured as long as they bear two levels per axis. If pairs bear next to nothing, single columns get the whole
+budget.
 """
 
 from __future__ import annotations
@@ -26,44 +27,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from scumble.errors import parameter
+from scumble.table.prior import CHOOSING, DRAWS, EXTRA, LEVELS, SINGLES
 
 Law = Literal["laplace", "gaussian"]
 Choice = Literal["all pairs", "adaptive", "singles"]
 Floats = npt.NDArray[np.float64]
-
-SINGLES_SHARE = 0.15
-SINGLES_SHARE_OF_COARSE_PAIRS = 0.30
-SINGLES_SHARE_OF_CHOSEN_PAIRS = 0.50
-FEW_LEVELS = 10
-"""Where pairs bear fewer levels than this, single columns matter more."""
-
-ALL_PAIRS_FROM = 3.0
-"""Levels an axis, with Gaussian noise."""
-FINE = 18.0
-"""Levels an axis that chosen pairs bear, with Laplace noise."""
-FEWEST_ROUNDS, ROUNDS_PER_COLUMN = 4, 2
-"""Fewer pairs are not worth their share; more than two for each column add noise rather than knowledge."""
-CHOOSING = Fraction(1, 10)
-"""The part of a chosen pair's share that pays for the choice (AIM: McKenna, Mullins, Sheldon & Miklau 2022)."""
-
-FAVORED = Fraction(1, 4)
-"""The share of what the curator has named, above what it would have otherwise."""
-TRIPLES_SHARE = 0.04
-"""The share of triples that are chosen. Where none is found, the noise on pairs is larger by 2 %, or 4 % (Laplace)."""
-MOST_TRIPLES = 2
-"""As many are chosen at most: each makes a fit slower, and the share of one is halved for two."""
-CHOOSING_TRIPLES = Fraction(1, 4)
-"""The part of a triple's share that pays for the choice, which is among many."""
-SEEN = 0.1
-"""All cells of a triple together have noise of at most this part of the records: what a triple may show beyond pairs
-and must show to be worth its share."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +117,7 @@ class Plan:
     triple_rounds: int = 0
 
 
-def plan(count: float, columns: int, budget: Noise, most: float = 1, cells: float = FINE**2) -> Plan:
+def plan(count: float, columns: int, budget: Noise, most: float = 1, cells: float = LEVELS**2) -> Plan:
     """Decide the views of a table.
 
     Parameters
@@ -157,7 +131,7 @@ def plan(count: float, columns: int, budget: Noise, most: float = 1, cells: floa
     most : int
         No view may have more than one part in so many of it.
     cells : float
-        How many cells a pair of columns has, in the mean, no column having more than FINE levels.
+        How many cells a pair of columns has, in the mean, no column having more than LEVELS levels.
 
     Examples
     --------
@@ -166,68 +140,44 @@ def plan(count: float, columns: int, budget: Noise, most: float = 1, cells: floa
     >>> plan(39_073, 15, Noise("laplace", 10.0)).choice             # ε = 0.1
     'adaptive'
     """
-    pairs = columns * (columns - 1) // 2
-    if not pairs:
-        return Plan(1.0, 0.0, "singles", 0, 0, 0.0)
-    singles = SINGLES_SHARE
-    if _bearable(count, pairs, 1 - singles, budget) < FEW_LEVELS:
-        singles = SINGLES_SHARE_OF_COARSE_PAIRS
+    rounds = pairs = columns * (columns - 1) // 2
     choice: Choice = "all pairs"
-    rounds, levels = pairs, _bearable(count, pairs, 1 - singles, budget)
-    if budget.law == "laplace" and (1 - singles) / _fine(count, budget, FINE**2) < pairs:
+    if budget.law == "laplace" and (1 - SINGLES[choice]) / _fine(count, budget, LEVELS**2) < pairs:
         choice = "adaptive"
-        singles = SINGLES_SHARE_OF_CHOSEN_PAIRS
-        rounds = _rounds(1 - singles, _fine(count, budget, FINE * math.sqrt(cells)), pairs, columns)
-        if rounds < min(FEWEST_ROUNDS, pairs):
-            rounds = _rounds(1 - singles, _fine(count, budget, cells), pairs, columns)
-        if rounds < min(FEWEST_ROUNDS, pairs):
-            return Plan(1.0, 0.0, "singles", 0, 0, 0.0)
-        rounds = min(max(rounds, spending(1 - singles, most)), pairs)
-        levels = _bearable(count, rounds, 1 - singles, budget)
-    if levels < ALL_PAIRS_FROM:
+        rounds = int((1 - SINGLES[choice]) / _fine(count, budget, LEVELS * math.sqrt(cells)))
+        if rounds < columns - 1:  # too few to join all columns
+            rounds = int((1 - SINGLES[choice]) / _fine(count, budget, cells))
+        if rounds:
+            rounds = min(max(min(rounds, DRAWS), spending(1 - SINGLES[choice], most)), pairs)
+    share = 1 - SINGLES[choice]
+    levels = math.sqrt(max(count, 0.0) / budget.deviation_at(share / rounds)) if rounds else 0.0
+    if levels < 2:
         return Plan(1.0, 0.0, "singles", 0, 0, levels)
-    return Plan(singles, 1 - singles, choice, rounds, int(levels), levels)
+    return Plan(1 - share, share, choice, rounds, int(levels), levels)
 
 
-@dataclass(frozen=True)
-class Triples:
-    """The share of triples, and how many it pays for."""
-
-    share: float
-    rounds: int
-
-
-def for_triples(count: float, triples: int, budget: Noise) -> Triples:
-    """As many triples as bear two levels per axis, or none.
+def for_triples(count: float, triples: int, budget: Noise) -> tuple[float, int]:
+    """The share of triples, and how many are chosen: one or two, as each makes fits slower, or none if they do not bear
+    two levels per axis.
 
     >>> for_triples(39_073, 455, Noise("gaussian", 4.22)), for_triples(1_000, 455, Noise("gaussian", 4.22))
-    (Triples(share=0.04, rounds=2), Triples(share=0.0, rounds=0))
+    ((0.03125, 2), (0.0, 0))
     """
-    for rounds in range(min(MOST_TRIPLES, triples), 0, -1):
-        deviation = budget.deviation_at(TRIPLES_SHARE / rounds * float(1 - CHOOSING_TRIPLES))
-        if cells_of_triples(count, deviation) >= 8:
-            return Triples(TRIPLES_SHARE, rounds)
-    return Triples(0.0, 0)
+    for rounds in range(min(2, triples), 0, -1):
+        if cells_of_triples(count, budget.deviation_at(float(EXTRA * (1 - CHOOSING)) / rounds)) >= 8:
+            return float(EXTRA), rounds
+    return 0.0, 0
 
 
 def cells_of_triples(count: float, deviation: float) -> float:
-    """How many cells of a triple bear such noise: E|noise| of all of them is √(2/π) · deviation · cells."""
-    return SEEN * max(count, 0.0) / (math.sqrt(2 / math.pi) * max(deviation, 1e-12))
+    """How many cells a triple gets: √(N/s), so that all their noise, some s · cells, is small next to the records, as
+    what a triple may show beyond pairs must show to be worth its share."""
+    return math.sqrt(max(count, 0.0) / max(deviation, 1e-12))
 
 
 def spending(share: float, most: float) -> int:
     """How many views it takes to spend a share, if none may have more than one part in `most` of the whole."""
     return math.ceil(share * most)
-
-
-def _bearable(count: float, views: int, share: float, budget: Noise) -> float:
-    """m* = √(N/s), where the views have equal parts of the share."""
-    return math.sqrt(max(count, 0.0) / budget.deviation_at(share / views))
-
-
-def _rounds(share: float, each: float, pairs: int, columns: int) -> int:
-    """How many pairs a share pays for."""
-    return min(int(share / each), pairs, ROUNDS_PER_COLUMN * columns)
 
 
 def _fine(count: float, budget: Noise, cells: float) -> float:

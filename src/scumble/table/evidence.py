@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.errors import CorruptFileError, parameter
-from scumble.table.grouping import RUNS, Column, runs
+from scumble.table import prior
+from scumble.table.grouping import Column, runs
 from scumble.table.spec import TableSpec
 
 Floats = npt.NDArray[np.float64]
@@ -137,10 +138,10 @@ class Evidence:
 
 
 def coarser(evidence: Evidence, column: int) -> Integers:
-    """For each group of a column the run that it belongs to, of at most `grouping.RUNS` on the column's line."""
+    """For each group of a column the run that it belongs to, of at most `prior.LEVELS` on the column's line."""
     line = evidence.runs[column]
     mass = np.bincount(evidence.groups[column], evidence.single(column).counts)[:line]
-    first = runs(np.maximum(mass, 0.0), RUNS) if line else np.zeros(0, np.int64)
+    first = runs(np.maximum(mass, 0.0), prior.LEVELS) if line else np.zeros(0, np.int64)
     apart = np.arange(evidence.sizes[column] - line) + (int(first.max()) + 1 if line else 0)
     return np.concatenate([first, apart])
 

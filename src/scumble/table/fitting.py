@@ -3,8 +3,8 @@
 The stack A of all columns' tables (all groups × K) gives every pair at once: with s = √w A, the tables of all pairs are
 the blocks of M = s sᵀ. One more row, which all records are in, makes the single columns a block as well. A fit brings
 M near a target Y: it minimizes Σ P (M − Y)², with P the inverse variances of the target, for the cells and for two
-kinds of sums of them: coarse cells, which are sums of neighbors (`prior.COARSE`), and correlations of ordered columns,
-where each group weighs as far as it stands from the mean (`prior.LINES`). The slope in s is Q s with
+kinds of sums of them: coarse cells, which are sums of neighbors and correlations of ordered columns, where
+each group weighs as far as it stands from the mean. The slope in s is Q s with
 
     Q = P ∘ (M − Y) + Σ_B Bᵀ (P_B ∘ B (M − Y) Bᵀ) B,    B M Bᵀ = (B s) (B s)ᵀ,
 
@@ -50,6 +50,8 @@ class Target(NamedTuple):
     """The larger sets."""
 
 
+COARSE = math.isqrt(prior.LEVELS)
+"""Neighboring levels in a coarse one."""
 KEPT = np.float32(0.9)
 """How much of the slope and of its square Adam keeps: slopes are exact, so a short memory is best."""
 RAREST, TINY, FARTHEST = 1e-4, np.float32(1e-12), 30.0
@@ -166,15 +168,17 @@ class Problem:
         """For cells, for coarse cells and for lines: what sums them, P, and the part of the prior in it; P is in units
         of the mean cell.
 
-        Counts and prior are weighed sum by sum: what noise hides in each cell, their sums may show.
+        Counts and prior are weighed sum by sum: what noise hides in each cell, their sums may show. Cells cannot be
+        negative, so noise in empty ones only adds, and pulls correlations to zero: a sum weighs as many times more than
+        a cell as it has levels a side.
         """
         sizes = self.sizes
         cuts = [
             family
             if family is not None
             else np.arange(size)
-            if size < 2 * prior.COARSE
-            else np.linspace(0, size, size // prior.COARSE + 1)[:-1]
+            if size < 2 * COARSE
+            else np.linspace(0, size, size // COARSE + 1)[:-1]
             for size, family in zip(sizes, [*self.families, None], strict=True)
         ]
         starts = [start + np.rint(cut).astype(int) for start, cut in zip(self.starts, cuts, strict=True)]
@@ -182,11 +186,12 @@ class Problem:
         coarse = np.equal.outer(np.arange(coarse_of[-1] + 1), coarse_of)
         unit = np.count_nonzero(self.likelihood + self.belief)
         self.blocks = [
-            self._block(view, (1 + prior.WEIGHT) * self.evidence.count**2 / view.variance / unit)
-            for view in self.larger
+            self._block(view, (1 + COARSE) * self.evidence.count**2 / view.variance / unit) for view in self.larger
         ]
         self.sums = []
-        for sums, weight in ((None, 1.0), (coarse.astype(float), prior.WEIGHT), (self._lines(), prior.LINES)):
+        lines = self._lines()
+        each = np.count_nonzero(lines) / max(np.count_nonzero(lines.any(axis=1)), 1)
+        for sums, weight in ((None, 1.0), (coarse.astype(float), COARSE), (lines, each)):
             known, believed = (_of_sums(each, sums) for each in (self.likelihood, self.belief))
             total = known + believed
             share = np.divide(believed, total, out=np.zeros_like(total), where=total > 0)
@@ -260,21 +265,22 @@ class Problem:
 
     @cached_property
     def components(self) -> int:
-        """How many products a mixture has."""
-        return max(prior.FEWEST, prior.COMPONENTS * len(self.structure))
+        """How many products a mixture has: they cannot be negative, so each direction takes some for more, for less and
+        for the rest. There is room for all directions of one pair."""
+        return 3 * max(prior.LEVELS, len(self.structure))
 
     @cached_property
     def steps(self) -> int:
-        """How many steps a fit from a random start takes: the clearer the structure, the nearer it must come."""
-        fewest, each, most = prior.STEPS
+        """How many steps a fit from a random start takes: so many that a share can go from 1 to 1/N and back; and the
+        clearer the structure, the nearer it must come."""
         clearest = max([self.structure.max(initial=0.0), *map(interaction, self.larger)])
-        return min(fewest + int(each * clearest), most)
+        return min(int((2 * math.log(self.evidence.count) + clearest) / prior.RATE), prior.STEPS)
 
     def begun(self, generator: np.random.Generator) -> Numbers:
         """Logarithms of A and, last, of w to start from."""
         logs = np.zeros((len(self.column_of), self.components), np.float32)
         logs[:-1] = np.log(np.maximum(self.margin, RAREST))[:, None]
-        logs[:-1] += prior.START * generator.standard_normal(logs[:-1].shape, np.float32)
+        logs[:-1] += prior.DEPENDENCE * generator.standard_normal(logs[:-1].shape, np.float32)
         return logs
 
     def roots(self, logs: Numbers) -> tuple[Numbers, Numbers]:
@@ -365,7 +371,7 @@ def interaction(view: View) -> float:
 
 
 class Fits:
-    """Fits to one set of views, from coarse to fine: most steps see at most `grouping.RUNS` levels of a number.
+    """Fits to one set of views, from coarse to fine: most steps see at most `prior.LEVELS` levels of a number.
 
     Parameters
     ----------
@@ -384,12 +390,6 @@ class Fits:
 
     def _coarser(self, cells: Floats) -> Floats:
         return np.asarray(np.add.reduceat(np.add.reduceat(cells, self._first, axis=0), self._first, axis=1))
-
-    @property
-    def work(self) -> float:
-        """Multiplications of a fit, nearly."""
-        coarse, fine = len(self.coarse.column_of), len(self.fine.column_of)
-        return float(self.coarse.components * self.coarse.steps * (coarse**2 + fine**2 / 2))
 
     def fit(self, targets: Sequence[Target], generators: Sequence[np.random.Generator]) -> Fitted:
         """Fits to some targets at once: the weights of their components, (fits, K), and for each column the shares of

@@ -14,13 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.errors import parameter
+from scumble.table.prior import LEVELS
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-
-RUNS = 16
-"""Runs of an ordered column, or half of what a pair bears if that is more: neighbors resemble each other, and what
-lies within a run is known from the single column."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ def groups(column: Column, counts: Floats, most: int, above: Sequence[Integers] 
     if most < 1:
         raise parameter("most", "at least 1", most)
     if column.ordered == column.levels:
-        most = min(most, max(RUNS, most // 2))
+        most = min(most, max(LEVELS, most // 2))
     mass = np.maximum(np.asarray(counts, float), 0.0)
     if column.levels <= most:
         return np.arange(column.levels)

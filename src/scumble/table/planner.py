@@ -28,13 +28,14 @@ from scumble import checks
 from scumble.gate.rows import NONE, Contest, PublishedRow, PublishedRows, Wanted
 from scumble.privacy.budget import Budget
 from scumble.table import budgeting
-from scumble.table.budgeting import CHOOSING, CHOOSING_TRIPLES, Choice, Noise, Plan
+from scumble.table.budgeting import Choice, Noise, Plan
 from scumble.table.evidence import Evidence, Grouped
 from scumble.table.evidence import cells as cells_of
 from scumble.table.fitting import fitted, one_thread
-from scumble.table.grouping import RUNS, Column, groups, in_order
+from scumble.table.grouping import Column, groups, in_order
 from scumble.table.mixture import Mixture
-from scumble.table.spec import COARSE, TableSpec
+from scumble.table.prior import CHOOSING, EXTRA, FAVORED, LEVELS, SINGLES
+from scumble.table.spec import TableSpec
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -43,15 +44,7 @@ DEFAULT_RECORDS = 100_000
 """What a plan reckons with, if no count is published and nobody says how many there are."""
 MOST_RECORDS = 2**53
 """Up to here float64 tells whole numbers apart, and what a contest adds up stays below 2**61."""
-POSITIONS, SECOND = 1 / 40, 1 / 4
-"""What the first digit of the positions in a column's cells gets of the budget for each part that the cells get, and
-what the second one gets of that: an eighth of the weight is worth 8^(−2/3) of the share. Where no cell is wider than a
-tenth of the column, the noise in a sum is then nearly that of the cells' counts alone."""
-DISTINCT, ALL_DISTINCT = Fraction(1, 16), Fraction(1, 4)
-"""What a count of distinct values gets of the budget, and all of them together at most: at ε = 1 its noise is then less
-than the error of hashing, and at ε = 0.1 it is 6 %."""
-RARE = 0.01
-"""Classes that hold less than this of the records do not decide how fine the views are."""
+
 
 
 class Predicted(NamedTuple):
@@ -225,10 +218,10 @@ class Planner:
             for j, group, axis in zip(own, maps, spec.axes_of(own), strict=True):
                 apart[j].append(group[axis])
         if plan.triples:
-            share = float(self._triple_round(plan) * (1 - CHOOSING_TRIPLES))
+            share = float(self._triple_round(plan) * (1 - CHOOSING))
             cells = budgeting.cells_of_triples(records, self.noise.deviation_at(share))
             for j in {j for own in spec.triples for j in own}:
-                axis = spec.axis_of(j, COARSE)
+                axis = spec.axis_of(j, LEVELS)
                 self._coarse[j] = groups_of(spec, found, j, axis, int(cells ** (1 / 3) + 1e-9))
                 apart[j].append(self._coarse[j][axis])
         self.grouped = grouped_by(spec, found, self._levels_of(records, plan), apart)
@@ -248,7 +241,7 @@ class Planner:
             self.grouped = replace(self.grouped, pairs=tuple(sorted((*self.grouped.pairs, own))))
             return {row: Wanted(self._round(plan) * (1 - CHOOSING), self._cells_of(row))}
         self.grouped = replace(self.grouped, larger={**self.grouped.larger, own: tuple(self._coarse[j] for j in own)})
-        return {row: Wanted(self._triple_round(plan) * (1 - CHOOSING_TRIPLES), self.grouped.cells(own))}
+        return {row: Wanted(self._triple_round(plan) * (1 - CHOOSING), self.grouped.cells(own))}
 
     def _again(self, found: PublishedRows, plan: Plan) -> Plan:
         """The same, now that classes are known; what single columns have got, they have."""
@@ -266,13 +259,9 @@ class Planner:
     def _planned(self, records: float) -> Plan:
         """The plan for so many records in a set of views."""
         spec, columns = self.spec, len(self.spec.counted)
-        rest = (
-            1.0
-            - (float(budgeting.FAVORED) if self.favored else 0.0)
-            - float(share_of_distinct(spec) * len(spec.sketched))
-        )
-        triple = budgeting.for_triples(records, len(spec.triples), self.noise)
-        for share in (triple.share, 0.0):
+        rest = 1.0 - float((FAVORED if self.favored else 0) + share_of_distinct(spec) * len(spec.sketched))
+        most, triples = budgeting.for_triples(records, len(spec.triples), self.noise)
+        for share in (most, 0.0):
             common = budgeting.Noise(self.noise.law, self.noise.scale_at(rest - share))
             plan = budgeting.plan(records, columns, common, self.most * (rest - share), self._cells)
             if plan.choice != "singles" or not share:
@@ -284,12 +273,12 @@ class Planner:
             part = plan.pairs * freed / (freed + float(self._weights(spec.pairs, axes).sum()))
             plan = replace(plan, singles=plan.singles + part, pairs=plan.pairs - part)
         singles, pairs = plan.singles * (rest - share), plan.pairs * (rest - share)
-        return replace(plan, singles=singles, pairs=pairs, triples=share, triple_rounds=triple.rounds)
+        return replace(plan, singles=singles, pairs=pairs, triples=share, triple_rounds=triples)
 
     @property
     def _cells(self) -> float:
         """How many cells a pair has in the mean, of columns whose levels are as fine as could pay."""
-        levels = [min(float(axis.max()) + 1.0, budgeting.FINE) for axis in self.spec.axes]
+        levels = [min(float(axis.max()) + 1.0, LEVELS) for axis in self.spec.axes]
         return float(np.mean([levels[a] * levels[b] for a, b in self.spec.pairs])) if self.spec.pairs else 1.0
 
     def _levels_of(self, records: float, plan: Plan) -> list[int]:
@@ -302,7 +291,7 @@ class Planner:
             cells = max(records, 0.0) / self.noise.deviation_at(float(share))
             sizes = [int(spec.axes[j].max()) + 1 for j in own]
             for j, size, other in zip(own, sizes, reversed(sizes), strict=True):
-                beside = min(other, RUNS) if not columns[j].ordered else max(min(other, math.sqrt(cells)), 1)
+                beside = min(other, LEVELS) if not columns[j].ordered else max(min(other, math.sqrt(cells)), 1)
                 found[j] = max(found[j], min(size, int(cells / beside)))
         return found
 
@@ -331,14 +320,14 @@ class Planner:
         A triple is measured in few cells: all their noise together is a part of the records (`budgeting.for_triples`).
         """
         spec, share = self.spec, self._triple_round(plan)
-        deviation = self.noise.deviation_at(float(share * (1 - CHOOSING_TRIPLES)))
+        deviation = self.noise.deviation_at(float(share * (1 - CHOOSING)))
         if self._asked is not None:  # the model of the first contest serves all
             groups, expected = ({row: of[row] for row in left} for of in (self._asked.groups, self._asked.expected))
             return self._asked._replace(groups=groups, expected=expected)
         models, evidence = self._fitted(found, seed)
         number = {j: k for k, j in enumerate(spec.counted)}
         merged = {
-            j: [model.columns[number[j]] @ np.eye(int(of.max()) + 1)[of[spec.axis_of(j, COARSE)]] for model in models]
+            j: [model.columns[number[j]] @ np.eye(int(of.max()) + 1)[of[spec.axis_of(j, LEVELS)]] for model in models]
             for j, of in self._coarse.items()
         }
         cells, expected = dict[int, Integers](), dict[int, Integers]()
@@ -351,7 +340,7 @@ class Planner:
             expected[row] = np.rint(np.stack(each)).astype(np.int64).ravel()
             cells[row] = cells_of(spec.classes, [self._coarse[j] for j in own])
         handicaps = _handicaps(expected, deviation)
-        self._asked = Contest(share * CHOOSING_TRIPLES, cells, expected, handicaps, or_none=True)
+        self._asked = Contest(share * CHOOSING, cells, expected, handicaps, or_none=True)
         return self._asked
 
     def _fitted(self, found: PublishedRows, seed: int) -> tuple[list[Mixture], list[Evidence]]:
@@ -416,10 +405,10 @@ class Planner:
         """The largest share of a view in any plan: of a column where nothing else is published, of a pair, or of what
         is favored."""
         pairs = len(self.spec.pairs)
-        fair = 2 * (1 - budgeting.SINGLES_SHARE) / pairs if pairs else 0.0
+        fair = 2 * (1 - SINGLES["all pairs"]) / pairs if pairs else 0.0
         alone = float(self._singles(1.0).max())
-        favored = float(budgeting.FAVORED) * (1 + alone) if self.favored else 0.0
-        triples = budgeting.TRIPLES_SHARE if self.spec.triples else 0.0
+        favored = float(FAVORED) * (1 + alone) if self.favored else 0.0
+        triples = float(EXTRA) if self.spec.triples else 0.0
         return min(1.0, max(alone, fair, favored, triples, float(share_of_distinct(self.spec))))
 
     def _round(self, plan: Plan) -> Fraction:
@@ -435,11 +424,8 @@ class Planner:
         if not self.favored:
             return {}
         sizes = self.spec.schema.sizes
-        cells = [
-            math.prod(min(sizes[j], int(budgeting.FINE) if len(own) > 1 else sizes[j]) for j in own)
-            for own in self.favored
-        ]
-        shares = self._shares(self.noise.shares(cells), float(budgeting.FAVORED))
+        cells = [math.prod(min(sizes[j], LEVELS if len(own) > 1 else sizes[j]) for j in own) for own in self.favored]
+        shares = self._shares(self.noise.shares(cells), float(FAVORED))
         return dict(zip(self.favored, shares, strict=True))
 
     def _wanted_singles(self, plan: Plan) -> dict[int, Wanted]:
@@ -488,14 +474,15 @@ def with_positions(spec: TableSpec, weights: npt.ArrayLike) -> Floats:
     """
     own = np.asarray(weights, float)
     first = int(spec.place is not None)
-    placed = [POSITIONS * SECOND**digit * own[first + spec.counted.index(j)] for j, digit in spec.placed]
+    # An eighth of the weight is worth 8^(−2/3) of the share.
+    placed = [float(EXTRA) / 4**digit * own[first + spec.counted.index(j)] for j, digit in spec.placed]
     found = np.concatenate([own[:first], placed, own[first:]])
     return np.asarray(found / found.sum())
 
 
 def share_of_distinct(spec: TableSpec) -> Fraction:
     """What each count of distinct values gets of the budget; a float has all of these parts exactly."""
-    return _rounded(min(DISTINCT, ALL_DISTINCT / max(len(spec.sketched), 1))) if spec.sketched else Fraction(0)
+    return _rounded(min(2 * EXTRA, FAVORED / max(len(spec.sketched), 1))) if spec.sketched else Fraction(0)
 
 
 def alone(budget: Budget, rows: int) -> Noise:
@@ -542,9 +529,8 @@ def groups_of(spec: TableSpec, public: PublishedRows, j: int, axis: Integers, mo
 def records_of(spec: TableSpec, public: PublishedRows) -> float:
     """About how many records a set of views has."""
     if spec.place is not None:
-        each = public.rows[0].counts.astype(float)
-        often = each[each > RARE * each.sum()]
-        return max(float(often.mean()), 0.0) if len(often) else 0.0
+        each = np.maximum(public.rows[0].counts.astype(float), 0.0)
+        return float(each @ each / max(each.sum(), 1.0))  # of the class that a record is in
     if public.noisy_count is not None:
         return max(float(public.noisy_count), 0.0)
     return max(float(np.median([row.counts.sum() for row in public.rows if row.row not in spec.occupancies])), 0.0)

@@ -47,8 +47,6 @@ SWEEPS_OF_RULES = 6
 """Of all columns, after these, where rules reweigh the cells."""
 MOST_OF_RULES = 2.0
 """Times that a share may grow in one of them: noise asks for levels that hardly any record can have."""
-WORK = 5e9
-"""Multiplications of all fits together, as long as that leaves enough draws."""
 AT_ONCE = 1 << 14
 """Shares of small tables that are fitted at once: large ones gain nothing from company."""
 
@@ -193,9 +191,8 @@ def drawn_by_class(classes: Sequence[Evidence], law: Law, seed: int, rules: Sequ
     """Draws for each class, as many for all and of as many components: what is missing has no weight."""
     with one_thread():
         fits = [Fits(evidence) for evidence in classes]
-        number = draws_for(max(one.work for one in fits))
         each = enumerate(zip(fits, rules or [Obeyed()] * len(fits), strict=True))
-        found = [_drawn(one, law, seed + place, number, obeyed) for place, (one, obeyed) in each]
+        found = [_drawn(one, law, seed + place, obeyed) for place, (one, obeyed) in each]
     most = max(one.weights.shape[1] for one in found)
     return [_padded(one, most - one.weights.shape[1]) for one in found]
 
@@ -209,8 +206,8 @@ def _padded(draws: Draws, more: int) -> Draws:
     return replace(draws, weights=weights, tables=tables)
 
 
-def _drawn(fits: Fits, law: Law, seed: int, number: int, rules: Obeyed) -> Draws:
-    evidence = fits.fine.evidence
+def _drawn(fits: Fits, law: Law, seed: int, rules: Obeyed) -> Draws:
+    evidence, number = fits.fine.evidence, prior.DRAWS
     together = max(1, min(number, AT_ONCE // (len(fits.coarse.column_of) * fits.coarse.components)))
 
     def fit(first: int) -> Fitted:
@@ -246,16 +243,6 @@ def _drawn(fits: Fits, law: Law, seed: int, number: int, rules: Obeyed) -> Draws
     if not rules:
         return found
     return brought_to(found, [m[:, g] * w for m, g, w in zip(margins, evidence.groups, within, strict=True)])
-
-
-def draws_for(work: float) -> int:
-    """How many draws there are, if a fit takes so many multiplications.
-
-    >>> [draws_for(work) for work in (1e7, 2e8, 1e10)]
-    [32, 24, 16]
-    """
-    fewest, most = prior.DRAWS
-    return max(fewest, min(most, 2 * round(WORK / work / 2)))
 
 
 def perturbation(evidence: Evidence, law: Law, generator: np.random.Generator) -> list[Floats]:

@@ -31,8 +31,9 @@ from scumble.table import counting
 from scumble.table.discovery import Found, Ranked, divided, require_declared, usual
 from scumble.table.evidence import Grouped
 from scumble.table.planner import Planner, share_of_distinct, with_positions
+from scumble.table.prior import LEVELS
 from scumble.table.release import TableRelease
-from scumble.table.spec import COARSE, TableSpec
+from scumble.table.spec import TableSpec
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
@@ -109,7 +110,7 @@ class TableSketch(Holder):
         spec = TableSpec.of(
             schema,
             target=target,
-            levels=COARSE if fixed and levels is None else levels,
+            levels=LEVELS if fixed and levels is None else levels,
             together=together,
             important=important,
             pairs=pairs,

@@ -32,6 +32,7 @@ from scumble.columns.schema import Described, Schema
 from scumble.errors import CorruptFileError, MergeError, ParameterError, did_you_mean, parameter
 from scumble.privacy.sensitivity import ONE
 from scumble.table.grouping import pooled
+from scumble.table.prior import LEVELS
 
 Integers = npt.NDArray[np.int64]
 View = tuple[int, ...]
@@ -48,9 +49,8 @@ MOST_CELLS = 2**16
 """Of a set that the curator names: its cells still have 16-bit numbers."""
 LARGEST_SET = 5
 """Columns of a named set."""
-COARSE, MOST_TRIPLES = 16, 2**10
-"""Levels that an axis has at most in a triple that nobody named, and how many of these are counted at most: with all
-levels they fill 32 MiB."""
+MOST_TRIPLES = 2**10
+"""Triples that nobody named, at most: with `prior.LEVELS` an axis they fill 32 MiB."""
 
 
 SPREAD = 32
@@ -251,7 +251,7 @@ class TableSpec:
     def finest(self) -> dict[View, int]:
         """The most levels that an axis has in each set."""
         sizes = self.schema.sizes
-        found = dict.fromkeys(self.triples, COARSE) | dict.fromkeys(self.pairs, self.levels)
+        found = dict.fromkeys(self.triples, LEVELS) | dict.fromkeys(self.pairs, self.levels)
         for own in self.together:
             fits = (m for m in STEPS if math.prod(min(sizes[j], m) for j in own) <= MOST_CELLS)
             found[own] = next(fits)
@@ -457,8 +457,8 @@ def _triples(schema: Schema, counted: Sequence[int], target: str | None, named: 
         if math.comb(len(counted), 3) - math.comb(len(counted) - len({*some} & {*counted}), 3) > MOST_TRIPLES:
             continue
         found = tuple(own for own in itertools.combinations(counted, 3) if {*own} & {*some} and own not in named)
-        cells = sum(math.prod(min(schema.sizes[j], COARSE) for j in own) for own in found)
-        if cells * classes <= MOST_TRIPLES * COARSE**3:
+        cells = sum(math.prod(min(schema.sizes[j], LEVELS) for j in own) for own in found)
+        if cells * classes <= MOST_TRIPLES * LEVELS**3:
             return found
     return ()
 
