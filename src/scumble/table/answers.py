@@ -47,19 +47,8 @@ class Noisy(NamedTuple):
 
 
 class Answers:
-    """What the views of a table tell.
-
-    Parameters
-    ----------
-    spec : TableSpec
-        The views.
-    evidence : sequence of Evidence
-        The noisy views of each class.
-    law : {"laplace", "gaussian"}
-        The law of their noise.
-    identity : str
-        The release's: draws are derived from it, so that answers are the same each time.
-    """
+    """What the views of a table tell: `evidence` has the noisy views of each class, `law` is that of their noise. Draws
+    are derived from the release's `identity`, so answers are the same each time."""
 
     def __init__(self, spec: TableSpec, evidence: Sequence[Evidence], law: Law, identity: str) -> None:
         self._spec, self.evidence, self.law, self.identity = spec, evidence, law, identity
@@ -220,9 +209,8 @@ class Answers:
     ) -> Estimate:
         """A statistic's value and interval out of its values on all draws, cut to what is possible.
 
-        The value is the mean over the draws on which the statistic exists (`estimate.around`); if `even` is given, the
-        mean of that: the statistic where values are spread evenly in their cells.
-        """
+        The value is the mean over draws (`estimate.around`); if `even` is given, that of the statistic where values are
+        spread evenly in their cells."""
         known = each if even is None else even
         known = known[np.isfinite(known)]
         value = float(known.mean()) if len(known) else math.nan

@@ -90,19 +90,16 @@ class Asking:
         where : str, mapping or None
             Which: "age >= 65 and sex == 'Female'", or {"age": (65, None), "sex": "Female"}; None for all.
         by : str or list of str, optional
-            A column, or several: one number for each of their levels. Of a number or a date these are its cells; if
-            they are more than 400, or all combinations more than 2,000, at most 400, or 20, runs of equally many cells.
-            More than 2,000 combinations of these are refused.
+            A column, or several: one number for each of their levels. Of a number or a date these are its cells, or at
+            most 400, or 20 of several columns, runs of them.
         confidence : float
             Of the interval.
 
         Returns
         -------
         Estimate or DataFrame
-            The number; with `by`, a row for each level that the condition allows, missing cells under ``(missing)``. A
-            column keeps its name: next to one that is called `value`, the number is called `scumble_value`.
-            Where a range cuts a cell, values are taken to lie evenly in it, and the interval allows for their lying
-            elsewhere in it.
+            The number; with `by`, a row for each level that the condition allows, missing cells under ``(missing)``.
+            Where a range cuts a cell, values are taken to lie evenly in it, and the interval allows for others.
         """
         each = partial(self._count_each, confidence=confidence)
         return self._each(where, by, lambda asked: self._count(asked, confidence), every=each)
@@ -191,9 +188,8 @@ class Asking:
     def sum(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Estimate | DataFrame:
         """The sum of a column of numbers; missing cells count nothing.
 
-        Where in their cells values lie is counted, for all records together: the sum of all is exact up to noise. For
-        some of them, each cell's mean is taken to be that of all, and the interval allows for unlike cells. The
-        parameters are those of `count`.
+        The sum of all records is exact up to noise. For some of them, each cell's mean is taken to be that of all, and
+        the interval allows for unlike cells. The parameters are those of `count`.
         """
         place, values, extremes = self._valued(column, "sum")
 
@@ -217,8 +213,7 @@ class Asking:
     ) -> Estimate | DataFrame:
         """The mean of a column of numbers, missing cells left out; of booleans, the share of the true ones.
 
-        Where the release shows no record, the mean is NaN and its interval all that is possible. The parameters, and
-        what is known of values within cells, are those of `sum`.
+        Where the release shows no record, the mean is NaN and its interval all that is possible. See `sum`.
         """
         place, values, extremes = self._valued(column, "mean")
 
@@ -256,17 +251,8 @@ class Asking:
     ) -> Estimate | DataFrame:
         """The value below which a share `q` of the records lies: of numbers as they are, of dates in their own terms.
 
-        Where in its cell a value lies is not known, so intervals are made of whole cells. Where the release shows no
-        record there is no value: NaN or, of dates, NaT.
-
-        Parameters
-        ----------
-        column : str
-            The column.
-        q : float or list of float
-            The share, or several: then there is a row for each.
-        where, by, confidence : str, dict, float or None
-            As those of `count`.
+        Intervals are made of whole cells. Where the release shows no record there is no value: NaN or, of dates, NaT.
+        Of several shares there is a row for each. The other parameters are those of `count`.
         """
         place = place_of(self.schema, column)
         line = with_order(self.schema[column], column)
@@ -299,9 +285,8 @@ class Asking:
         column : str
             The column.
         bins : int or list, optional
-            Of numbers and dates: how many bins, of as equal numbers of cells as can be (each cell is one if there are
-            fewer); or the edges of the bins, such as ``[0, 18, 65]`` or ``["2020-01-01", "2022-07"]``. By default each
-            cell is one, up to 400; of more, neighbors share one.
+            Of numbers and dates: how many bins, of as equal numbers of cells as can be; or their edges, such as
+            ``[0, 18, 65]`` or ``["2020-01-01", "2022-07"]``. By default each cell is one, up to 400.
         where, confidence : str, dict, float or None
             As those of `count`.
 
@@ -345,8 +330,7 @@ class Asking:
         -------
         DataFrame
             A row for each, most frequent first, with `value`, `low`, `high`, `standard_error`, and in `rank_low` and
-            `rank_high` the ranks that it may have: it is behind every level whose count is larger by an interval of
-            this confidence, and ahead of every one whose count is as surely smaller.
+            `rank_high` the ranks that it may have, by intervals of the differences of counts.
 
         Examples
         --------
@@ -393,13 +377,7 @@ class Asking:
         bins: int | None = None,
         confidence: float = 0.95,
     ) -> DataFrame:
-        """How many records have each combination of two columns' levels; of numbers and dates, of `bins` bins.
-
-        Returns
-        -------
-        DataFrame
-            A row for each combination, with `value`, `low`, `high` and `standard_error`; ``pivot`` makes it a table.
-        """
+        """How many records have each combination of two columns' levels; of numbers and dates, of `bins` bins."""
         if second is None or first == second:
             raise parameter("second", "another column than the first", second, "histogram counts one.")
         names = [first, second]
@@ -459,9 +437,7 @@ class Asking:
         """Any statistic of the table, with an interval.
 
         The statistic is computed on synthetic tables, two for each draw from the posterior: the spread between draws is
-        its error, and the spread within them, which is the chance of drawing rows, is taken out. The interval is about
-        the table that was released, not about a population behind it, and as right as the model is: see
-        ``docs/limitations.md``.
+        its error, and the chance of drawing rows is taken out. See ``docs/limitations.md``.
 
         Parameters
         ----------
@@ -493,16 +469,8 @@ class Asking:
         """Synthetic tables, each of another draw from the posterior, as pandas frames.
 
         Where `sample` mixes all draws, each of these is one: what differs between them is what the release leaves open.
-        After all draws of the release, further tables have new rows of the same draws.
-
-        Parameters
-        ----------
-        m : int
-            How many tables.
-        random_state : int or Generator, optional
-            For the same rows again.
-        rows : int, optional
-            Of each table; as many as the draw has records if left out.
+        After all draws of the release, further tables have new rows of the same draws. Each has so many `rows`, or as
+        many as the draw has records.
         """
         number = checks.whole("m", m, 0)
         size = None if rows is None else checks.whole("rows", rows, 0)
@@ -528,9 +496,8 @@ class Asking:
     ) -> Estimate | DataFrame:
         """Synthetic records, with the table's own columns, types and levels.
 
-        Types follow from the schema alone: whole numbers are int64, words are categorical with all words of the
-        vocabulary, dates and times are datetime64[s]; where cells can be missing, whole numbers and booleans are of
-        pandas' own types with gaps, Int64 and boolean.
+        Types follow from the schema alone: words are categorical with all words of the vocabulary; where cells can be
+        missing, whole numbers and booleans are Int64 and boolean.
 
         Parameters
         ----------
@@ -542,11 +509,6 @@ class Asking:
             Only records that meet a condition; a warning says so if perhaps nobody does.
         format : {"pandas", "polars", "arrow"}
             What to hold them in.
-
-        Returns
-        -------
-        pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            The records.
         """
         rows.require(format)
         return rows.held(rows.together(self.sample_batches(n, random_state, where=where)), self.schema, format)
@@ -560,13 +522,7 @@ class Asking:
         return batches(self._answers.model, asked, size, random_state, expected_powers(self._answers, self.schema))
 
     def faithfulness(self) -> Faithfulness:
-        """How faithful synthetic records are, by the release's own knowledge; ``print`` says it in words.
-
-        Returns
-        -------
-        Faithfulness
-            For columns and pairs the total variation to expect, and what was never measured.
-        """
+        """How faithful synthetic records are, by the release's own knowledge; ``print`` says it in words."""
         return faithfulness(self._answers, self.schema)
 
     # ---- how ----

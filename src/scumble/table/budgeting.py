@@ -42,15 +42,8 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Noise:
-    """What all views together may spend, as the noise that one view alone would have.
-
-    Parameters
-    ----------
-    law : {"laplace", "gaussian"}
-        The law of the noise.
-    scale : float
-        What one view alone would need: b = 1/ε, or σ at sensitivity 1.
-    """
+    """What all views together may spend, as the scale of the noise that one view alone would need: b = 1/ε, or σ at
+    sensitivity 1."""
 
     law: Law
     scale: float
@@ -85,27 +78,9 @@ class Noise:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a table's budget is spent, decided from public and noisy numbers only.
-
-    Attributes
-    ----------
-    singles : float
-        The share of all single columns together, of what the count leaves.
-    pairs : float
-        The share of pairs, with the cost of choosing them where they are chosen.
-    choice : {"all pairs", "adaptive", "singles"}
-        Which pairs are measured.
-    rounds : int
-        How many pairs.
-    levels : int
-        The most levels an axis may have in a pair.
-    bearable : float
-        m*, which decided all that.
-    triples : float
-        The share of triples that are chosen, with the cost of choosing them.
-    triple_rounds : int
-        How many of them, at most.
-    """
+    """How a table's budget is spent, decided from public and noisy numbers only: the shares of single columns, of
+    pairs with the cost of choosing them, and of triples; how many pairs and triples are measured at most (`rounds`,
+    `triple_rounds`); and the most levels an axis has in a pair, after m* (`bearable`)."""
 
     singles: float
     pairs: float
@@ -118,23 +93,11 @@ class Plan:
 
 
 def plan(count: float, columns: int, budget: Noise, most: float = 1, cells: float = LEVELS**2) -> Plan:
-    """Decide the views of a table.
+    """Decide the views of a table of about `count` records.
 
-    Parameters
-    ----------
-    count : float
-        The number of records, as far as it is public: a noisy count, or a guess.
-    columns : int
-        How many columns the table has.
-    budget : Noise
-        What all views together may spend.
-    most : int
-        No view may have more than one part in so many of it.
-    cells : float
-        How many cells a pair of columns has, in the mean, no column having more than LEVELS levels.
+    No view may have more than one part in `most` of the budget. A pair has `cells` in the mean, no column having more
+    than LEVELS levels.
 
-    Examples
-    --------
     >>> plan(39_073, 15, Noise("gaussian", 4.22)).choice
     'all pairs'
     >>> plan(39_073, 15, Noise("laplace", 10.0)).choice             # ε = 0.1

@@ -49,21 +49,9 @@ SECRET = "SECRET: one side is exact. It is for the curator alone: do not publish
 class Counted:
     """What is known of how many records each level of a column has.
 
-    Parameters
-    ----------
-    levels : ndarray of float
-        The noisy number of each.
-    variance, times : float, int
-        The variance of each number, which is the sum of so many draws of noise.
-    group : ndarray of int
-        The group of each level.
-    sums : ndarray of float
-        The noisy number of each group, by the margins of pairs.
-    margin, cells : float, int
-        The variance of each of these, and how many draws of noise are in it at least.
-    laplace : bool
-        Whether the noise is Laplace.
-    """
+    `levels` has the noisy number of each; its `variance` is that of a sum of `times` draws of noise. Where the margins
+    of pairs are known, `sums` has the noisy number of each `group` of levels, the variance of which is `margin`, with
+    noise of at least so many `cells`. `laplace`: whether the noise is Laplace."""
 
     levels: Floats
     variance: float = 0.0

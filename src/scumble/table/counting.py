@@ -39,17 +39,8 @@ numpy_first = Patience(1 << 26, 1 << 27)
 def count(spec: TableSpec, codes: Codes, counts: Integers, threads: int | None = None) -> None:
     """Add records to the counters of all views, in place.
 
-    Parameters
-    ----------
-    spec : TableSpec
-        The views.
-    codes : ndarray of int32
-        (records, columns): the level of every cell, and all else that `TableSpec.sizes` lists; all are there.
-    counts : ndarray of int64
-        The counters.
-    threads : int, optional
-        How many count; all cores by default.
-    """
+    `codes`, (records, columns), has the level of every cell, and all else that `TableSpec.sizes` lists; all are there.
+    All cores count, or so many `threads`."""
     add(spec, lines(spec, codes), counts, threads)
 
 

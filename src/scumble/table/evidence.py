@@ -21,19 +21,10 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class View:
-    """The noisy cross-table of some columns.
+    """The noisy cross-table of some columns, in rising order; of none, the number of records.
 
-    Parameters
-    ----------
-    columns : tuple of int
-        Which columns, in rising order. None: the number of records.
-    counts : ndarray of float
-        One axis a column: all levels of a single column, the groups of levels of a pair.
-    variance : float
-        That of a cell's noise.
-    levels : tuple of ndarray of int
-        Of three columns or more: for each of them, where on its axis each of its levels is counted.
-    """
+    Single columns have an axis of all levels, pairs of groups; of three columns or more, `levels` has for each column
+    where on its axis each of its levels is counted. A cell's noise has the `variance`."""
 
     columns: tuple[int, ...]
     counts: Floats
@@ -43,19 +34,10 @@ class View:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All views of a table.
+    """All views of a table: every column alone is among them.
 
-    Parameters
-    ----------
-    columns : tuple of Column
-        The columns.
-    groups : tuple of ndarray of int
-        For each column the group of each level (`grouping.groups`): the levels of pairs.
-    views : tuple of View
-        What was measured; every column alone is among it.
-    positions : mapping
-        Of some columns, how many values have each digit of a position in their cells (`columns.cuts.Positions`).
-    """
+    For each column, `groups` has the group of each level in pairs (`grouping.groups`). `positions`: of some columns,
+    how many values have each digit of a position in their cells (`columns.cuts.Positions`)."""
 
     columns: tuple[Column, ...]
     groups: tuple[Integers, ...]
@@ -210,18 +192,9 @@ Set = tuple[int, ...]
 class Grouped:
     """Which levels a release tells apart in pairs.
 
-    Parameters
-    ----------
-    spec : TableSpec
-        The views as they were counted.
-    groups : tuple of ndarray of int
-        For each column of the schema, the group of each of its levels in pairs (`TableSpec.axes`).
-    pairs : tuple of pair of int
-        The pairs that were measured, in the order of the spec.
-    larger : mapping
-        Larger sets that were measured: for each column of the set the group of each of its levels there
-        (`TableSpec.axes_of`).
-    """
+    `groups`: for each column of the schema, the group of each of its levels in pairs (`TableSpec.axes`). `pairs`: those
+    that were measured, in the order of the spec. `larger`: the larger sets that were measured, and for each column of a
+    set the group of each of its levels there (`TableSpec.axes_of`)."""
 
     spec: TableSpec
     groups: tuple[Integers, ...]

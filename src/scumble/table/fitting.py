@@ -61,15 +61,8 @@ RAREST, TINY, FARTHEST = 1e-4, np.float32(1e-12), 30.0
 class Block:
     """A set of three columns or more in a fit: a tensor of coarse levels, Σ_k w_k U_ik ⊗ U_jk ⊗ …
 
-    Parameters
-    ----------
-    where : sequence of slice
-        Where the groups of its columns stand.
-    within : sequence of ndarray of float
-        For each column (coarse levels, groups): the share of each group in each coarse level.
-    precision : float
-        The inverse variance of a cell's share.
-    """
+    For each of its columns, `where` the groups stand, and the share of each group that is `within` each coarse level.
+    `precision`: the inverse variance of a cell's share."""
 
     def __init__(self, where: Sequence[slice], within: Sequence[Floats], precision: float) -> None:
         self.where, self.precision = where, np.float32(precision)
@@ -110,13 +103,7 @@ def _product(one: Numbers, two: Numbers) -> Numbers:
 
 
 class Problem:
-    """What all fits to one set of views share: the layout of the groups, and how sure each cell is.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        The noisy views.
-    """
+    """What all fits to one set of noisy views share: the layout of the groups, and how sure each cell is."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence, records = evidence, evidence.count
@@ -371,13 +358,7 @@ def interaction(view: View) -> float:
 
 
 class Fits:
-    """Fits to one set of views, from coarse to fine: most steps see at most `prior.LEVELS` levels of a number.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        The noisy views.
-    """
+    """Fits to one set of views, from coarse to fine: most steps see at most `prior.LEVELS` levels of a number."""
 
     def __init__(self, evidence: Evidence) -> None:
         merged = [coarser(evidence, j) for j in range(len(evidence.columns))]

@@ -24,18 +24,9 @@ Integers = npt.NDArray[np.int64]
 class Column:
     """A column as views see it: integer codes 0, …, levels − 1.
 
-    Parameters
-    ----------
-    levels : int
-        How many there are.
-    ordered : int
-        How many of them, from the first on, lie along a line: all cells of a number, none of a category. What follows
-        them (missing, other) stands for itself.
-    missing : bool
-        Whether the last level is that of missing cells.
-    lone : int, optional
-        Which of the ordered ones has a single value, zero: what lies next to it tells nothing of it.
-    """
+    The first `ordered` ones lie along a line: all cells of a number, none of a category. What follows them (missing,
+    other) stands for itself; `missing`: whether the last level is that. `lone`: which of the ordered ones has a single
+    value, zero: what lies next to it tells nothing of it. `above`: of words that lie within others, which those are."""
 
     levels: int
     ordered: int = 0
@@ -54,19 +45,9 @@ class Column:
 def groups(column: Column, counts: Floats, most: int, above: Sequence[Integers] = ()) -> Integers:
     """The group of each level: at most `most` of them, 0, 1, …, in the order of their first levels.
 
-    Parameters
-    ----------
-    column : Column
-        What the levels are.
-    counts : ndarray of float
-        (levels,): the single column's noisy counts.
-    most : int
-        How many groups there may be, at least one.
-    above : sequence of ndarray of int
-        The levels of columns that a column of words lies within, nearest first.
+    `counts` are the single column's noisy ones. `above`: the levels of columns that a column of words lies within,
+    nearest first.
 
-    Examples
-    --------
     >>> groups(Column(6, ordered=6), np.array([9., 1., 1., 2., 2., 2.]), 3)
     array([0, 1, 1, 1, 2, 2])
     >>> groups(Column(5), np.array([5., 9., 1., 7., 2.]), 3)

@@ -67,15 +67,7 @@ def level_variances(evidence: Evidence, column: int) -> Floats:
 
 
 class Tree:
-    """The splits of one column, and what was counted of each.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        The noisy views.
-    column : int
-        Which column.
-    """
+    """The splits of one column, and what noisy views counted of each."""
 
     def __init__(self, evidence: Evidence, column: int) -> None:
         self.column, self.group = evidence.columns[column], evidence.groups[column]

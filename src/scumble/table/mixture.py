@@ -47,15 +47,7 @@ def at_level(level: int, levels: int) -> Floats:
 
 @dataclass(frozen=True)
 class Mixture:
-    """A mixture of products.
-
-    Parameters
-    ----------
-    weights : ndarray of float
-        w, (K,), which sums to one.
-    columns : tuple of ndarray of float
-        A_j, (K, levels), whose rows sum to one.
-    """
+    """A mixture of products: weights w, (K,), which sum to one, and columns A_j, (K, levels), whose rows do."""
 
     weights: Floats
     columns: tuple[Floats, ...]
@@ -210,17 +202,9 @@ Numbers = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Obeyed:
-    """Rules as factors on the counted columns of one class, by their numbers.
-
-    Parameters
-    ----------
-    alone : mapping
-        Weights on the levels of single columns.
-    beside : mapping
-        For each column that is joined with others: those, and the factors (own levels, the other's).
-    possible : bool
-        Whether the class may have records.
-    """
+    """Rules as factors on the counted columns of one class, by their numbers: weights on the levels of single
+    columns (`alone`); for each column that is joined with others, those and the factors (own levels, the other's)
+    (`beside`); and whether the class may have records."""
 
     alone: Mapping[int, Floats] = field(default_factory=dict)
     beside: Mapping[int, Mapping[int, Numbers]] = field(default_factory=dict)

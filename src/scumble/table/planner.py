@@ -62,19 +62,8 @@ class Predicted(NamedTuple):
 
 
 class Planner:
-    """A plan for `publish_as_planned`.
-
-    Parameters
-    ----------
-    spec : TableSpec
-        The views that were counted.
-    budget : Budget
-        What all of them may cost.
-    n : int, optional
-        How many records there are, if that is public.
-    most : int, optional
-        No view gets more than one part in so many of the budget; by default what the largest needs.
-    """
+    """A plan for `publish_as_planned`: the views that were counted, what all of them may cost, and how many records
+    there are, if that is public. No view gets more than one part in `most` of the budget."""
 
     def __init__(self, spec: TableSpec, budget: Budget, n: int | None = None, most: int | None = None) -> None:
         self.spec, self._n = spec, None if n is None else checks.whole("n", n, 1, MOST_RECORDS)

@@ -55,21 +55,9 @@ AT_ONCE = 1 << 14
 class Draws:
     """Draws of one table, or of one class of it.
 
-    Parameters
-    ----------
-    totals : ndarray of float
-        (draws,): how many records.
-    weights : ndarray of float
-        (draws, K).
-    tables : tuple of ndarray of float
-        For each column (draws, K, groups): the shares of its groups in each component.
-    within : tuple of ndarray of float
-        For each column (draws, levels): the share of each level in its group.
-    groups : tuple of ndarray of int
-        For each column the group of each level.
-    rules : Obeyed
-        What all records obey: cells that a rule excludes have none, and the totals are those of the others.
-    """
+    `totals`, (draws,): how many records. `weights`, (draws, K). For each column, `tables` (draws, K, groups): the
+    shares of its groups in each component; `within` (draws, levels): the share of each level in its group; `groups`:
+    the group of each level. `rules`: cells that these exclude have no records; the totals are those of the others."""
 
     totals: Floats
     weights: Floats
@@ -307,17 +295,8 @@ def _normal(uniforms: Floats) -> Floats:
 
 
 class Posterior:
-    """Draws of a whole table: those of its classes put together, if classes have views of their own.
-
-    Parameters
-    ----------
-    classes : sequence of Draws
-        One, or one for each class.
-    place : int or None
-        Where the column of the classes stands.
-    derived : mapping
-        Columns that follow from others.
-    """
+    """Draws of a whole table: those of its classes put together, if classes have views of their own; then
+    `place` is where their column stands. `derived` columns follow from others."""
 
     def __init__(
         self, classes: Sequence[Draws], place: int | None, derived: Mapping[int, Derived] = MappingProxyType({})
