@@ -46,7 +46,6 @@ MOST_RECORDS = 2**53
 """Up to here float64 tells whole numbers apart, and what a contest adds up stays below 2**61."""
 
 
-
 class Predicted(NamedTuple):
     """What a plan comes to, before anything is counted."""
 
