@@ -20,7 +20,7 @@ import scumble
 from scumble import Boolean, Category, Date, Estimate, Number, Schema, TableRelease, TableSketch
 from scumble.table.answers import Answers
 from scumble.table.evidence import _column
-from scumble.table.statistic import _told
+from scumble.table.rows import _told
 
 SCHEMA = Schema(
     age=Number(0, 39, whole=True),

@@ -53,9 +53,6 @@ def test_shares_tables_and_means_are_sums_over_cells(condition: Condition) -> No
         for cell in CELLS:
             slow[tuple(cell[j] for j in columns)] += p[cell] * weight(condition, cell)
         np.testing.assert_allclose(model.table(columns, condition), slow, atol=1e-12)
-    values = np.array([1.0, -3.0, 10.0, 2.0])
-    mean = sum(p[cell] * weight(condition, cell) * values[cell[2]] for cell in CELLS) / share
-    assert model.mean(2, values, condition) == pytest.approx(mean)
 
 
 def test_records_that_meet_a_product_are_a_mixture_again() -> None:
@@ -144,7 +141,6 @@ def test_draws_come_in_random_order() -> None:
 
 def test_nothing_is_drawn_where_nothing_can_be() -> None:
     model = mixture()
-    assert math.isnan(model.mean(2, np.arange(4.0), [(1.0, {0: [0, 0, 0]})]))
     for condition in ([(1.0, {0: [0, 0, 0]})], [], [(-1.0, {})], [(1.0, {}), (-1.0, {})]):
         assert model.draw(5, np.random.default_rng(0), condition).shape == (0, 3)
     assert model.draw(0, np.random.default_rng(0)).shape == (0, 3)

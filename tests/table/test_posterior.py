@@ -22,7 +22,16 @@ from scumble.table.evidence import Evidence, View
 from scumble.table.fitting import Problem, fitted
 from scumble.table.grouping import Column
 from scumble.table.margins import Tree, level_variances, pair_margins
-from scumble.table.posterior import Draws, Posterior, _padded, drawn, drawn_by_class, perturbation, raked, spread_evenly
+from scumble.table.posterior import (
+    Draws,
+    Posterior,
+    _padded,
+    brought_to,
+    drawn,
+    drawn_by_class,
+    perturbation,
+    spread_evenly,
+)
 
 COLUMNS = (Column(12, ordered=12), Column(5), Column(2))
 GROUPS = (np.arange(12) // 2, np.array([0, 1, 2, 3, 3]), np.arange(2))
@@ -207,15 +216,13 @@ def test_a_fit_to_exact_counts_has_their_pairs() -> None:
         assert np.abs(model.table(pair) - truth).sum() / 2 < 0.01
 
 
-def test_raked_mixtures_have_the_wanted_margins() -> None:
-    generator = np.random.default_rng(0)
-    weights = generator.dirichlet(np.ones(6), 3).astype(np.float32)
-    tables = [generator.dirichlet(np.ones(size), (3, 6)).astype(np.float32) for size in (4, 7)]
-    margins = [generator.dirichlet(5 * np.ones(size), 3) for size in (4, 7)]
-    weights, tables = raked(weights, tables, margins)
-    for one, wanted in zip(tables, margins, strict=True):
-        np.testing.assert_allclose(np.einsum("mk,mkg->mg", weights, one), wanted, atol=2e-3)
-        np.testing.assert_allclose(one.sum(axis=2), 1.0, rtol=1e-5)
+def test_draws_are_brought_to_margins() -> None:
+    draws, generator = some_draws((8, 14), 0), np.random.default_rng(0)
+    margins = [generator.dirichlet(5 * np.ones(size), 2) for size in (8, 14)]
+    found = brought_to(draws, margins)
+    for j, wanted in enumerate(margins):
+        np.testing.assert_allclose(found.cells([j], {}) / found.totals[:, None], wanted, atol=2e-3)
+        np.testing.assert_allclose(found.tables[j].sum(axis=2), 1.0, rtol=1e-5)
 
 
 # ---- sums over draws ----

@@ -24,8 +24,8 @@ What is computed of it, all of it post-processing::
     asking.py         the questions, in the words of people who ask them
     estimate.py       a number that is known up to noise
     distinct.py       the number of distinct values
-    statistic.py      any statistic, by rows of every draw
-    rows.py           synthetic rows, their containers and weights
+    discovery.py      words that nobody declared, found in the pass
+    rows.py           synthetic rows, their containers and weights; any statistic, by rows of every draw
     comparing.py      what differs between two releases
     faithfulness.py   how faithful synthetic rows are
     remarks.py        columns not counted together, cells that a question cuts, values counted as one

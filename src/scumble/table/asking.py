@@ -40,8 +40,17 @@ from scumble.table.questions import (
     with_order,
 )
 from scumble.table.remarks import counted_as_one, not_counted_together, zero_if_tiny
-from scumble.table.rows import Format, RandomState, batches, library, perhaps_nobody
-from scumble.table.statistic import Statistic, estimated, expected_powers, sampled
+from scumble.table.rows import (
+    Format,
+    RandomState,
+    Statistic,
+    batches,
+    estimated,
+    expected_powers,
+    library,
+    perhaps_nobody,
+    sampled,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame

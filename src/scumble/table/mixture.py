@@ -59,7 +59,7 @@ class Mixture:
     def table(self, columns: Sequence[int], condition: Condition = EVERYTHING) -> Floats:
         """The shares of records that meet the condition in each cell of the cross-table of some columns.
 
-        It sums to `share(condition)`. Divide by that for conditional shares; weigh its axes for means by group.
+        It sums to `share(condition)`.
         """
         total = np.zeros([self.columns[j].shape[1] for j in columns])
         letters = "abcdefghij"[: len(columns)]
@@ -71,12 +71,6 @@ class Mixture:
             ]
             total += coefficient * np.einsum(signature, self.masses(outside), *axes, optimize=True)
         return total
-
-    def mean(self, column: int, values: npt.ArrayLike, condition: Condition = EVERYTHING) -> float:
-        """E[value(x_column) | condition]; nan where no record is expected to meet it."""
-        table = self.table([column], condition)
-        share = table.sum()
-        return float(table @ np.asarray(values, float) / share) if share > 0 else float("nan")
 
     def given(self, product: Product) -> Mixture:
         """The distribution of the records that meet one product of conditions."""

@@ -39,14 +39,10 @@ Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 
-SWEEPS = 20
-"""Of all columns, when a mixture is brought to margins (Deming & Stephan 1940): what is left is far below the noise."""
-MOST = 1e3
-"""Times that a share may grow in one of them."""
-SWEEPS_OF_RULES = 6
-"""Of all columns, after these, where rules reweigh the cells."""
-MOST_OF_RULES = 2.0
-"""Times that a share may grow in one of them: noise asks for levels that hardly any record can have."""
+SWEEPS, SWEEPS_OF_RULES = (20, 1e3), (6, 2.0)
+"""Of all columns, when draws are brought to margins (Deming & Stephan 1940), and how many times a share may grow in one
+of them: what is left is far below the noise. Where there are rules, noise asks for levels that hardly any record can
+have."""
 AT_ONCE = 1 << 14
 """Shares of small tables that are fitted at once: large ones gain nothing from company."""
 
@@ -146,11 +142,12 @@ class Draws:
 
 def brought_to(draws: Draws, margins: Sequence[Floats]) -> Draws:
     """The draws with given shares of each column's levels, (draws, levels), as far as the rules allow these."""
-    for _ in range(SWEEPS_OF_RULES):
+    sweeps, most = SWEEPS_OF_RULES if draws.rules else SWEEPS
+    for _ in range(sweeps):
         for j, wanted in enumerate(margins):
             now = draws.cells([j], {}) / np.maximum(draws.totals, 1e-12)[:, None]
             # A level that no record can have gets nothing: what its counts say is noise.
-            change = np.where(now > 0, np.minimum(wanted / np.maximum(now, 1e-12), MOST_OF_RULES), 0.0)
+            change = np.where(now > 0, np.minimum(wanted / np.maximum(now, 1e-12), most), 0.0)
             sums = np.zeros((len(draws.totals), draws.tables[j].shape[2]))
             some, each = draws.summed(j, change)
             sums[:, some] = each
@@ -222,15 +219,10 @@ def _drawn(fits: Fits, law: Law, seed: int, rules: Obeyed) -> Draws:
         np.add.at(sums.T, group, levels.T)
         each = np.bincount(group)[group]
         within.append(np.where(sums[:, group] > 0, levels / np.maximum(sums[:, group], 1e-300), 1 / each))
-        whole = sums.sum(axis=1, keepdims=True)
-        margins.append(np.where(whole > 0, sums / np.maximum(whole, 1e-300), 1.0 / evidence.sizes[j]))
-    weights, tables = raked(weights, tables, margins)
-    weights = weights / weights.sum(axis=1, keepdims=True, dtype=float)
+        margins.append(levels / np.maximum(levels.sum(axis=1, keepdims=True), 1e-300))
     inner = tuple(one.astype(np.float32) for one in within)
-    found = Draws(totals * rules.possible, weights, tuple(tables), inner, evidence.groups, rules)
-    if not rules:
-        return found
-    return brought_to(found, [m[:, g] * w for m, g, w in zip(margins, evidence.groups, within, strict=True)])
+    found = Draws(totals * rules.possible, weights.astype(float), tuple(tables), inner, evidence.groups, rules)
+    return brought_to(found, margins)
 
 
 def perturbation(evidence: Evidence, law: Law, generator: np.random.Generator) -> list[Floats]:
@@ -241,20 +233,6 @@ def perturbation(evidence: Evidence, law: Law, generator: np.random.Generator) -
         else np.sqrt(view.variance) * generator.standard_normal(view.counts.shape)
         for view in evidence.views
     ]
-
-
-def raked(weights: Numbers, tables: list[Numbers], margins: list[Floats]) -> tuple[Numbers, list[Numbers]]:
-    """Mixtures whose columns have given shares of their groups, (draws, groups) each; otherwise as they were."""
-    tables = [table.copy() for table in tables]
-    for _ in range(SWEEPS):
-        for table, wanted in zip(tables, margins, strict=True):
-            now = np.einsum("mk,mkg->mg", weights, table)
-            table *= np.minimum(wanted / np.maximum(now, 1e-12), MOST).astype(np.float32)[:, None]
-            sums = table.sum(axis=2)
-            table /= np.maximum(sums, 1e-30)[..., None]
-            weights = weights * sums
-            weights /= weights.sum(axis=1, keepdims=True)
-    return weights, tables
 
 
 def spread_evenly(generator: np.random.Generator, draws: int, each: int) -> Floats:
