@@ -313,3 +313,15 @@ def test_tables_without_pairs_need_no_plan() -> None:
     assert [of.tolist() for of in planner.grouped.groups] == [[0, 1, 2, 3]]
     classes = Planner(TableSpec.of({"a": scumble.Boolean(), "b": scumble.Boolean()}, target="b"), LAPLACE)
     assert classes.predicted(1000)[1:] == ((pytest.approx(math.sqrt(8)),) * 2, (), (pytest.approx(4.0),), 0)
+
+
+@pytest.mark.parametrize("columns", [2, 3, 6])
+def test_an_important_pair_has_less_noise_than_it_would_have_otherwise(columns: int) -> None:
+    schema = {f"c{k}": scumble.Number(0, 99, whole=True) for k in range(columns)}
+    plain, favored = (
+        Planner(TableSpec.of(schema, important=given), GAUSSIAN).predicted(50_000) for given in ([], [("c0", "c1")])
+    )
+    assert len(plain.pairs) == len(favored.pairs) == math.comb(columns, 2)
+    assert favored.pairs[0] < plain.pairs[0] and all(
+        one > other for one, other in zip(favored.pairs[1:], plain.pairs[1:], strict=True)
+    )

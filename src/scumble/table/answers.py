@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import math
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -169,21 +169,22 @@ class Answers:
 
     def counts(self, asked: Question, *, even: bool = False) -> Floats:
         """(draws,): how many records are meant; on request with values spread evenly in the cells that are cut."""
-        self._note(asked.even)
-        middle = self.posterior.counts(asked.even)
-        if even or not asked.cuts:
-            return middle
-        low, high = (self.posterior.counts(side) for side in (asked.sure, asked.maybe))
-        return self.leaning(middle, np.minimum(low, middle), np.clip(high, middle, self.posterior.totals))
+        return self._each(asked, self.posterior.counts, even, self.posterior.totals)
 
     def levels(self, asked: Question, column: int, *, even: bool = False) -> Floats:
         """(draws, levels): how many of them each level of a column has."""
-        self._note(asked.even, column)
-        middle = self.posterior.cells([column], asked.even)
+        found = self._each(asked, lambda side: self.posterior.cells([column], side), even, np.inf, column)
+        return np.maximum(found, 0.0)
+
+    def _each(
+        self, asked: Question, of: Callable[[Condition], Floats], even: bool, most: npt.ArrayLike, *besides: int
+    ) -> Floats:
+        """Something of the records that are meant, which lies between that of those who surely are and who may be."""
+        self._note(asked.even, *besides)
+        middle = of(asked.even)
         if even or not asked.cuts:
-            return np.maximum(middle, 0.0)
-        low, high = (self.posterior.cells([column], side) for side in (asked.sure, asked.maybe))
-        return np.maximum(self.leaning(middle, np.minimum(low, middle), np.maximum(high, middle)), 0.0)
+            return middle
+        return self.leaning(middle, np.minimum(of(asked.sure), middle), np.clip(of(asked.maybe), middle, most))
 
     def parts(self, asked: Question, column: int, parts: Sequence[Part], *, even: bool = False) -> Floats:
         """(draws, parts): `counts` of the records in each of some parts of a column."""

@@ -32,23 +32,9 @@ SURE = 5.0
 def estimated(
     occupied: Floats, variance: float, *, laplace: bool, records: tuple[float, float], confidence: float
 ) -> Estimate:
-    """The number of distinct values.
+    """The number of distinct values, given the noisy number of occupied buckets of each level and the variance of its
+    noise, which is `laplace` or Gaussian; and the number of records with its standard error.
 
-    Parameters
-    ----------
-    occupied : ndarray
-        For each level the noisy number of occupied buckets.
-    variance : float
-        That of the noise.
-    laplace : bool
-        Whether it is Laplace noise, and not Gaussian.
-    records : tuple of float
-        The number of records, and its standard error.
-    confidence : float
-        Of the interval.
-
-    Examples
-    --------
     >>> mean = BUCKETS * (1 - np.exp(-1000 * CHANCES / BUCKETS))
     >>> print(estimated(mean, 2.0, laplace=True, records=(5000.0, 1.0), confidence=0.95))
     1,000 (988 to 1,013)

@@ -26,6 +26,13 @@ def _arithmetic(operation: Operation) -> Callable[[Estimate, Term], Estimate]:
     return lambda one, other: _combined(one, other, operation)
 
 
+def _comparison(operation: Operation) -> Callable[[Estimate, object], bool]:
+    def compared(one: Estimate, other: object) -> bool:
+        return operation(one.value, float(other)) if isinstance(other, Real | np.number | Estimate) else NotImplemented
+
+    return compared
+
+
 @dataclass(frozen=True)
 class Estimate:
     """An answer and how sure it is. It is a number wherever one is wanted.
@@ -103,17 +110,10 @@ class Estimate:
 
     # ---- comparison with numbers: of the value ----
 
-    def __lt__(self, other: object) -> bool:
-        return self.value < float(other) if isinstance(other, Real | np.number | Estimate) else NotImplemented
-
-    def __le__(self, other: object) -> bool:
-        return self.value <= float(other) if isinstance(other, Real | np.number | Estimate) else NotImplemented
-
-    def __gt__(self, other: object) -> bool:
-        return self.value > float(other) if isinstance(other, Real | np.number | Estimate) else NotImplemented
-
-    def __ge__(self, other: object) -> bool:
-        return self.value >= float(other) if isinstance(other, Real | np.number | Estimate) else NotImplemented
+    __lt__ = _comparison(operator.lt)
+    __le__ = _comparison(operator.le)
+    __gt__ = _comparison(operator.gt)
+    __ge__ = _comparison(operator.ge)
 
     # ---- arithmetic ----
 
@@ -188,8 +188,8 @@ def around(
 ) -> Estimate:
     """A number and its interval, given the number on every draw from a posterior; all of it cut to what is possible.
 
-    The truth is one more draw from the same law: mean ± t · s · √(1 + 1/M), with Student's t of M − 1 degrees of
-    freedom. Draws on which the number does not exist are left out; without two others nothing is known.
+    The truth is one more draw from the same law: mean ± t · s · √(1 + 1/M), Student's t of M − 1 degrees of freedom.
+    Draws on which the number does not exist are left out; without two others nothing is known.
 
     >>> print(around(3.0, np.array([2.0, 4.0, 3.0, 3.0]), 0.95))
     3.0 (0.1 to 5.9)

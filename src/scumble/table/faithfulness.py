@@ -32,20 +32,9 @@ class Faithfulness:
     """How far synthetic rows are from the table, as far as its release can tell.
 
     *Total variation* is the share of rows that would have to be in another cell for the two tables to agree: 0 is the
-    same table, 1 another one. A sample of n rows differs by chance as well, whatever it is drawn from (`chance`).
-
-    Attributes
-    ----------
-    columns : DataFrame
-        A row for each column: `variation`, the total variation from the true column to expect; its `levels`, and the
-        `groups` of these that pairs have.
-    pairs : DataFrame
-        A row for each pair of columns, in the groups that pairs have: the `variation` to expect, and whether the pair
-        was `measured`; if not, how the two are related is inferred.
-    triples : int
-        How many combinations of three columns were not measured together.
-    chance : dict
-        For some numbers of rows, the mean total variation of pairs that is mere chance in so many.
+    same table, 1 another one. `columns` and `pairs` are frames with the `variation` to expect, and, of pairs, whether
+    they were `measured`; if not, how the two are related is inferred. So many combinations of three columns, `triples`,
+    were not measured together. `chance`: the mean total variation of pairs that is mere chance in some numbers of rows.
     """
 
     columns: DataFrame

@@ -236,9 +236,8 @@ class Problem:
     def structure(self) -> Floats:
         """How far each direction in which columns depend on each other stands out of the noise, as a multiple of it.
 
-        In units of its noise, what the pairs tell beyond independent columns is a symmetric matrix. Noise alone has
-        eigenvalues up to 2√d, with d measured cells in a row (Wigner's law): those above are structure.
-        """
+        In units of its noise, what pairs tell beyond independent columns is a symmetric matrix. Noise alone has
+        eigenvalues up to 2√d, with d measured cells in a row (Wigner's law): those above are structure."""
         off = np.zeros_like(self.belief)
         for view in self.evidence.views:
             if len(view.columns) == 2:

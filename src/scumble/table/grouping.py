@@ -75,11 +75,9 @@ def groups(column: Column, counts: Floats, most: int, above: Sequence[Integers] 
 
 
 def runs(mass: Floats, most: int) -> Integers:
-    """Cut a line of levels into at most `most` runs whose squared masses have the least sum: nearly equal masses.
-
-    Σ M_g² is the chance that two records share a run, so the cut tells records apart best. Found exactly, by the
-    recursion over the last run: best(g, j) = min over i of best(g − 1, i) + (mass of levels i, …, j − 1)².
-    """
+    """Cut a line of levels into at most `most` runs of nearly equal masses, so that the chance Σ M_g² that two records
+    share a run is least. Found exactly, by the recursion over the last run:
+    best(g, j) = min over i of best(g − 1, i) + (mass of levels i, …, j − 1)²."""
     if len(mass) <= most:
         return np.arange(len(mass))
     below = np.concatenate([[0.0], np.cumsum(mass)])

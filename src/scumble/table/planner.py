@@ -97,13 +97,12 @@ class Planner:
         most = self._levels_of(max(n, 1.0) / spec.classes, plan)
         axes = [min(most[j], axis) for j, axis in enumerate(self._axes(MOST_RECORDS))]
         cells = {own: axes[own[0]] * axes[own[1]] for own in spec.pairs}
-        pairs = list[Fraction]()
-        others = [own for own in spec.pairs if own not in self.favored]
-        if plan.choice == "all pairs" and others:
-            pairs = self._shares(self._weights(others, axes), plan.pairs)
-        elif plan.choice == "adaptive":
-            pairs = [self._round(plan) * (1 - CHOOSING)] * plan.rounds
-        pairs += [self._of_favored()[own] for own in self.favored if own in cells]
+        favored = {own: share for own, share in self._of_favored().items() if own in cells}
+        if plan.choice == "all pairs":
+            pairs = [*self._of_all_pairs(axes, plan, favored).values()]
+        else:
+            pairs = [self._round(plan) * (1 - CHOOSING)] * plan.rounds if plan.rounds else []
+            pairs += favored.values()
         singles, together = (tuple(self.noise.deviation_at(float(one)) for one in shares) for shares in (alone, pairs))
         most_cells = sum(sorted(cells.values(), reverse=True)[: len(pairs)])
         levels = self._of_levels(singles, self._beside(axes, together) if pairs else {})
@@ -215,10 +214,10 @@ class Planner:
         self.grouped = grouped_by(spec, found, self._levels_of(records, plan), apart)
         pairs = [own for own in spec.pairs if own in shares or plan.choice == "all pairs"]
         self.grouped = replace(self.grouped, pairs=tuple(pairs), larger=larger)
-        if plan.choice == "all pairs" and (others := [own for own in pairs if own not in shares]):
+        if plan.choice == "all pairs":
             few = enumerate(zip(self.grouped.sizes, self._axes(plan.levels), strict=True))
             sizes = [axis if j in spec.schema.derived else size for j, (size, axis) in few]
-            shares |= dict(zip(others, self._shares(self._weights(others, sizes), plan.pairs), strict=True))
+            shares |= self._of_all_pairs(sizes, plan, shares)
         place = {own: self._row(k) for k, own in enumerate(spec.sets)}
         return {place[own]: Wanted(share, self.grouped.cells(own)) for own, share in shares.items()}
 
@@ -395,9 +394,16 @@ class Planner:
         pairs = len(self.spec.pairs)
         fair = 2 * (1 - SINGLES["all pairs"]) / pairs if pairs else 0.0
         alone = float(self._singles(1.0).max())
-        favored = float(FAVORED) * (1 + alone) if self.favored else 0.0
+        favored = float(FAVORED) * (1 + max(alone, fair)) if self.favored else 0.0
         triples = float(EXTRA) if self.spec.triples else 0.0
         return min(1.0, max(alone, fair, favored, triples, float(share_of_distinct(self.spec))))
+
+    def _of_all_pairs(
+        self, sizes: Sequence[int], plan: Plan, favored: Mapping[tuple[int, ...], Fraction]
+    ) -> dict[tuple[int, ...], Fraction]:
+        """The share of each pair if all are published; those that are favored have theirs above it."""
+        each = zip(self.spec.pairs, self._shares(self._weights(self.spec.pairs, sizes), plan.pairs), strict=True)
+        return {own: min(share + favored.get(own, 0), Fraction(1, self.most)) for own, share in each}
 
     def _round(self, plan: Plan) -> Fraction:
         """What choosing a pair and publishing it take together."""

@@ -221,8 +221,9 @@ def _drawn(fits: Fits, law: Law, seed: int, rules: Obeyed) -> Draws:
         within.append(np.where(sums[:, group] > 0, levels / np.maximum(sums[:, group], 1e-300), 1 / each))
         margins.append(levels / np.maximum(levels.sum(axis=1, keepdims=True), 1e-300))
     inner = tuple(one.astype(np.float32) for one in within)
-    found = Draws(totals * rules.possible, weights.astype(float), tuple(tables), inner, evidence.groups, rules)
-    return brought_to(found, margins)
+    weights = weights.astype(float)
+    found = brought_to(Draws(totals * rules.possible, weights, tuple(tables), inner, evidence.groups), margins)
+    return brought_to(replace(found, rules=rules), margins) if rules else found
 
 
 def perturbation(evidence: Evidence, law: Law, generator: np.random.Generator) -> list[Floats]:

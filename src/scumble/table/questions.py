@@ -175,7 +175,7 @@ def parts(
     meant: npt.NDArray[np.bool_] | None = None,
 ) -> list[Part]:
     """A column in parts: its words; its cells, or if they are more than `bins`, so many runs of them; or what lies
-    between given edges. Where nobody asks for bins, there are at `most` so many, all alike, from the first cell that is
+    between given edges. Where nobody asks for bins, there are at most `most`, all alike, from the first cell that is
     `meant` to the last. Zero, where it has a cell of its own, is part of the run that it lies in."""
     if bins is not None and not isinstance(bins, int | np.integer):
         return [*_between(column, name, bins), *_gone(column)]

@@ -194,23 +194,10 @@ class Weighing:
         ) -> Iterator[pa.Table]: ...
 
     def weights(self, rows: object, *, where: Where = None) -> Floats:
-        """How many records each of some synthetic rows stands for.
+        """How many records each of some rows stands for, which `sample` has drawn with the same `where`.
 
         With these weights every column by itself has exactly the counts of the release's model, and all weights sum to
-        the estimated number of records: weighted sums are counts and totals of the table, without the chance that is in
-        drawing rows.
-
-        Parameters
-        ----------
-        rows : DataFrame, Table or dict
-            Rows that `sample` has drawn.
-        where : str, mapping or None
-            The condition that they were drawn with.
-
-        Returns
-        -------
-        ndarray of float
-            A weight for each row.
+        the estimated number of records: weighted sums have no chance of drawing rows in them.
 
         Examples
         --------
@@ -247,24 +234,8 @@ class Weighing:
 
         ``sum(weight)`` is the number of records, ``sum(weight * x) / sum(weight)`` a mean. There are no intervals, and
         dependence beyond the measured sets of columns is the model's guess. Needs ``pip install 'scumble[duckdb]'``.
-
-        Parameters
-        ----------
-        connection : DuckDBPyConnection, optional
-            Where; DuckDB's own connection if it is left out.
-        rows : int
-            How many rows to draw.
-        random_state : int or Generator, optional
-            For the same rows again.
-        where : str, mapping or None
-            Only records that meet a condition.
-        weight : str
-            The name of the column of weights.
-
-        Returns
-        -------
-        DuckDBPyRelation
-            The relation; its ``create_view`` gives it a name.
+        `connection` is DuckDB's own by default, and `weight` the name of the column of weights; the other parameters
+        are those of `sample`. The relation's ``create_view`` gives it a name.
         """
         try:
             import duckdb

@@ -68,27 +68,10 @@ FIELDS = {"schema", "levels", "target", "pairs"}
 class TableSpec:
     """Two sketches with equal specs count every record in the same place, so they can be merged.
 
-    Parameters
-    ----------
-    schema : Schema
-        The columns.
-    levels : int
-        The most levels that an axis has in a pair.
-    target : str or None
-        The column whose levels are classes.
-    pairs : tuple of pair of int
-        Which columns are counted together, by their positions.
-    together : tuple of tuple of int
-        Named sets of three or more columns.
-    triples : tuple of tuple of int
-        Further sets of three columns, counted coarsely.
-    important : tuple of tuple of int
-        Columns, or pairs of columns, that get more of the budget.
-    positions : bool
-        Whether it is counted where in their cells the values of numbers lie.
+    `levels` is the most that an axis has in a pair; `target`, the column whose levels are classes. Sets of columns, by
+    their positions: `pairs`; `together`, named sets of three or more; `triples`, counted coarsely; `important` columns
+    and pairs, which get more of the budget. `positions`: whether it is counted where in their cells values lie.
 
-    Examples
-    --------
     >>> from scumble.columns.category import Boolean
     >>> from scumble.columns.number import Number
     >>> spec = TableSpec.of(Schema(age=Number(0, 99, whole=True), smoker=Boolean()))
