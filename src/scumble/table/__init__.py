@@ -8,7 +8,6 @@ What is counted and published::
     planner.py        what is published next: which views, how finely, at what share of the budget
     budgeting.py      how the budget goes to views, and how fine they are
     grouping.py       fine cells put together, by noisy single columns
-    discovery.py      which words enough records hold, found privately
     release.py        what is published
 
 What is computed of it, all of it post-processing::
