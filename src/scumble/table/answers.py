@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from scumble.columns.column import Column
 from scumble.columns.cuts import Positions
 from scumble.columns.date import Date
 from scumble.columns.number import Number
+from scumble.columns.schema import Schema
 from scumble.table.budgeting import Law
 from scumble.table.estimate import Estimate, around
 from scumble.table.evidence import Evidence
@@ -317,3 +318,20 @@ def _at_bound(answers: Answers, place: int, column: Number | Date, cells: tuple[
     usual = longer * max(beside, beside**2 / max(next_, error))
     excess = max(here - usual, 0.0)
     return max(excess - error**2 / excess, 0.0) / here if excess else 0.0
+
+
+class Released:
+    """What the parts of a release share."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def identity(self) -> str: ...
+
+        @property
+        def schema(self) -> Schema: ...
+
+        @property
+        def _answers(self) -> Answers: ...
+
+        def _sketched(self, column: str, confidence: float) -> Estimate: ...

@@ -23,7 +23,7 @@ from scumble.columns.schema import Schema
 from scumble.errors import ParameterError, parameter, warn
 from scumble.files.lazy_modules import pa
 from scumble.table import rows
-from scumble.table.answers import NONE, Answers, shares_at_bounds
+from scumble.table.answers import NONE, Released, shares_at_bounds
 from scumble.table.estimate import Estimate, reach_of
 from scumble.table.faithfulness import Faithfulness, faithfulness
 from scumble.table.questions import (
@@ -71,18 +71,8 @@ BINS = 20
 """Parts of each line, where several columns would have too many groups by their cells."""
 
 
-class Asking:
+class Asking(Released):
     """Counts, shares, sums, means, quantiles and tables, each with an interval; and synthetic rows."""
-
-    if TYPE_CHECKING:
-
-        @property
-        def schema(self) -> Schema: ...
-
-        @property
-        def _answers(self) -> Answers: ...
-
-        def _sketched(self, column: str, confidence: float) -> Estimate: ...
 
     # ---- numbers ----
 

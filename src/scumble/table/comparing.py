@@ -28,7 +28,7 @@ from scumble.columns.column import Column
 from scumble.columns.schema import Schema
 from scumble.density.comparing import SEEN, Error, Laplaces, claim, compared, require_two, row
 from scumble.errors import ParameterError, parameter
-from scumble.table.answers import Answers
+from scumble.table.answers import Answers, Released
 from scumble.table.grouping import runs
 from scumble.table.margins import pair_margins
 from scumble.table.questions import Part
@@ -150,19 +150,8 @@ def parts_of(column: Column, mass: Floats) -> Iterator[Part]:
         yield Part(name, weights)
 
 
-class Comparing:
+class Comparing(Released):
     """Comparisons with another release, or with a table at hand."""
-
-    if TYPE_CHECKING:
-
-        @property
-        def identity(self) -> str: ...
-
-        @property
-        def schema(self) -> Schema: ...
-
-        @property
-        def _answers(self) -> Answers: ...
 
     @keywords
     def compare(self, other: Any, *, of: str = "populations", confidence: float = 0.95) -> DataFrame:

@@ -26,7 +26,7 @@ from scumble.columns.conditions import Condition, condition
 from scumble.columns.schema import Schema
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.files.lazy_modules import pa
-from scumble.table.answers import Answers
+from scumble.table.answers import Answers, Released
 from scumble.table.estimate import Estimate
 from scumble.table.mixture import Mixture, folded, weight
 from scumble.table.questions import Where, question
@@ -178,16 +178,10 @@ CLOSE = 1e-9
 """A sweep that changes no weight by more than this share is the last."""
 
 
-class Weighing:
+class Weighing(Released):
     """Weights of synthetic rows, and both as a relation of DuckDB's."""
 
     if TYPE_CHECKING:
-
-        @property
-        def schema(self) -> Schema: ...
-
-        @property
-        def _answers(self) -> Answers: ...
 
         def sample_batches(
             self, n: int, random_state: RandomState = None, *, where: Where = None
