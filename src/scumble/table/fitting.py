@@ -177,7 +177,7 @@ class Problem:
         ]
         self.sums = []
         lines = self._lines()
-        each = np.count_nonzero(lines) / max(np.count_nonzero(lines.any(axis=1)), 1)
+        each = int(np.count_nonzero(lines)) / max(int(np.count_nonzero(lines.any(axis=1))), 1)
         for sums, weight in ((None, 1.0), (coarse.astype(float), COARSE), (lines, each)):
             known, believed = (_of_sums(each, sums) for each in (self.likelihood, self.belief))
             total = known + believed
