@@ -97,7 +97,9 @@ class Planner:
         most = self._levels_of(max(n, 1.0) / spec.classes, plan)
         axes = [min(most[j], axis) for j, axis in enumerate(self._axes(MOST_RECORDS))]
         cells = {own: axes[own[0]] * axes[own[1]] for own in spec.pairs}
-        favored = {own: share for own, share in self._of_favored().items() if len(own) == 2}
+        favored: dict[tuple[int, ...], Fraction] = {
+            own: one for own, one in self._of_favored().items() if len(own) == 2
+        }
         if plan.choice == "all pairs":
             pairs = [*self._of_all_pairs(axes, plan, favored).values()]
         else:
