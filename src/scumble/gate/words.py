@@ -55,10 +55,10 @@ class Words:
         return "Words(secret)"
 
     def update(self, words: Sequence[bytes | None], places: npt.ArrayLike) -> Words:
-        """Count records in their order, each with the place of its word; None is no word, nor is a negative place."""
+        """Count records in their order, each with the place of its word; None is no word, nor is place −1."""
         numbers: dict[bytes, int] = {}
         own = [-1 if word is None or not is_word(word) else numbers.setdefault(word, len(numbers)) for word in words]
-        ids = np.array([*own, -1], np.int64)[np.maximum(np.asarray(places, np.int64), -1)]
+        ids = np.array([*own, -1], np.int64)[np.asarray(places, np.int64)]
         ids = ids[ids >= 0]
         times = np.bincount(ids, minlength=len(numbers)).tolist()
         listed, buckets = [*numbers], [bucket_of(word) for word in numbers]
