@@ -111,11 +111,11 @@ def test_words_that_share_a_level_of_pairs_or_find_no_room_are_pooled_there() ->
     by_level: dict[int, list[str]] = {}
     for word in (f"w{k}" for k in range(2_000)):
         by_level.setdefault(bucket_of(word.encode()) % 128, []).append(word)
-    (big, small, *_), (rival, equal, *_), (alone, *_), (last, *_) = list(by_level.values())[:4]
-    ranked = {rival: 900, equal: 800, big: 700, alone: 600, last: 500, small: 60}
+    (big, small, *_), (rival, equal, *_), (alone, *_), (last, *_), (most, more, *_) = list(by_level.values())[:5]
+    ranked = {rival: 900, equal: 800, most: 750, big: 700, alone: 600, last: 500, more: 112, small: 60}
     found = Found(spec, [{word.encode(): number for word, number in ranked.items()}], BUDGET, None, 1)
-    assert found.spec.schema["town"].levels[:6] == (big, alone, rival, equal, last, small)
-    assert found.spec.apart == {0: 2} and found.spec.axes[0].tolist() == [0, 1, 2, 2, 2, 2, 2, 3]
+    assert found.spec.schema["town"].levels[:8] == (big, alone, rival, equal, most, last, more, small)
+    assert found.spec.apart == {0: 2} and found.spec.axes[0].tolist() == [0, 1, *[2] * 7, 3]
     read = TableSpec.from_dict(found.spec.to_dict())
     assert read == found.spec and [axis.tolist() for axis in read.axes] == [axis.tolist() for axis in found.spec.axes]
 
