@@ -26,8 +26,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
-from scipy.optimize import brentq
-from scipy.special import expit
 
 from scumble.checks import whole
 from scumble.columns.cells import Column as Cells
@@ -310,7 +308,7 @@ class PrivateAdditiveClassifier(Additive, Classifier):
     """Two classes told apart by a sum of curves, one per column, that can be looked at: see :class:`Additive`.
 
     The curves are those of the indicator of the second class, by least squares. Log-odds follow from how much of the
-    indicator they explain, as of :func:`scumble.learn.linear.class_model`. For the parameters, see :class:`Additive`,
+    indicator they explain. For the parameters, see :class:`Additive`,
     :class:`~scumble.learn.base.PrivateEstimator` and :class:`~scumble.learn.supervised.Classifier`.
 
     Attributes
@@ -448,23 +446,33 @@ def additive_model(release: MomentRelease, rows: list[Floats]) -> tuple[Floats, 
 def log_odds(release: MomentRelease, shapes: Floats) -> tuple[Floats, float, float]:
     """The classes' shares, and slope and offset of the log-odds in the sum s of curves, which has mean zero.
 
-    Where s explains the part g of the indicator's variance, the classes' means of s are g apart, and the variance about
-    them is π(1 − π)g(1 − g): of two normal laws, the log-odds have the slope 1/(π(1 − π)(1 − g)). With the offset, the
-    mean of the probabilities is π, for sums of that variance of columns that are drawn one by one.
+    Sums are drawn for each class, column by column from its noisy records at the knots, and spread about the class's
+    mean so that s explains as much of the indicator's variance as the moments say: the part g, where the variance
+    within classes is π(1 − π)g(1 − g). The most likely line in these sums is taken.
     """
-    tables = _tables(release, release.rows)
+    from sklearn.linear_model import LogisticRegression
+
+    tables, spec = _tables(release, release.rows), release.spec
+    assert isinstance(spec, HatMoments)
     counts = np.maximum(release.rows[0], max(LEAST_COUNT * release.errors[0], 1.0))
     shares = counts / counts.sum()
     size, total = float(shares.prod()), max(release.count, 1.0)
-    masses_ = _shares(tables)
-    cross = tables.cross - total * mean_of_target(release) * masses_
+    cross = tables.cross - total * mean_of_target(release) * _shares(tables)
     explained = float(np.clip(shapes @ cross / (2.0 * total * size), 0.0, CLEAREST))
-    slope = 1.0 / (size * (1.0 - explained))
     rng = np.random.default_rng(0)  # any will do; a fixed one gives the same answers to everybody
-    sums = sum((rng.choice(shapes[part], SUMS, p=masses_[part]) for part in tables.parts), np.zeros(SUMS))
-    sums = sums * np.sqrt(size * explained / max(float(sums.var()), 1e-300))
-    offset = brentq(lambda one: float(expit(one + slope * sums).mean() - shares[1]), -1e3, 1e3)
-    return shares, slope, float(offset)
+    sums = np.zeros((2, SUMS))
+    for part, knots, row in zip(tables.parts, spec.sizes, release.rows[1:], strict=False):
+        for one, counted in enumerate(row.reshape(-1, 2).T):
+            at_knots = np.maximum(_own(counted, knots).sum(axis=1), 0.0) + 1e-9
+            sums[one] += rng.choice(shapes[part], SUMS, p=at_knots / at_knots.sum())
+    means = np.array([-shares[1], shares[0]])[:, None] * explained
+    within = max(float(shares @ sums.var(axis=1)), 1e-300)
+    sums = means + (sums - sums.mean(axis=1, keepdims=True)) * np.sqrt(size * explained * (1.0 - explained) / within)
+    unit = max(float(np.sqrt(size * explained)), 1e-9)
+    line = LogisticRegression(C=SUMS, tol=1e-6).fit(
+        sums.reshape(-1, 1) / unit, np.repeat([0, 1], SUMS), np.repeat(shares, SUMS)
+    )
+    return shares, float(line.coef_[0, 0]) / unit, float(line.intercept_[0])
 
 
 def additive_errors(release: MomentRelease) -> Floats:
