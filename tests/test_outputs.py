@@ -346,7 +346,6 @@ def test_a_disk_that_is_really_full(desk: Path, tmp_path: Path, capsys: pytest.C
         subprocess.run(["umount", str(small)], check=True)
 
 
-
 @pytest.mark.parametrize("verb", FULL)
 def test_names_and_folders_that_cannot_be_written_cost_nothing(desk: Path, verb: str) -> None:
     os.mkdir("folder")
