@@ -38,7 +38,6 @@ class Stairs {
     this.trail = [];
     this.after = -1; // the place in `trail` of the column that tells the lines apart
     this.between = [];
-    this.beforeLine = 0;
     this.lineSlope = 0;
   }
 
@@ -160,7 +159,6 @@ export class LineScanner {
     Object.assign(this, { hasher, axis, values, line, columns });
     this.step = values.length > 1 ? values[1] - values[0] : 0;
     this.stairs = Array.from({ length: hasher.hashes }, () => new Stairs(values.length));
-    this.fixed = new Float64Array(hasher.hashes);
     this.at = new Int32Array(hasher.hashes);
   }
 
