@@ -234,12 +234,7 @@ class Schema(Mapping[str, Column]):
         return self.find(X, invalid=invalid)[0]
 
     def find(
-        self,
-        X: object,
-        *,
-        invalid: str = "error",
-        positions: Sequence[tuple[int, int]] = (),
-        distinct: bool = False,
+        self, X: object, *, invalid: str = "error", positions: Sequence[tuple[int, int]] = (), distinct: bool = False
     ) -> tuple[Encoded, dict[str, Strays], list[Texts]]:
         """What `encode` gives, the cells of each column that were not counted at their own value, and the words of the
         counted records in each column whose words are still to be found.
