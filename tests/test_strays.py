@@ -83,7 +83,7 @@ def test_records_that_are_left_out_have_no_strays() -> None:
     job = Build(pa.table(rows), schema=schema, invalid="drop")
     job.count()
     assert [line.split(" of ")[0] for line in job.strays()] == ["1 value"] * 3
-    assert job.strays()[2] == "1 value of 'town' not in its vocabulary, counted as '(other)'"
+    assert job.strays()[2] == "1 value of 'town' is not in its vocabulary: '(other)'"
 
 
 UNREAD = f"{MANY} values of 'seen', all that it holds, could not be read and counted as missing: not a date"
@@ -97,7 +97,7 @@ GRID, WHOSE = "--columns price --bandwidth 5 --bounds price=0:99", "--person-col
 RECORDS = {
     # What the records are, the options, a line that the curator reads, and whether --invalid error refuses it.
     "no date": ("p.csv", "seen,age\n" + "01/02/2009,41\n" * MANY, "--schema people.toml", UNREAD, False),
-    "no word": ("p.csv", "town\n" + "zz\n" * 150, "--schema town.toml", "all that it holds, not in its", False),
+    "no word": ("p.csv", "town\n" + "zz\n" * 150, "--schema town.toml", "all that it holds, are not in its", False),
     "no word at all": ("p.csv", "town\n" + "zz\n" * 150, "--schema closed.toml", "no record was counted", True),
     "beyond": ("p.csv", "price\n" + "2500\n" * MANY, "--schema price.toml", "lay outside its bounds, 0 to 99", False),
     "beyond, dropped": ("p.csv", "price\n" + "2500\n" * MANY, "--schema strict.toml", "no record was counted", True),

@@ -86,7 +86,8 @@ class Strays:
                     f"nearest bound{since}{'. Hint: check the unit of the bounds' * (2 * mine.beyond > mine.read)}"
                 )
             if mine.other:
-                yield f"{_cells(mine.other, mine.read, name)} not in its vocabulary, counted as '{OTHER}'{since}"
+                are = "is" if mine.other == 1 else "are"
+                yield f"{_cells(mine.other, mine.read, name)} {are} not in its vocabulary: '{OTHER}'{since}"
             settings = [one for one in _IGNORES if not getattr(column, one, True)]
             if mine.near and settings:
                 match = "match one of its words" if mine.near > 1 else "matches one of its words"

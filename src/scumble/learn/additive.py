@@ -305,7 +305,7 @@ class PrivateAdditiveRegressor(Additive, Regressor):
 
 @estimator
 class PrivateAdditiveClassifier(Additive, Classifier):
-    """Two classes told apart by a sum of curves, one per column, that can be looked at: see :class:`Additive`.
+    """Two classes separated by a sum of curves, one per column, that can be looked at: see :class:`Additive`.
 
     The curves are those of the indicator of the second class, by least squares. Log-odds follow from how much of the
     indicator they explain. For the parameters, see :class:`Additive`,
