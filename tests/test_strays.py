@@ -83,7 +83,7 @@ def test_records_that_are_left_out_have_no_strays() -> None:
     job = Build(pa.table(rows), schema=schema, invalid="drop")
     job.count()
     assert [line.split(" of ")[0] for line in job.strays()] == ["1 value"] * 3
-    assert job.strays()[2] == "1 value of 'town' is not in its vocabulary: '(other)'"
+    assert job.strays()[2] == "1 value of 'town' is not in its vocabulary and counted as '(other)'"
 
 
 UNREAD = f"{MANY} values of 'seen', all that it holds, could not be read and counted as missing: not a date"

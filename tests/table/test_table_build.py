@@ -91,7 +91,7 @@ def test_a_build_gives_a_release_and_is_charged(tmp_path: Path) -> None:
     ledger = scumble.Ledger.create(tmp_path / "town.ledger")
     ledger.open_dataset("people", epsilon=1.5)
     options = {"schema": SCHEMA, "epsilon": 1.0, "ledger": ledger, "dataset": "people"}
-    with pytest.warns(CuratorWarning, match=r"^69 values of .sex. not in its vocabulary") as told:
+    with pytest.warns(CuratorWarning, match=r"^69 values of .sex. are not in its vocabulary") as told:
         release = scumble.build("people.csv", n=1500, **options)
     assert len(told) == 1 and told[0].filename == __file__
     assert isinstance(release, TableRelease) and release.privacy.epsilon <= 1.0
