@@ -87,7 +87,8 @@ class Strays:
                 )
             if mine.other:
                 are = "is" if mine.other == 1 else "are"
-                yield f"{_cells(mine.other, mine.read, name)} {are} not in its vocabulary and counted as '{OTHER}'{since}"
+                cells = _cells(mine.other, mine.read, name)
+                yield f"{cells} {are} not in its vocabulary and counted as '{OTHER}'{since}"
             settings = [one for one in _IGNORES if not getattr(column, one, True)]
             if mine.near and settings:
                 match = "match one of its words" if mine.near > 1 else "matches one of its words"
