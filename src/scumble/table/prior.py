@@ -15,9 +15,9 @@ vague: any dependence is possible. Halving or doubling it moves the score by 3 %
 EMPTY = 0.2
 """Probability that one half of a column's levels holds all its records, at each split of the column's tree."""
 
-DRAWS = 24
+DRAWS = 20
 """Tables drawn from the posterior; even, as they come in antithetic pairs. The relative error of an interval's width is
-1/√(2·draws) = 14 %. No more pairs are chosen, one after the other, as each takes a fit, too."""
+1/√(2·draws) = 16 %. No more pairs are chosen, one after the other, as each takes a fit, too."""
 
 STEPS, RATE = 600, 0.2
 """The most steps of a fit, and how far a logarithm moves in the first of them: further steps move no answer by a tenth
