@@ -322,12 +322,13 @@ def _merge(*files: str) -> str:
 
 
 def _fits() -> list[str]:
-    """Every task, pure and Gaussian."""
+    """Every task, pure, if it can be, and Gaussian."""
     found = []
     for task, title in TASKS.items():
         bounded = "target_bounds" in options(estimators()[title])
         target = "z --target-bounds 0:10" if bounded else f"label --classes {','.join(CLASSES)}"
-        found += [f"--task {task} --target {target} --delta {more}" for more in ("0 --invalid drop", "1e-3")]
+        least = "1e-3" if estimators()[title]().delta else "0"
+        found += [f"--task {task} --target {target} --delta {more}" for more in (f"{least} --invalid drop", "1e-3")]
     return found
 
 
