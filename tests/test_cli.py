@@ -274,7 +274,7 @@ def test_verbs_that_hold_private_tables_leave_no_core_dumps(verb: str, monkeypat
     assert main(shlex.split(line)[1:]) == 0
     assert done == (
         ["off", "run"]
-        if verb in ("build", "check", "sketch", "merge", "release", "fit", "stream", "compare", "publish")
+        if verb in ("build", "check", "schema", "sketch", "merge", "release", "fit", "stream", "compare", "publish")
         else ["run"]
     )
 
