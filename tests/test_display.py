@@ -142,15 +142,15 @@ def test_metres_are_as_long_across_as_up(town: np.ndarray) -> None:
         assert figure.axes[0].get_xlabel() == "easting_m" and figure.axes[0].get_aspect() == aspect
 
 
-DRAWN = {"PrivateModes": "mode", "PrivateOutlierDetector": "outliers"}
-"""The word on a picture that shows more than the density."""
+DRAWN = {"PrivateModes": "mode", "PrivateOutlierDetector": "outliers", "PrivateAdditiveClassifier": "added to"}
+"""Words on pictures that show something of their own."""
 
 
 @EACH
 def test_every_estimator_draws_and_shows_itself(kind: Any, town: np.ndarray) -> None:
     model = small(kind, bounds=(0, 9), target_bounds=(0, 9), starts=20, rows=50 if "coef_" in kind._learnt else None)
     learns = "classes" if hasattr(model, "classes") else "target" if hasattr(model, "target_bounds") else "nothing"
-    words = {"classes": "far | near", "target": "prediction"}.get(learns, DRAWN.get(kind.__name__, "density"))
+    words = DRAWN.get(kind.__name__, {"classes": "far | near", "target": "prediction"}.get(learns, "density"))
     frame = pd.DataFrame(np.vstack([town, [[-1.0, 3.0]]]), columns=["east", "north"])  # one is outside the bounds
     model.fit(frame, target(kind, frame))
     curves = issubclass(kind, Additive)  # one for each column

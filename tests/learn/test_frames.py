@@ -109,8 +109,9 @@ def test_every_estimator_counts_what_coding_by_hand_counts(kind: Any, frame: pd.
     model.fit(frame, learnt(kind, frame))
     X, low, high = by_hand(frame, indicators=model._indicators())
     plain = made(kind).set_params(bounds=(low, high))
-    if hasattr(model, "_sizes"):  # numbers do not tell that they are levels
-        plain._sizes = model._sizes
+    learner = model._learner() if hasattr(model, "_learner") else model
+    if hasattr(learner, "_sizes"):  # numbers do not tell that they are levels
+        plain._sizes = learner._sizes
     plain.fit(X, learnt(kind, frame))
     for one, other in zip(releases(model), releases(plain), strict=True):
         for mine, others in zip(parts(one), parts(other), strict=True):
