@@ -145,7 +145,8 @@ def brought_to(draws: Draws, margins: Sequence[Floats]) -> Draws:
     sweeps, most = SWEEPS_OF_RULES if draws.rules else SWEEPS
     for _ in range(sweeps):
         for j, wanted in enumerate(margins):
-            now = draws.cells([j], {}) / np.maximum(draws.totals, 1e-12)[:, None]
+            now = draws._cells([j], draws.rules.weighed({}))
+            now = now / np.maximum(now.sum(axis=1, keepdims=True), 1e-12)
             # A level that no record can have gets nothing: what its counts say is noise.
             change = np.where(now > 0, np.minimum(wanted / np.maximum(now, 1e-12), most), 0.0)
             sums = np.zeros((len(draws.totals), draws.tables[j].shape[2]))
@@ -219,7 +220,8 @@ def _drawn(fits: Fits, law: Law, seed: int, rules: Obeyed) -> Draws:
         np.add.at(sums.T, group, levels.T)
         each = np.bincount(group)[group]
         within.append(np.where(sums[:, group] > 0, levels / np.maximum(sums[:, group], 1e-300), 1 / each))
-        margins.append(levels / np.maximum(levels.sum(axis=1, keepdims=True), 1e-300))
+        whole = levels.sum(axis=1, keepdims=True)
+        margins.append(np.where(whole > 0, levels / np.maximum(whole, 1e-300), within[-1] / evidence.sizes[j]))
     inner = tuple(one.astype(np.float32) for one in within)
     weights = weights.astype(float)
     found = brought_to(Draws(totals * rules.possible, weights, tuple(tables), inner, evidence.groups), margins)
