@@ -157,3 +157,26 @@ def test_noise_alone_gives_no_bounds(delta: float) -> None:
     """No record is there, and no column gets bounds: with noise of this name, for the chance is 1 %."""
     schema = scumble.draft(pd.DataFrame({"x": np.empty(0), "y": np.empty(0)}), epsilon=1.0, delta=delta)
     assert {one.kind for one in schema.declared.values()} <= {"category", "boolean"}
+
+
+def test_a_table_of_identifiers_has_a_draft_that_loads() -> None:
+    ids = pd.DataFrame({"id": np.arange(N).astype(str) + np.array("k"), "other": [f"u{k}" for k in range(N)]})
+    schema = scumble.draft(ids, epsilon=10.0)
+    assert len(schema) == 1 and len(schema.declared) == 2
+
+
+@pytest.mark.parametrize("columns", [["x" * 2000], []], ids=["a long name", "no column"])
+def test_what_no_schema_can_have_is_refused_before_the_charge(columns: list[str], tmp_path: Path) -> None:
+    ledger = scumble.Ledger.create(tmp_path / "ledger")
+    ledger.open_dataset("people", epsilon=1.0, delta=1e-6)
+    people = pd.DataFrame({name: [1, 2] for name in columns})
+    with pytest.raises(scumble.ParameterError, match="column"):
+        scumble.draft(people, epsilon=0.5, ledger=ledger, dataset="people")
+    assert ledger.account("people").spent.epsilon == 0
+
+
+def test_columns_of_json_lines_are_named(tmp_path: Path) -> None:
+    (tmp_path / "people.jsonl").write_text('{"a": "x", "b": 3}\n' * 500 + '{"a": [1], "c": 4}\n')
+    with pytest.raises(scumble.PrivacyError, match="keys of records are private"):
+        scumble.draft(tmp_path / "people.jsonl", epsilon=1.0)
+    assert [*scumble.draft(tmp_path / "people.jsonl", epsilon=1.0, columns=["a", "b"])] == ["a", "b"]

@@ -251,3 +251,32 @@ def test_hostile_files_are_refused(release: scumble.TableRelease, harm: Any) -> 
     harm(container.metadata)
     with pytest.raises(CorruptFileError):
         scumble.TableRelease.from_container(container)
+
+
+def test_rules_that_leave_no_record_unless_words_are_found_are_refused_at_once() -> None:
+    """Else whether there is a release would depend on the words, after the charge."""
+    with pytest.raises(ParameterError, match="exclude every record"):
+        Schema(town=Category(discover=True), age=Number(0, 9), rules=["town != '(other)'", "town is not missing"])
+
+
+def test_words_are_no_more_than_rules_have_room_for() -> None:
+    rules = ["town != '(other)' or age < 1500"]
+    spec = TableSpec.of(Schema(town=Category(discover=True), age=Number(0, 1999, whole=True), rules=rules))
+    ranked = {f"w{k}".encode(): 20_000 - k for k in range(20_000)}
+    found = Found(spec, [ranked], Budget(1.0, 1e-6), None, Planner(usual(spec), Budget(1.0, 1e-6), None).most)
+    assert found.spec.schema["town"].size == HASHED + 2
+
+
+def test_no_cell_of_a_discovered_column_drops_its_record() -> None:
+    """Not blanks that are kept, nor a vocabulary's own NA: under replace the number of records is public."""
+    schema = Schema(word=Category(discover=True, strip=False), land=Category(["NA", "DE"], discover=True))
+    words, lands = ["a", " ", "  NA", "b", None, ""], ["NA", " NA", "DE", "", "x", None]
+    sketch = TableSketch(schema).update({"word": words, "land": lands})
+    assert (sketch.count, sketch.dropped) == (6, 0)
+
+
+def test_a_column_that_another_lies_within_is_not_counted_again() -> None:
+    town = Category(["Ulm", "Bonn"], within="land", parents={"Ulm": "BW", "Bonn": "NRW"})
+    schema = Schema(land=Category(["BW", "NRW"], discover=True), town=town)
+    sketch = TableSketch(schema).update({"land": ["BW", "??"], "town": ["Ulm", "Bonn"]})
+    assert sketch.count == 2 and not schema.distinct

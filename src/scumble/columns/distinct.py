@@ -81,8 +81,8 @@ class Distinct(Column):
         return by_text(column, label, cell_of, "categories"), None, ()
 
     def cells_of(self, words: Sequence[bytes | None]) -> np.ndarray:
-        """The cell of each canonical text; None is a missing one."""
-        return np.array([self.size - 1 if word is None else cell_of(word) for word in words], np.int32)
+        """The cell of each word, as its column compares words; None is a missing one."""
+        return np.array([self.size - 1 if word is None else _cell(word) for word in words], np.int32)
 
     def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
         return pa.nulls(len(values))
@@ -106,6 +106,10 @@ def cell_of(text: bytes) -> int:
         word = text.decode("utf-8", "surrogateescape").strip(cells.BLANKS).encode("utf-8", "surrogateescape")
     if cells.says_nothing(word):
         return UNREADABLE
+    return _cell(word)
+
+
+def _cell(word: bytes) -> int:
     drawn = int(hash_of(word))
     level = min((_BITS - drawn.bit_length()) // 2, LEVELS - 1)
     return level * BUCKETS + drawn % BUCKETS

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from keyword import iskeyword
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
@@ -126,17 +127,22 @@ class Schema(Mapping[str, Column]):
             if not isinstance(column, Column):
                 raise parameter(name, "a Number, Date, Category or Boolean", type(column).__name__, EXAMPLE)
         columns = {name: column for name, column in found.items() if not isinstance(column, Distinct)}
+        if not columns:
+            raise ParameterError("A schema needs a column besides those of kind 'distinct'. Hint: declare one.")
+        derived = _derived(columns)
+        unread = {[*columns][j] for j in derived}
         distinct = {
             name: Distinct()
             for name, column in found.items()
-            if name not in columns or (isinstance(column, category.Category) and column.discover)
+            if name not in columns or (isinstance(column, category.Category) and column.discover and name not in unread)
         }
-        if not columns:
-            raise ParameterError("A schema needs a column besides those of kind 'distinct'. Hint: declare one.")
-        self.__dict__.update(columns=MappingProxyType(columns), derived=MappingProxyType(_derived(columns)))
+        self.__dict__.update(columns=MappingProxyType(columns), derived=MappingProxyType(derived))
         self.__dict__.update(distinct=MappingProxyType(distinct), declared=MappingProxyType(found))
         constraints = compiled(self, rules)
         self.__dict__.update(rules=tuple(rules), constraints=constraints)
+        hashed = {name: one for name, one in found.items() if isinstance(one, category.Category) and one.hashed}
+        if rules and hashed:  # they must leave records even if no word is found: nothing is refused after the charge
+            Schema(found | {name: replace(one, values=()) for name, one in hashed.items()}, rules=rules)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("A schema is fixed. Hint: make a new one.")

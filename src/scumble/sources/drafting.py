@@ -146,6 +146,7 @@ def draft(
     *,
     epsilon: Number,
     delta: Number = 0.0,
+    columns: Sequence[str] | None = None,
     records_per_person: int = 1,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
@@ -160,6 +161,8 @@ def draft(
         and `query`.
     epsilon, delta : Number
         What the draft costs. A release that is built with it has a budget of its own: the two add up.
+    columns : list of str, optional
+        The columns to draft; by default all. JSON lines declare none.
     records_per_person : int
         The most records that one person may own.
     ledger, dataset : Ledger, path-like, str or None
@@ -175,13 +178,16 @@ def draft(
     budget = Budget.of(epsilon, delta, "add-remove", records_per_person, 0)
     opened = open_source(source, **reading)
     try:
-        return drafted(opened, opened.columns(None), budget, Account.of(ledger, dataset, None)).schema
+        names = opened.columns(columns)
+        opened.require(names)
+        return drafted(opened, names, budget, Account.of(ledger, dataset, None)).schema
     finally:
         opened.close()
 
 
 def drafted(source: Source, columns: Sequence[str], budget: Budget, payer: Account | None = None) -> Draft:
     """Count a source once, publish what a schema needs, and draft it."""
+    Schema(dict.fromkeys(columns, Boolean()))  # what no schema can have is refused before the charge
     spec = DraftSpec(tuple(columns), source.decimal)
     secret = Secret(spec, drops=True)
     with secret.changing("update"):
@@ -192,6 +198,9 @@ def drafted(source: Source, columns: Sequence[str], budget: Budget, payer: Accou
     published = publish_as_planned(secret, budget, payer, most=1, plan=plan)
     rows = {row.row: row for row in published.rows}
     found = {name: _column(rows, 4 * place, published) for place, name in enumerate(columns)}
+    if all(own["kind"] == "distinct" for own, _ in found.values()):  # a schema needs another column
+        (_, told), only = found[columns[0]], "decide: most records have a value of their own; declare other columns"
+        found[columns[0]] = {"kind": "category", "discover": True}, [*told[:-1], only]
     settings, remarks = ({name: one[part] for name, one in found.items()} for part in (0, 1))
     return Draft(settings, remarks, published.privacy)  # type: ignore[arg-type]
 

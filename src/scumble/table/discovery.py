@@ -57,8 +57,10 @@ class Found:
 
     def __init__(self, spec: TableSpec, columns: Sequence[Ranked], budget: Budget, n: int | None, most: int) -> None:
         self._old, words, apart = spec, dict[int, list[bytes]](), dict[int, int]()
-        for j, ranked in zip(spec.hashed, columns, strict=True):
-            words[j], apart[j] = self._ordered(j, dict(list(ranked.items())[: MOST_LEVELS - 2]))
+        ruled = {name for rule in spec.schema.constraints.each for name in rule.columns}
+        for j, ranked in zip(spec.hashed, columns, strict=True):  # rules have room for as many levels as were declared
+            room = HASHED if spec.schema.names[j] in ruled else MOST_LEVELS - 2
+            words[j], apart[j] = self._ordered(j, dict(list(ranked.items())[:room]))
         self.spec = _with(spec, {j: [word.decode() for word in own] for j, own in words.items()}, apart)
         self._words = words
         self.groups: Groups = {row: self._cells(row) for row in range(spec.rows)}
