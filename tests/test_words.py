@@ -200,3 +200,12 @@ def test_the_claim_is_checked_and_adds_up() -> None:
     assert not both.by_facts and PrivacyClaim.from_dict(both.to_dict()) == both
     several = overlapping([claim, replace(claim, threshold=threshold + 1)])
     assert math.isclose(several.epsilon, 0.2) and several.delta == 1e-6
+
+
+def test_margins_of_damaged_parts_stay_within_their_numbers() -> None:
+    """A release that overflows would fail after its charge."""
+    found = Words()
+    for _ in range(5):
+        found.merge(Words.from_arrays(np.array([2**62 - 1]), np.array([1]), np.frombuffer(b"a", np.uint8)))
+    margins, _ = found.dense()
+    assert margins.max() == 2**62 and found.merge(Words().count(["a"])).margins() == {b"a": 2**62}

@@ -193,3 +193,28 @@ def test_words_that_are_found_are_counted_too() -> None:
     assert abs(found.value - words - 1) < 6 * found.standard_error
     assert {*release.schema["town"].levels[:-2]} == {"ulm1", "bonn"}
     assert release.count("town == 'bonn'").value > 9_000
+
+
+def test_what_is_computed_of_distinct_values_has_their_error() -> None:
+    ids = {"id": [*range(6000)], "order": [*range(6000)], "yes": [True] * 6000}
+    release = TableSketch(scumble.Schema(id=Distinct(), order=Distinct(), yes=scumble.Boolean())).update(ids)
+    people = release.release(epsilon=1.0)
+    a, c = people.distinct("id"), people.count()
+    least = (a.high - a.low) / 6000 * 0.8
+    for stored in (people, scumble.TableRelease.from_bytes(people.to_bytes(draws=True))):
+        texts = [
+            "count(distinct id) / count(*)",
+            "count(*) / count(distinct id)",
+            "count(distinct id) - count(distinct id)",
+        ]
+        texts.append("(count(distinct id) + count(distinct id)) / (count(*) + count(distinct id))")
+        asked = ", ".join(
+            f"{text} as x{k}" for k, text in enumerate([*texts, "count(distinct id)/count(distinct order)"])
+        )
+        found = scumble.sql(f"select {asked} from people", people=stored).iloc[0]
+        for name in ("x0", "x1", "x4"):
+            assert found[f"{name}_high"] - found[f"{name}_low"] > least
+        assert found["x2"] == found["x2_low"] == found["x2_high"] == 0
+        assert np.isfinite(found.to_numpy(float)).all()
+    ratio, twice = a / c, a + a
+    assert ratio.high - ratio.low > least and twice.high - twice.low > 1.6 * (a.high - a.low)

@@ -33,6 +33,9 @@ Integers = npt.NDArray[np.int64]
 STORED = ("margins", "ends", "letters")
 """What candidates are stored as: margins, where words end, and the words one after the other."""
 
+MOST_MARGIN = 2**62
+"""Only damaged parts have more. To stop there moves no two states farther apart."""
+
 NO_DELTA = (
     "Words cannot be found privately with δ = 0 or a budget in ρ or μ: a word that one person holds would then have to "
     "be as likely as none. Hint: pass epsilon and a delta such as 1e-6, or declare the words."
@@ -83,11 +86,11 @@ class Words:
         return self
 
     def _add(self, bucket: int, word: bytes, many: int) -> None:
-        """So many steps towards the end of the word's ray."""
+        """So many steps towards the end of the word's ray, which is at `MOST_MARGIN`."""
         held, margin = self._held.get(bucket, (word, 0))
         margin += many if held == word else -many
         if margin:
-            self._held[bucket] = (held, margin) if margin > 0 else (word, -margin)
+            self._held[bucket] = (held if margin > 0 else word, min(abs(margin), MOST_MARGIN))
         else:
             self._held.pop(bucket, None)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from statistics import NormalDist
 from types import FunctionType
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
 
@@ -24,7 +27,8 @@ from scumble.table.comparing import Comparing
 from scumble.table.distinct import estimated
 from scumble.table.estimate import Estimate
 from scumble.table.evidence import Grouped
-from scumble.table.posterior import NAMES, packed, unpacked
+from scumble.table.posterior import NAMES, TOTALS, packed, unpacked
+from scumble.table.prior import DRAWS
 from scumble.table.questions import names_of, place_of
 from scumble.table.rows import Weighing
 from scumble.table.spec import TableSpec
@@ -206,7 +210,14 @@ class TableRelease(Asking, Comparing, Weighing):
         occupied = self._grouped.tables(self._counts)[row][:-1]
         records = total.value, math.sqrt(total.variance)
         laplace = "gaussian" not in self._privacy.mechanism
-        return estimated(occupied, self.variances[row], laplace=laplace, records=records, confidence=confidence)
+        found = estimated(occupied, self.variances[row], laplace=laplace, records=records, confidence=confidence)
+        # Draws like those of other answers, for what is computed of it and them; its error depends on none of theirs.
+        number = DRAWS if self._stored is None else self._stored[TOTALS].shape[1]
+        drawn = np.random.default_rng([row, crc32(self._identity.encode())]).standard_normal(number)
+        half = max(found.high - found.value, found.value - found.low)
+        spread = half / NormalDist().inv_cdf((1 + confidence) / 2)
+        draws = found.value + spread * (drawn - drawn.mean()) / drawn.std(ddof=1)
+        return replace(found, draws=np.maximum(draws, 0.0), identity=self._identity)
 
     # ---- files ----
 
