@@ -173,9 +173,8 @@ def _decimal_text(value: Decimal) -> bytes:
 
 def iso_texts(times: np.ndarray, zone: str = "") -> list[str]:
     """The canonical texts of an array of datetime64 without NaT."""
-    if np.datetime_data(times.dtype)[0] in ("h", "m"):
-        times = times.astype("M8[s]")
-    return [_trim(text, zone) for text in np.datetime_as_string(times).tolist()]
+    rest = {"h": ":00:00", "m": ":00"}.get(np.datetime_data(times.dtype)[0], "")
+    return [_trim(text + rest, zone) for text in np.datetime_as_string(times).tolist()]
 
 
 def _trim(text: str, zone: str = "") -> str:
