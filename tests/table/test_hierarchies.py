@@ -60,7 +60,7 @@ def test_what_follows_from_another_column_is_not_counted_and_sums_are_exact(rele
     parts = [release.count(f"{where} and state == '{state}'").value for state in STATES]
     assert sum(parts) == pytest.approx(release.count(where).value)
     assert release.count("state == 'HH'").value == 0 == release.count("street == 's01' and state == 'BW'").high
-    both = release.crosstab("state", "district")
+    both = release.crosstab("state", "district", long=True)
     allowed = both.district.map(lambda word: DISTRICTS.get(word, word)) == both.state
     assert (both.high[~allowed] == 0).all() and (both.value[allowed] > 0).any()
     rows = scumble.sql("select state, district, count(*) n from p group by state, district", p=release)

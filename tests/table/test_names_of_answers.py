@@ -88,7 +88,7 @@ def test_a_histogram_and_several_quantiles(release: Any, name: str) -> None:
 
 @pytest.mark.parametrize("names", [("low", "value"), ("standard_error", "high"), ("from", "to"), ("to", "low")])
 def test_a_cross_table(release: Any, names: tuple[str, str]) -> None:
-    found = release.crosstab(*names)
+    found = release.crosstab(*names, long=True)
     assert [*found.columns] == _named([*names])
     combinations = [(one, two) for one in LEVELS[names[0]] for two in LEVELS[names[1]]]
     assert [*zip(found[names[0]], found[names[1]], strict=True)] == combinations

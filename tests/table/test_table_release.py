@@ -278,7 +278,7 @@ def test_groups_are_those_that_the_condition_allows(exact: TableRelease) -> None
     assert ("Female", "false") not in {*zip(either.sex, either.smoker, strict=True)}
     assert len(exact.count("smoker", by="sex")) == 4, "a condition on another column leaves all levels"
     assert len(exact.count("sex == 'Male' and sex == 'Female'", by="sex")) == 4, "that nobody meets leaves all, too"
-    assert len(exact.crosstab("sex", "smoker", "sex == 'Male'").sex.unique()) == 4, "a table has all of its lines"
+    assert len(exact.crosstab("sex", "smoker", "sex == 'Male'")) == 4, "a table has all of its lines"
 
 
 def test_histograms_and_crosstabs(exact: TableRelease) -> None:
@@ -288,11 +288,33 @@ def test_histograms_and_crosstabs(exact: TableRelease) -> None:
     assert found["from"].tolist() == [17, 30, 60] and found["to"].tolist() == [30, 60, 90]
     assert exact.histogram("age", bins=7).value.sum() == pytest.approx(len(FRAME), rel=0.01)
     assert exact.histogram("sex").sex.tolist() == ["Female", "Male", "(other)", "(missing)"]
-    table = exact.crosstab("sex", "smoker").pivot(index="sex", columns="smoker", values="value")
+    table = exact.crosstab("sex", "smoker")["value"]
     truth = pd.crosstab(FRAME.sex, FRAME.smoker)
     np.testing.assert_allclose(table.loc[["Female", "Male"]], truth.loc[["Female", "Male"]], atol=40)
-    assert {"value", "low", "high", "standard_error"} <= set(exact.crosstab("age", "hours", bins=3).columns)
+    binned = exact.crosstab("age", "hours", bins=3)
+    assert {"value", "low", "high", "standard_error"} == {*binned.columns.get_level_values(0)}
+    assert {"value", "low", "high"} <= {*exact.crosstab("age", "hours", bins=3, long=True)}
     assert len(exact.count(by=["sex", "smoker"])) == 8
+
+
+@pytest.mark.parametrize("normalize", [False, "all", "index", "columns"])
+def test_crosstabs_have_pandas_shape(exact: TableRelease, normalize: str | bool) -> None:
+    found = exact.crosstab("sex", "smoker", margins=True, normalize=normalize)
+    sex = FRAME.sex.replace({"other": "(other)"})
+    truth = pd.crosstab(sex, FRAME.smoker, margins=True, normalize=normalize)
+    here = found["value"].reindex(index=truth.index, columns=truth.columns)
+    np.testing.assert_allclose(here, truth, atol=0.01 if normalize else 60)
+    assert (found["low"] <= found["high"]).to_numpy().all() and found.columns.names == [None, "smoker"]
+    assert ("All" in found.index, "All" in found["value"]) == (normalize != "columns", normalize != "index")
+
+
+def test_a_description_has_a_line_for_each_column(exact: TableRelease) -> None:
+    found = exact.describe()
+    assert [*found.index] == [*exact.schema]
+    age = found.loc["age"]
+    assert age["low"] <= age["mean"] <= age["high"] and age["mean"] == pytest.approx(FRAME.age.mean(), abs=0.2)
+    assert abs(age["50%"] - FRAME.age.median()) <= 2
+    assert found.loc["sex", "top"] == FRAME.sex.mode()[0]
 
 
 def test_dates_are_asked_in_their_own_terms() -> None:

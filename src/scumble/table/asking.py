@@ -24,7 +24,7 @@ from scumble.errors import ParameterError, parameter, warn
 from scumble.files.lazy_modules import pa
 from scumble.table import rows
 from scumble.table.answers import NONE, Released, shares_at_bounds
-from scumble.table.estimate import Estimate, reach_of
+from scumble.table.estimate import Estimate, around, reach_of
 from scumble.table.faithfulness import Faithfulness, faithfulness
 from scumble.table.questions import (
     Floats,
@@ -366,6 +366,31 @@ class Asking(Released):
         told = ((at, part) for at, those in zip([place, *groups], [ranked, *levels], strict=True) for part in those)
         return frame(rows, self._remarks(asked, place, *groups, parts=told))
 
+    def describe(self) -> DataFrame:
+        """What is usual in each column: a row for each, as `pandas.DataFrame.describe` has a column.
+
+        Returns
+        -------
+        DataFrame
+            The share of missing values, where a column may have some; of numbers the mean with its interval; of numbers
+            and dates the quartiles; of others the most frequent level and its share.
+        """
+        rows: list[dict[str, object]] = []
+        for name, column in self.schema.items():
+            row: dict[str, object] = {"column": name}
+            if column.missing:
+                row["missing"] = self.share({name: None}).value
+            if column.ordered and isinstance(column, Number):
+                row |= dict(zip(("mean", "low", "high"), self.mean(name), strict=True))
+            if column.ordered:
+                quartiles = self.quantile(name, [0.25, 0.5, 0.75])
+                row |= dict(zip(("25%", "50%", "75%"), quartiles["value"], strict=True))
+            else:
+                for _, first in self.top(name, 1).iterrows():
+                    row |= {"top": first[name], "share": first.drop(name).iloc[0] / max(self.count().value, 1.0)}
+            rows.append(row)
+        return frame(rows, ()).set_index("column")
+
     @keywords
     def crosstab(
         self,
@@ -373,15 +398,49 @@ class Asking(Released):
         second: str | None = None,
         where: Where = None,
         *,
+        margins: bool = False,
+        normalize: bool | str = False,
+        long: bool = False,
         bins: int | None = None,
         confidence: float = 0.95,
     ) -> DataFrame:
-        """How many records have each combination of two columns' levels; of numbers and dates, of `bins` bins."""
+        """How many records have each combination of two columns' levels; of numbers and dates, of `bins` bins.
+
+        Parameters
+        ----------
+        first, second : str
+            The columns: one for the rows, one for the columns of the table.
+        where, confidence : str, mapping or float
+            As those of `count`.
+        margins : bool
+            Whether to add totals, under "All".
+        normalize : bool or {"all", "index", "columns"}
+            Shares of all records, of each row or of each column, instead of counts.
+        long : bool
+            A row for each combination instead of a table.
+        bins : int, optional
+            How many runs of the cells of a number or a date.
+
+        Returns
+        -------
+        DataFrame
+            Tables in the shape of `pandas.crosstab` side by side: ``found["value"]``, ``found["low"]``,
+            ``found["high"]`` and ``found["standard_error"]``.
+        """
         if second is None or first == second:
             raise parameter("second", "another column than the first", second, "histogram counts one.")
-        names = [first, second]
-        asked = self._question(where)
-        return self._grouped_by(asked, names, partial(self._count_each, confidence=confidence), bins, all_levels=True)
+        if normalize not in (False, True, "all", "index", "columns"):
+            raise parameter("normalize", "True, 'all', 'index' or 'columns'", normalize)
+        if long and (margins or normalize):
+            raise ParameterError("`margins` and `normalize` are of a table. Hint: leave out long=True.")
+        cells: list[Estimate] = []
+
+        def counted(asked: Question, place: int, parts: Sequence[Part]) -> list[Estimate]:
+            cells.extend(self._count_each(asked, place, parts, confidence))
+            return cells[-len(parts) :]
+
+        listed = self._grouped_by(self._question(where), [first, second], counted, bins, all_levels=True)
+        return listed if long else _crossed(listed, cells, margins, "all" if normalize is True else normalize)
 
     def _grouped_by(
         self,
@@ -673,6 +732,39 @@ def require_few(sizes: Iterable[int], hint: str, *, together: bool = False) -> N
 def _row(labels: dict[str, object], answers: dict[str, float]) -> dict[str, object]:
     """Levels of columns, and the answers next to them: a column keeps its name, whatever an answer is called."""
     return labels | dict(zip(free(answers, labels), answers.values(), strict=True))
+
+
+def _crossed(listed: DataFrame, cells: list[Estimate], margins: bool, normalize: str | bool) -> DataFrame:
+    """Combinations of two columns' levels, row by row, as tables side by side."""
+    pandas = library("pandas")
+    (first, rows), (second, columns) = ((name, list(dict.fromkeys(listed[name]))) for name in listed.columns[:2])
+    shape = len(rows), len(columns)
+    values = np.reshape([cell.value for cell in cells], (*shape, 1))
+    both = np.concatenate([values, np.reshape([np.asarray(cell.draws) for cell in cells], (*shape, -1))], axis=2)
+    both = np.concatenate([both, both.sum(axis=0, keepdims=True)], axis=0)
+    both = np.concatenate([both, both.sum(axis=1, keepdims=True)], axis=1)
+    of = {"all": both[-1:, -1:], "index": both[:, -1:], "columns": both[-1:]}
+    if normalize:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            both = both / of[str(normalize)]
+    if margins and normalize != "columns":
+        rows.append("All")
+    if margins and normalize != "index":
+        columns.append("All")
+    one = cells[0]
+    found = [
+        around(each[0], each[1:], one.confidence, (), one.identity, 0.0, 1.0 if normalize else math.inf)
+        for each in both[: len(rows), : len(columns)].reshape(-1, both.shape[2])
+    ]
+    answers = [*one.to_dict()]
+    table = np.array([[*each.to_dict().values()] for each in found]).reshape(len(rows), len(columns), len(answers))
+    crossed: DataFrame = pandas.DataFrame(
+        np.concatenate(np.moveaxis(table, 2, 0), axis=1),
+        index=pandas.Index(rows, name=first),
+        columns=pandas.MultiIndex.from_product([answers, columns], names=[None, second]),
+    )
+    crossed.attrs.update(listed.attrs)
+    return crossed
 
 
 def frame(rows: list[dict[str, object]], remarks: tuple[str, ...]) -> DataFrame:
