@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 
 import numpy as np
@@ -165,3 +166,10 @@ def test_rounds_of_votes_cost_less_than_paying_for_each() -> None:
     assert np.mean(ours) < np.mean(paid)
     with pytest.raises(scumble.ParameterError, match="candidates"):
         votes(release, [[1.0, 2.0]], bounds=(0, 10))
+
+
+@pytest.mark.parametrize("candidates", ["x", [["a", "b"]], [[1.0, 2.0], [3.0]], [[1.0, math.nan]], [], None])
+def test_votes_are_for_points(candidates: object) -> None:
+    sketch = scumble.Sketch(scumble.EuclideanKernel(0.5), 2, bounds=(0, 10), design="grid")
+    with pytest.raises(scumble.ParameterError, match="candidates"):
+        votes(sketch.update([[1.0, 2.0]] * 50).release(epsilon=1.0), candidates)

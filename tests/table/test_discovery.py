@@ -243,6 +243,7 @@ def test_a_schema_file_says_discover(tmp_path: Path) -> None:
         lambda data: data["spec"]["schema"]["columns"][0]["values"].pop(),
         lambda data: data["privacy"]["parts"][0].update(threshold=2),
         lambda data: data["privacy"]["parts"].pop(0),
+        lambda data: data.update(privacy=data["privacy"]["parts"][1]),  # as if its words had been public
         lambda data: data["privacy"].update(epsilon=0.1),
     ],
 )

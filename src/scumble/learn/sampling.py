@@ -96,7 +96,11 @@ def votes(release: Release, candidates: object, *, bounds: object = None) -> np.
     (1, True)
     """
     within = tuple(tuple(side.tolist()) for side in bounds_of(release, bounds))
-    drawn, points = _voters(release, within), np.asarray(candidates, float)
+    drawn = _voters(release, within)
+    try:
+        points = np.asarray(candidates, float)
+    except (TypeError, ValueError):
+        raise parameter("candidates", f"points of {drawn.shape[1]} finite numbers", type(candidates).__name__) from None
     if points.ndim != 2 or not len(points) or points.shape[1] != drawn.shape[1] or not np.isfinite(points).all():
         raise parameter("candidates", f"points of {drawn.shape[1]} finite numbers", f"shape {points.shape}")
     tiles = (drawn[first : first + TILE] for first in range(0, VOTERS, TILE))

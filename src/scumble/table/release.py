@@ -292,6 +292,8 @@ class TableRelease(Asking, Comparing, Weighing):
             own = privacy.of_counters
             if own.rows not in (spec.rows, spec.singles) or own.rows < len(grouped.shapes):
                 raise CorruptFileError("The privacy claim is about another number of views.")
+            if sum(part.rows or 0 for part in privacy.parts if part.threshold is not None) != len(spec.apart):
+                raise CorruptFileError("The privacy claim is about another number of columns with found words.")
             scales = read_back(data["scales"], len(grouped.shapes), own) if "scales" in data else None
             release = TableRelease(
                 grouped,
