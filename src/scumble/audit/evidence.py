@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     if not args.out:
         raise ParameterError("Give --out: the file to write, such as evidence.zip.")
-    check_out(args.out, like=(".zip",), replace=args.replace)
+    check_out(args.out, like=(".zip",), replace=args.replace, piped=False)
     with waiting(args.quiet):
         parts = evidence(load_release(args.release, tables=True, moments=True), args.ledger, args.dataset)
     write_whole(args.out, packed(parts))

@@ -9,6 +9,7 @@ from scumble.cli import BAD_DATA
 from scumble.cli.options import Settings, given, take
 from scumble.cli.output import print_json
 from scumble.cli.terminal import ProgressLine
+from scumble.errors import many
 
 EXAMPLE = """
 scumble check people.csv --schema town.toml
@@ -60,5 +61,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({**found, "notes": notes})
     else:
-        print("\n".join([SECRET, f"{tally.rows:,} records read.", *(notes or ["No problems found."])]))
+        print("\n".join([SECRET, f"{many(tally.rows, 'record')} read.", *(notes or ["No problems found."])]))
     return BAD_DATA if notes else 0

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.show.pages import export
 
     if args.export:
-        check_out(args.export, like=(".html", ".htm"), replace=args.replace)
+        check_out(args.export, like=(".html", ".htm"), replace=args.replace, piped=False)
     units = None if args.units is None else {name: str(unit) for name, unit in args.units.items()}
     paths = [path for path in (args.release, args.other) if path]
     title = args.title or " and ".join(os.path.basename(os.path.normpath(path)) for path in paths)

@@ -347,6 +347,8 @@ def set_apart(args: argparse.Namespace, verb: str) -> Iterator[None]:
         if kept is not None:
             with in_turn(args.out):
                 files.forget(kept, args.out)
+            if not os.path.lexists(kept):
+                say(args, f"Nothing took the place of {args.out}: it keeps its name alone.")
         raise
 
 

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.show.cards import card, estimator_card, estimator_facts, facts
 
     if args.html is not None:
-        check_out(args.html, like=(".html", ".htm"), replace=args.replace, text=False)
+        check_out(args.html, like=(".html", ".htm"), replace=args.replace, piped=False)
     elif any(given(args, "CARD").values()):
         raise ParameterError("--publisher, --contact and --date go with --html.")
     if args.html is None and (args.ledger is None) != (args.dataset is None):

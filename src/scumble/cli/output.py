@@ -57,7 +57,7 @@ def tell_doubts(args: argparse.Namespace, release: AnyRelease) -> None:
     if args.quiet:
         return
     from scumble.show.cards import few
-    from scumble.show.tablecards import strange
+    from scumble.show.tablecards import RARE, strange
     from scumble.table.release import TableRelease
 
     if found := few(release):
@@ -67,7 +67,8 @@ def tell_doubts(args: argparse.Namespace, release: AnyRelease) -> None:
     if len(release.views) > 1 and release.target is None and all(len(view) == 1 for view in release.views):
         say(args, "Note: No pair of columns was counted together.")
     for line in strange(release):
-        say(args, f"Note: {line}. Hint: scumble check says why, to you alone.")
+        hint = "" if RARE in line else " Hint: scumble check counts unknown words and unreadable cells, for you alone."
+        say(args, f"Note: {line}.{hint}")
 
 
 @contextlib.contextmanager
@@ -125,13 +126,17 @@ def check_out(
     ours: bool = False,
     secret: bool = False,
     replace: bool = False,
+    piped: bool = True,
 ) -> None:
     """Refuse, before hours of work, what could not be written in the end, or would replace somebody's work.
 
-    `like` are the endings a name may have; `text` allows a terminal. With `ours`, only a file of scumble's own is
-    replaced, and one that holds counters only by another that does (`secret`); otherwise any, with `replace`.
+    `like` are the endings a name may have; `text` allows a terminal, `piped` standard output. With `ours`, only a file
+    of scumble's own is replaced, and one that holds counters only by another that does (`secret`); otherwise any, with
+    `replace`.
     """
     if out == "-":
+        if not piped:
+            raise ParameterError(f"This cannot go to standard output. Hint: name a file that ends in {like[0]}.")
         if not text and sys.stdout.isatty():
             raise ParameterError("A release is not text. Hint: --out people.scumble, or pipe it on.")
         return

@@ -125,7 +125,7 @@ def _of_schema(args: argparse.Namespace) -> None:
     for name in (name for name, value in others.items() if value is not None):
         raise ParameterError(f"--{name} does not go with --schema: errors are shown by ε. Hint: leave it out.")
     if args.out is not None:
-        check_out(args.out, like=plots.FORMATS, text=False, replace=args.replace)
+        check_out(args.out, like=plots.FORMATS, replace=args.replace, piped=False)
     of_views = {name: value for name, value in given(args, "target levels together important").items() if value}
     spec = TableSpec.of(Schema.load(args.schema), **of_views)
     promise = given(args, "delta neighbors") | {"records_per_person": options.per_person(args)}

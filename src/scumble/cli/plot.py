@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from scumble.show import plots
 
-    check_out(args.out, like=plots.FORMATS, replace=args.replace)
+    check_out(args.out, like=plots.FORMATS, replace=args.replace, piped=False)
     found = load_release(args.release, tables=True)
     with waiting(args.quiet, "Drawing the picture …"):
         if hasattr(found, "views"):

@@ -297,6 +297,18 @@ def number_in(text: bytes | None) -> float:
     return {"true": 1.0, "false": 0.0}.get(words, np.nan)
 
 
+_CODE = re.compile(rb"\s*0\d+\s*\Z")
+
+
+def is_code(text: bytes) -> bool:
+    """Whether digits begin with a zero that a number would lose, as ZIP codes do.
+
+    >>> [is_code(text) for text in (b"01067", b"0", b"0.5", b"10115")]
+    [True, False, False, False]
+    """
+    return _CODE.match(text) is not None
+
+
 # ------------------------------------------------------------ categories
 
 

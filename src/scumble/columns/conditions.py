@@ -160,8 +160,7 @@ def all_of(schema: Schema, *conditions: str | Mapping[str, object] | Tree | Cond
 
 def _tree(schema: Schema, where: object) -> Tree:
     if isinstance(where, str | Mapping):
-        names = schema.columns
-        where = grammar.parse(where, names) if isinstance(where, str) else grammar.tree_of(where, names)
+        where = grammar.parse(where, schema) if isinstance(where, str) else grammar.tree_of(where, schema)
         _require_in_order(schema, where)
     if not isinstance(where, Atom | Not | Untrue | Junction):
         raise parameter("where", "text, a mapping from columns to values, or None", where)

@@ -15,7 +15,7 @@ from scumble.columns import cells, clock
 from scumble.columns.category import Boolean
 from scumble.columns.column import BLANK
 from scumble.columns.schema import HEADER, check_name, in_toml, key_of
-from scumble.errors import parameter
+from scumble.errors import many, parameter
 from scumble.files.lazy_modules import pa, pt
 
 _HOW = f"""\
@@ -116,6 +116,8 @@ ROWS = 100_000
 """Rows that are looked at."""
 MOST_OF = 0.9
 """The share of cells that must be readable for a column to be of a kind."""
+CODES = 0.01
+"""The share of cells with a zero before other digits from which a column holds codes, not numbers."""
 LISTED, NAMES = 30, 0.5
 """The most words that are shown, and the share of words that are different where most records have a word each."""
 EPOCH = datetime.datetime(1970, 1, 1)
@@ -150,7 +152,7 @@ def _suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]
     if kind is not None and (cells.is_text(kind) or pt.is_dictionary(kind)):
         kind = None  # text may hold anything
     gaps = [word for word in seen if word.lower() in _GAPS]
-    held = Counter({word: many for word, many in seen.items() if word and word not in gaps})
+    held = Counter({word: often for word, often in seen.items() if word and word not in gaps})
     missing = ["missing = true"] if held.total() < seen.total() else []
     if not held:
         return [*_lines(kind), "# seen: nothing"]
@@ -169,17 +171,20 @@ def _suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]
             days = sorted(day for word in held if (day := read(word)) is not None)
             ends = [f"{EPOCH + datetime.timedelta(seconds=day):%Y-%m}" for day in (days[0], days[-1])]
             return ['kind = "date"', *written, *_blanks(ends), *missing]
-    if kind is None or cells.arrow_is_numeric(kind):
-        marks = str.maketrans(",.", ".,") if decimal == "," else {}
-        numbers = {word: cells.number_in(word.translate(marks).encode()) for word in held}
+    codes = kind is None and _share(held, lambda word: cells.is_code(word.encode(errors="replace"))) >= CODES
+    if not codes and (kind is None or cells.arrow_is_numeric(kind)):
+        read_as = _with_a_comma if decimal == "," else _number
+        numbers = {word: read_as(word) for word in held}
         if _share(held, lambda word: math.isfinite(numbers[word])) >= MOST_OF:
             finite = [number for number in numbers.values() if math.isfinite(number)]
             whole = ["whole = true"] if all(number.is_integer() for number in finite) else []
-            few = f"  # seen: only {len(finite)} numbers; perhaps a category" if len(finite) <= 12 else ""
+            few = f"  # seen: only {many(len(finite), 'number')}; perhaps a category" if len(finite) <= 12 else ""
             if whole and len(held) >= max(LISTED, NAMES * held.total()):
                 few = "  # seen: nearly every row has a number of its own; perhaps an identifier, for --person-column"
             ends = [f"{float(f'{end:.2g}'):.12g}" for end in (min(finite), max(finite))]
             return [f'kind = "number"{few}', *whole, *_blanks(ends), *missing]
+        if decimal == "." and _share(held, lambda word: math.isfinite(_with_a_comma(word))) >= MOST_OF:
+            return [f'kind = "{BLANK}"  # seen: numbers with a decimal comma; pass --decimal , here and to the build']
     if len(held) >= max(LISTED, NAMES * held.total()):
         return [f'kind = "{BLANK}"  # seen: nearly every row has a word of its own; delete this column']
     words = ", ".join(in_toml(word) for word, _ in held.most_common(LISTED)) + ", …" * (len(held) > LISTED)
@@ -192,7 +197,15 @@ def _suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]
 
 
 def _share(held: Words, reads: Callable[[str], object]) -> float:
-    return sum(many for word, many in held.items() if reads(word) not in (None, False)) / held.total()
+    return sum(often for word, often in held.items() if reads(word) not in (None, False)) / held.total()
+
+
+def _number(word: str) -> float:
+    return cells.number_in(word.encode())
+
+
+def _with_a_comma(word: str) -> float:
+    return _number(word.translate(str.maketrans(",.", ".,")))
 
 
 def _reader(format: str | None) -> Callable[[str], int | None]:

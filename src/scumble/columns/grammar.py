@@ -146,9 +146,14 @@ def written(name: str) -> str:
 
 
 def known(name: object, columns: Collection[str], *, text: str = "") -> str:
-    """The name, if it is a column's; else an error with the nearest one. `text` says how to write it as text."""
+    """The name, if it is a column's; else an error with the nearest one.
+
+    `columns` may be a schema; `text` says how to write the name as text.
+    """
     if isinstance(name, str) and name in columns:
         return name
+    if isinstance(name, str) and name in getattr(columns, "distinct", ()):
+        raise ParameterError(f"Of column {name!r}, only distinct values were counted. Hint: ask distinct({name!r}).")
     guess = did_you_mean(name, columns)
     quotes = f" If it is text, put it {text}." if text else ""
     more = f" and {len(columns) - LISTED} more" if len(columns) > LISTED else ""

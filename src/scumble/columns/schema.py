@@ -154,11 +154,7 @@ class Schema(Mapping[str, Column]):
 
     def known(self, name: object) -> str:
         """The name, if it is a column's; else an error."""
-        if isinstance(name, str) and name in self.distinct and name not in self.columns:
-            raise ParameterError(
-                f"Of column {name!r}, only distinct values were counted. Hint: ask distinct({name!r})."
-            )
-        return known(name, self.columns)
+        return known(name, self)
 
     def __contains__(self, name: object) -> bool:
         return name in self.columns

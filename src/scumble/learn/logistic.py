@@ -62,7 +62,7 @@ class PrivateLogisticRegression(LearnsFromMoments, TakesVectors, Classifier):
         if self.price().pure:
             raise ParameterError(
                 "PrivateLogisticRegression adds Gaussian noise, which needs a δ above 0. "
-                "Hint: pass delta=1e-6, or take PrivateLinearClassifier."
+                "Hint: --delta 1e-6 (delta=1e-6), or --task separate (PrivateLinearClassifier)."
             )
 
     def _publish(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:

@@ -63,6 +63,10 @@ def facts(release: TableRelease) -> Facts:
     }
 
 
+RARE = ", its words of too few records to be found privately"
+"""Why other words of a column whose words were found are counted together."""
+
+
 def strange(release: TableRelease) -> list[str]:
     """Which of the levels "other" and "missing" hold a large share of a column, according to the noisy counts."""
     found, alone = [], 1 + (release.target is not None)
@@ -79,7 +83,8 @@ def strange(release: TableRelease) -> list[str]:
         for level, place in ((OTHER, column.unforeseen), (MISSING, column.size - 1 if column.missing else None)):
             if place is not None and counts[place] - 2 * noise > SHARE_UNREAD * total > 0:
                 share = min(100.0, 100 * counts[place] / total)
-                found.append(f"'{level}' holds about {share:.0f} % of {name!r}")
+                rare = level == OTHER and isinstance(column, Category) and column.discover
+                found.append(f"'{level}' holds about {share:.0f} % of {name!r}{RARE * rare}")
     return found
 
 

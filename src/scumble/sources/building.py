@@ -493,8 +493,11 @@ class Options:
         """Refuse a column with two uses, and bounds of a column of the source that is not counted."""
         for name in self.others:
             if name in columns or self.label == self.person_column:
-                must = f"without {name!r}, which is the label or the person"
-                raise parameter("columns", must, list(columns), "leave it out of them.")
+                use = "label" if name == self.label else "person"
+                raise ParameterError(
+                    f"Column {name!r} is that of the {use}, and cannot be counted, too. "
+                    "Hint: leave it out of the schema, or of --columns (columns=)."
+                )
         for name in self.bounds if isinstance(self.bounds, Mapping) else ():
             if name in known and name not in columns and name not in self.others:
                 raise ParameterError(

@@ -36,7 +36,7 @@ from scumble.columns.column import Column
 from scumble.columns.distinct import PARTS, cell_of
 from scumble.columns.hashing import UnsupportedValue
 from scumble.columns.schema import Schema, in_toml, key_of
-from scumble.errors import DataError, MergeError
+from scumble.errors import DataError, MergeError, many
 from scumble.gate.rows import PublishedRow, PublishedRows, Wanted, publish_as_planned
 from scumble.gate.secret import Secret
 from scumble.privacy.account import Account
@@ -69,6 +69,8 @@ MOST_OF = 0.9
 """The share of cells that must be readable for a column to be of a kind, as in `columns.draft`."""
 HIDDEN, WIDER = 0.01, STEPS // 2
 """Where noise hides more than this share of the records in a cell, bounds are so many cells, half an octave, wider."""
+FEW = 4
+"""Deviations of noise that the records with a value must exceed, or what is drafted of them is mostly noise."""
 UNIQUE = 0.5
 """The share of records with a word of their own from which words are identifiers."""
 
@@ -236,6 +238,8 @@ def placed(text: bytes | None, decimal: str = ".") -> tuple[int, int, int, int]:
     number = cells.number_in(text.translate(marks) if marks else text)
     if text.strip().lower() in (b"true", b"false"):
         number = math.nan
+    if cells.is_code(text):
+        return KINDS.index("text"), no_number, no_date, value
     if math.isfinite(number):
         return (2 if number.is_integer() else 3), on_grid(number), no_date, value
     kind, month = _dated(text)
@@ -308,10 +312,10 @@ class _Plan:
 
 def kind_of(counts: Integers) -> str:
     """What a column is, by the noisy numbers of its cells."""
-    many = np.maximum(counts[1:], 0)
-    of = dict(zip(("boolean", "number", "date"), (many[:1].sum(), many[1:3].sum(), many[3:8].sum()), strict=True))
+    held = np.maximum(counts[1:], 0)
+    of = dict(zip(("boolean", "number", "date"), (held[:1].sum(), held[1:3].sum(), held[3:8].sum()), strict=True))
     best = max(of, key=lambda kind: of[kind])
-    return best if of[best] >= MOST_OF * max(many.sum(), 1) else "text"
+    return best if of[best] >= MOST_OF * max(held.sum(), 1) else "text"
 
 
 def ends(row: PublishedRow, sizes: Sequence[int], threshold: float, apart: int | None = None) -> tuple[int, int] | None:
@@ -368,10 +372,15 @@ def _column(rows: Mapping[int, PublishedRow], first: int, published: PublishedRo
         records=(there, deviation * math.sqrt(len(KINDS))),
         confidence=0.95,
     )
+    empty = min(max(kinds["missing"] / total, 0.0), 1.0)
     remarks = [
-        f"about {there:,.0f} records have a value, {max(kinds['missing'], 0) / total:.0%} are missing, and "
-        f"{values} values are different"
+        f"about {many(there, 'record', ',.0f')} with a value, {empty:.0%} of all missing, "
+        f"and {values} different values (95 %)"
     ]
+    noise = deviation * math.sqrt(len(KINDS) - 1)
+    if there < FEW * noise:
+        why = "the column is all but empty" if total > 4 * FEW * noise else "noise hides what it holds"
+        remarks.append(f"decide: {why}; delete it, declare it, or spend more")
     kind = kind_of(own.counts)
     if kind == "boolean":
         return {"kind": "boolean", "missing": True}, remarks

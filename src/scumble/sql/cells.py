@@ -151,7 +151,9 @@ def part_of(node: Node, scope: Scope) -> Part | None:
     if isinstance(node, exp.TimeToStr):
         signs = re.findall("%(.)", node.args["format"].name) if isinstance(node.args.get("format"), exp.Literal) else []
         if not signs or not _FORMATS.keys() >= {*signs}:
-            raise refused(f"{shown(node)}: strftime knows {' '.join(f'%{sign}' for sign in _FORMATS)}")
+            raise refused(
+                f"{shown(node)}: write strftime(column, '%m'), with {' '.join(f'%{sign}' for sign in _FORMATS)}"
+            )
         written, unit = node.args["format"].name, max((_FORMATS[sign] for sign in signs), key=UNITS.index)
         return _dated(node.this, unit, lambda at: at.strftime(written), scope)
     if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):

@@ -208,7 +208,7 @@ def _require_text(scope: Scope, *nodes: Node) -> None:
                 f"{shown(node)}: double quotes are for names of columns. Hint:put text in single quotes, {text}."
             )
         if scope.alike(bare(node).name) is None:
-            known(bare(node).name, scope.schema.columns, text=f"in single quotes, {text}")
+            known(bare(node).name, scope.schema, text=f"in single quotes, {text}")
 
 
 def _is(node: Node, scope: Scope) -> Tree:
