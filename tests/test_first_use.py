@@ -134,3 +134,8 @@ def test_the_column_of_persons_in_a_schema(folder: Path, capsys: pytest.CaptureF
     assert "Column 'id' is that of the person, and cannot be counted, too. Hint: leave it out of the schema" in (
         capsys.readouterr().err
     )
+
+
+def test_a_sample_that_no_memory_holds_is_refused(folder: Path) -> None:
+    with pytest.raises(ParameterError, match=r"`n` must be at most 1,000,000,000, .* Hint: sample_batches gives any"):
+        scumble.load("t.scumble").sample(10**12)

@@ -569,6 +569,9 @@ class Asking(Released):
             What to hold them in.
         """
         rows.require(format)
+        if checks.whole("n", n, 0) > rows.MOST_HELD:
+            hint = "sample_batches gives any number, piece by piece."
+            raise parameter("n", f"at most {rows.MOST_HELD:,}, which one table may hold", n, hint)
         return rows.held(rows.together(self.sample_batches(n, random_state, where=where)), self.schema, format)
 
     @keywords

@@ -177,6 +177,9 @@ SWEEPS = 50
 CLOSE = 1e-9
 """A sweep that changes no weight by more than this share is the last."""
 
+MOST_HELD = 10**9
+"""Rows that one table may hold; more would only fill the memory."""
+
 
 class Weighing(Released):
     """Weights of synthetic rows, and both as a relation of DuckDB's."""
