@@ -180,3 +180,11 @@ def test_columns_of_json_lines_are_named(tmp_path: Path) -> None:
     with pytest.raises(scumble.PrivacyError, match="keys of records are private"):
         scumble.draft(tmp_path / "people.jsonl", epsilon=1.0)
     assert [*scumble.draft(tmp_path / "people.jsonl", epsilon=1.0, columns=["a", "b"])] == ["a", "b"]
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 10.0}, {"epsilon": 25.0}, {"epsilon": 100.0, "delta": 1e-6}])
+def test_small_noise_makes_no_bounds_either(budget: dict[str, float]) -> None:
+    """Whole numbers of a small scale lie farther out than their variance tells."""
+    people = pd.DataFrame({"age": [3] * 2000, "day": ["2020-01-01"] * 2000})
+    found = [scumble.draft(people, **budget)["day"] for _ in range(12)]
+    assert sum(one == scumble.Date("2020-01-01", "2020-01-31", missing=True) for one in found) >= 10

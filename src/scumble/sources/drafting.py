@@ -43,6 +43,7 @@ from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
+from scumble.privacy.laws.law import Law
 from scumble.privacy.ledger import Ledger
 from scumble.privacy.sensitivity import ONE
 from scumble.sources.opening import open_source
@@ -71,6 +72,8 @@ HIDDEN, WIDER = 0.01, STEPS // 2
 """Where noise hides more than this share of the records in a cell, bounds are so many cells, half an octave, wider."""
 FEW = 4
 """Deviations of noise that the records with a value must exceed, or what is drafted of them is mostly noise."""
+FINE = 50
+"""The scale of noise from which the law of integers is as good as continuous."""
 UNIQUE = 0.5
 """The share of records with a word of their own from which words are identifiers."""
 
@@ -318,18 +321,41 @@ def kind_of(counts: Integers) -> str:
     return best if of[best] >= MOST_OF * max(held.sum(), 1) else "text"
 
 
-def ends(row: PublishedRow, sizes: Sequence[int], threshold: float, apart: int | None = None) -> tuple[int, int] | None:
+def limits(row: PublishedRow, sizes: Sequence[int], law: Law, threshold: float, chance: float) -> dict[int, float]:
+    """What noise alone exceeds with this chance in a block of so many cells, at most.
+
+    Small noise is far from a continuous law: one cell has its own tail, and a sum Chernoff's bound.
+    """
+    found, scale = {size: threshold * math.sqrt(row.variance * size) for size in {1, *sizes}}, float(row.scale)
+    if scale > FINE:
+        return found
+    values = np.arange(-math.ceil(law.reach * scale) - 1, math.ceil(law.reach * scale) + 2)
+    chances = law.weights(np.abs(values), scale)
+    chances /= chances.sum()
+    beyond = np.append(np.cumsum(chances[::-1])[::-1][1:], 0.0)
+    rates = np.linspace(0.05, 0.95 if law.pure else 8.0, 100) / scale
+    rates = rates[rates * values[-1] < 600]
+    rise = np.log(np.exp(np.outer(rates, values)) @ chances)
+    for size, least in found.items():
+        own = values[np.argmax(beyond <= chance)] if size == 1 else ((size * rise - math.log(chance)) / rates).min()
+        found[size] = max(least, float(own))
+    return found
+
+
+def ends(
+    row: PublishedRow, sizes: Sequence[int], most: Mapping[int, float], apart: int | None = None
+) -> tuple[int, int] | None:
     """The outermost cells with more than noise.
 
     Blocks of cells are looked at, too, on either side of a cell `apart`: the outermost block with more than noise, and
     in it the outermost part that has more than noise by itself.
     """
-    counts, limit = row.counts[:-1].astype(float), threshold * math.sqrt(row.variance)
+    counts = row.counts[:-1].astype(float)
     sides = [(0, len(counts))] if apart is None else [(0, apart), (apart + 1, len(counts))]
     blocks = [first for start, end in sides for first in range(start, end, sizes[0])]
 
     def seen(first: int, size: int) -> bool:
-        return bool(counts[first : first + size].sum() > limit * math.sqrt(size))
+        return bool(counts[first : first + size].sum() > most[size])
 
     def outermost(upper: bool) -> list[int]:
         order = -1 if upper else 1
@@ -344,23 +370,28 @@ def ends(row: PublishedRow, sizes: Sequence[int], threshold: float, apart: int |
             first, size = inner[0], part
         return [first + (size - 1) * upper]
 
-    alone = np.flatnonzero(counts > limit).tolist()
+    alone = np.flatnonzero(counts > most[1]).tolist()
     low, high = (outermost(upper) + alone for upper in (False, True))
     return (min(low), max(high)) if low and high else None
 
 
-def _threshold(published: PublishedRows) -> float:
-    """In standard deviations: what noise exceeds nowhere, by a union bound over all cells of grids."""
+def _threshold(published: PublishedRows) -> tuple[float, float]:
+    """In standard deviations: what noise exceeds nowhere, by a union bound over all cells of grids; and the chance that
+    each cell has."""
     looked = sum(1.3 * len(row.counts) for row in published.rows if row.row % 4 in (1, 2))
     chance = SURE / max(looked, 1.0)
     if published.privacy.law.pure:
-        return math.log(1 / (2 * chance)) / math.sqrt(2)
-    return -NormalDist().inv_cdf(chance)
+        return math.log(1 / (2 * chance)) / math.sqrt(2), chance
+    return -NormalDist().inv_cdf(chance), chance
 
 
 def _column(rows: Mapping[int, PublishedRow], first: int, published: PublishedRows) -> Drafted:
     """The settings of a column, and remarks."""
-    own, threshold = rows[first], _threshold(published)
+    own, (threshold, chance), law = rows[first], _threshold(published), published.privacy.law
+
+    def found_in(row: PublishedRow, sizes: Sequence[int], apart: int | None = None) -> tuple[int, int] | None:
+        return ends(row, sizes, limits(row, sizes, law, threshold, chance), apart)
+
     deviation, kinds = math.sqrt(own.variance), dict(zip(KINDS, own.counts.tolist(), strict=True))
     total = max(float(own.counts.sum()), 1.0)
     there = max(total - kinds["missing"], 1.0)
@@ -384,10 +415,10 @@ def _column(rows: Mapping[int, PublishedRow], first: int, published: PublishedRo
     kind = kind_of(own.counts)
     if kind == "boolean":
         return {"kind": "boolean", "missing": True}, remarks
-    if kind == "number" and (found := ends(rows[first + 1], (32, 16, 8, 4, 2, 1), threshold, HALF)):
+    if kind == "number" and (found := found_in(rows[first + 1], (32, 16, 8, 4, 2, 1), HALF)):
         hidden = threshold * math.sqrt(rows[first + 1].variance) > HIDDEN * there
         return _number(found, kinds["number"] > 4 * deviation, hidden, remarks, values.low > UNIQUE * there)
-    if kind == "date" and (found := ends(rows[first + 2], (60, 12, 6, 3, 1), threshold)):
+    if kind == "date" and (found := found_in(rows[first + 2], (60, 12, 6, 3, 1))):
         return _date(found, kinds, remarks)
     if kind != "text":
         remarks.append("decide: noise hides its bounds; declare them, or spend more")
