@@ -5,18 +5,16 @@ number of columns d, the budget and roughly how many records there are. Curves h
 error e of a record's share of a sum, √d k e. Planes invert the products of q = d + 1 columns; their errors, of the size
 e √q, are to be compared with eigenvalues of 1/q. The table below takes the first line that applies:
 
-====== ============================================== ==================================================
-way    learned as by                                   where
-====== ============================================== ==================================================
-steps  :class:`PrivateLogisticRegression`              vectors of bounded `length`, with δ
-planes :class:`PrivateLinearClassifier`                vectors of bounded `length`, without
-ferns  :class:`PrivateKDEClassifier`                   up to 4 columns: a fern looks at that many together
-curves :class:`PrivateAdditiveClassifier`              two classes, and noise in curves is at most `BEARABLE`
-ferns                                                  up to 16 columns
-steps                                                  with δ
-planes                                                 noise in planes is at most `BEARABLE`
-ferns                                                  everywhere else
-====== ============================================== ==================================================
+====== ======================================================================
+steps  vectors of bounded `length`, with δ (:class:`PrivateLogisticRegression`)
+planes vectors of bounded `length`, without (:class:`PrivateLinearClassifier`)
+ferns  up to 4 columns, which a fern looks at together (:class:`PrivateKDEClassifier`)
+curves two classes, noise in curves at most `BEARABLE` (:class:`PrivateAdditiveClassifier`)
+ferns  up to 16 columns
+steps  with δ
+planes noise in planes is at most `BEARABLE`
+ferns  everywhere else
+====== ======================================================================
 
 Ferns need ``neighbors="add-remove"``; without them, steps or planes learn.
 """
