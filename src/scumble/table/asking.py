@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from scumble import checks
 from scumble.checks import keywords
+from scumble.columns.category import Category
 from scumble.columns.column import MISSING, OTHER
 from scumble.columns.conditions import all_of, condition
 from scumble.columns.containers import free
@@ -22,7 +23,7 @@ from scumble.columns.number import Number
 from scumble.columns.schema import Schema
 from scumble.errors import ParameterError, parameter, warn
 from scumble.files.lazy_modules import pa
-from scumble.table import rows
+from scumble.table import mixture, rows
 from scumble.table.answers import NONE, Released, shares_at_bounds
 from scumble.table.estimate import Estimate, around, reach_of
 from scumble.table.faithfulness import Faithfulness, faithfulness
@@ -343,11 +344,15 @@ class Asking(Released):
         names = [] if by is None else names_of(by)
         if column in names:
             raise parameter("by", "other columns than the one that is ranked", by)
-        ranked = [part for part in parts(self.schema[column], column) if part.name not in (OTHER, MISSING)]
+        declared = self.schema[column]
+        runs = [] if isinstance(declared, Category) else parts(declared, column)
+        shown = [part.name for part in runs] if runs else [*declared.levels]
+        ranked = [k for k, name in enumerate(shown) if name not in (OTHER, MISSING)]
         levels = [parts(self.schema[name], name) for name in names]
         if names:
             require_few([min(most, len(ranked)), *map(len, levels)], "a smaller k, or fewer columns in by=")
         asked, rows, groups = self._question(where), [], [place_of(self.schema, name) for name in names]
+        tops: dict[int, None] = {}
         for combination in itertools.product(*levels):
             mine = asked
             for group, part in zip(groups, combination, strict=True):
@@ -355,15 +360,21 @@ class Asking(Released):
             if asked.possible and not mine.possible:
                 continue
             labels = {name: part.name for name, part in zip(names, combination, strict=True)}
-            found = list(self._count_each(mine, place, ranked, sure))
-            each = np.stack([np.asarray(one.draws) for one in found], axis=1)
-            for one in np.argsort([-estimate.value for estimate in found], kind="stable")[:most]:
+            if runs:
+                both = [self._answers.parts(mine, place, runs, even=side) for side in (False, True)]
+            else:  # as parts they would take memory as the square of their number
+                both = [self._answers.levels(mine, place, even=side) for side in (False, True)]
+            each, even = (answers[:, ranked] for answers in both)
+            for one in np.argsort(-even.mean(axis=0), kind="stable")[:most]:
                 more = each - each[:, [one]]
                 error = reach_of(len(each), sure) * more.std(axis=0, ddof=1)
                 ahead, behind = (int((side * more.mean(axis=0) > error).sum()) for side in (1, -1))
-                ranks = {"rank_low": 1 + ahead, "rank_high": len(found) - behind}
-                rows.append(_row(labels | {column: ranked[one].name}, found[one].to_dict() | ranks))
-        told = ((at, part) for at, those in zip([place, *groups], [ranked, *levels], strict=True) for part in those)
+                ranks = {"rank_low": 1 + ahead, "rank_high": len(ranked) - behind}
+                found = self._answers.told(each[:, one], sure, 0.0, even=even[:, one])
+                rows.append(_row(labels | {column: shown[ranked[one]]}, found.to_dict() | ranks))
+                tops.setdefault(ranked[one], None)
+        named = [runs[k] if runs else Part(shown[k], mixture.at_level(k, declared.size)) for k in tops]
+        told = ((at, part) for at, those in zip([place, *groups], [named, *levels], strict=True) for part in those)
         return frame(rows, self._remarks(asked, place, *groups, parts=told))
 
     def describe(self) -> DataFrame:
