@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from statistics import NormalDist
 from types import FunctionType
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 import numpy as np
 
@@ -21,7 +18,7 @@ from scumble.errors import CorruptFileError, ParameterError, many, suggest_attri
 from scumble.files.format import MOST
 from scumble.privacy.budget import read_back, written
 from scumble.privacy.claim import PrivacyClaim
-from scumble.table.answers import Answers
+from scumble.table.answers import Answers, drawn_alone
 from scumble.table.asking import Asking
 from scumble.table.comparing import Comparing
 from scumble.table.distinct import estimated
@@ -211,13 +208,8 @@ class TableRelease(Asking, Comparing, Weighing):
         records = total.value, math.sqrt(total.variance)
         laplace = "gaussian" not in self._privacy.mechanism
         found = estimated(occupied, self.variances[row], laplace=laplace, records=records, confidence=confidence)
-        # Draws like those of other answers, for what is computed of it and them; its error depends on none of theirs.
         number = DRAWS if self._stored is None else self._stored[TOTALS].shape[1]
-        drawn = np.random.default_rng([row, crc32(self._identity.encode())]).standard_normal(number)
-        half = max(found.high - found.value, found.value - found.low)
-        spread = half / NormalDist().inv_cdf((1 + confidence) / 2)
-        draws = found.value + spread * (drawn - drawn.mean()) / drawn.std(ddof=1)
-        return replace(found, draws=np.maximum(draws, 0.0), identity=self._identity)
+        return drawn_alone(found, number, row, self._identity)
 
     # ---- files ----
 
