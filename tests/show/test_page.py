@@ -242,7 +242,7 @@ def test_noise_is_not_taken_for_certainty(visit: Callable[..., Any], tmp_path: P
     assert clear[:40].mean() > 0.5 and not clear[40:].all(), "where nobody is, noise makes one class look likely"
     assert "not known" in page.locator("figure").nth(0).text_content()
     page.get_by_text("The same in numbers").click()
-    assert "not known" in page.locator("details.numbers").inner_text()
+    expect(page.locator("details.numbers")).to_contain_text("not known")
     page.locator(".readout").scroll_into_view_if_needed()
     box = page.locator("figure svg image").first.bounding_box()
     page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] - 4)
