@@ -2,9 +2,9 @@
 
 The library's noise has no seed and must have none. So a check of what was released can fail by chance, and a check that
 fails by chance is soon not believed. Hence every test runs on noise that is a function of the test's name: the bytes of
-the operating system, which `privacy/noise.py` asks for, are replaced by those of a counter-based generator, and the
-outcome is the same on every machine. Thresholds still state how far away chance is, so code which merely draws in
-another order does not turn a test red.
+the operating system, which `privacy/noise.py` asks for, are replaced by those of a counter-based generator, and so are
+the identities of releases, from which the draws of answers are derived: the outcome is the same on every machine.
+Thresholds still state how far away chance is, so code which merely draws in another order does not turn a test red.
 
 What is about entropy itself, or about the law of the noise, asks for the real thing and says how often it may fail:
 
@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import threading
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -71,7 +73,14 @@ def noise_named(name: str) -> Iterator[None]:
         patch.setattr(noise, "os", source)
         patch.setattr(mutants, "os", source)
         patch.setattr(noise, "ThreadPoolExecutor", OneByOne)
+        patch.setattr(uuid, "uuid4", names(name))
         yield
+
+
+def names(name: str) -> Callable[[], uuid.UUID]:
+    """Identities from the stream of that name; a process that was forked has others than its parent."""
+    stream, here, real = Stream(f"{name}, identities"), os.getpid(), uuid.uuid4
+    return lambda: uuid.UUID(bytes=stream(16), version=4) if os.getpid() == here else real()
 
 
 def rate_of(marker: pytest.Mark) -> float:

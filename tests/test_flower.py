@@ -68,10 +68,9 @@ def test_the_sum_under_secure_aggregation_is_the_sum_of_shares_to_the_integer(tm
         (tmp_path / name).write_text(content, "utf-8")
     (tmp_path / "hospitals/__init__.py").touch()
     rng = np.random.default_rng(1)
-    payloads, died = [], 0
+    payloads = []
     for each in range(CUSTODIANS):
         people = {"ward": rng.choice(["a", "b", "c"], RECORDS), "died": rng.random(RECORDS) < 0.2}
-        died += int(people["died"].sum())
         sketch = scumble.TableSketch(SCHEMA, pairs=[("ward", "died")]).update(people)
         share = sketch.release_share(epsilon=1.0, custodians=CUSTODIANS)
         payloads.append(share.payload)
@@ -97,5 +96,5 @@ def test_the_sum_under_secure_aggregation_is_the_sum_of_shares_to_the_integer(tm
     assert written.exists(), logs
     total = np.load(written)
     assert np.array_equal(total, np.sum(payloads, axis=0, dtype=np.uint64))
-    found = scumble.load_share(tmp_path / "0.share").from_sum(total, arrived=CUSTODIANS).count("died")
-    assert abs(float(found) - died) < 12 * found.standard_error  # false alarm: below e^(-12 √2)
+    release = scumble.load_share(tmp_path / "0.share").from_sum(total, arrived=CUSTODIANS)
+    assert np.array_equal(release.counts, total.view(np.int64)[: release.counts.size]) and release.count("died").low > 0
