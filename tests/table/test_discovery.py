@@ -194,6 +194,11 @@ def test_every_way_through_a_source_keeps_the_order_of_records(tmp_path: Path) -
         for threads in (1, 3):
             job = Build(str(path), schema=schema, epsilon=1.0, delta=1e-6, threads=threads)
             assert job.count().sketches[0].secret.words[0].margins() == wanted
+        kept: dict[str, Any] = {"schema": schema, "epsilon": 1.0, "delta": 1e-6, "checkpoint_seconds": 0.0}
+        kept["checkpoint"] = tmp_path / "c.secret"
+        with pytest.raises(ZeroDivisionError):
+            Build(str(path), **kept).count(lambda _: 1 / 0)  # type: ignore[arg-type]
+        assert Build(str(path), **kept).count().sketches[0].secret.words[0].margins() == wanted
 
 
 @pytest.mark.parametrize(

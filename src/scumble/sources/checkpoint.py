@@ -82,7 +82,7 @@ class Checkpoint:
                 return 0, 0  # killed before its noise was drawn: nothing was counted
             sketches = []
             for k, secret in enumerate(data["sketches"]):
-                part = {"counts": container.arrays[f"counts.{k}"]}
+                part = {name[: -len(f".{k}")]: one for name, one in container.arrays.items() if name.endswith(f".{k}")}
                 box = files.Container("secret", secret, part, container.version, container.library)
                 sketches.append(sketch_in(box, **tally.options))
             file, row = data["position"]
@@ -148,7 +148,7 @@ class Checkpoint:
             "sketches": [metadata for metadata, _ in contents],
             **(pledged or {}),
         }
-        arrays = {f"counts.{k}": arrays["counts"] for k, (_, arrays) in enumerate(contents)}
+        arrays = {f"{name}.{k}": one for k, (_, arrays) in enumerate(contents) for name, one in arrays.items()}
         noisy = tally.sketches[0].noisy
         if noisy:
             metadata |= {"rows": min(tally.rows, 1), "dropped": 0, "skipped": {}}
