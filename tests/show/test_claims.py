@@ -191,6 +191,9 @@ def test_another_number_disagrees(desk: Desk, files: list[str], tmp_path: Path) 
         codes[name] = main(["verify", str(path), files[0], "--quiet"])
     assert codes == {"right": 0, "rounded": 0, "wrong": 4}
     assert main(["verify", str(tmp_path / "right.json"), files[1], "--quiet"]) == 4  # another release
+    for told in ("How many records have sex == 'Male'", None):
+        (tmp_path / "told.json").write_text(json.dumps(claim | {"understood": told}))
+        assert main(["verify", str(tmp_path / "told.json"), files[0], "--quiet"]) == 4
 
 
 @pytest.mark.parametrize(

@@ -387,7 +387,10 @@ def verify(claim: object, releases: Iterable[TableRelease]) -> list[str]:
     except (KeyError, TypeError, AttributeError):
         wanted = claim.get("releases")
         raise DataError(f"The answer is about other releases than these. Hint: it names {wanted}.") from None
-    again = Desk(named).answer(tool, asked)["answer"]
+    found = Desk(named).answer(tool, asked)
+    again, told = found["answer"], str(claim.get("understood"))[:200]
+    if told != found["understood"][:200]:
+        return [f"It says {told!r}; the question is {found['understood']!r}."]
     if not isinstance(answer, list) or len(answer) != len(again):
         return [f"The claim has {len(answer) if isinstance(answer, list) else 'no'} rows, and there are {len(again)}."]
     pairs = enumerate(zip(answer, again, strict=True), 1)
