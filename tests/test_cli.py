@@ -305,7 +305,7 @@ def test_what_is_replaced_is_told_before_it_is_charged(capsys: pytest.CaptureFix
 
 
 def test_what_is_not_ours_is_not_replaced(capsys: pytest.CaptureFixture[str]) -> None:
-    """A table, a schema that was filled in by hand, or any other file stays as it is, and nothing is counted."""
+    """A table, an edited schema, or any other file stays as it is, and nothing is counted."""
     kernel = "north.csv --columns age --bandwidth 5 --rows 4 --buckets 8"
     assert run(f"build {kernel} --epsilon 1 --out p.scumble") == 0
     capsys.readouterr()

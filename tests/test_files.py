@@ -7,6 +7,7 @@ import errno
 import hashlib
 import json
 import os
+import signal
 import stat
 from typing import Any
 
@@ -402,7 +403,8 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(old, monkeypatch, n
 
 
 def test_a_disk_that_fills_up_half_way(old):
-    resource, signal = (pytest.importorskip(name) for name in ("resource", "signal"))
+    import resource  # POSIX's: on Windows this test is left out with its reason (windows.py)
+
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))

@@ -143,7 +143,7 @@ def test_a_build_refuses_it_before_anything_is_spent(town: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__", " "])
-def test_whoever_wrote_it(name: str) -> None:
+def test_row_numbers_are_known_by_their_names(name: str) -> None:
     table = TOWN.assign(**{name: np.arange(40.0)})
     with pytest.raises(DataError, match="row numbers"):
         scumble.build(table, kernel=scumble.EuclideanKernel(5.0), epsilon=1.0)

@@ -597,7 +597,7 @@ def test_a_share_is_in_one_file_and_in_one_hand(tmp_path: Path) -> None:
         one.save(home)
 
 
-def test_noise_that_came_first_is_written_by_whoever_holds_the_file(
+def test_noise_that_came_first_is_written_by_the_holder_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "half.secret"

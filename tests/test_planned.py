@@ -57,7 +57,7 @@ def opened(rows: int = 32, buckets: int = 16, **options: object) -> scumble.Sket
 
 @given(st.lists(st.lists(st.integers(0, 40), min_size=4, max_size=4), min_size=1, max_size=6), st.data())
 @settings(max_examples=60, deadline=None)
-def test_one_record_moves_the_typical_norm_by_nought_or_one(counts: list[list[int]], data: st.DataObject) -> None:
+def test_one_record_moves_the_typical_norm_by_at_most_one(counts: list[list[int]], data: st.DataObject) -> None:
     """Against every table and any cells that the record falls into; the oracle is arithmetic in whole numbers."""
     before = np.array(counts, np.int64)
     cells = data.draw(st.lists(st.integers(0, 3), min_size=len(counts), max_size=len(counts)))
@@ -69,7 +69,7 @@ def test_one_record_moves_the_typical_norm_by_nought_or_one(counts: list[list[in
     assert found[1] - found[0] in (0, 1)
 
 
-def test_a_folded_grid_moves_by_nought_or_one_too(rng: np.random.Generator) -> None:
+def test_a_folded_grid_moves_by_at_most_one_too(rng: np.random.Generator) -> None:
     spec = scumble.Sketch(KERNEL, 2, bounds=(0.0, 3.0), buckets=(5, 6), design="grid").spec
     fold = Menu(spec, Budget(1.0)).fold()
     assert fold is not None

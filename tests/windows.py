@@ -12,6 +12,7 @@ PIPES = "Windows has no named pipes in folders"
 LIMITS = "Windows has no limit on the size of a process's files"
 INTERRUPTS = "Windows interrupts whole groups of processes, not one"
 SCRIPTS = "Windows runs no scripts as programs"
+TERMINALS = "Windows has no terminals that a program can hold the other end of"
 SERVER = "the tests' PostgreSQL listens on a Unix socket"
 
 NOT_ON_WINDOWS = {
@@ -30,6 +31,7 @@ NOT_ON_WINDOWS = {
     "test_files.py::test_a_secret_that_others_may_read_is_read_with_a_warning": MODES,
     "test_files.py::test_a_disk_that_fills_up_half_way": LIMITS,
     "test_files.py::test_what_is_no_file_is_neither_written_nor_read": PIPES,
+    "test_hostile_words.py::test_csv_is_exact_for_a_program_and_text_for_a_person": TERMINALS,
     "test_sources.py::test_postgresql": SERVER,
     "show/test_server.py::test_the_verb_opens_a_browser": INTERRUPTS,
     "sources/test_spark.py": FORKS,

@@ -216,7 +216,7 @@ def test_only_the_last_transaction_is_rolled_back(tmp_path: pathlib.Path, now: i
         ledgerfile._settle_journal(str(path), file.fileno(), torn)
 
 
-def test_whoever_may_only_read_leaves_the_journal(book: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_without_write_permission_leaves_the_journal(book: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     path = pathlib.Path(book.path)
     beside(path).write_bytes(b"of another")
     monkeypatch.setattr("os.access", lambda *_: False)
@@ -256,7 +256,7 @@ def test_a_ledger_that_may_not_be_read(book: Ledger, monkeypatch: pytest.MonkeyP
         ledgerfile._open(book.path)
 
 
-def test_whoever_is_in_an_operation_is_waited_for(book: Ledger) -> None:
+def test_an_operation_under_way_is_waited_for(book: Ledger) -> None:
     descriptor = os.open(book.path, os.O_RDONLY)
     assert places.lock(descriptor)
     with pytest.raises(scumble.FileError, match=r"in use for over 0\.1 s"):

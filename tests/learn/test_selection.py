@@ -92,7 +92,7 @@ def test_the_runner_up_wins_as_often_as_the_law_says(epsilon: Fraction, monotone
         assert min(stats.binom.cdf(seen, draws, chance), stats.binom.sf(seen - 1, draws, chance)) > 1e-10
 
 
-def test_one_record_moves_the_score_by_nought_or_one(rng) -> None:
+def test_one_record_moves_the_score_by_at_most_one(rng) -> None:
     kernel = ColumnKernel(0.25, 2, origin=0.0)
 
     def score(parts: list[np.ndarray]) -> int:

@@ -101,7 +101,8 @@ def test_all_that_is_published_is_paid_for(target: str | None, budget: dict[str,
     spent = sum(1 / scale for scale in release.scales) * (2 if "neighbors" in budget else 1)
     assert "delta" in budget or spent <= release.privacy.epsilon
     found = release.distinct("id")
-    assert abs(found.value - frame["id"].nunique()) < 6 * found.standard_error
+    # Laplace tails: an error of twelve of its deviations has a chance of exp(-12√2) < 5e-8, in six tables below 3e-7.
+    assert abs(found.value - frame["id"].nunique()) < 12 * found.standard_error
     again = scumble.TableRelease.from_bytes(release.to_bytes())
     assert again.schema == WITH_IDS and [*again.distinct("id")] == [*found]
 
@@ -190,7 +191,7 @@ def test_words_that_are_found_are_counted_too() -> None:
     schema = scumble.Schema(town=scumble.Category(discover=True, ignore_case=True))
     release = TableSketch(schema).update(frame).release(epsilon=2.0, delta=1e-6)
     found = release.distinct("town")
-    assert abs(found.value - words - 1) < 6 * found.standard_error
+    assert abs(found.value - words - 1) < 12 * found.standard_error  # by chance below 5e-8, as above
     assert {*release.schema["town"].levels[:-2]} == {"ulm1", "bonn"}
     assert release.count("town == 'bonn'").value > 9_000
 

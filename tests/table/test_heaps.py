@@ -28,7 +28,7 @@ def paid() -> dict[str, scumble.TableRelease]:
         *(("pay < 100 and pay > 10", 20_000), ("pay >= 100 and sex == True", 436)),
     ],
 )
-def test_what_heaps_at_a_bound_is_meant_by_whoever_asks_for_the_bound(
+def test_what_heaps_at_a_bound_belongs_to_a_question_about_the_bound(
     paid: dict[str, scumble.TableRelease], where: str, truth: int
 ) -> None:
     """A bound is one value of its cell, and what lay beyond it counts there."""

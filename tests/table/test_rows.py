@@ -110,7 +110,7 @@ def halves() -> TableRelease:
     return TableSketch(schema).update(table).release(epsilon=1.0)
 
 
-def test_whoever_draws_of_a_group_that_may_be_empty_is_told(halves: TableRelease) -> None:
+def test_rows_of_a_group_that_may_be_empty_come_with_a_remark(halves: TableRelease) -> None:
     """A single value of a cell is one that surely nobody has: its interval begins at 0 without a chance. A thousand
     records have one from above 0 on unless noise of a scale below 10 takes 900 away, which has a chance of e^-90."""
     sure, single = "x < 100 and kind == 'a'", "x == 150"

@@ -235,7 +235,7 @@ def test_a_range_of_one_value_may_hold_its_whole_cell(tied: TableRelease) -> Non
             tied.sample(3, 0, where=where)
 
 
-def test_parts_of_an_or_are_not_counted_twice_and_whoever_surely_meets_one_meets_it(tied: TableRelease) -> None:
+def test_parts_of_an_or_are_not_counted_twice_and_a_sure_part_makes_it_sure(tied: TableRelease) -> None:
     """The cell that is cut is in both parts of an `or`; all weights are in it, and half of the records have a point."""
     for where, least, middle in (("weight <= 51", 0, None), ("weight < 51", 2000, 2080)):
         found, points = (ask(f"{where} or points == 1") for ask in (tied.count, lambda w: tied.sum("points", w)))

@@ -80,8 +80,8 @@ class Question:
     def ends(self, column: int, lowest: Floats, highest: Floats) -> tuple[float, float]:
         """The least and the largest value that may be meant, of a column's levels that have such; NaN: some have none.
 
-        >>> whoever = [(1.0, {0: np.array([0.0, 0.5, 1.0])})]
-        >>> Question(whoever, whoever, whoever).ends(0, np.array([0.0, 10.0, 20.0]), np.array([10.0, 20.0, 30.0]))
+        >>> each = [(1.0, {0: np.array([0.0, 0.5, 1.0])})]
+        >>> Question(each, each, each).ends(0, np.array([0.0, 10.0, 20.0]), np.array([10.0, 20.0, 30.0]))
         (10.0, 30.0)
         """
         meant = self.meant(column, len(lowest))
