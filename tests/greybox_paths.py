@@ -303,7 +303,8 @@ _CHECKPOINT = "--checkpoint @c.secret --checkpoint-seconds 0"
 _TEXTS = ("floats", "missing", "missing things", "texts")
 _PARTS = [f"sketch @half{k}.csv {_READ} {_DROP} --out @{k}.secret" for k in range(2)]
 _PARTS += ["merge @0.secret @1.secret --out @all.secret", "release @all.secret --epsilon 1 --json --out @out.scumble"]
-_DATES = f"""sketch @dated.csv --columns x,thing --whole x --dates thing --bandwidth 2 {_DROP} --out @part.secret
+_TWO = "--columns x,thing --whole x --dates thing --bandwidth 2 --buckets 9"
+_DATES = f"""sketch @dated.csv {_TWO} {_DROP} --out @part.secret
 release @part.secret --epsilon 1 --json --out @out.scumble"""
 _DAYS = [
     f"stream append @s.secret @day{day}.csv --period {day + 1} {named}\nstream publish @s.secret --json"

@@ -24,10 +24,11 @@ from scumble.audit.greybox.neighbors import Pair, base, halves, numbers
 from scumble.audit.greybox.sketches import points
 from scumble.audit.replay import BEST, Call, Session, compare, used
 from scumble.cli import REFUSED, USAGE, main
+from scumble.density import draws
 from scumble.gate import rows
 from scumble.gate.gate import Nodes
 from scumble.gate.selection import noisy_best
-from scumble.learn import PrivateKDEClassifier
+from scumble.learn import PrivateKDEClassifier, outliers
 from scumble.learn import kde as kde_module
 from scumble.privacy import audit_hooks, calibrate, discrete_laplace, disjoint
 from scumble.privacy.budget import Budget
@@ -38,6 +39,13 @@ from scumble.streams import choosing, method, toeplitz
 
 PATHS = all_paths()
 ALONE = [name for name in PATHS if not name.startswith("spark")]
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch):
+    """What is computed from a release alone, when its noise is long drawn, is computed from few synthetic records."""
+    monkeypatch.setattr(draws, "ROUNDS", 3)
+    monkeypatch.setattr(outliers, "DRAWS", 500)
 
 
 @pytest.mark.parametrize("name", ALONE)

@@ -152,10 +152,7 @@ FIRST = 7
 
 @njit(cache=True)
 def steps(n):
-    out = 0
-    for _ in range(n):
-        out += 3
-    return out
+    return 3 * n
 
 
 @lru_cache
@@ -187,7 +184,7 @@ def test_what_is_compiled_or_remembered_is_changed_too(tiny: Path) -> None:
     (tiny / "tiny" / "caller.py").write_text(CALLER)
     (tiny / "test_grading.py").write_text(LOOP_TESTS)
     code, text = run(tiny)
-    assert code == 0 and "6 mutants    6 killed    0 survived" in text, text
+    assert code == 0 and "5 mutants    5 killed    0 survived" in text, text
 
 
 def test_the_list_of_the_library_fits_its_source() -> None:

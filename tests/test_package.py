@@ -7,6 +7,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -133,6 +134,7 @@ def test_a_clients_program_is_typed(tmp_path: Path) -> None:
     (tmp_path / "client.py").write_text(CLIENT)
     (tmp_path / "wrong.py").write_text(CLIENT + "release.count('age > 5').wheels\nscumble.Number('a')\n")
     command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", str(tmp_path / "c")]
-    for name, errors in (("client.py", 0), ("wrong.py", 2)):
-        done = subprocess.run([*command, name], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.stdout.count("error:") == errors, done.stdout
+    said = subprocess.run(
+        [*command, "client.py", "wrong.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert re.findall(r"^(\w+)\.py:\d+: error:", said.stdout, re.MULTILINE) == ["wrong"] * 2, said.stdout
