@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
+import random
 from dataclasses import replace
 from fractions import Fraction
 from unittest import mock
@@ -13,14 +15,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scumble.columns.category import MOST_FOUND
-from scumble.errors import CorruptFileError, ParameterError, PrivacyError
+from scumble.columns.category import MOST_FOUND, Boolean, Category
+from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError
+from scumble.gate.secret import Secret
 from scumble.gate.words import Words, claim_of_words, publish_words
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.privacy.laws.discrete_laplace import revealed
 from scumble.privacy.sensitivity import Moves
+from scumble.table.sketch import TableSketch
 
 LETTERS = [b"a", b"b", b"c", b"d", b"e", b"f"]
 RECORDS = st.lists(st.integers(-1, len(LETTERS) - 1), max_size=30)
@@ -28,6 +32,8 @@ RECORDS = st.lists(st.integers(-1, len(LETTERS) - 1), max_size=30)
 
 few_buckets = mock.patch("scumble.gate.words.bucket_of", lambda word: word[0] % 2)
 """Where words must meet: "a" with "c" and "e", the others with each other."""
+few_words = mock.patch("scumble.gate.words.MOST_WORDS", 2)
+"""Where words must be forgotten, and their votes kept."""
 
 
 def counted(records: list[int], cuts: list[int] = []) -> Words:  # noqa: B006
@@ -38,13 +44,16 @@ def counted(records: list[int], cuts: list[int] = []) -> Words:  # noqa: B006
     return found
 
 
-def one_by_one(records: list[int]) -> dict[bytes, int]:
-    """The slow twin."""
-    held: dict[int, tuple[bytes, int]] = {}
-    for word in (LETTERS[number] for number in records if number >= 0):
-        now, margin = held.get(word[0] % 2, (word, 0))
-        held[word[0] % 2] = (now, margin + 1) if now == word else (now, margin - 1) if margin else (word, 1)
-    return {word: margin for word, margin in held.values() if margin}
+def by_definition(records: list[int]) -> dict[bytes, int]:
+    """The slow twin: bit by bit, record by record."""
+    found = {}
+    for bucket in range(2):
+        words = [LETTERS[number][0] for number in records if number >= 0 and LETTERS[number][0] % 2 == bucket]
+        votes = [sum(1 if word >> bit & 1 else -1 for word in words) for bit in range(8)]
+        leader = sum(2**bit for bit, vote in enumerate(votes) if vote > 0)
+        if min(map(abs, votes)) and leader % 2 == bucket:
+            found[bytes([leader])] = min(map(abs, votes))
+    return found
 
 
 def distance(one: Words, other: Words) -> int:
@@ -52,29 +61,53 @@ def distance(one: Words, other: Words) -> int:
     return sum(abs(mine.get(word, 0) - its.get(word, 0)) for word in {*mine, *its})
 
 
-@given(RECORDS, st.lists(st.integers(0, 99)))
-@example([0, 0, 2, 4, 4, 2], [2])  # a third word holds the bucket
-def test_batches_end_anywhere(records: list[int], cuts: list[int]) -> None:
-    with few_buckets:
-        assert counted(records, cuts).margins() == one_by_one(records)
-
-
-@given(st.lists(RECORDS, min_size=1, max_size=4), st.data())
-def test_a_persons_records_move_margins_by_their_number_through_batches_and_merges(
-    parts: list[list[int]], data: st.DataObject
+@given(st.lists(RECORDS, min_size=1, max_size=4), st.lists(st.integers(0, 99)), st.booleans(), st.randoms())
+@example([[0, 0, 2, 4, 4, 2]], [2], False, random.Random(1))  # a third word
+@example([[0, 2, 4, 4], [1, 3, 5, 5]], [2], True, random.Random(1))
+def test_no_order_batch_or_merge_matters(
+    parts: list[list[int]], cuts: list[int], forgetful: bool, chance: random.Random
 ) -> None:
-    others, own = [list(part) for part in parts], data.draw(st.integers(0, 4))
-    for _ in range(own):
-        part = data.draw(st.sampled_from(others))
-        part.insert(data.draw(st.integers(0, len(part))), data.draw(st.integers(0, len(LETTERS) - 1)))
-    cuts = st.lists(st.integers(0, 99), max_size=5)
+    records = [number for part in parts for number in part]
+    chance.shuffle(records)
+    with few_buckets, few_words if forgetful else contextlib.nullcontext():
+        merged, *rest = (counted(part, cuts) for part in parts)
+        for part in rest:
+            merged.merge(part)
+        stored = Words.from_arrays(*merged.to_arrays().values())
+        for found in (merged, stored, counted(records, cuts)):
+            assert found.margins() == by_definition(records)
+            assert found.records == sum(number >= 0 for number in records)
+
+
+@given(RECORDS, st.lists(st.integers(0, len(LETTERS) - 1), max_size=4), st.randoms())
+def test_a_persons_records_move_margins_by_their_number_whatever_the_orders(
+    others: list[int], own: list[int], chance: random.Random
+) -> None:
+    everybody = [*others, *own]
+    chance.shuffle(everybody)
     with few_buckets:
-        without, with_them = ([counted(part, data.draw(cuts)) for part in each] for each in (parts, others))
-        assert distance(without[0], with_them[0]) <= own
-        for merged in (without, with_them):
-            for part in merged[1:]:
-                merged[0].merge(part)
-    assert distance(without[0], with_them[0]) <= own
+        assert distance(counted(others), counted(everybody)) <= len(own)
+
+
+def test_a_leader_is_any_word_of_its_bucket_whoever_has_it() -> None:
+    """If only words that somebody has went out, one record with "aaa" more would let it out with a margin of 101."""
+    with mock.patch("scumble.gate.words.bucket_of", lambda word: 0):
+        found = Words().update([b"baa", b"aba", b"aab"], np.repeat([0, 1, 2], 100))
+        assert found.margins() == {b"aaa": 100} and found.count(["aaa"]).margins() == {b"aaa": 101}
+
+
+def test_a_bucket_of_many_words_keeps_their_votes_alone() -> None:
+    words = [b"%06d" % number for number in range(3000)]
+    with mock.patch("scumble.gate.words.MOST_WORDS", 100), mock.patch("scumble.gate.words.bucket_of", lambda word: 7):
+        found = Words()
+        for first in range(0, len(words), 100):
+            found.update(words[first : first + 100], np.arange(100))
+        found.update([b"many"], np.zeros(4000, np.int64))
+        arrays = found.to_arrays()
+        assert len(arrays["margins"]) <= 100 and len(arrays["votes"]) == 1 + 8 * 6 and found.records == 7000
+        (only,) = found.margins().items()
+        assert only[0] == b"many" and 1000 <= only[1] <= 4000
+    assert found._votes[7].dtype == np.int16
 
 
 def tail(margin: int, claim: PrivacyClaim, threshold: int) -> float:
@@ -147,8 +180,13 @@ def test_frequent_words_go_out_and_no_others() -> None:
 def test_what_a_file_holds() -> None:
     words = Words().update([b"Ulm", "Köln".encode()], [0, 1, 1])
     arrays = words.to_arrays()
-    assert Words.from_arrays(**arrays).margins() == words.margins()
-    assert Words.from_arrays(**Words().to_arrays()).margins() == {}
+    older = [arrays[name] for name in ("margins", "ends", "letters")]
+    for kept in ([*arrays.values()], older):
+        assert Words.from_arrays(*kept).margins() == words.margins() == {b"Ulm": 1, "Köln".encode(): 2}
+    assert Words.from_arrays(*Words().to_arrays().values()).margins() == {}
+    votes = np.array([3, *[2, 0, 1, 3, 0, 0, 0, 1]])
+    arrays |= {"buckets": np.array([5]), "spans": np.array([9]), "votes": votes}
+    assert Words.from_arrays(*arrays.values()).records == 6
     for name, bad in [
         ("margins", np.array([0, 2])),
         ("margins", np.array([2**62, 2])),
@@ -160,12 +198,23 @@ def test_what_a_file_holds() -> None:
         ("ends", np.array([0, 8])),
         ("letters", np.frombuffer(b"UlmK\xf6ln!", np.uint8)),
         ("letters", arrays["letters"].astype(np.int64)),
+        ("letters", arrays["letters"].reshape(1, -1)),
+        ("buckets", np.array([-1])),
+        ("buckets", np.array([2**20])),
+        ("buckets", np.array([5, 6])),
+        ("spans", np.array([8])),
+        ("votes", votes + 3 * (np.arange(9) == 1)),
+        ("votes", votes - 3 * (np.arange(9) == 1)),
+        ("votes", votes * 0),
+        ("votes", votes * 2.0),
     ]:
         with pytest.raises(CorruptFileError):
-            Words.from_arrays(**{**arrays, name: bad})
+            Words.from_arrays(*{**arrays, name: bad}.values())
     twice = {"margins": np.array([1, 1]), "ends": np.array([1, 2]), "letters": np.frombuffer(b"aa", np.uint8)}
-    with pytest.raises(CorruptFileError):
-        Words.from_arrays(**twice)
+    again = {"buckets": np.array([5, 5]), "spans": np.array([9, 18]), "votes": np.tile(votes, 2)}
+    for bad in (twice, again):
+        with pytest.raises(CorruptFileError):
+            Words.from_arrays(*(arrays | bad).values())
 
 
 @pytest.mark.parametrize("budget", [Budget(1.0), Budget.of(rho=0.1, delta=1e-6), Budget.of(mu=0.1)])
@@ -202,10 +251,25 @@ def test_the_claim_is_checked_and_adds_up() -> None:
     assert math.isclose(several.epsilon, 0.2) and several.delta == 1e-6
 
 
-def test_margins_of_damaged_parts_stay_within_their_numbers() -> None:
+def part_of(records: int) -> Secret:
+    """A part whose counters and words hold so many records of one word."""
+    secret = TableSketch({"thing": Category(discover=True), "x": Boolean()}).secret
+    secret.words[0].merge(Words.from_arrays(np.array([records]), np.array([1]), np.frombuffer(b"a", np.uint8)))
+    return secret
+
+
+def test_numbers_stay_within_64_bits() -> None:
     """A release that overflows would fail after its charge."""
-    found = Words()
-    for _ in range(5):
-        found.merge(Words.from_arrays(np.array([2**62 - 1]), np.array([1]), np.frombuffer(b"a", np.uint8)))
-    margins, _ = found.dense()
-    assert margins.max() == 2**62 and found.merge(Words().count(["a"])).margins() == {b"a": 2**62}
+    whole, claim = part_of(2**62), claim_of_words(Budget(1.0, 1e-9), 1)
+    assert whole.words[0].margins() == {b"a": 2**62} and part_of(2**62 - 1).words[0].records == 2**62 - 1
+    with pytest.raises(MergeError, match="damaged"):
+        whole.merge(part_of(1))
+    half = part_of(2**61)
+    half.merge(part_of(2**61))
+    with few_words:
+        half.words[0].count(["b", "c", "d"])
+    for secret in (whole, half):
+        (found,) = publish_words(secret.words, claim, "words")
+        assert abs(found[b"a"] - 2**62) < 100
+    with pytest.raises(CorruptFileError):
+        part_of(2**62 + 1)

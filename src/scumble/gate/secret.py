@@ -23,7 +23,7 @@ from scumble.files import Container
 from scumble.files.format import fits
 from scumble.gate.pledges import became, require_free
 from scumble.gate.spending import leave_behind, may_lack_records
-from scumble.gate.words import STORED, Words
+from scumble.gate.words import MOST_RECORDS, STORED, Words
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.sensitivity import Reach
 
@@ -236,11 +236,13 @@ class Secret:
                     "Cannot merge: only one of the sketches leaves its number of rows open. "
                     "Hint: build both with the same parameters."
                 )
-            if not fits(self.counts, other.counts):
+            words = [*zip(self.words, other.words, strict=True)]
+            most = max((mine.records + its.records for mine, its in words), default=0)
+            if not fits(self.counts, other.counts) or most > MOST_RECORDS:
                 raise MergeError("Cannot merge: a counter could exceed 2**62. Hint: check whether a part is damaged.")
             with self.changing("merge"):
                 self.counts += other.counts
-                for mine, its in zip(self.words, other.words, strict=True):
+                for mine, its in words:
                     mine.merge(its)
                 self.lineage |= other.lineage
                 self.drops |= other.drops
@@ -309,7 +311,8 @@ class Secret:
         require_unreleased(container)
         try:
             counts, lineage = container.arrays["counts"], container.metadata["lineage"]
-            words = [[container.arrays[f"{name}.{k}"] for name in STORED] for k in range(len(self.words))]
+            names = STORED if "votes.0" in container.arrays else STORED[:3]  # of older files
+            words = [[container.arrays[f"{name}.{k}"] for name in names] for k in range(len(self.words))]
         except KeyError as problem:
             raise CorruptFileError(f"The file lacks a part of a sketch: {problem}.") from problem
         if counts.shape != self.counts.shape or counts.dtype != np.int64:

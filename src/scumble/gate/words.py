@@ -1,26 +1,30 @@
 """Words that nobody declared: candidates of one pass, and those that enough records hold (``words.proof.md``).
 
-**Candidates.** A word has one of 2^20 public buckets. A bucket holds one word and its *margin*: a record with that word
-adds one to it, a record with another word of the bucket takes one off, and at zero the next word moves in (Boyer &
-Moore 1981; Misra & Gries 1982 with one counter). Memory is bounded, and a word that shares its bucket with none has its
-exact count. One record, wherever it comes, moves one bucket by one step: margins are numbers on a star, one ray for
-each word, and every further record, and every merge, moves two states that are one step apart in parallel.
+**Candidates.** A word has one of 2^20 public buckets. For each bit of its text, the records of a bucket vote: one with
+that bit set adds one, any other takes one off. The votes' signs spell the bucket's *leader*, and the narrowest vote is
+its *margin*: of one word its number of records, of two words the difference. Votes are sums over records, so no order,
+thread or merge matters, and one record moves each of them by one.
 
-**Publication.** Every bucket, empty or not, gets discrete Laplace noise; a word goes out with its noisy margin if that
-reaches a threshold (Korolova, Kenthapadi, Mishra & Ntoulas 2009). The claim's δ is the chance that words go out which a
-single person holds.
+**Publication.** Every bucket, empty or not, gets discrete Laplace noise; a leader goes out with its noisy margin if
+that reaches a threshold (Korolova, Kenthapadi, Mishra & Ntoulas 2009). The claim's δ is the chance that words go out
+which a single person holds.
+
+**Memory.** Words are kept with their numbers, which say all votes. Beyond `MOST_WORDS`, those of the fullest buckets
+are forgotten and their votes kept: at most 2^20 buckets, with as many numbers as their longest word has bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from scumble.columns.category import is_word
+from scumble.columns.category import MOST_FOUND, is_word
 from scumble.columns.hashing import BUCKETS, bucket_of, text_of
 from scumble.errors import CorruptFileError, PrivacyError
 from scumble.privacy import audit_hooks
@@ -30,11 +34,16 @@ from scumble.privacy.laws.discrete_laplace import least_threshold
 
 Integers = npt.NDArray[np.int64]
 
-STORED = ("margins", "ends", "letters")
-"""What candidates are stored as: margins, where words end, and the words one after the other."""
+STORED = ("margins", "ends", "letters", "buckets", "spans", "votes")
+"""What candidates are stored as: words' numbers, where words end, and the words one after the other; buckets of which
+only votes are kept, where these end, and the votes."""
 
-MOST_MARGIN = 2**62
-"""Only damaged parts have more. To stop there moves no two states farther apart."""
+MOST_WORDS = 2 * BUCKETS
+"""Words that are kept as they are: about half a gigabyte, and two for each bucket."""
+AT_ONCE = 1024
+"""Buckets whose votes are counted together: some megabytes."""
+MOST_RECORDS = 2**62
+"""Only damaged parts have more: numbers with noise fit into 64 bits."""
 
 NO_DELTA = (
     "Words cannot be found privately with δ = 0 or a budget in ρ or μ: a word that one person holds would then have to "
@@ -51,87 +60,169 @@ class Words:
     """
 
     def __init__(self) -> None:
-        self._held: dict[int, tuple[bytes, int]] = {}
-        """Of each bucket that is not empty, the word and its margin."""
+        self._numbers: dict[bytes, int] = {}
+        self._votes: dict[int, Integers] = {}
+        """Of a bucket, the records whose words are forgotten: how many, and how many of them have each bit set."""
 
     def __repr__(self) -> str:
         return "Words(secret)"
 
     def update(self, words: Sequence[bytes | None], places: npt.ArrayLike) -> Words:
-        """Count records in their order, each with the place of its word; None is no word, nor is place −1."""
-        numbers: dict[bytes, int] = {}
-        own = [-1 if word is None or not is_word(word) else numbers.setdefault(word, len(numbers)) for word in words]
-        ids = np.array([*own, -1], np.int64)[np.asarray(places, np.int64)]
-        ids = ids[ids >= 0]
-        times = np.bincount(ids, minlength=len(numbers)).tolist()
-        listed, buckets = [*numbers], [bucket_of(word) for word in numbers]
-        _, same, sizes = np.unique(buckets, return_inverse=True, return_counts=True)
-        shared = sizes[same] > 1
-        for word, bucket, many, mixed in zip(listed, buckets, times, shared.tolist(), strict=True):
-            if many and not mixed:
-                self._add(bucket, word, many)
-        for number in ids[shared[ids]].tolist():  # several words of this batch share the bucket: one after the other
-            self._add(buckets[number], listed[number], 1)
-        return self
+        """Count records, each with the place of its word; None is no word, nor is place −1."""
+        known = np.asarray(places, np.int64)
+        times = np.bincount(known[known >= 0], minlength=len(words)).tolist()
+        return self._add((word, many) for word, many in zip(words, times, strict=True) if word and is_word(word))
 
     def count(self, cells: Iterable[object]) -> Words:
-        """Count records by their cells, in their order."""
+        """Count records by their cells."""
         texts = [text_of(cell) for cell in cells]
         return self.update(texts, np.arange(len(texts)))
 
     def merge(self, other: Words) -> Words:
         """Take in the candidates of other records."""
-        for bucket, (word, margin) in other._held.items():
-            self._add(bucket, word, margin)
+        for bucket, votes in other._votes.items():
+            mine, its = sorted((self._votes.get(bucket, NOBODY), votes), key=len)
+            its = its.astype(np.int64)
+            its[: len(mine)] += mine
+            self._votes[bucket] = _narrow(its)
+        return self._add(other._numbers.items())
+
+    def _add(self, words: Iterable[tuple[bytes, int]]) -> Words:
+        for word, many in words:
+            if many:
+                self._numbers[word] = self._numbers.get(word, 0) + many
+        if len(self._numbers) > MOST_WORDS:
+            fullest = sorted(self._buckets().items(), key=lambda one: -len(one[1]))
+            while len(self._numbers) > MOST_WORDS // 2:
+                some, fullest = dict(fullest[:AT_ONCE]), fullest[AT_ONCE:]
+                self._votes |= {bucket: _narrow(votes) for bucket, votes in zip(some, self._tallied(some), strict=True)}
+                for word in chain.from_iterable(some.values()):
+                    del self._numbers[word]
         return self
 
-    def _add(self, bucket: int, word: bytes, many: int) -> None:
-        """So many steps towards the end of the word's ray, which is at `MOST_MARGIN`."""
-        held, margin = self._held.get(bucket, (word, 0))
-        margin += many if held == word else -many
-        if margin:
-            self._held[bucket] = (held if margin > 0 else word, min(abs(margin), MOST_MARGIN))
-        else:
-            self._held.pop(bucket, None)
+    def _buckets(self) -> dict[int, list[bytes]]:
+        found = defaultdict[int, list[bytes]](list)
+        for word in self._numbers:
+            found[bucket_of(word)].append(word)
+        return found
+
+    @property
+    def records(self) -> int:
+        """How many have words: secret."""
+        return sum(self._numbers.values()) + sum(int(votes[0]) for votes in self._votes.values())
+
+    def leaders(self) -> Iterator[tuple[int, bytes, int]]:
+        """The buckets with a leader that is a word, the leaders and their margins: secret.
+
+        Whether a text is a word of its bucket is public; whether any record has it must not matter here.
+        """
+        buckets: dict[int, list[bytes]] = {bucket: [] for bucket in self._votes}
+        for bucket, own in self._buckets().items():
+            if len(own) > 1 or bucket in buckets:
+                buckets[bucket] = own
+            else:
+                yield bucket, own[0], self._numbers[own[0]]
+        listed = [*buckets.items()]
+        for first in range(0, len(listed), AT_ONCE):
+            some = dict(listed[first : first + AT_ONCE])
+            votes = self._tallied(some)
+            ahead = votes[:, 1:] - (votes[:, :1] - votes[:, 1:])
+            margins, spelled = np.abs(ahead).min(axis=1).tolist(), np.packbits(ahead > 0, axis=1)
+            for bucket, margin, letters in zip(some, margins, spelled, strict=True):
+                leader = letters.tobytes().rstrip(b"\0")
+                if margin and is_word(leader) and bucket_of(leader) == bucket:
+                    yield bucket, leader, margin
+
+    def _tallied(self, buckets: Mapping[int, list[bytes]]) -> Integers:
+        """The votes in these buckets, a row each, of the words that are kept in them and of those forgotten."""
+        words, held = [*chain.from_iterable(buckets.values())], [self._votes.get(bucket, NOBODY) for bucket in buckets]
+        votes = np.zeros(
+            (len(buckets), max([8 * len(word) + 1 for word in words] + [len(one) for one in held])), np.int64
+        )
+        for row, one in zip(votes, held, strict=True):
+            row[: len(one)] += one
+        if words:  # shorter ones end in zeros, which are votes against
+            texts = np.array(words, bytes)
+            bits = np.unpackbits(texts.view(np.uint8).reshape(len(words), -1), axis=1).astype(np.int64)
+            cast = np.column_stack([np.ones(len(words), np.int64), bits])
+            cast *= np.array([self._numbers[word] for word in words], np.int64)[:, None]
+            sizes = np.array([len(own) for own in buckets.values()])
+            rows = np.flatnonzero(sizes)
+            votes[rows, : cast.shape[1]] += np.add.reduceat(cast, (np.cumsum(sizes) - sizes)[rows])
+        return votes
 
     def margins(self) -> dict[bytes, int]:
         """The exact margins: secret."""
-        return dict(self._held.values())
+        return {leader: margin for _, leader, margin in self.leaders()}
 
     def clear(self) -> None:
         """Forget everything."""
-        self._held.clear()
+        self._numbers.clear()
+        self._votes.clear()
 
-    # ---- noise, and files ----
-
-    def dense(self) -> tuple[Integers, dict[int, bytes]]:
-        """The margin of each bucket, and the words: secret."""
-        margins = np.zeros(BUCKETS, np.int64)
-        margins[[*self._held]] = [margin for _, margin in self._held.values()]
-        return margins, {bucket: word for bucket, (word, _) in self._held.items()}
+    # ---- files ----
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """What a secret file holds (`STORED`)."""
-        words = [word for word, _ in self._held.values()]
-        margins = np.array([margin for _, margin in self._held.values()], np.int64)
-        ends = np.cumsum([len(word) for word in words], dtype=np.int64)
-        return dict(zip(STORED, (margins, ends, np.frombuffer(b"".join(words), np.uint8)), strict=True))
+        votes = np.concatenate([NOBODY, *self._votes.values()], dtype=np.int64)
+        found = (
+            np.array([*self._numbers.values()], np.int64),
+            np.cumsum([len(word) for word in self._numbers], dtype=np.int64),
+            np.frombuffer(b"".join(self._numbers), np.uint8),
+            np.array([*self._votes], np.int64),
+            np.cumsum([len(one) for one in self._votes.values()], dtype=np.int64),
+            votes,
+        )
+        return dict(zip(STORED, found, strict=True))
 
     @staticmethod
-    def from_arrays(margins: np.ndarray, ends: np.ndarray, letters: np.ndarray) -> Words:
-        """The candidates that `to_arrays` wrote; whatever else is refused."""
-        made, starts = Words(), [0, *ends.tolist()]
-        whole = margins.dtype == ends.dtype == np.int64 and letters.dtype == np.uint8 and letters.ndim == 1
-        if not whole or margins.shape != ends.shape or margins.ndim != 1 or starts[-1] != len(letters):
-            raise CorruptFileError("The file is damaged: its words do not fit together.")
-        data = letters.tobytes()
-        for first, last, margin in zip(starts, starts[1:], margins.tolist(), strict=False):
-            word = data[first:last] if first < last else b""
-            bucket = bucket_of(word)
-            if not is_word(word) or bucket in made._held or not 0 < margin < 2**62:
-                raise CorruptFileError("The file is damaged: it has words that were not counted.")
-            made._held[bucket] = word, margin
+    def from_arrays(*arrays: np.ndarray) -> Words:
+        """The candidates that `to_arrays` wrote; whatever else is refused. Files without the last three are older."""
+        given = [*arrays, *[NOBODY] * (len(STORED) - len(arrays))]
+        margins, ends, letters, buckets, spans, votes = given
+        flat = all(one.ndim == 1 for one in arrays)
+        typed = (
+            all(one.dtype == np.int64 for one in (margins, ends, buckets, spans, votes)) and letters.dtype == np.uint8
+        )
+        if not flat or not typed or margins.shape != ends.shape or buckets.shape != spans.shape:
+            raise _damaged()
+        words = _parts(letters, ends)
+        made = Words()
+        made._numbers = {word.tobytes(): many for word, many in zip(words, margins.tolist(), strict=True)}
+        made._votes = dict(zip(buckets.tolist(), _parts(votes, spans), strict=True))
+        whole = len(made._numbers) == len(margins) and len(made._votes) == len(buckets)
+        known = all(map(is_word, made._numbers)) and all(0 <= bucket < BUCKETS for bucket in made._votes)
+        counted = (margins > 0).all() and all(map(_are_votes, made._votes.values()))
+        if not (whole and known and counted and made.records <= MOST_RECORDS):
+            raise _damaged()
+        made._votes = {bucket: _narrow(own) for bucket, own in made._votes.items()}
         return made
+
+
+NOBODY = np.zeros(0, np.int64)
+
+
+def _damaged() -> CorruptFileError:
+    return CorruptFileError("The file is damaged: it has words that were not counted.")
+
+
+def _narrow(votes: Integers) -> Integers:
+    """Votes in numbers as narrow as hold them, without the bits of longer words."""
+    used = 8 * -(-int(np.flatnonzero(votes)[-1]) // 8) + 1
+    return votes[:used].astype(np.min_scalar_type(-1 - int(votes[0])))
+
+
+def _are_votes(votes: Integers) -> bool:
+    whole = len(votes) % 8 == 1 and 8 < len(votes) <= 8 * MOST_FOUND + 1
+    return bool(whole and votes[1:].any() and (votes >= 0).all() and (votes <= votes[0]).all())
+
+
+def _parts(data: np.ndarray, ends: Integers) -> list[np.ndarray]:
+    """The parts that end at these places, none of them empty."""
+    edges = [0, *ends.tolist()]
+    if edges[-1] != len(data) or any(first >= last for first, last in pairwise(edges)):
+        raise _damaged()
+    return [data[first:last] for first, last in pairwise(edges)]
 
 
 def claim_of_words(budget: Budget, columns: int) -> PrivacyClaim:
@@ -152,12 +243,12 @@ def publish_words(columns: Sequence[Words], claim: PrivacyClaim, name: str) -> l
     """
     noise = claim.draw_counters((len(columns), BUCKETS))
     audit_hooks.hold(name, claim, noise, None)
-    words = []
+    words: list[dict[int, bytes]] = []
     for row, one in enumerate(columns):
-        margins, mine = one.dense()
-        noise[row] += margins
-        words.append(mine)
-        margins.fill(0)
+        words.append({})
+        for bucket, word, margin in one.leaders():
+            noise[row, bucket] += margin
+            words[-1][bucket] = word
     noisy, _ = audit_hooks.publish(noise, None, name)
     assert claim.threshold is not None
     public = []

@@ -239,7 +239,7 @@ class Tally:
         if not self._apart or sketch.noisy:
             return False
         if isinstance(sketch, TableSketch):
-            return self._crew > 1 and not sketch.spec.hashed  # candidates are in the order of records
+            return self._crew > 1
         chosen_engine = engine(self.options.get("engine", "auto"), HASHES_AT_ONCE)
         return self._crew > MOST_THREADS and chosen_engine is engine("cpu")
 

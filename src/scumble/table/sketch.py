@@ -172,15 +172,21 @@ class TableSketch(Holder):
             raise PrivacyError("These are the levels of another sketch. Hint: `update` this one with the records.")
         with self.secret.changing("update") as counts:
             counting.add(self._spec, found.lines, counts, self._threads)
-            for mine, words in zip(self.secret.words, found.words, strict=True):
-                mine.update(*words)
+            self._add_words(found)
             self.secret.counted(found.lines.shape[1])
             self.dropped += int(np.count_nonzero(found.dropped))
         return self
 
     def count_aside(self, found: Levels, counts: np.ndarray) -> None:
-        """Count the same into a thread's own counters (`Secret.aside`)."""
+        """Count the same into a thread's own counters (`Secret.aside`). Words are counted by one thread at a time."""
         counting.add(self._spec, found.lines, counts, 1)
+        if found.words:
+            with self.secret.changing("update"):
+                self._add_words(found)
+
+    def _add_words(self, found: Levels) -> None:
+        for mine, words in zip(self.secret.words, found.words, strict=True):
+            mine.update(*words)
 
     # ---- releasing ----
 
