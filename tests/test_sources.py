@@ -238,6 +238,13 @@ def test_postgresql(table: pa.Table, expected: np.ndarray, server: postgres.Serv
     server.sql("COPY people FROM STDIN WITH (FORMAT csv, HEADER)", csv_bytes(table))
     assert np.array_equal(counted(server.uri(), table="people"), expected)
     assert np.array_equal(counted(server.uri(), query="SELECT * FROM people WHERE age > 0"), expected)
+    once = {
+        "person_column": "class",
+        "invalid": "drop",
+        "query": "SELECT * FROM people ORDER BY md5(income::text || %s)",
+    }
+    first, other = (counted(server.uri(), **{**once, "query": once["query"] % salt}) for salt in ("'a'", "'b'"))
+    assert np.array_equal(first, other) and first.sum() < expected.sum()
     for wrong in ({"table": "poeple"}, *({"query": one} for one in WRONG)):
         with pytest.raises(scumble.DataError):
             counted(server.uri(), **wrong)

@@ -6,7 +6,8 @@ cores, several row groups are read at the same time, and handed over in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +23,7 @@ from scumble.columns.table import words
 from scumble.errors import DataError, ParameterError, ScumbleError
 from scumble.files.compiling import FEW_CORES, available_threads
 from scumble.files.lazy_modules import ipc, pa, pq
+from scumble.sources.database import by_cells
 from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.onepass import in_order
 from scumble.sources.paths import File, cannot_open
@@ -109,16 +111,29 @@ class MemorySource(Source):
     gaps_in_words = False
 
     def __init__(self, tables: object) -> None:
+        self._given = tables
+        self._begin(tables)
+        self.skipped = {}
+
+    def _begin(self, tables: object) -> None:
         self._tables = _tables(tables)
         first = next(self._tables, None)
         if first is None:
             raise DataError("The source gives no table at all. Hint: give at least one, even without rows.")
         self.names, columns = first
         self._first: Named | None = columns
-        self.skipped = {}
 
     def __str__(self) -> str:
         return "the table"
+
+    def settle(self, names: Iterable[str]) -> None:
+        given: Any = self._given
+        if is_of(given, "polars", "LazyFrame"):
+            polars = sys.modules["polars"]
+            frame = given.select(*names).cast({polars.Categorical: polars.String})
+            self._begin(frame.sort(polars.struct(polars.all()).hash()))
+        elif is_of(given, "duckdb", "DuckDBPyRelation") or is_of(given, "_duckdb", "DuckDBPyRelation"):
+            self._begin(given.order(by_cells(names)))
 
     def require(self, wanted: Sequence[str]) -> None:
         for name in wanted:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -55,6 +55,7 @@ class DatabaseSource(Source):
             raise
         self.names = tuple(self._types)
         self.skipped = {}
+        self._order = ""
 
     def __str__(self) -> str:
         return self._about
@@ -127,7 +128,7 @@ class DatabaseSource(Source):
             self._check_types(roles)
         twice = len(roles) + sum(role == "number" for role in roles.values()) <= MOST_RESULTS
         selected = ", ".join(self._expression(name, role, twice) for name, role in roles.items())
-        query = f"SELECT {selected} FROM {self._inner}"
+        query = f"SELECT {selected} FROM {self._inner}{self._order}"
         skip, row = start[1], start[1]
         if self._sqlite:
             number = "0.5, ''" if twice else "0.5"
@@ -162,6 +163,10 @@ class DatabaseSource(Source):
                     f"Column {name!r} of {self} must hold numbers, got text. "
                     "Hint: name it in --categories, or turn it into numbers in --query."
                 )
+
+    def settle(self, names: Iterable[str]) -> None:
+        if not self._sqlite:  # which goes through its tables row by row
+            self._order = f" ORDER BY {by_cells(names)}"
 
     def place(self, position: Position, rows: int, row: int) -> str:
         return f"{self}, row {position[1] - rows + row + 1:,} of the result"
@@ -251,7 +256,7 @@ class DuckSource(DatabaseSource):
         import duckdb
 
         row = start[1]
-        reader = self._reader(f"SELECT {', '.join(quoted(name) for name in roles)} FROM {self._inner}")
+        reader = self._reader(f"SELECT {', '.join(quoted(name) for name in roles)} FROM {self._inner}{self._order}")
         try:
             for batch in cut(iter(reader), start[1]):
                 row += batch.num_rows
@@ -326,6 +331,11 @@ def _postgres_type(field: pa.Field) -> str:
     """The type's name where the driver passes it on as text."""
     metadata: dict[bytes, bytes] = field.metadata or {}
     return metadata.get(b"ADBC:postgresql:typname", b"").decode("ascii", "replace")
+
+
+def by_cells(names: Iterable[str]) -> str:
+    """What PostgreSQL and DuckDB order rows by: a hash, so that no value comes first."""
+    return f"md5(CAST(ROW({', '.join(map(quoted, names))}) AS text))"
 
 
 def quoted(name: str) -> str:

@@ -67,6 +67,8 @@ def one_pass(
     began, rows_before, share_before = time.monotonic(), tally.rows, None
     kept = dict(tally.skipped)
     numbers = set(roles.values()) == {"number"}
+    if tally.people is not None:
+        source.settle(roles)
     read = source.pieces(roles, start=start, invalid=invalid)
     most = MOST_BYTES // 2 if tally.aside else MOST_BYTES
     joined = gathered(read, 0 if source.live else tally.at_once, numbers, most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -101,6 +101,12 @@ class Source(ABC):
 
     def require_unchanged(self) -> None:  # noqa: B027
         """After the last row: refuse a source that has changed since the first."""
+
+    def settle(self, names: Iterable[str]) -> None:  # noqa: B027
+        """Before the first row: let a row's own cells in these columns say where it comes, if a query decides that.
+
+        A query may return rows in an order that depends on other rows, and of each person the first ones count.
+        """
 
     def wake(self) -> None:  # noqa: B027
         """No more rows are needed: a read that waits for bytes ends."""
