@@ -164,9 +164,6 @@ class Tilted(ProjectionKernel):
         turned = differences @ np.array([[1.0, 0.8], [0.0, 0.6]])
         return EuclideanKernel(self.bandwidth).profile(turned)
 
-    def collision(self, X, Y):
-        return self.profile(X[:, None] - Y[None])
-
 
 @pytest.mark.parametrize(
     ("kernel", "d"),

@@ -24,8 +24,6 @@ from scumble.learn.moment_products import (
     ClassMoments,
     HatMoments,
     LinearMoments,
-    UnitLinearMoments,
-    UnitMoments,
 )
 from scumble.learn.moment_release import MomentRelease, MomentSketch
 from scumble.learn.moment_spec import (
@@ -45,6 +43,7 @@ from scumble.privacy.budget import Budget, calibrate
 from scumble.privacy.sensitivity import Moves, Reach
 
 BOUNDS = ((0.0, -1.0, 5.0), (1.0, 1.0, 9.0))
+BALL = ((-2.0,) * 3, (2.0,) * 3)
 SPECS: dict[str, Any] = {
     "linear, pure": LinearMoments(BOUNDS, None, True, 1.0, (0.0, 10.0)),
     "linear, Gaussian": LinearMoments(BOUNDS, None, False, 0.7, (0.0, 10.0)),
@@ -53,10 +52,10 @@ SPECS: dict[str, Any] = {
     "placed hats": HatMoments(BOUNDS, None, True, (0.0, 10.0), ((0.0, 0.125, 1.0), (-0.5, 0.75), (5.0, 6.0, 7.0, 8.0))),
     "classes, pure": ClassMoments(BOUNDS, None, True, 1.0, 3),
     "classes, Gaussian": ClassMoments(BOUNDS, None, False, 0.5, 3),
-    "unit, pure": UnitMoments(((-2.0,) * 3, (2.0,) * 3), None, True, 0.25, 3),
-    "unit, Gaussian": UnitMoments(((-2.0,) * 3, (2.0,) * 3), None, False, 0.25, 3),
-    "unit linear, pure": UnitLinearMoments(((-2.0,) * 3, (2.0,) * 3), None, True, 0.25, (0.0, 10.0)),
-    "unit linear, Gaussian": UnitLinearMoments(((-2.0,) * 3, (2.0,) * 3), None, False, 0.25, (0.0, 10.0)),
+    "unit, pure": ClassMoments(BALL, None, True, 0.25, 3, ball=True),
+    "unit, Gaussian": ClassMoments(BALL, None, False, 0.25, 3, ball=True),
+    "unit linear, pure": LinearMoments(BALL, None, True, 0.25, (0.0, 10.0), ball=True),
+    "unit linear, Gaussian": LinearMoments(BALL, None, False, 0.25, (0.0, 10.0), ball=True),
 }
 EACH = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 
@@ -216,7 +215,7 @@ def test_noise_grows_with_the_step_and_the_claim_stays(delta: float) -> None:
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
 def test_a_release_comes_back_from_its_file(spec: Any, neighbors: str, tmp_path: Any) -> None:
     X, y = records(spec, 40)
-    release = MomentSketch(spec).update(X, y).release(1.0, 0.0 if spec.pure else 1e-6, neighbors)
+    release = MomentSketch(spec).update(X, y).release(1.0, 0.0 if spec.pure else 1e-6, neighbors=neighbors)
     release.save(tmp_path / "m.scumble")
     found = scumble.load(tmp_path / "m.scumble")
     assert found.spec == spec and np.array_equal(found.counts, release.counts)
@@ -355,11 +354,12 @@ BAD_SPECS = [
     changed("placed hats", knots=((0.0, 1.0), (-1.0, 1.0))),
     *(changed("placed hats", knots=((0.0, 1.0), (-1.0, 1.0), knots)) for knots in KNOTS),
     changed("unit, pure", bounds=((-2.0, -2.0, -1.0), (2.0, 2.0, 2.0))),
+    changed("classes, pure", ball=1),
 ]
 GOOD_SPECS = [
     HatMoments(((0.0,) * 256, (1.0,) * 256), None, True, (0.0, 1.0), 64),
     HatMoments(((0.0,), (1.0,)), None, True, (0.0, 1.0), 2),
-    UnitMoments(((-1.0,), (1.0,)), None, True, 1.0, 2),
+    ClassMoments(((-1.0,), (1.0,)), None, True, 1.0, 2, ball=True),
     *(changed("classes, pure", anchor=anchor, classes=many) for anchor, many in ((2.0**-10, 1), (32.0, 2**16))),
 ]
 
@@ -479,8 +479,8 @@ def test_the_device_agrees_whatever_the_units(size: float, pure: bool) -> None:
     X[::3] /= np.linalg.norm(X[::3], axis=1, keepdims=True)
     y = rng.integers(0, 7, len(X))
     high = float(max(size, 1e-300))
-    for kind in (ClassMoments, UnitMoments):
-        spec = kind(((-high,) * 65, (high,) * 65), None, pure, 0.3, 7)
+    for ball in (False, True):
+        spec = ClassMoments(((-high,) * 65, (high,) * 65), None, pure, 0.3, 7, ball=ball)
         by_cpu, by_gpu = (
             MomentSketch(spec, engine=engine).update(X * size, y).secret.counts for engine in ("cpu", "gpu")
         )

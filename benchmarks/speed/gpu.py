@@ -28,7 +28,7 @@ from scumble.counting import Hasher, cpu, gpu, reference
 from scumble.kernels import Kernel, Records
 from scumble.kernels.design import Design
 from scumble.learn.linear import UNIT_ANCHOR
-from scumble.learn.moment_products import UnitMoments, anchored
+from scumble.learn.moment_products import ClassMoments, anchored
 from scumble.learn.moment_release import MomentSketch
 
 REPEATS, WARM_UP = 5, 0.1
@@ -225,7 +225,9 @@ def moments(n: int = 200_000, columns: int = 768, classes: int = 10) -> None:
     """Sums of moments of embeddings in host memory, by the processor's cores and by the device, seconds."""
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((n, columns)) / math.sqrt(columns), rng.integers(0, classes, n)
-    spec = UnitMoments(((-1.0,) * columns, (1.0,) * columns), None, False, anchored(1, UNIT_ANCHOR), classes)
+    spec = ClassMoments(
+        ((-1.0,) * columns, (1.0,) * columns), None, False, anchored(1, UNIT_ANCHOR), classes, ball=True
+    )
     taken, sums = {}, {}
     for engine, times in (("cpu", 2), ("gpu", 4)):
         taken[engine] = []

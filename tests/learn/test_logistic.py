@@ -20,8 +20,8 @@ from scumble.privacy.budget import Budget
 
 BOUNDS = ((0.0, -1.0, 5.0), (1.0, 1.0, 9.0))
 SPECS = {
-    "bounds": DescentSpec(BOUNDS, None, False, 3, 4, False),
-    "length": DescentSpec(((-2.0,) * 3, (2.0,) * 3), None, False, 3, 4, True),
+    "bounds": DescentSpec(BOUNDS, None, False, 3, 4),
+    "length": DescentSpec(((-2.0,) * 3, (2.0,) * 3), None, False, 3, 4, ball=True),
 }
 EACH = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 

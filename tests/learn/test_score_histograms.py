@@ -87,6 +87,11 @@ def counted(scores: np.ndarray) -> np.ndarray:
     return sketch.update(score_histograms.squashed(scores))._counts[0]
 
 
+def test_scores_are_squashed_to_one_column_between_0_and_1() -> None:
+    found = score_histograms.squashed(np.array([-1e9, -2.0, 0.0, 2.0, 1e9]))
+    np.testing.assert_allclose(found, [[1 / (1 + math.exp(-s))] for s in (-30, -1, 0, 1, 30)], rtol=1e-14)
+
+
 @pytest.mark.parametrize(("slope", "shift"), [(1.0, 0.0), (0.4, 1.0), (2.5, -0.7)])
 def test_log_odds_are_found_where_the_noise_is_small(slope: float, shift: float) -> None:
     rng = np.random.default_rng(4)
@@ -146,6 +151,21 @@ def test_a_bent_line_ranks_as_a_straight_one_and_keeps_small_probabilities(side:
     far = side * z <= -1.0
     np.testing.assert_array_equal(found[far], z[far])
     np.testing.assert_allclose(found[~far], -side / (side * z[~far] + 2.0), rtol=1e-14)
+
+
+def test_of_noise_alone_little_more_than_the_shares_is_believed() -> None:
+    empty = np.zeros(32, np.int64)
+    found = fitted(empty, empty, 0.1, counts=(900.0, 100.0))
+    log_odds = found(np.linspace(-8.0, 8.0, 9))
+    assert found.slope < 0.2 and (log_odds < 0.0).all() and abs(log_odds[4] - math.log(1 / 9)) < 0.5
+
+
+def test_a_rare_class_is_not_given_more_than_its_due() -> None:
+    """Scores that tell nothing, and 2 % of one class: all records go to the other."""
+    rng = np.random.default_rng(7)
+    zero, one = (counted(rng.normal(1.0, 2.0, n)) for n in (4900, 100))
+    found = fitted(zero, one, 0.3, counts=(4900.0, 100.0))
+    assert (found(np.linspace(-20.0, 20.0, 99)) < 0.0).all()
 
 
 def test_a_class_that_may_be_there_keeps_a_chance() -> None:

@@ -29,7 +29,7 @@ from scumble.columns.number import Number
 from scumble.columns.schema import Schema
 from scumble.errors import UNPUBLISHED, DataError, FileError, ParameterError, PrivacyError, did_you_mean
 from scumble.files.lazy_modules import pa, pc
-from scumble.learn.reading import Curator
+from scumble.learn.columns import Curator
 from scumble.sources import Source
 from scumble.sources.tally import BEYOND, Bad, Causes, unusual, without_level, without_value
 

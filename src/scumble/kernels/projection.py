@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from math import factorial, pi, sqrt
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,6 @@ class ProjectionKernel(Kernel):
     """h(x) = ⌊(a·x + b)/w⌋: near records share a step of the line. The law of a decides the distance."""
 
     stationary = True
-    metric: ClassVar[str]
 
     def __init__(self, bandwidth: float = 1.0, power: int = 1, *, scale: Scale = None, columns: Columns = None) -> None:
         super().__init__(power=power, scale=scale, columns=columns)
@@ -37,14 +36,8 @@ class ProjectionKernel(Kernel):
     def profile(self, differences: np.ndarray) -> np.ndarray:
         """The collision probability of one hash as a function of x − y, for scaled columns (last axis)."""
 
-    def _of_distance(self, distance: np.ndarray) -> np.ndarray:
-        """The same as a function of the distance in the kernel's `metric`."""
-        raise NotImplementedError
-
     def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        from scipy.spatial.distance import cdist
-
-        return self._of_distance(cdist(X, Y, self.metric))
+        return np.array([self.profile(x - Y) for x in X]).reshape(len(X), len(Y))
 
     def _inverse_scale(self, names: Sequence[str] | None, which: Sequence[int]) -> np.ndarray:
         return super()._inverse_scale(names, which) / self.bandwidth
@@ -147,13 +140,18 @@ class EuclideanKernel(ProjectionKernel):
     array([[1.    , 0.3687]])
     """
 
-    name, metric = "euclidean", "euclidean"
+    name = "euclidean"
 
     def _direction(self, draws: Draws, dimensions: int) -> np.ndarray:
         return draws.normal(dimensions)
 
     def profile(self, differences: np.ndarray) -> np.ndarray:
         return self._of_distance(np.sqrt(np.sum(np.square(differences), axis=-1)))
+
+    def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        from scipy.spatial.distance import cdist
+
+        return self._of_distance(cdist(X, Y, "euclidean"))
 
     def _of_distance(self, distance: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", over="ignore"):
@@ -174,13 +172,18 @@ class ManhattanKernel(ProjectionKernel):
     array([[0.4487, 0.0205]])
     """
 
-    name, metric = "manhattan", "cityblock"
+    name = "manhattan"
 
     def _direction(self, draws: Draws, dimensions: int) -> np.ndarray:
         return draws.cauchy(dimensions)
 
     def profile(self, differences: np.ndarray) -> np.ndarray:
         return self._of_distance(np.sum(np.abs(differences), axis=-1))
+
+    def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        from scipy.spatial.distance import cdist
+
+        return self._of_distance(cdist(X, Y, "cityblock"))
 
     def _of_distance(self, distance: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):

@@ -11,8 +11,7 @@ moments; ``choice.py``, which chooses among all that tell classes apart.
 What they share::
 
     base.py             what an estimator is, and how to write one
-    reading.py          records, labels and targets; what is taken from scikit-learn, which is an extra
-    columns.py          what an estimator knows of its columns; mixed tables as numbers, by a public schema
+    columns.py          records, labels and targets; mixed tables as numbers, by a public schema
     supervised.py       what classifiers share, and regressors, and estimators that release moments
     levels.py           learning from the release of a table
     models.py           fitted estimators in files

@@ -36,7 +36,7 @@ from scumble.errors import ParameterError, parameter
 from scumble.gate.selection import claim_of_choice, noisy_best
 from scumble.gate.spending import Prepaid
 from scumble.learn.base import estimator
-from scumble.learn.columns import Bounds
+from scumble.learn.columns import Bounds, check_is_fitted
 from scumble.learn.moment_products import (
     MOST_ENOUGH,
     MOST_KNOTS,
@@ -48,7 +48,6 @@ from scumble.learn.moment_products import (
 )
 from scumble.learn.moment_release import MomentRelease, MomentSketch, mean_of_target, publish, solved
 from scumble.learn.moment_spec import Floats, Integers, Span, steps
-from scumble.learn.reading import check_is_fitted
 from scumble.learn.supervised import Classifier, LearnsFromMoments, Regressor, choice_epsilon, laplace_is_quieter
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget

@@ -23,27 +23,42 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
 from scumble import checks
-from scumble.columns.schema import Described
+from scumble.columns.schema import Described, Schema
+from scumble.columns.table import Table
 from scumble.density.loading import load
 from scumble.density.plan import choose
 from scumble.density.release import Release
 from scumble.density.release_plan import DEFAULT_RECORDS
 from scumble.density.sketch import Sketch, release_disjoint
 from scumble.density.spec import Spec
-from scumble.errors import DataError, ParameterError, parameter
+from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.gate.spending import Prepaid
 from scumble.kernels import EuclideanKernel, Kernel
-from scumble.learn.columns import FACTS as FACTS
-from scumble.learn.columns import Bounds, KnowsColumns
+from scumble.learn.columns import (
+    BadCells,
+    BaseEstimator,
+    Bounds,
+    Coding,
+    Curator,
+    beyond,
+    check_is_fitted,
+    coding,
+    lasting,
+    names_of,
+    own_bounds,
+    records,
+    short_schema,
+    target,
+    target_numbers,
+)
 from scumble.learn.levels import Levels, table_of
-from scumble.learn.reading import check_is_fitted, target, target_numbers
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -57,11 +72,45 @@ BESIDE_COUNTERS = 1 << 20
 CURATORS = ("clipped_",)
 """Fitted attributes that are for the curator only: neither saved, nor pickled, nor shown."""
 
+FACTS = ("bounds", "classes", "count", "target_bounds")
+"""What `public` may declare: that these facts about the table are already public and may be read from it."""
+
 Kind = TypeVar("Kind", bound=type)
 
 
 class RepeatedReleaseWarning(UserWarning):
     """An estimator or a clone of it was fitted again: each fit is a release, and the same people's budgets add up."""
+
+
+class Fitted(BaseEstimator):
+    """Attributes of a `PrivateEstimator` that are no parameters."""
+
+    _learnt: tuple[str, ...] = ()
+    """Fitted attributes that `save` writes."""
+    _made_again: tuple[str, ...] = ()
+    """What is made from the releases when it is first needed, and is not pickled."""
+    _plans_later = False
+    """Whether rows that are left open are chosen at the release (:mod:`scumble.density.release_plan`)."""
+    _always_needs_bounds = False
+    """Whether a kernel of the caller's own is not enough."""
+    before_charge: Callable[[int], object] | None = None
+    """Called before a budget is spent, with the most bytes that the model's file can have: it must be writable."""
+
+    release_: Any
+    identity_: str
+    """The UUID of this fit, as it appears in the ledger it was charged to."""
+    clipped_: int
+    """How many records had values outside the bounds. For the curator only: it is neither saved, pickled nor shown."""
+    classes_: np.ndarray
+    target_bounds_: tuple[float, float]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    curator: Curator = Curator()
+    """Warned, before a budget is spent, of how the records were read."""
+    bounds_: Bounds | None
+    """Of the numbers that records become: with a schema, one pair for each of `Coding.names`."""
+    schema_: Schema | None = None
+    """What the columns of a table can hold; None where records are numbers."""
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -73,7 +122,7 @@ def estimator(kind: Kind) -> Kind:
 
 
 @estimator
-class PrivateEstimator(KnowsColumns):
+class PrivateEstimator(Fitted):
     """The base of all estimators. See the module's documentation for how to write one.
 
     Parameters
@@ -136,7 +185,14 @@ class PrivateEstimator(KnowsColumns):
 
         Estimators without a target ignore `y`. `ledger`, `dataset`, `part`: where to charge.
         """
-        _refuse(unsupported)
+        for name, value in unsupported.items():
+            if name != "sample_weight":
+                raise TypeError(f"`fit` got an unexpected keyword {name!r}. Hint: it takes ledger, dataset and part.")
+            if value is not None:
+                raise ParameterError(
+                    "`sample_weight` is not supported: noise hides one record, not one that counts several times. "
+                    "Hint: leave it out; classifiers have class_weight=."
+                )
         self._check()
         self.price(), self._seed(), self._public()  # which refuse nonsense, also of what this estimator does not use
         for name in ("rows", "buckets"):
@@ -212,16 +268,143 @@ class PrivateEstimator(KnowsColumns):
                 stacklevel=3,
             )
 
+    # ---- columns ----
+
+    def _enter(self, X: object) -> tuple[np.ndarray, int]:
+        """The first records, which settle what the columns are: as numbers, and how many were outside the bounds."""
+        X = self._lasting(X)
+        schema = self._public_schema(X)
+        self.__dict__.pop("schema_", None)
+        if schema is not None:
+            self._know(schema)
+            numbers, outside, strays = self._coding().read(X, self.curator.fewest)  # type: ignore[union-attr]
+            self.curator.look_at(strays, schema)
+            return numbers, outside
+        found = records(self, X, reset=True)
+        self.bounds_ = self._public_bounds(found)
+        if self.bounds_ is None:
+            return found, 0
+        names = self._names() or [f"column {j}" for j in range(found.shape[1])]
+        self.curator.look_at(*beyond(found, self.bounds_, names))
+        inside = np.clip(found, *self.bounds_)
+        return inside, int(np.any(inside != found, axis=1).sum())
+
+    def _lasting(self, X: object) -> object:
+        """A table that a schema needs to read more than once, in a form that can be."""
+        return X if self.schema is None and self.categories is None and self.schema_ is None else lasting(X)
+
+    def _matrix(self, X: object, *, clip: bool = False) -> np.ndarray:
+        """Other records, as numbers. `clip` moves them into the public bounds, where those of a schema are already."""
+        coded = self._coding()
+        if coded is not None:
+            return coded.read(X)[0]
+        found = records(self, X, reset=False)
+        return np.clip(found, *self.bounds_) if clip and self.bounds_ is not None else found
+
+    def _coding(self) -> Coding | None:
+        """How the records of a table become numbers."""
+        return None if self.schema_ is None else coding(self.schema_, self._indicators())
+
+    def _indicators(self) -> bool:
+        """Whether each level of a category is a column of its own."""
+        return True
+
+    @property
+    def _width(self) -> int:
+        """How many numbers a record has."""
+        coded = self._coding()
+        return self.n_features_in_ if coded is None else coded.width
+
+    def _names(self) -> list[str] | None:
+        """What these are called."""
+        coded = self._coding()
+        if coded is not None:
+            return list(coded.names)
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    # ---- public facts ----
+
+    def _know(self, schema: Schema) -> None:
+        self.schema_ = schema
+        self.n_features_in_ = len(schema)
+        self.feature_names_in_ = np.array(schema.names, dtype=object)
+        self.bounds_ = coding(schema, self._indicators()).bounds
+
+    def _take_columns(self, width: int, columns: tuple[str, ...] | None, bounds: object) -> None:
+        """What the columns are, from a release: so many numbers, of these names and bounds, if it has any."""
+        schema = self._public_schema(None)
+        self.__dict__.pop("schema_", None)
+        if schema is not None:
+            self._know(schema)
+            self._coding().require(width, columns)  # type: ignore[union-attr]
+            return
+        self.n_features_in_ = width
+        if columns is not None:
+            self.feature_names_in_ = np.array(columns, dtype=object)
+        self.bounds_ = None if bounds is None else checks.sides(checks.by_column(bounds, self._names()), width)
+
+    def _public_schema(self, X: object) -> Schema | None:
+        """The schema that was given, whole or in short; `X` is the table, None if there is only a release."""
+        if self.schema is not None:
+            if self.bounds is not None or self.categories is not None:
+                raise ParameterError(
+                    "`schema` says what every column can hold. Hint: leave out `bounds` and `categories`."
+                )
+            return Schema.of(self.schema)
+        if self.categories is None:
+            return None
+        if isinstance(self.bounds, Mapping):
+            return short_schema(self.categories, self.bounds, None)
+        if X is None:
+            raise ParameterError(
+                "A release does not say which columns `categories` stand among. "
+                "Hint: pass schema=, or bounds={name: (low, high), ...} with them."
+            )
+        names = names_of(X)
+        if names is None or not isinstance(self.categories, Mapping):
+            return short_schema(self.categories, self.bounds, names)  # which says what is wrong
+        plain = [name for name in names if name not in self.categories]
+        bounds = self._bounds_of(X, plain) if plain else None
+        return short_schema(self.categories, bounds, names)
+
+    def _bounds_of(self, X: object, plain: list[str]) -> Bounds:
+        """The bounds of those columns of a table that are numbers; it is read only if they are to be its own."""
+        if self.bounds is not None:
+            return checks.sides(self.bounds, len(plain))
+        if "bounds" not in self._public():
+            self._refuse_bounds()
+        values = Table.of(X, columns=plain).numeric(range(len(plain)))
+        if not np.isfinite(values).all():
+            raise BadCells(~np.isfinite(values), plain)
+        return own_bounds(values)
+
+    def _public_bounds(self, X: np.ndarray) -> Bounds | None:
+        """The bounds that were given, or those of the data if the caller declared them public."""
+        public = self._public()
+        if self.bounds is not None:
+            return checks.sides(checks.by_column(self.bounds, self._names()), X.shape[1])
+        if "bounds" in public:
+            return own_bounds(X)
+        return self._refuse_bounds() if self.kernel is None or self._always_needs_bounds else None
+
+    def _refuse_bounds(self) -> Bounds:
+        raise PrivacyError(
+            f"{type(self).__name__} needs the columns' public bounds. Hint: pass bounds=(low, high), each a number or "
+            "one per column, or schema=; if the data's own bounds are public already, public=('bounds',)."
+        )
+
+    def _public(self) -> tuple[str, ...]:
+        given = self.public if isinstance(self.public, Iterable) else (None,)
+        words = (given,) if isinstance(given, str) else tuple(given)
+        if not all(isinstance(word, str) and word in FACTS for word in words):
+            raise parameter("public", f"some of {', '.join(FACTS)}", self.public)
+        return words
+
     # ---- the sketch, from public facts alone ----
 
     def _sketch(
-        self,
-        kernel: Kernel,
-        X: np.ndarray,
-        budget: Budget,
-        *,
-        seed: int | None = None,
-        **options: Any,
+        self, kernel: Kernel, X: np.ndarray, budget: Budget, *, seed: int | None = None, **options: Any
     ) -> Sketch:
         """An empty sketch for these columns, as large as the plan finds best for this budget."""
         names, seed = self._names(), self._seed() if seed is None else seed
@@ -410,18 +593,6 @@ class PrivateEstimator(KnowsColumns):
         return tags
 
 
-def _refuse(unsupported: Mapping[str, object]) -> None:
-    """What `fit` does not take."""
-    for name, value in unsupported.items():
-        if name != "sample_weight":
-            raise TypeError(f"`fit` got an unexpected keyword {name!r}. Hint: it takes ledger, dataset and part.")
-        if value is not None:
-            raise ParameterError(
-                "`sample_weight` is not supported: noise hides one record, not one that counts several times. "
-                "Hint: leave it out; classifiers have class_weight=."
-            )
-
-
 def default_kernel(bounds: Bounds, *, bandwidth: float | None = None, power: int = 2) -> EuclideanKernel:
     """A Euclidean kernel in units of the bounds' widths.
 
@@ -440,12 +611,3 @@ def release_of(release: object) -> Release:
         hint = "a Sketch becomes one by sketch.release(epsilon=...)." if isinstance(release, Sketch) else ""
         raise parameter("release", "a Release or the path of its file", type(release).__name__, hint)
     return release
-
-
-def require_kernel(kernel: Kernel, kinds: tuple[type[Kernel], ...], task: str) -> None:
-    """Refuse a release of the wrong kind for a task, naming the right one."""
-    if not all(isinstance(factor, kinds) for factor in kernel.factors):
-        names = " or ".join(kind.__name__ for kind in kinds)
-        raise DataError(
-            f"{task} needs a release with a {names}; this one has {kernel!r}. Hint: build it with that kernel."
-        )

@@ -33,15 +33,12 @@ from scumble.learn import ferns
 from scumble.learn.additive import Additive, PrivateAdditiveClassifier
 from scumble.learn.base import estimator
 from scumble.learn.classifier import PrivateKDEClassifier
-from scumble.learn.columns import lasting
+from scumble.learn.columns import lasting, records, target
 from scumble.learn.linear import PrivateLinearClassifier
 from scumble.learn.logistic import PrivateLogisticRegression
 from scumble.learn.moment_products import enough_knots
 from scumble.learn.moment_release import MomentRelease
-from scumble.learn.reading import records, target
 from scumble.learn.supervised import Classifier, TakesVectors, required
-from scumble.privacy.account import Account
-from scumble.privacy.claim import PrivacyClaim
 
 WAYS: dict[str, Any] = {
     "ferns": PrivateKDEClassifier,
@@ -57,6 +54,11 @@ MOST_CURVES = 256
 
 class _Learnt:
     way_: str
+
+
+def _as_chosen(name: str) -> Any:
+    """A method of the estimator that was chosen."""
+    return lambda model, *given: getattr(model._learner(), name)(*given)
 
 
 @estimator
@@ -135,24 +137,8 @@ class PrivateClassifier(_Learnt, TakesVectors, Classifier):
         found.__dict__ = self.__dict__
         return found
 
-    def _publish(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
-        self._learner()._publish(X, y, account)
-
-    def _learn(self) -> None:
-        self._learner()._learn()
-
-    def _indicators(self) -> bool:
-        return bool(self._learner()._indicators())
-
-    def _log_probabilities(self, X: np.ndarray) -> np.ndarray:
-        return np.asarray(self._learner()._log_probabilities(X))
-
-    def _shares(self) -> np.ndarray:
-        return np.asarray(self._learner()._shares())
-
-    def _claim(self) -> PrivacyClaim:
-        claim: PrivacyClaim = self._learner()._claim()
-        return claim
+    _publish, _learn, _indicators = map(_as_chosen, ("_publish", "_learn", "_indicators"))
+    _log_probabilities, _shares, _claim = map(_as_chosen, ("_log_probabilities", "_shares", "_claim"))
 
     @classmethod
     def from_release(cls, release: object, **parameters: Any) -> Self:

@@ -14,11 +14,16 @@ levels of a column are the numbers 0, 1, 2, … in their public order.
 
 *Missing* cells of a column with ``missing=True``: with indicators the number is the middle of its bounds and a column
 of its own says that it is missing, with codes it stands a quarter of the width below the lowest.
+
+scikit-learn's readers convert a table or a list of labels as a whole, so one cell decides what the others become, and
+their errors quote cells. Here each cell is read by itself, and an error names columns and counts. The words that
+scikit-learn's own checks look for are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -28,18 +33,30 @@ import numpy.typing as npt
 from scumble import checks
 from scumble.columns.category import Category
 from scumble.columns.cells import Column as Cells
-from scumble.columns.cells import there
+from scumble.columns.cells import is_arrow, numbers, there
 from scumble.columns.column import MISSING, Column, Strays
-from scumble.columns.containers import one_column, take_apart
+from scumble.columns.containers import objects, one_column, take_apart
+from scumble.columns.curator import NO_CLASS, Declared, as_written, left_out, no_record_of, private
+from scumble.columns.curator import Strays as Seen
 from scumble.columns.number import Number
-from scumble.columns.schema import Described, Schema
+from scumble.columns.schema import Schema
 from scumble.columns.table import Table, invalid_message
-from scumble.errors import DataError, ParameterError, PrivacyError, many, parameter
-from scumble.learn.reading import BadCells, BaseEstimator, Curator, beyond, records
+from scumble.errors import CuratorWarning, DataError, ParameterError, many, parameter
 from scumble.table import rows
 from scumble.table.rows import Format
 
+try:
+    from sklearn.base import BaseEstimator as BaseEstimator
+    from sklearn.base import DensityMixin as DensityMixin
+    from sklearn.base import OutlierMixin as OutlierMixin
+    from sklearn.exceptions import DataConversionWarning
+    from sklearn.utils.validation import check_is_fitted as check_is_fitted
+    from sklearn.utils.validation import validate_data
+except ImportError as problem:
+    raise ImportError("scumble's estimators need scikit-learn. Hint: pip install 'scumble[learn]'.") from problem
+
 Floats = npt.NDArray[np.float64]
+Bounds = tuple[np.ndarray, np.ndarray]
 Mask = npt.NDArray[np.bool_]
 Block = tuple[Floats, Mask, Mask, Strays]
 """A column's numbers, which cells have none, which were outside, and how many were counted where they do not stand."""
@@ -246,186 +263,118 @@ def names_of(X: object) -> tuple[str, ...] | None:
     return take_apart(X).names
 
 
-# ---- estimators ----
+# ---- records, labels and targets, without a schema ----
 
 
-FACTS = ("bounds", "classes", "count", "target_bounds")
-"""What `public` may declare: that these facts about the table are already public and may be read from it."""
+class BadCells(DataError, TypeError):
+    """Cells that are not finite numbers: scikit-learn expects a ValueError for some and a TypeError for others."""
 
-Bounds = tuple[np.ndarray, np.ndarray]
-
-
-class KnowsColumns(BaseEstimator):
-    """What a `PrivateEstimator` has to do with columns; and its attributes that are no parameters."""
-
-    _learnt: tuple[str, ...] = ()
-    """Fitted attributes that `save` writes."""
-    _made_again: tuple[str, ...] = ()
-    """What is made from the releases when it is first needed, and is not pickled."""
-    _plans_later = False
-    """Whether rows that are left open are chosen at the release (:mod:`scumble.density.release_plan`)."""
-    _always_needs_bounds = False
-    """Whether a kernel of the caller's own is not enough."""
-    before_charge: Callable[[int], object] | None = None
-    """Called before a budget is spent, with the most bytes that the model's file can have: it must be writable."""
-
-    kernel: object
-    bounds: object
-    schema: Described | None
-    categories: Mapping[str, Sequence[object]] | None
-    public: Sequence[str]
-
-    release_: Any
-    identity_: str
-    """The UUID of this fit, as it appears in the ledger it was charged to."""
-    clipped_: int
-    """How many records had values outside the bounds. For the curator only: it is neither saved, pickled nor shown."""
-    classes_: np.ndarray
-    target_bounds_: tuple[float, float]
-    n_features_in_: int
-    feature_names_in_: np.ndarray
-    curator: Curator = Curator()
-    """Warned, before a budget is spent, of how the records were read."""
-    bounds_: Bounds | None
-    """Of the numbers that records become: with a schema, one pair for each of `Coding.names`."""
-    schema_: Schema | None = None
-    """What the columns of a table can hold; None where records are numbers."""
-
-    # ---- records ----
-
-    def _enter(self, X: object) -> tuple[np.ndarray, int]:
-        """The first records, which settle what the columns are: as numbers, and how many were outside the bounds."""
-        X = self._lasting(X)
-        schema = self._public_schema(X)
-        self.__dict__.pop("schema_", None)
-        if schema is not None:
-            self._know(schema)
-            numbers, outside, strays = self._coding().read(X, self.curator.fewest)  # type: ignore[union-attr]
-            self.curator.look_at(strays, schema)
-            return numbers, outside
-        found = records(self, X, reset=True)
-        self.bounds_ = self._public_bounds(found)
-        if self.bounds_ is None:
-            return found, 0
-        names = self._names() or [f"column {j}" for j in range(found.shape[1])]
-        self.curator.look_at(*beyond(found, self.bounds_, names))
-        inside = np.clip(found, *self.bounds_)
-        return inside, int(np.any(inside != found, axis=1).sum())
-
-    def _lasting(self, X: object) -> object:
-        """A table that a schema needs to read more than once, in a form that can be."""
-        return X if self.schema is None and self.categories is None and self.schema_ is None else lasting(X)
-
-    def _matrix(self, X: object, *, clip: bool = False) -> np.ndarray:
-        """Other records, as numbers. `clip` moves them into the public bounds, where those of a schema are already."""
-        coded = self._coding()
-        if coded is not None:
-            return coded.read(X)[0]
-        found = records(self, X, reset=False)
-        return np.clip(found, *self.bounds_) if clip and self.bounds_ is not None else found
-
-    def _coding(self) -> Coding | None:
-        """How the records of a table become numbers."""
-        return None if self.schema_ is None else coding(self.schema_, self._indicators())
-
-    def _indicators(self) -> bool:
-        """Whether each level of a category is a column of its own."""
-        return True
-
-    @property
-    def _width(self) -> int:
-        """How many numbers a record has."""
-        coded = self._coding()
-        return self.n_features_in_ if coded is None else coded.width
-
-    def _names(self) -> list[str] | None:
-        """What these are called."""
-        coded = self._coding()
-        if coded is not None:
-            return list(coded.names)
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
-
-    # ---- public facts ----
-
-    def _know(self, schema: Schema) -> None:
-        self.schema_ = schema
-        self.n_features_in_ = len(schema)
-        self.feature_names_in_ = np.array(schema.names, dtype=object)
-        self.bounds_ = coding(schema, self._indicators()).bounds
-
-    def _take_columns(self, width: int, columns: tuple[str, ...] | None, bounds: object) -> None:
-        """What the columns are, from a release: so many numbers, of these names and bounds, if it has any."""
-        schema = self._public_schema(None)
-        self.__dict__.pop("schema_", None)
-        if schema is not None:
-            self._know(schema)
-            self._coding().require(width, columns)  # type: ignore[union-attr]
-            return
-        self.n_features_in_ = width
-        if columns is not None:
-            self.feature_names_in_ = np.array(columns, dtype=object)
-        self.bounds_ = None if bounds is None else checks.sides(checks.by_column(bounds, self._names()), width)
-
-    def _public_schema(self, X: object) -> Schema | None:
-        """The schema that was given, whole or in short; `X` is the table, None if there is only a release."""
-        if self.schema is not None:
-            if self.bounds is not None or self.categories is not None:
-                raise ParameterError(
-                    "`schema` says what every column can hold. Hint: leave out `bounds` and `categories`."
-                )
-            return Schema.of(self.schema)
-        if self.categories is None:
-            return None
-        if isinstance(self.bounds, Mapping):
-            return short_schema(self.categories, self.bounds, None)
-        if X is None:
-            raise ParameterError(
-                "A release does not say which columns `categories` stand among. "
-                "Hint: pass schema=, or bounds={name: (low, high), ...} with them."
-            )
-        names = names_of(X)
-        if names is None or not isinstance(self.categories, Mapping):
-            return short_schema(self.categories, self.bounds, names)  # which says what is wrong
-        plain = [name for name in names if name not in self.categories]
-        bounds = self._bounds_of(X, plain) if plain else None
-        return short_schema(self.categories, bounds, names)
-
-    def _bounds_of(self, X: object, plain: list[str]) -> Bounds:
-        """The bounds of those columns of a table that are numbers; it is read only if they are to be its own."""
-        if self.bounds is not None:
-            return checks.sides(self.bounds, len(plain))
-        if "bounds" not in self._public():
-            self._refuse_bounds()
-        values = Table.of(X, columns=plain).numeric(range(len(plain)))
-        if not np.isfinite(values).all():
-            raise BadCells(~np.isfinite(values), plain)
-        return _own_bounds(values)
-
-    def _public_bounds(self, X: np.ndarray) -> Bounds | None:
-        """The bounds that were given, or those of the data if the caller declared them public."""
-        public = self._public()
-        if self.bounds is not None:
-            return checks.sides(checks.by_column(self.bounds, self._names()), X.shape[1])
-        if "bounds" in public:
-            return _own_bounds(X)
-        return self._refuse_bounds() if self.kernel is None or self._always_needs_bounds else None
-
-    def _refuse_bounds(self) -> Bounds:
-        raise PrivacyError(
-            f"{type(self).__name__} needs the columns' public bounds. Hint: pass bounds=(low, high), each a number or "
-            "one per column, or schema=; if the data's own bounds are public already, public=('bounds',)."
+    def __init__(self, bad: np.ndarray, names: Sequence[str] | None) -> None:
+        hint = (  # "argument must be … string … number": scikit-learn looks for these words
+            "The cells of this argument must be no NaN, no infinity and no string: finite numbers. Hint: correct them, "
+            "or leave such records out; columns of a `schema` may have missing cells, and words."
         )
-
-    def _public(self) -> tuple[str, ...]:
-        given = self.public if isinstance(self.public, Iterable) else (None,)
-        words = (given,) if isinstance(given, str) else tuple(given)
-        if not all(isinstance(word, str) and word in FACTS for word in words):
-            raise parameter("public", f"some of {', '.join(FACTS)}", self.public)
-        return words
+        super().__init__(invalid_message(bad, names, hint=hint))
 
 
-def _own_bounds(X: np.ndarray) -> Bounds:
+def records(model: Any, X: object, *, reset: bool) -> np.ndarray:
+    """The records as finite float64 in C order; with `reset`, the model learns the columns' number and names."""
+    parts = take_apart(X)
+    if parts.flat:
+        raise DataError(
+            "Expected 2D array, got 1D array instead. Reshape your data: X.reshape(-1, 1) if it is one column, "
+            "X.reshape(1, -1) if it is one record."
+        )
+    if any(not is_arrow(column) and column.dtype.kind == "c" for column in parts.columns):
+        raise DataError("Complex data not supported. Hint: take the real part, or the modulus.")
+    if not parts.columns:
+        raise DataError("Found a table with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+    if parts.rows < (model.curator.fewest if reset else 1):
+        raise DataError("Found a table with 0 sample(s) while a minimum of 1 is required.")
+    table = Table(parts)
+    values = table.numeric(range(table.width))
+    bad = ~np.isfinite(values)
+    if bad.any():
+        raise BadCells(bad, table.names)
+    # Only numbers and names of columns are left to look at.
+    validate_data(model, X if hasattr(X, "shape") else values, reset=reset, skip_check_array=True)
+    return values
+
+
+def target(y: object, rows: int) -> Cells:
+    """The target's cells as they are: an array of one axis, or an Arrow column."""
+    if isinstance(y, list | tuple):
+        column: Cells = objects(y)
+    else:
+        parts = take_apart(y)
+        if len(parts.columns) != 1:
+            raise DataError(f"y should be a 1d array, got {len(parts.columns)} columns instead.")
+        if not parts.flat:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+                "(n_samples,), for example using ravel().",
+                DataConversionWarning,
+                stacklevel=5,
+            )
+        column = parts.columns[0]
+    if len(column) != rows:
+        raise DataError("Found input variables with inconsistent numbers of samples: X and y must be equally long.")
+    return column
+
+
+def target_numbers(column: Cells) -> np.ndarray:
+    """A target to regress, as finite float64."""
+    values = numbers(column, "The target y")
+    bad = ~np.isfinite(values)
+    if bad.any():
+        raise BadCells(bad[:, None], ["y"])
+    return values
+
+
+# ---- warnings for the curator, before anything is spent ----
+
+
+class Curator:
+    """The holder of the table that an estimator learns from, warned by :class:`scumble.errors.CuratorWarning`.
+
+    Warnings are about cells that are not counted as they stand: outside the bounds, or of no declared word, date or
+    class. `target` is the target's name, `decimal` what stands before the decimals of numbers in the table's file, and
+    `fewest` how few records a fit takes.
+    """
+
+    target = "y"
+    decimal = "."
+    fewest = 1
+
+    def tell(self, lines: Sequence[str]) -> None:
+        """Lines that are as private as the records."""
+        warnings.warn("\n".join(lines), CuratorWarning, stacklevel=6)
+
+    def look_at(self, found: Mapping[str, Strays], declared: Declared) -> None:
+        """Cells of the columns that were declared so."""
+        strays = Seen()
+        strays.add(found)
+        lines = [private(line) for line in strays.words(declared, decimal=self.decimal)]
+        if lines:
+            self.tell(lines)
+
+    def look_at_classes(self, rows: int, lost: int, empty: Sequence[str]) -> None:
+        """So many rows, of which some were lost, as of no class; and the classes that have none."""
+        lines = [left_out(lost, [f"{lost:,} {NO_CLASS} {self.target!r}"])] if lost else []
+        lines += [no_record_of(empty)] if empty else []
+        if lines:
+            self.tell(lines)
+
+
+def beyond(values: np.ndarray, bounds: Sequence[object], names: Sequence[str]) -> tuple[dict[str, Strays], Declared]:
+    """How many finite numbers of each column are outside its bounds, and these bounds as they are written."""
+    low, high = (np.broadcast_to(np.asarray(side, float), values.shape[1]) for side in bounds)
+    outside = np.count_nonzero((values < low) | (values > high), axis=0).tolist()
+    found = {name: Strays(len(values), beyond=many) for name, many in zip(names, outside, strict=True)}
+    return found, {name: as_written(ends) for name, *ends in zip(names, low.tolist(), high.tolist(), strict=True)}
+
+
+def own_bounds(X: np.ndarray) -> Bounds:
     """The least and greatest values of a table's columns."""
     if not len(X):
         raise DataError("Found a table with 0 sample(s) while a minimum of 1 is required.")

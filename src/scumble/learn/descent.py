@@ -24,19 +24,9 @@ from typing import ClassVar, NoReturn
 import numpy as np
 
 from scumble.errors import MergeError, ParameterError
-from scumble.gate.rows import PublishedRow, PublishedRows
-from scumble.learn.moment_products import LENGTH, ONCE, TWICE
-from scumble.learn.moment_spec import (
-    UNIT,
-    Floats,
-    Integers,
-    MomentSpec,
-    across,
-    root_above,
-    shortened,
-    units,
-    within_length,
-)
+from scumble.gate.rows import PublishedRows
+from scumble.learn.moment_products import LENGTH, ONCE, Products, require_classes
+from scumble.learn.moment_spec import UNIT, Floats, Integers, across, root_above, shortened
 
 OPENING = Fraction(3), Fraction(3), Fraction(2), Fraction(10)
 """Per cent of the budget: the classes' counts, the middle, the radius, the products. Gradients share the rest."""
@@ -70,25 +60,12 @@ DRAWS, TURNS = 2**11, 20
 
 
 @dataclass(frozen=True)
-class DescentSpec(MomentSpec):
-    """What is public about a descent: `classes` is how many there are, `steps` how many gradients.
-
-    `ball`: whether records are vectors of a greatest length, the bound of every column, instead of cells within bounds.
-    """
+class DescentSpec(Products):
+    """What is public about a descent: `classes` is how many there are, `steps` how many gradients."""
 
     kind: ClassVar[str] = "descent"
     classes: int
     steps: int
-    ball: bool
-
-    @property
-    def step(self) -> int:
-        return ONCE[False] * LENGTH**2
-
-    @property
-    def width(self) -> int:
-        """How many numbers a vector has: columns and anchor."""
-        return self.dimensions + 1
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -99,8 +76,8 @@ class DescentSpec(MomentSpec):
     def shares(self) -> tuple[Fraction, ...]:
         return (*OPENING, *[(100 - sum(OPENING, Fraction(0))) / self.steps] * self.steps)
 
-    def totals(self, X: Floats, y: np.ndarray) -> NoReturn:
-        raise ParameterError("Steps follow from one another. Hint: fit a PrivateLogisticRegression.")
+    def totals(self, X: Floats, y: np.ndarray) -> list[Integers]:
+        return self.laid_out([])
 
     def laid_out(self, totals: list[Integers]) -> NoReturn:
         raise ParameterError("Steps follow from one another. Hint: fit a PrivateLogisticRegression.")
@@ -110,15 +87,11 @@ class DescentSpec(MomentSpec):
 
     def check(self) -> None:
         super().check()
-        if self.pure is not False or type(self.ball) is not bool:
-            raise ParameterError("`pure` must be false, and `ball` true or false.")
-        if type(self.classes) is not int or not 1 <= self.classes <= 2**16:
-            raise ParameterError("`classes` must be a whole number from 1 on.")
+        if self.pure is not False:
+            raise ParameterError("`pure` must be false.")
+        require_classes(self.classes)
         if type(self.steps) is not int or not 1 <= self.steps <= 64:
             raise ParameterError("`steps` must be a whole number from 1 to 64.")
-        if self.ball and self.bounds != ((-self.bounds[1][0],) * self.dimensions, self.bounds[1][:1] * self.dimensions):
-            raise ParameterError("The bounds of all columns must be −length and length.")
-        self.check_size()
 
     # ---- a record as whole numbers: each a function of that record and of what is public ----
 
@@ -132,16 +105,9 @@ class DescentSpec(MomentSpec):
         """The upper edges of the bins of lengths, rising."""
         return np.array([math.ceil(2 * self.radius * 2 ** (-k / PER_OCTAVE)) for k in range(BINS)][::-1], np.int64)
 
-    @cached_property
-    def upper(self) -> tuple[Integers, Integers]:
-        """The places of the products in a matrix: on and above the diagonal."""
-        first, second = np.triu_indices(self.width)
-        return first, second
-
     def cells(self, X: Floats) -> Integers:
         """The records' columns, in a ball about 0."""
-        low, high = map(np.array, self.bounds)
-        found = within_length(X, float(high[0])) if self.ball else units(X, low, high)
+        found = super().cells(X)
         return np.sign(found) * (np.abs(found) // COARSE)
 
     def vectors(self, cells: Integers, middle: Integers, radius: int) -> Integers:
@@ -191,12 +157,9 @@ class Descent:
 
     def _curve(self, row: Floats, error: float) -> None:
         """Curvatures along the eigenvectors, and the prior's variance along each."""
-        q, (first, second) = self.spec.width, self.spec.upper
-        matrix = np.zeros((q, q))
-        matrix[first, second] = row * ONCE[False] / np.where(first == second, ONCE[False], TWICE[False])
-        self.matrix = matrix + np.triu(matrix, 1).T
+        self.matrix = self.spec.matrix(row)
         values, self.directions = np.linalg.eigh(self.matrix)
-        values = np.maximum(values, 0.0) + CAUTION * error * math.sqrt(q / 2.0)
+        values = np.maximum(values, 0.0) + CAUTION * error * math.sqrt(self.spec.width / 2.0)
         self.curves = (self.shares * (1.0 - self.shares))[:, None] * values
         self.weights, self.variances = np.zeros_like(self.curves), np.full_like(self.curves, SPREAD**2)
 
@@ -249,7 +212,8 @@ class Counting:
     def __call__(self, found: PublishedRows) -> Integers:
         """The next row of exact sums, from those that are published."""
         spec, descent, number = self.spec, self.descent, len(found.rows)
-        take_row(descent, found.rows[-1])
+        row = found.rows[-1]
+        descent.take(row.counts / spec.step, math.sqrt(row.variance) / spec.step)
         once = spec.step // LENGTH
         if number == 1:
             radius = np.array([spec.radius])
@@ -266,7 +230,7 @@ class Counting:
                 self.vectors[part] = z
                 matrix += across(z, z)
             self.cells = np.empty((0, 0), np.int32)  # no further row needs them
-            return matrix[spec.upper] * np.where(spec.upper[0] == spec.upper[1], ONCE[False], TWICE[False])
+            return spec.products(matrix)
         gradient = np.zeros((spec.classes, spec.width), np.int64)
         for part in self._blocks():
             z = self.vectors[part].astype(np.float64)
@@ -285,8 +249,3 @@ class Counting:
         moved = self._cells(part) - self.descent.middle
         places = np.searchsorted(self.spec.edges, root_above((moved * moved).sum(axis=1)))
         return np.minimum(places, BINS - 1).astype(np.int64)
-
-
-def take_row(descent: Descent, row: PublishedRow) -> None:
-    """Take a row as it leaves the gate."""
-    descent.take(row.counts / descent.spec.step, math.sqrt(row.variance) / descent.spec.step)

@@ -15,7 +15,7 @@ from scumble.density.sketch import Sketch, release_disjoint
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel, ManhattanKernel
 from scumble.learn.base import PrivateEstimator, default_kernel, estimator, release_of
-from scumble.learn.reading import DensityMixin, check_is_fitted
+from scumble.learn.columns import DensityMixin, check_is_fitted
 from scumble.learn.sampling import refine, sample
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget

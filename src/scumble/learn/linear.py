@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scumble.learn.base import estimator
-from scumble.learn.moment_products import LENGTH, ONCE, TWICE, ClassMoments, UnitMoments, anchored
+from scumble.learn.moment_products import LENGTH, ONCE, TWICE, ClassMoments, anchored
 from scumble.learn.moment_release import MomentRelease
 from scumble.learn.moment_spec import Floats
 from scumble.learn.supervised import Classifier, LearnsFromMoments, TakesVectors, laplace_is_quieter
@@ -62,9 +62,9 @@ class PrivateLinearClassifier(LearnsFromMoments, TakesVectors, Classifier):
     def _spec(self) -> ClassMoments:
         d, classes = self._width, len(self.classes_)
         pure = laplace_is_quieter(self.price(), 0.75 * (d + 1))
-        if self.length is not None:
-            return UnitMoments(self._spans(), self._columns(), pure, anchored(1, UNIT_ANCHOR), classes)
-        return ClassMoments(self._spans(), self._columns(), pure, anchored(d, ANCHOR), classes)
+        ball = self.length is not None
+        anchor = anchored(1, UNIT_ANCHOR) if ball else anchored(d, ANCHOR)
+        return ClassMoments(self._spans(), self._columns(), pure, anchor, classes, ball=ball)
 
     def _learn(self) -> None:
         self.planes_, self.offsets_, self.shares_ = class_model(self.release_)

@@ -79,7 +79,7 @@ class PrivateLogisticRegression(LearnsFromMoments, TakesVectors, Classifier):
 
     def _spec(self) -> DescentSpec:
         ball = self.length is not None
-        return DescentSpec(self._spans(), self._columns(), False, len(self.classes_), STEPS, ball)
+        return DescentSpec(self._spans(), self._columns(), False, len(self.classes_), STEPS, ball=ball)
 
     # ---- from the release alone ----
 

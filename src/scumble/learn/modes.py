@@ -11,7 +11,7 @@ from scumble.density.layout import alike, reach
 from scumble.errors import DataError, ParameterError
 from scumble.kernels import Kernel
 from scumble.learn.base import PrivateEstimator, default_kernel, estimator
-from scumble.learn.reading import check_is_fitted
+from scumble.learn.columns import check_is_fitted
 from scumble.learn.sampling import Sampler
 
 BATCH = 24  # points that each climber asks for at a time

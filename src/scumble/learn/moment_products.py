@@ -17,7 +17,7 @@ each column holds the products of its own neighboring hats, for each of the two 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -52,9 +52,13 @@ ONCE, TWICE = {True: 1, False: 5}, {True: 2, False: 7}
 
 @dataclass(frozen=True)
 class Products(MomentSpec):
-    """Vectors of one length, and their products; `anchor` is the constant column, in units of the bounds."""
+    """Vectors of one length, `width` numbers each, of which products are summed up.
 
-    anchor: float
+    `ball`: records are vectors of a greatest length, the bound of every column, such as embeddings. What is longer is
+    made shorter, as it points.
+    """
+
+    ball: bool = field(default=False, kw_only=True)
 
     @property
     def step(self) -> int:
@@ -62,7 +66,7 @@ class Products(MomentSpec):
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has."""
+        """How many numbers a vector has: columns and anchor."""
         return self.dimensions + 1
 
     @cached_property
@@ -77,10 +81,40 @@ class Products(MomentSpec):
         first, second = self.upper
         return np.where(first == second, ONCE[self.pure], TWICE[self.pure])
 
+    def products(self, matrix: Integers) -> Integers:
+        """The row of Σ zzᵀ, each product as often as it is counted."""
+        return matrix[self.upper] * self.times
+
+    def matrix(self, row: Floats) -> Floats:
+        """The row of products as a symmetric matrix, in units of one record."""
+        found = np.zeros((self.width, self.width))
+        found[self.upper] = row * ONCE[self.pure] / self.times
+        return found + np.triu(found, 1).T
+
     def cells(self, X: Floats) -> Integers:
         """The records' columns as whole numbers, at most `UNIT`."""
         low, high = (np.asarray(side, like=X) for side in self.bounds)
-        return units(X, low, high)
+        return within_length(X, self.bounds[1][0]) if self.ball else units(X, low, high)
+
+    def check(self) -> None:
+        super().check()
+        length, d = self.bounds[1][0], self.dimensions
+        if type(self.ball) is not bool or (self.ball and self.bounds != ((-length,) * d, (length,) * d)):
+            raise ParameterError("`ball` must be true or false; if true, the bounds of all columns −length and length.")
+        self.check_size()
+
+
+def require_classes(classes: int) -> None:
+    """Refuse a number of classes that is none."""
+    if type(classes) is not int or not 1 <= classes <= 2**16:
+        raise ParameterError("`classes` must be a whole number from 1 on.")
+
+
+@dataclass(frozen=True)
+class Anchored(Products):
+    """Vectors that are as long as their record; `anchor` is the constant column, in units of the bounds."""
+
+    anchor: float
 
     def vectors(self, X: Floats, last: Integers | None = None) -> Integers:
         """The records' vectors, each at most `LENGTH` long: columns, anchor, and `last` parts of it."""
@@ -95,25 +129,14 @@ class Products(MomentSpec):
             long = root_above((u * u).sum(axis=1) + a * a * len(ends))
         return shortened(np.column_stack([u, *ends]), long, LENGTH)
 
-    def products(self, matrix: Integers) -> Integers:
-        """The row of Σ zzᵀ, each product as often as it is counted."""
-        return matrix[self.upper] * self.times
-
-    def matrix(self, row: Floats) -> Floats:
-        """The row of products as a symmetric matrix, in units of one record."""
-        found = np.zeros((self.width, self.width))
-        found[self.upper] = row * ONCE[self.pure] / self.times
-        return found + np.triu(found, 1).T
-
     def check(self) -> None:
         super().check()
         if type(self.anchor) is not float or not 2.0**-10 <= self.anchor <= 2.0**5:
             raise ParameterError("`anchor` must be between 2**-10 and 32.")
-        self.check_size()
 
 
 @dataclass(frozen=True)
-class LinearMoments(Products):
+class LinearMoments(Anchored):
     """For regression: rows of the target alone, and of z = [x, a, ay]/w with itself."""
 
     kind: ClassVar[str] = "linear"
@@ -147,7 +170,7 @@ class LinearMoments(Products):
 
 
 @dataclass(frozen=True)
-class ClassMoments(Products):
+class ClassMoments(Anchored):
     """For classification: rows of how many there are of each class, of z = [x, a]/w with itself, and of each class's z.
 
     `classes` is how many there are.
@@ -189,46 +212,8 @@ class ClassMoments(Products):
         return [counts * self.step, self.products(matrix), of_class * (self.step // LENGTH)]
 
     def check(self) -> None:
-        if type(self.classes) is not int or not 1 <= self.classes <= 2**16:
-            raise ParameterError("`classes` must be a whole number from 1 on.")
+        require_classes(self.classes)
         super().check()
-
-
-@dataclass(frozen=True)
-class WithinLength(Products):
-    """Records that are at most so long, such as embeddings: what is longer is made shorter, as it points.
-
-    The bounds of every column are −length and length.
-    """
-
-    ball: ClassVar[bool] = True
-
-    @property
-    def length(self) -> float:
-        """The greatest length of a record."""
-        return self.bounds[1][0]
-
-    def cells(self, X: Floats) -> Integers:
-        return within_length(X, self.length)
-
-    def check(self) -> None:
-        super().check()
-        if self.bounds != ((-self.length,) * self.dimensions, (self.length,) * self.dimensions):
-            raise ParameterError("The bounds of all columns must be −length and length.")
-
-
-@dataclass(frozen=True)
-class UnitMoments(WithinLength, ClassMoments):
-    """For classification of such records."""
-
-    kind: ClassVar[str] = "unit classes"
-
-
-@dataclass(frozen=True)
-class UnitLinearMoments(WithinLength, LinearMoments):
-    """For regression on such records."""
-
-    kind: ClassVar[str] = "unit linear"
 
 
 def anchored(d: int, share: float) -> float:

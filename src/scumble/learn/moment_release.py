@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import os
 import uuid
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -27,45 +28,38 @@ from scumble.gate.rows import PublishedRows, publish_rows
 from scumble.gate.secret import Secret, require_unreleased
 from scumble.gate.spending import Prepaid
 from scumble.learn.descent import DescentSpec
-from scumble.learn.moment_products import ClassMoments, HatMoments, LinearMoments, UnitLinearMoments, UnitMoments
+from scumble.learn.moment_products import ClassMoments, HatMoments, LinearMoments
 from scumble.learn.moment_spec import Floats, MomentSpec, Spans, engine, finite, require_engine
-from scumble.privacy.account import Account
+from scumble.privacy.account import Account, Promise, charged
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import MERGED
 from scumble.privacy.exact import Number
 
-if TYPE_CHECKING:
-    from scumble.privacy.ledger import Ledger
 
-
+@dataclass(eq=False, repr=False)
 class MomentRelease:
     """Moments of a table, released once: what linear and additive models are solved from. `scumble.load` reads it."""
 
-    def __init__(
-        self,
-        spec: MomentSpec,
-        counts: np.ndarray,
-        privacy: PrivacyClaim,
-        *,
-        variances: tuple[float, ...],
-        noisy_count: int | None,
-        count_variance: float,
-        identity: str | None = None,
-        parts: tuple[str, ...] = (),
-    ) -> None:
-        self.spec = spec
-        self.counts = np.ascontiguousarray(counts, np.int64)
-        """The noisy sums of all rows, one after the other, read-only."""
+    spec: MomentSpec
+    counts: np.ndarray
+    """The noisy sums of all rows, one after the other, read-only."""
+    privacy: PrivacyClaim
+    """What is promised to each record's owner."""
+    _: KW_ONLY
+    variances: tuple[float, ...]
+    """The variance of the noise on each sum, for each row."""
+    noisy_count: int | None
+    count_variance: float
+    identity: str = ""
+    """The release's UUID: the same in every copy of its file."""
+    parts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.counts = np.ascontiguousarray(self.counts, np.int64)
         self.counts.flags.writeable = False
-        self.privacy = privacy
-        """What is promised to each record's owner."""
-        self.variances = variances
-        """The variance of the noise on each sum, for each row."""
-        self.noisy_count, self.count_variance = noisy_count, count_variance
-        self.identity = identity or str(uuid.uuid4())
-        """The release's UUID: the same in every copy of its file."""
-        self._parts = parts or (self.identity,)
+        self.identity = self.identity or str(uuid.uuid4())
+        self.parts = self.parts or (self.identity,)
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -102,7 +96,7 @@ class MomentRelease:
         if disjoint not in COMBINE:
             raise parameter("disjoint", "True (no record is in two), 'persons' (no person is), or False", disjoint)
         self.spec.require_equal(other.spec)
-        if set(self._parts) & set(other._parts):
+        if set(self.parts) & set(other.parts):
             raise MergeError("Cannot merge: one release is already part of another. Hint: merge each release once.")
         if not fits(self.counts, other.counts):
             raise MergeError("Cannot merge: a sum could pass 2**62. Hint: is one of the releases damaged?")
@@ -114,7 +108,7 @@ class MomentRelease:
             variances=tuple(one + two for one, two in zip(self.variances, other.variances, strict=True)),
             noisy_count=None if None in counts else sum(counts),  # type: ignore[arg-type]
             count_variance=self.count_variance + other.count_variance,
-            parts=self._parts + other._parts,
+            parts=self.parts + other.parts,
         )
 
     # ---- files ----
@@ -141,7 +135,7 @@ class MomentRelease:
             "noisy_count": self.noisy_count,
             "count_variance": self.count_variance,
             "identity": self.identity,
-            "parts": list(self._parts),
+            "parts": list(self.parts),
         }
 
     @staticmethod
@@ -197,7 +191,7 @@ def _single(claim: PrivacyClaim) -> list[PrivacyClaim]:
 
 
 KINDS: dict[str, type[MomentSpec]] = {
-    kind.kind: kind for kind in (LinearMoments, HatMoments, ClassMoments, UnitMoments, UnitLinearMoments, DescentSpec)
+    kind.kind: kind for kind in (LinearMoments, HatMoments, ClassMoments, DescentSpec)
 }
 """Each kind by its name in files."""
 
@@ -205,12 +199,14 @@ KINDS: dict[str, type[MomentSpec]] = {
 def spec_from_dict(data: Any) -> MomentSpec:
     """The spec that `MomentSpec.to_dict` described. Whatever else is refused."""
     try:
-        kind = KINDS[data["moments"]]
-        values = {name: _tuples(value) for name, value in data.items() if name != "moments"}
-        spec = kind(**values)
+        values = {name: _tuples(value) for name, value in data.items()}
+        name = values.pop("moments")
+        if name.startswith("unit "):  # of a ball, as files of version 1 say it
+            values["ball"] = True
+        spec = KINDS[name.removeprefix("unit ")](**values)
         spec.check()
         return spec
-    except (KeyError, TypeError, ValueError, OverflowError, IndexError) as problem:
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError, IndexError) as problem:
         raise CorruptFileError(f"The parameters of the moments cannot be read: {type(problem).__name__}.") from None
 
 
@@ -265,22 +261,9 @@ class MomentSketch(Holder):
             self.spec.count(X, target, counts, by)
         return self
 
-    def release(
-        self,
-        epsilon: Number | None = None,
-        delta: Number = 0.0,
-        neighbors: str = "add-remove",
-        records_per_person: int = 1,
-        *,
-        rho: Number | None = None,
-        mu: Number | None = None,
-        ledger: Ledger | str | os.PathLike[str] | None = None,
-        dataset: str | None = None,
-        part: str | None = None,
-    ) -> MomentRelease:
+    def release(self, epsilon: Number | None = None, delta: Number = 0.0, **promise: Unpack[Promise]) -> MomentRelease:
         """Add exact noise to every sum, once, and give up the exact ones; arguments as for `Sketch.release`."""
-        budget = Budget.of(epsilon, delta, neighbors, records_per_person, rho=rho, mu=mu)
-        return publish(self, budget, Account.of(ledger, dataset, part))
+        return publish(self, *charged(epsilon, delta, promise))
 
     @staticmethod
     def from_container(container: files.Container, *, engine: str = "auto", **options: Any) -> MomentSketch:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
+from dataclasses import replace
 from math import ceil, log2
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -171,7 +171,8 @@ class PrivateNeighbors(PrivateEstimator):
                 f"Hashed rows know the radius of their kernel only, {self.radius_:.6g}, not {radius:g}. "
                 "Hint: fit with radius=..., or with bounds in up to three columns, which take a grid."
             )
-        return _regarded(self.release_, _with_radius(self.release_.kernel, radius))
+        wanted = _with_radius(self.release_.kernel, radius)
+        return self.release_._with(replace(self.release_.spec, kernel=wanted))  # another question to the same grid
 
     # ---- what is nearest ----
 
@@ -242,19 +243,6 @@ def half_radius(kernel: Kernel) -> float:
 def _with_radius(kernel: Kernel, radius: float) -> Kernel:
     """The same kernel with the bandwidth that makes it ½ at the radius."""
     return with_bandwidth(kernel, radius / half_radius(with_bandwidth(kernel, 1.0)))
-
-
-def _regarded(release: Release, kernel: Kernel) -> Release:
-    """The counters of a grid, read with another kernel: the same release, another question."""
-    return Release(
-        dataclasses.replace(release.spec, kernel=kernel),
-        release.counts,
-        release.privacy,
-        noisy_count=release.noisy_count,
-        counter_variance=release.counter_variance,
-        count_variance=release.count_variance,
-        identity=release.identity,
-    )
 
 
 def _positive(radius: object) -> float:

@@ -31,9 +31,8 @@ from scumble.density.spec import Spec
 from scumble.errors import ParameterError, parameter
 from scumble.learn import score_histograms
 from scumble.learn.base import PrivateEstimator, estimator
-from scumble.learn.columns import coding
+from scumble.learn.columns import OutlierMixin, coding
 from scumble.learn.levels import Levels, log_likelihoods
-from scumble.learn.reading import OutlierMixin
 from scumble.learn.sampling import Sampler
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget

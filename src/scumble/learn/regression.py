@@ -6,7 +6,7 @@ import numpy as np
 
 from scumble.learn.base import estimator
 from scumble.learn.levels import RIDGE, Levels, least_squares, target_of
-from scumble.learn.moment_products import ONCE, TWICE, LinearMoments, UnitLinearMoments, anchored
+from scumble.learn.moment_products import ONCE, TWICE, LinearMoments, anchored
 from scumble.learn.moment_release import MomentRelease, mean_of_target, ratio, solved
 from scumble.learn.moment_spec import Floats, pointing
 from scumble.learn.supervised import LearnsFromMoments, Regressor, TakesVectors, laplace_is_quieter
@@ -64,10 +64,9 @@ class PrivateLinearRegression(LearnsFromMoments, TakesVectors, Regressor):
     def _spec(self) -> LinearMoments:
         d = self._width
         pure = laplace_is_quieter(self.price(), 0.75 * (d + 2))
-        if self.length is not None:
-            anchor = anchored(UNIT_COLUMNS, ANCHORS[pure])
-            return UnitLinearMoments(self._spans(), self._columns(), pure, anchor, self.target_bounds_)
-        return LinearMoments(self._spans(), self._columns(), pure, anchored(d, ANCHORS[pure]), self.target_bounds_)
+        ball = self.length is not None
+        anchor = anchored(UNIT_COLUMNS if ball else d, ANCHORS[pure])
+        return LinearMoments(self._spans(), self._columns(), pure, anchor, self.target_bounds_, ball=ball)
 
     # ---- from the release alone ----
 

@@ -31,10 +31,9 @@ from scumble.density.bundle import plain
 from scumble.density.loading import load
 from scumble.errors import UNPUBLISHED, DataError, ParameterError, PrivacyError, parameter
 from scumble.learn.base import PrivateEstimator, estimator
-from scumble.learn.columns import Bounds
+from scumble.learn.columns import Bounds, beyond, target, target_numbers
 from scumble.learn.moment_release import MomentRelease, MomentSketch, publish
 from scumble.learn.moment_spec import MomentSpec, Spans, longer
-from scumble.learn.reading import beyond, target, target_numbers
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.exact import as_fraction

@@ -31,7 +31,7 @@ from scumble.counting.gpu import driver_present
 from scumble.density.sketch import release_disjoint
 from scumble.kernels import Kernel, ProductKernel
 from scumble.kernels.design import DESIGNS
-from scumble.learn.moment_products import ClassMoments, HatMoments, LinearMoments, UnitLinearMoments, UnitMoments
+from scumble.learn.moment_products import ClassMoments, HatMoments, LinearMoments
 from scumble.learn.moment_release import MomentSketch
 from scumble.learn.moment_spec import MomentSpec
 from scumble.privacy.budget import Budget
@@ -108,14 +108,14 @@ def moments(spec: Callable[[bool], MomentSpec], table: Table, budget: Options, e
     return MomentSketch(chosen, engine=engine).update(numbers(table), y)
 
 
-_BOX = ((0.0, 0.0), (10.0, 10.0))
+_BOX, _BALL = ((0.0, 0.0), (10.0, 10.0)), ((-5.0, -5.0), (5.0, 5.0))
 MOMENTS: dict[str, Callable[[bool], MomentSpec]] = {
     "linear moments": lambda pure: LinearMoments(_BOX, None, pure, 1.0, (0.0, 10.0)),
     "hats": lambda pure: HatMoments(_BOX, None, pure, (0.0, 10.0), 3),
     "placed hats": lambda pure: HatMoments(_BOX, None, pure, (0.0, 10.0), ((0.0, 1.0, 2.5), (3.0, 8.0))),
     "moments of classes": lambda pure: ClassMoments(_BOX, None, pure, 1.0, len(CLASSES)),
-    "unit linear moments": lambda pure: UnitLinearMoments(((-5.0, -5.0), (5.0, 5.0)), None, pure, 0.5, (0.0, 10.0)),
-    "unit moments": lambda pure: UnitMoments(((-5.0, -5.0), (5.0, 5.0)), None, pure, 0.5, len(CLASSES)),
+    "unit linear moments": lambda pure: LinearMoments(_BALL, None, pure, 0.5, (0.0, 10.0), ball=True),
+    "unit moments": lambda pure: ClassMoments(_BALL, None, pure, 0.5, len(CLASSES), ball=True),
 }
 Make = Callable[..., Any]
 """From a table, and a budget, to a sketch."""
