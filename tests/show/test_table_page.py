@@ -225,6 +225,8 @@ def bars(page: Page) -> list[list[str]]:
 
 
 def enter(page: Page, field: str, text: str) -> None:
+    """When the page is at rest: a picture that is drawn between the letters and Enter fills the field anew."""
+    page.wait_for_selector(READY)
     page.get_by_label(field).fill(text)
     page.get_by_label(field).press("Enter")
 
