@@ -392,15 +392,6 @@ def test_a_sketch_is_charged_to_one_part_of_a_dataset(tmp_path: Path) -> None:
     assert book.account("people").spent.epsilon == 3
 
 
-def test_a_charge_that_is_refused_leaves_the_sketch_as_it_was(tmp_path: Path) -> None:
-    book = scumble.Ledger.create(tmp_path / "book")
-    book.open_dataset("people", epsilon=1.0, parts=["2023", "2024"])
-    made = sketch().update([[1.0]])
-    with pytest.raises(scumble.BudgetError, match="left"):
-        made.release(epsilon=2.0, ledger=book, dataset="people", part="2023")
-    assert made.release(epsilon=1.0, ledger=book, dataset="people", part="2024").privacy.epsilon == 1.0
-
-
 # ---- N under replace ----
 
 

@@ -56,26 +56,6 @@ def test_merged_records_are_released_once() -> None:
             part.release(epsilon=1.0)
 
 
-def test_a_copy_from_a_file_does_not_renew_the_budget(tmp_path: Path) -> None:
-    sketch = scumble.Sketch(KERNEL, 2, rows=4, buckets=8).update(np.zeros((9, 2)))
-    sketch.save(tmp_path / "part.secret")
-    sketch.release(epsilon=1.0)
-    with pytest.raises(scumble.BudgetError, match="released before"):
-        scumble.load_secret(tmp_path / "part.secret").release(epsilon=1.0)
-
-
-def test_the_budget_is_spent_even_if_drawing_fails(sketch: scumble.Sketch, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> bytes:
-        raise OSError("no entropy")
-
-    monkeypatch.setattr("scumble.privacy.noise._entropy", fail)
-    with pytest.raises(OSError, match="no entropy"):
-        sketch.release(epsilon=1.0)
-    monkeypatch.undo()
-    with pytest.raises(scumble.BudgetError):
-        sketch.release(epsilon=1.0)
-
-
 def test_a_sketch_is_not_pickled_or_copied(sketch: scumble.Sketch) -> None:
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(scumble.PrivacyError):

@@ -160,14 +160,6 @@ def test_entropy_is_fresh_in_every_call() -> None:
 # ---- Gaussian shares ----
 
 
-def test_gaussian_shares_have_the_right_scale_and_sum() -> None:
-    claim = splitting.calibrate_shares(16, Budget(1.0, 1e-6), custodians=5, dropouts=1)
-    sigma, full = splitting.share_scale(claim), Fraction(claim.exact_scale or "")
-    assert 0 <= 4 * sigma**2 - full**2 < Fraction(1, 10**15)
-    total = sum(splitting.draw_counters_share(claim, 100_000) for _ in range(4))
-    assert p_value(np.asarray(total), gaussian_law(float(full), math.ceil(8 * full))) > FALSE_ALARM
-
-
 def test_gaussian_distance_bounds_the_true_one() -> None:
     """Lemma 3 against brute force: the sum of small discrete Gaussians and its ideal, point by point."""
     for sigma, count in ((0.8, 2), (0.9, 3), (1.1, 4)):

@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 
 from lawful import calibrate, calibrate_shares
 from scumble.errors import ParameterError
-from scumble.privacy import analytic_gaussian_sigma, gaussian, noise, splitting
+from scumble.privacy import analytic_gaussian_sigma, gaussian, splitting
 from scumble.privacy.exact import float_down, float_up
 from scumble.privacy.gaussian import (
     PADDING,
@@ -317,15 +317,6 @@ def test_one_sum_that_is_too_narrow_is_enough_to_have_no_bound(custodians: int) 
     edge = math.sqrt(math.log(10) / math.pi**2)  # x = 1/10 for the first two; later sums are wider
     assert distance_of_sum(edge * 0.999, custodians) == math.inf
     assert distance_of_sum(edge * 1.001, custodians) < custodians
-
-
-@pytest.mark.parametrize("delta", [0, 1e-6])
-def test_one_draw_for_the_count(monkeypatch: pytest.MonkeyPatch, delta: float) -> None:
-    asked = []
-    for law_of in ("discrete_laplace", "discrete_gaussian"):
-        monkeypatch.setattr(noise, law_of, lambda scale, size, backend: asked.append((scale, size)) or np.array([7]))
-    found = calibrate(5, epsilon=0.5, delta=delta)
-    assert found.draw_count() == 7 and asked == [(found.scales.count, 1)]
 
 
 def test_failures_up_to_a_tenth() -> None:

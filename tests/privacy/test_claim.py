@@ -16,7 +16,6 @@ from scumble.errors import MergeError, ParameterError
 from scumble.privacy import PrivacyClaim, calibrate, disjoint, overlapping
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import _stored_fraction
-from scumble.privacy.laws.discrete_laplace import laplace_delta
 from scumble.privacy.splitting import calibrate_shares
 
 PURE = calibrate(100, epsilon=1)
@@ -34,16 +33,6 @@ def test_pure_equivalent_equals_dp_accounting(rows: int, epsilon: float, delta: 
     oracle = privacy_loss_distribution.from_discrete_laplace_mechanism(step, value_discretization_interval=step / 2)
     theirs = oracle.self_compose(rows).get_epsilon_for_delta(delta)
     assert claim.equivalent(delta) == pytest.approx(min(epsilon, theirs), rel=1e-4)
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 0.6, 1.4])
-@pytest.mark.parametrize(("moves", "scales"), [([1, 1], [1.5, 1.5]), ([1, 1, 1], [2.0, 2.0, 5.0])])
-def test_pure_curve_equals_brute_force(epsilon: float, moves: list[int], scales: list[float]) -> None:
-    """Every outcome of all coordinates, summed in floats; here moves of one, so the bound is the truth."""
-    truth = brute(epsilon, "discrete-laplace", list(zip(moves, scales, strict=True)))
-    count = 1 / scales[-1] if scales[-1] != scales[0] else 0.0
-    coins = len(moves) - (1 if count else 0)
-    assert truth - 1e-15 <= laplace_delta(epsilon, coins, 1 / scales[0], count, 1e-12) <= truth * (1 + 1e-5) + 1e-12
 
 
 @pytest.mark.parametrize("moves", [[2], [1, 1], [2, 0]])

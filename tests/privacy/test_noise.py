@@ -28,7 +28,6 @@ FALSE_ALARM = 1e-9
 pytestmark = pytest.mark.statistical(rate=1e-8)
 SCALES = [0.3, 1, 2.5, 40, 1000, 1e6]
 LAWS = ["laplace", "gaussian"]
-DRAW = {"laplace": noise._laplace, "gaussian": noise._gaussian}
 PUBLIC = {"laplace": noise.discrete_laplace, "gaussian": noise.discrete_gaussian}
 
 
@@ -72,47 +71,10 @@ def test_draws_follow_the_exact_law(law: str, scale: float) -> None:
     assert p_value(PUBLIC[law](scale, 300_000), law, scale) > FALSE_ALARM
 
 
-def begin_with(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    """Words of this width first, whatever the scale and however few the draws."""
-    monkeypatch.setattr(noise, "_MANY", 1)
-    monkeypatch.setattr(noise, "_BEGIN", ((2**48, width),))
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(
-    ("width", "scale"),
-    [(8, 0.3), (8, 20), (16, 0.3), (16, 40), (16, 2000), (32, 0.3), (32, 1000), (32, 2e8), (64, 0.3), (64, 1000)],
-)
-def test_every_width_of_words_gives_the_exact_law(
-    law: str, width: int, scale: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """At 20 half of the words of 8 bits, at 2,000 a quarter of those of 16 and at 2e8 a third of those of 32 decide
-    nothing and are extended."""
-    begin_with(monkeypatch, width)
-    assert p_value(PUBLIC[law](scale, 60_000), law, scale) > FALSE_ALARM
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(("width", "scale"), [(None, 0.5), (None, 1e6), (8, 2.5)])
-def test_slow_path_alone_follows_the_exact_law(
-    law: str, width: int | None, scale: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An infinite margin leaves every draw to decimals; words of 8 bits, whose table is empty, are extended first."""
-    if width:
-        begin_with(monkeypatch, width)
-    assert p_value(DRAW[law](Fraction(scale), 4000, math.inf), law, scale) > FALSE_ALARM
-
-
 def test_sizes_fit_into_the_table() -> None:
     """−ln U is at most 15 ln 2 for words of 16 bits, 7 ln 2 for those of 8, and c at most ln 2."""
     short = [most for most, width in noise._BEGIN if width < 32]
     assert len(short) == 2 and max(short) * 16 * math.log(2) < -int(noise._OPEN)
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_fast_and_slow_path_mix_at_a_huge_scale(law: str) -> None:
-    """At 10¹² several percent of the draws are undecided: both paths meet in one array."""
-    assert p_value(PUBLIC[law](10**12, 3000), law, 1e12) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -7,7 +7,11 @@ machine that knows nothing of kills is fed with it. Whatever the stream publishe
 from __future__ import annotations
 
 import os
+import signal
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -16,10 +20,10 @@ import pytest
 
 import scumble
 from scumble import files
-from scumble.files import places
+from scumble.files import disk, format, places
 from scumble.streams import published, state, stream
 from scumble.streams.published import name_of
-from test_faults import FILES, killed_at
+from test_places import in_child
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
@@ -27,9 +31,34 @@ pytestmark = [
 ]
 KERNEL = scumble.EuclideanKernel(1.0)
 SIZE: dict[str, Any] = {"columns": ["x"], "rows": 2, "buckets": 4, "seed": 3, "design": "iid"}
-WATCHED = [stream, state, places, *FILES, published]
+WATCHED = [stream, state, places, disk, format, published]
 NIGHTS = {"toeplitz": 74, "bridge": 70, "daily": 70}
 """Each is killed once: 200 kills and more, together."""
+
+
+def killed_at(step: int, work: Callable[[], object], modules: Iterable[Any]) -> bool:
+    """Kill the work before the step-th line of these modules; False if it came to its end before."""
+    watched = {module.__file__ for module in modules}
+    left = step
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename not in watched:
+            return None
+        if event == "line":
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+
+    def traced() -> bool:
+        sys.settrace(trace)
+        work()
+        return True
+
+    code = in_child(traced)
+    assert code in (0, -signal.SIGKILL), code
+    return code != 0
 
 
 def day(number: int) -> pa.Table:

@@ -38,7 +38,7 @@ from scumble.density.spec import Spec
 from scumble.errors import BudgetError, FileError, PrivacyError, ScumbleError
 from scumble.files import places
 from scumble.files.interrupts import Unbroken, finish
-from scumble.files.places import READY, Place, in_turn
+from scumble.files.places import READY, Owned, Place, in_turn
 from scumble.gate.pledges import identity_of, left_release, pledge
 from scumble.gate.secret import Secret
 
@@ -194,50 +194,29 @@ class Part:
     """
 
     def __init__(self, path: str) -> None:
-        self.path = os.path.realpath(path)
-        self._lock = self._locked()
+        self._file = Owned(os.path.realpath(path))
+        self.path = self._file.path
+        if not self._file.take():
+            raise BudgetError(
+                f"{self.path!r} is being released by another process, which only one can do. "
+                "Hint: query that release; it costs nothing."
+            )
         try:
-            if os.fstat(self._lock).st_nlink > 1:
+            if os.path.isfile(path) and os.stat(path).st_nlink > 1:
                 raise PrivacyError(
                     f"{path!r} has several names (hard links): a release would empty one of them, and the others "
                     "would keep its counters. Hint: remove the other names first."
                 )
             self.container = files.read(self.path, expect="secret")
+            if not self._file.locked:
+                raise FileError(
+                    f"Cannot lock {self.path!r}: it is not yours to write to, or its disk has no locks, so it "
+                    "could be released twice. Hint: copy it to a local disk, and remove it here."
+                )
         except BaseException:
             self.close()
             raise
         self._payment = self.container.payment or str(uuid.uuid4())
-
-    def _locked(self) -> int:
-        while True:
-            try:
-                descriptor = self._open()
-            except OSError:
-                files.read(self.path, expect="secret")  # which knows the words for what is wrong
-                raise
-            got = places.lock(descriptor)
-            if got:
-                with contextlib.suppress(FileNotFoundError):
-                    if os.path.samestat(os.fstat(descriptor), os.stat(self.path)):
-                        return descriptor
-            os.close(descriptor)  # it is another file by now: look again
-            if got is False:
-                raise BudgetError(
-                    f"{self.path!r} is being released by another process, which only one can do. "
-                    "Hint: query that release; it costs nothing."
-                )
-            if got is None:
-                raise FileError(
-                    f"Cannot lock {self.path!r}: its disk does not support locks, so it could be released twice. "
-                    "Hint: copy it to a local disk, and remove it here."
-                )
-
-    def _open(self) -> int:
-        flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-        try:
-            return os.open(self.path, os.O_RDWR | flags)  # network disks lock only what could be written to
-        except PermissionError:
-            return os.open(self.path, os.O_RDONLY | flags)
 
     def __enter__(self) -> Part:
         return self
@@ -247,9 +226,7 @@ class Part:
 
     def close(self) -> None:
         """Let go of the secret file."""
-        descriptor, self._lock = self._lock, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        self._file.let_go()
 
     # ---- its states ----
 
@@ -262,22 +239,13 @@ class Part:
         """The counters as they were: no noise has been given out. What was not refused may have been charged."""
         refused = isinstance(problem, ScumbleError) and not isinstance(problem, FileError)
         metadata = {key: value for key, value in self.container.metadata.items() if key != "pledge"}
-        with contextlib.suppress(FileError):  # a pledge without a whole draft is void anyway
+        with contextlib.suppress(FileError, BudgetError):  # a pledge without a whole draft is void anyway
             self._rewrite(metadata, self.container.payment if refused else self._payment)
 
     def _rewrite(self, metadata: Settings, payment: str | None) -> None:
-        place = Place(self.path, secret=True)
-        data = files.bytes_of(
-            "secret", metadata, self.container.arrays, bound="noise_first" in metadata, payment=payment
-        )
-        try:
-            place.fill(data(place.mark))
-            place.take_name()
-        except BaseException:
-            place.close()
-            raise
-        self.close()
-        self._lock = place.give_lock()
+        bound, arrays = "noise_first" in metadata, self.container.arrays
+        if not self._file.write(files.bytes_of("secret", metadata, arrays, bound=bound, payment=payment)):
+            raise BudgetError(f"Another process has put a file at {self.path!r}. Hint: query its release.")
 
     @staticmethod
     def note(identity: str, pledged: Settings) -> bytes:

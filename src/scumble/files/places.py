@@ -430,6 +430,11 @@ class Owned:
             self._lock = place.give_lock()
         return True
 
+    @property
+    def locked(self) -> bool:
+        """Whether this process has the lock: not where there is no file, or a disk without locks."""
+        return self._lock >= 0 and lock(self._lock) is True
+
     def _mine(self) -> bool:
         try:
             return self._lock >= 0 and os.path.samestat(os.fstat(self._lock), os.lstat(self.path))

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -44,9 +44,6 @@ from scumble.streams.choosing import Expected, chosen
 from scumble.streams.method import Method
 from scumble.streams.published import StreamRelease, name_of, release_of, require_folder
 from scumble.streams.state import MOST_RECORDS, State, contents, restore
-
-if TYPE_CHECKING:
-    pass
 
 
 def how_of(sketch: Sketch) -> Json:

@@ -33,7 +33,6 @@ class Column:
     missing: bool = False
     lone: int | None = None
     above: tuple[int, ...] = ()
-    """Of words that lie within others, which those are."""
 
     def __post_init__(self) -> None:
         if self.levels < 1:
