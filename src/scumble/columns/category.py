@@ -27,6 +27,7 @@ from scumble.columns.column import (
     Found,
     by_text,
     flag,
+    words_for_nothing,
     wrong_type,
 )
 from scumble.columns.containers import one_column
@@ -118,7 +119,7 @@ class Category(Column):
         if self.discover and not self.other:
             raise ParameterError("`discover` needs other=True: words that few records hold are counted together.")
         put("values", _vocabulary(() if self.hashed else self.values, self.discover))
-        put("missing_words", _missing_words(self.missing_words))
+        put("missing_words", words_for_nothing(self.missing_words))
         gaps = (*cells.NO_VALUE_TEXTS, UNTOLD, *(word.encode() for word in self.missing_words))
         known, read = {}, dict.fromkeys(map(self._compared, gaps), UNREADABLE)
         for code, word in enumerate(self.values):
@@ -327,13 +328,6 @@ def _loosely(text: bytes) -> bytes:
     return word.encode("utf-8", "surrogateescape")
 
 
-def _missing_words(given: object) -> tuple[str, ...]:
-    listed = isinstance(given, Sequence) and not isinstance(given, str | bytes)
-    if not listed or not all(isinstance(word, str) and word.isprintable() for word in given):  # type: ignore[attr-defined]
-        raise parameter("missing_words", "a list of words in quotes", given, 'missing_words=["-", "n/a"], for example.')
-    return tuple(given)  # type: ignore[arg-type]
-
-
 def _blank() -> ParameterError:
     return ParameterError(f"`values` is still blank. Hint: {_WANTED}")
 
@@ -373,6 +367,8 @@ class Boolean(Column):
     ----------
     missing : bool
         Whether missing cells have a level of their own.
+    missing_words : list of str
+        Words for a missing cell, such as "-".
 
     Examples
     --------
@@ -388,9 +384,11 @@ class Boolean(Column):
 
     _: KW_ONLY
     missing: bool = False
+    missing_words: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.__dict__["missing"] = flag("missing", self.missing)
+        self.__dict__["missing_words"] = words_for_nothing(self.missing_words)
 
     @property
     def line(self) -> Span:
@@ -413,7 +411,14 @@ class Boolean(Column):
         return "true or false" + "; missing" * self.missing
 
     def _codes(self, column: cells.Column, label: str) -> Coded:
-        return by_text(column, label, _code, "booleans"), None, ()
+        return by_text(column, label, self._code, "booleans"), None, ()
+
+    def _unread(self, column: cells.Column, gone: np.ndarray) -> np.ndarray:
+        unread = super()._unread(column, gone)
+        return np.asarray(unread[by_text(column, "", self.says_nothing, "booleans")[unread] != 1])
+
+    def _code(self, text: bytes) -> int:
+        return UNREADABLE if self.says_nothing(text) else _code(text)
 
     def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
         return pa.array(values == 1, pa.bool_(), mask=gone)
@@ -426,7 +431,8 @@ class Boolean(Column):
         return code, code + 1
 
     def _arguments(self) -> Arguments:
-        return (), {"missing": True} if self.missing else {}
+        rest: dict[str, object] = {"missing": True} if self.missing else {}
+        return (), rest | ({"missing_words": list(self.missing_words)} if self.missing_words else {})
 
 
 def _code(text: bytes) -> int:

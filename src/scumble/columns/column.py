@@ -11,7 +11,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import ClassVar, NamedTuple, TypeAlias
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -132,11 +133,17 @@ class Column(ABC):
     """Whether values can be compared by size."""
     registry: ClassVar[dict[str, type[Column]]] = {}
     missing: bool
+    missing_words: Sequence[str]
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if "kind" in vars(cls):
             Column.registry[cls.kind] = cls
+
+    @property
+    def read_as(self) -> str:
+        """What a source reads this column as."""
+        return self.role
 
     # ---- levels ----
 
@@ -185,12 +192,16 @@ class Column(ABC):
         unread = gone[:0]
         if self.missing and len(gone):
             codes[gone] = self.size - 1
-            unread = gone[cells.there(column, gone, self.says_nothing)]
+            unread = self._unread(column, gone)
         return Found(codes, gone, unread, outside, self.unforeseen, positions=positions)
 
     def says_nothing(self, text: bytes) -> bool:
         """Whether this canonical text stands for a missing cell."""
-        return cells.says_nothing(text)
+        return cells.says_nothing(text) or text.decode(errors="replace").strip(cells.BLANKS) in self.missing_words
+
+    def _unread(self, column: cells.Column, gone: np.ndarray) -> np.ndarray:
+        """Which of these rows, all without a value, hold something else than a gap."""
+        return np.asarray(gone[cells.there(column, gone, self.says_nothing)])
 
     def refused(self, decimal: str = ".") -> str:
         """What the curator learns about a cell that cannot be read; `decimal` is the decimal point."""
@@ -327,6 +338,20 @@ class Ordered(Column):
     outside: str
     cuts: Cuts
 
+    def _unread(self, column: Any, gone: np.ndarray) -> np.ndarray:
+        unread = super()._unread(column, gone)
+        return unread[~np.isin(self._read(column, "")[unread], self.gaps)] if len(self.gaps) else unread
+
+    @abstractmethod
+    def _read(self, column: Any, label: str) -> np.ndarray:
+        """What the cells say, as float64 or as ticks."""
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """The values that stand for a missing cell, such as 999: those of `missing_words` that can be read."""
+        found = self._read(np.array([*self.missing_words], object), "`missing_words`")
+        return found[found > np.iinfo(np.int64).min]  # neither NaN nor a tick that stands for no time
+
     @property
     def line(self) -> Span:
         return self.cuts.line
@@ -366,6 +391,7 @@ class Ordered(Column):
         """The arguments that all these columns have, if they are not the default."""
         found: dict[str, object] = {"cells": self.cells} if self.cells is not None else {}
         found |= {"edges": list(self.edges)} if self.edges is not None else {}
+        found |= {"missing_words": list(self.missing_words)} if self.missing_words else {}
         return found | ({"outside": "drop"} if self.outside == "drop" else {})
 
 
@@ -401,6 +427,14 @@ def flag(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise parameter(name, "True or False (in a file, true or false)", value, f"{name}=True, or leave it out.")
     return bool(value)
+
+
+def words_for_nothing(given: object) -> tuple[str, ...]:
+    """The words for a missing cell, or an error."""
+    listed = isinstance(given, Sequence) and not isinstance(given, str | bytes)
+    if not listed or not all(isinstance(word, str) and word.isprintable() for word in given):  # type: ignore[attr-defined]
+        raise parameter("missing_words", "a list of words in quotes", given, 'missing_words=["-", "n/a"], for example.')
+    return tuple(given)  # type: ignore[arg-type]
 
 
 def choice(name: str, value: object, known: tuple[str, ...]) -> str:

@@ -52,6 +52,8 @@ class Date(Ordered):
         Dates outside the bounds count as the nearest bound, or their record is left out.
     missing : bool
         Whether cells without a date have a level of their own.
+    missing_words : list of str
+        Words and dates for a missing cell, such as "unknown" and "1900-01-01".
     format : str, optional
         How dates are written, besides ISO 8601: "%m/%d/%Y", or "%d.%m.%Y %H:%M". Made of %Y, %y (1969 to 2068), %m, %b,
         %B (months in English), %d, %H, %I, %M, %S, %p and what stands between them.
@@ -75,6 +77,7 @@ class Date(Ordered):
     outside: str = "clip"
     missing: bool = False
     format: str | None = None
+    missing_words: Sequence[str] = ()
     pattern: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
     cuts: Cuts = field(init=False, repr=False, compare=False)
 
@@ -82,6 +85,7 @@ class Date(Ordered):
         put = self.__dict__.__setitem__  # frozen for everybody else
         put("outside", base.choice("outside", self.outside, ("clip", "drop")))
         put("missing", base.flag("missing", self.missing))
+        put("missing_words", base.words_for_nothing(self.missing_words))
         put("pattern", None if self.format is None else clock.pattern_of(self.format))
         if self.cells not in clock.CALENDAR:
             put("cells", _count_of_cells(self.cells))
@@ -206,8 +210,16 @@ class Date(Ordered):
         also = f" and {self.format} are" if self.format else " is"
         return f"not a date (ISO 8601, such as 2009-01-31,{also} read)"
 
+    def _read(self, column: reading.Column, label: str) -> np.ndarray:
+        return clock.ticks_of(column, label, self.step, self.pattern)
+
+    def _ticks(self, column: reading.Column, label: str) -> np.ndarray:
+        """The cells as ticks, `NO_TIME` for what is no date or stands for a missing cell."""
+        ticks = self._read(column, label)
+        return np.where(np.isin(ticks, self.gaps), clock.NO_TIME, ticks) if len(self.gaps) else ticks
+
     def _codes(self, column: reading.Column, label: str) -> Coded:
-        ticks = clock.ticks_of(column, label, self.step, self.pattern)
+        ticks = self._ticks(column, label)
         return *self._coded(ticks, self.cuts, ticks == clock.NO_TIME), ()
 
     @property
@@ -217,7 +229,7 @@ class Date(Ordered):
 
     def _numbers(self, column: reading.Column, label: str) -> np.ndarray:
         """Ticks since 1970."""
-        ticks = clock.ticks_of(column, label, self.step, self.pattern)
+        ticks = self._ticks(column, label)
         return np.where(ticks == clock.NO_TIME, np.nan, ticks)
 
     def cells_at(self, numbers: np.ndarray, gone: np.ndarray) -> pa.Array:

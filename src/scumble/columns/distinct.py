@@ -57,6 +57,7 @@ class Distinct(Column):
     refuses: ClassVar[str] = "not a word (text, numbers, booleans, dates and times are read)"
     ordered: ClassVar[bool] = False
     missing = True
+    missing_words = ()
 
     @property
     def line(self) -> Span:

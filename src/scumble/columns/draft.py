@@ -22,13 +22,14 @@ _HOW = f"""\
 # Replace {BLANK!r} with what is known in advance, never with a value looked up in the table.
 # Delete the columns that nobody will ask about: each of them takes a part of the budget.
 # kind = "number": low = 0, high = 100; optional: whole = true, cells = 50, edges = [0, 18, 100], outside = "drop",
-#   scale = "log" for incomes and other long tails
+#   scale = "log" for incomes and other long tails, decimal = "," for 1.234,50 €
 # kind = "date": low = "2020-01-01", high = "2025-12-31"; optional: cells = "month" (or year, quarter, week, day).
 #   Dates are read as ISO 8601, 2020-01-31 or 2020-01-31T12:30, and as format = "%m/%d/%Y" says
 # kind = "category": values = ["one", "another"]; other words share a level, "(other)", unless other = false.
 #   For a district within a region: within = "region", parents = {{ Ulm = "BW", Bonn = "NRW" }}
 # kind = "boolean": no settings
-# All kinds: missing = true if cells may be empty (the default for a category). Unreadable cells then count as missing.
+# All kinds: missing = true if cells may be empty (the default for a category). Unreadable cells then count as missing;
+#   missing_words = ["-", "999"] says what else stands for an empty cell
 """
 _UNTYPED = """\
 # Kinds are blank because the table declares no types, as in a CSV file. Write them here, or set them for many columns
@@ -66,7 +67,7 @@ def draft(
 
     Examples
     --------
-    >>> print(draft({"smoker": pa.bool_(), "age": pa.int32()}).split("missing.\\n")[1].strip())
+    >>> print(draft({"smoker": pa.bool_(), "age": pa.int32()}).split("empty cell\\n")[1].strip())
     [columns.smoker]
     kind = "boolean"
     <BLANKLINE>
@@ -154,6 +155,8 @@ def _suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]
     gaps = [word for word in seen if word.lower() in _GAPS]
     held = Counter({word: often for word, often in seen.items() if word and word not in gaps})
     missing = ["missing = true"] if held.total() < seen.total() else []
+    words_for_nothing = [f"missing_words = {in_toml(sorted(gaps))}"] if gaps else []
+    missing += words_for_nothing
     if not held:
         return [*_lines(kind), "# seen: nothing"]
     boolean = pt.is_boolean(kind) if kind is not None else False
@@ -173,25 +176,26 @@ def _suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]
             return ['kind = "date"', *written, *_blanks(ends), *missing]
     codes = kind is None and _share(held, lambda word: cells.is_code(word.encode(errors="replace"))) >= CODES
     if not codes and (kind is None or cells.arrow_is_numeric(kind)):
-        read_as = _with_a_comma if decimal == "," else _number
-        numbers = {word: read_as(word) for word in held}
-        if _share(held, lambda word: math.isfinite(numbers[word])) >= MOST_OF:
+        points, commas = ({word: read(word) for word in held} for read in (_number, _with_a_comma))
+        shares = [_share(held, lambda word, of=of: math.isfinite(of[word])) for of in (points, commas)]  # type: ignore[misc]
+        comma = decimal == "," or shares[1] > shares[0]
+        numbers = commas if comma else points
+        if shares[comma] >= MOST_OF:
+            marks = ['decimal = ","'] if comma and decimal == "." else []
             finite = [number for number in numbers.values() if math.isfinite(number)]
             whole = ["whole = true"] if all(number.is_integer() for number in finite) else []
             few = f"  # seen: only {many(len(finite), 'number')}; perhaps a category" if len(finite) <= 12 else ""
             if whole and len(held) >= max(LISTED, NAMES * held.total()):
                 few = "  # seen: nearly every row has a number of its own; perhaps an identifier, for --person-column"
             ends = [f"{float(f'{end:.2g}'):.12g}" for end in (min(finite), max(finite))]
-            return [f'kind = "number"{few}', *whole, *_blanks(ends), *missing]
-        if decimal == "." and _share(held, lambda word: math.isfinite(_with_a_comma(word))) >= MOST_OF:
-            return [f'kind = "{BLANK}"  # seen: numbers with a decimal comma; pass --decimal , here and to the build']
+            return [f'kind = "number"{few}', *whole, *marks, *_blanks(ends), *missing]
     if len(held) >= max(LISTED, NAMES * held.total()):
         return [f'kind = "{BLANK}"  # seen: nearly every row has a word of its own; delete this column']
     words = ", ".join(in_toml(word) for word, _ in held.most_common(LISTED)) + ", …" * (len(held) > LISTED)
     return [
         'kind = "category"',
         f'values = ["{BLANK}"]  # seen, the most frequent first: {words}',
-        *([f"missing_words = {in_toml(sorted(gaps))}"] if gaps else []),
+        *words_for_nothing,
         *(["ignore_case = true"] if len({word.casefold() for word in held}) < len(held) else []),
     ]
 

@@ -30,6 +30,7 @@ MOST, LEAST = 1e300, 1e-200
 """The largest bound, and the smallest positive one on a logarithmic scale."""
 MOST_PLAIN = 1e15
 """From here on, numbers are written with a power of ten."""
+EXCHANGED = bytes.maketrans(b",.", b".,")
 ROUNDING = 1e-15
 """Relative to the larger bound: a number that is nearer than this to an edge means the edge."""
 
@@ -63,6 +64,10 @@ class Number(Ordered):
         the lower bound and neither `cells` nor `edges` are given, and always on a logarithmic scale.
     missing : bool
         Whether cells without a number have a level of their own.
+    missing_words : list of str
+        Words and numbers for a missing cell, such as "-" and "999".
+    decimal : {".", ","}
+        The decimal mark of numbers in text: with ",", "1.234,50 €" is 1234.5.
     step : float, optional
         Synthetic numbers are multiples of it: 0.01 gives them two decimals.
 
@@ -93,6 +98,8 @@ class Number(Ordered):
     zeros: bool | None = None
     missing: bool = False
     step: float | None = None
+    missing_words: Sequence[str] = ()
+    decimal: str = "."
     cuts: Cuts = field(init=False, repr=False, compare=False)
     spread: Cuts = field(init=False, repr=False, compare=False)
     """The same cells on the line of floats, for whole numbers too."""
@@ -104,6 +111,8 @@ class Number(Ordered):
         put("outside", base.choice("outside", self.outside, ("clip", "drop")))
         put("zeros", None if self.zeros is None else base.flag("zeros", self.zeros))
         put("missing", base.flag("missing", self.missing))
+        put("missing_words", base.words_for_nothing(self.missing_words))
+        put("decimal", base.choice("decimal", self.decimal, (".", ",")))
         put("cells", base.count_of_cells(self.cells))
         if self.edges is not None:
             put("edges", self._checked_edges(self.edges))
@@ -273,8 +282,20 @@ class Number(Ordered):
 
     # ---- cells to levels and back ----
 
+    @property
+    def read_as(self) -> str:
+        return "word" if self.decimal == "," or self.missing_words else self.role
+
+    def _read(self, column: reading.Column, label: str) -> np.ndarray:
+        return values_of(column, label, self.decimal)
+
+    def _values(self, column: reading.Column, label: str) -> np.ndarray:
+        """The cells as float64, NaN for what is no number or stands for a missing cell."""
+        values = self._read(column, label)
+        return np.where(np.isin(values, self.gaps), np.nan, values) if len(self.gaps) else values
+
     def _codes(self, column: reading.Column, label: str) -> Coded:
-        values = values_of(column, label)
+        values = self._values(column, label)
         places = line.place(values)
         codes, outside = self._coded(places, self.spread, ~np.isfinite(values))
         if self.positions is None:
@@ -287,7 +308,8 @@ class Number(Ordered):
         return Positions.of_cells(self.cuts)
 
     def refused(self, decimal: str = ".") -> str:
-        return f"not a number ({NUMBERS_READ[decimal]} are read; 12 kg and USD 12 are not)"
+        read = NUMBERS_READ["," if self.decimal == "," else decimal]
+        return f"not a number ({read} are read; 12 kg and USD 12 are not)"
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -297,7 +319,7 @@ class Number(Ordered):
 
     def _numbers(self, column: reading.Column, label: str) -> np.ndarray:
         """The numbers; on a logarithmic scale, their place among the cells, linear within each."""
-        values = values_of(column, label)
+        values = self._values(column, label)
         values = np.where(np.isfinite(values), values, np.nan)
         values = np.floor(values) if self.whole else values
         if self.scale == "linear":
@@ -397,6 +419,7 @@ class Number(Ordered):
         rest |= self._given()
         rest |= {"zeros": self.zeros} if self._may_part and self.zeros != self._usual_zeros else {}
         rest |= {"missing": True} if self.missing else {}
+        rest |= {"decimal": self.decimal} if self.decimal != "." else {}
         return (self.low, self.high), rest | ({} if self.step is None else {"step": self.step})
 
     def to_dict(self) -> dict[str, object]:
@@ -432,19 +455,24 @@ def number_written(given: object) -> float | int | None:
     return float(given) if not isinstance(given, Decimal | Fraction) else reading.number(given)
 
 
-def values_of(column: reading.Column, label: str) -> np.ndarray:
+def values_of(column: reading.Column, label: str, decimal: str = ".") -> np.ndarray:
     """The cells as float64, NaN for what is no number."""
+
+    def number_in(text: bytes | None) -> float:
+        return reading.number_in(text.translate(EXCHANGED) if text is not None and decimal == "," else text)
+
+    def value(cell: object) -> float:
+        return reading.number(cell) if isinstance(cell, reading.NUMBERS) else number_in(text_of(cell))
+
     kind = reading.plain_type(column) if reading.is_arrow(column) else column.dtype.kind
     if kind == "O":
-        return np.fromiter(map(_value, column), np.float64, len(column))
-    decimal = reading.is_arrow(column) and pt.is_decimal(kind)  # Arrow's own conversion can be off by a bit
-    if decimal or base.is_textual(column):
+        return np.fromiter(map(value, column), np.float64, len(column))
+    fixed = reading.is_arrow(column) and pt.is_decimal(kind)  # Arrow's own conversion can be off by a bit
+    if fixed:
+        decimal = "."
+    if fixed or base.is_textual(column):
         found, places = reading.texts(column)
-        return np.array([reading.number_in(text) for text in found], np.float64)[places]
+        return np.array([number_in(text) for text in found], np.float64)[places]
     if not (reading.arrow_is_numeric(kind) if reading.is_arrow(column) else kind in "biuf"):
         raise base.wrong_type(column, label, "numbers")
     return reading.numbers(column, label)
-
-
-def _value(cell: object) -> float:
-    return reading.number(cell) if isinstance(cell, reading.NUMBERS) else reading.number_in(text_of(cell))

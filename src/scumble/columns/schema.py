@@ -197,7 +197,7 @@ class Schema(Mapping[str, Column]):
     @property
     def roles(self) -> dict[str, str]:
         """What a source should read each column as."""
-        return {name: column.role for name, column in self.declared.items()}
+        return {name: column.read_as for name, column in self.declared.items()}
 
     def card(self) -> str:
         """A line of text for each column."""
