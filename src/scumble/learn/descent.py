@@ -22,6 +22,7 @@ from functools import cached_property
 from typing import ClassVar, NoReturn
 
 import numpy as np
+from scipy.special import softmax
 
 from scumble.errors import MergeError, ParameterError
 from scumble.gate.rows import PublishedRows
@@ -57,6 +58,8 @@ EXPONENTIALS = np.array([round(2**20 * math.exp(-k / GRAIN)) for k in range(GRAI
 BLOCK = 2**12
 DRAWS, TURNS = 2**11, 20
 """Points for the mean of probabilities, and turns until it is the shares."""
+STEEPER = np.geomspace(1.0, 4.0, 9)
+"""What weights may be multiplied by in the end."""
 
 
 @dataclass(frozen=True)
@@ -166,29 +169,51 @@ class Descent:
     def _step(self, gradient: Floats, error: float) -> None:
         """Kalman's step: H V/(H²V + s²), which is the share of the signal in the gradient's variance, over H."""
         gradient, error = gradient * CLIP, error * CLIP
+        if not self.weights.any():
+            self._tell(gradient, error)
         signal = self.curves**2 * self.variances
         known = signal / (signal + error**2)
         self.weights += (gradient @ self.directions * known / self.curves) @ self.directions.T
         self.variances *= 1.0 - FRESH * known
 
-    def settled(self) -> Floats:
-        """Offsets with which the mean of the probabilities is the classes' shares, for records of a normal law.
+    def _tell(self, gradient: Floats, error: float) -> None:
+        """The classes' means, from the first gradient: without weights, all records of a class have one residual.
 
-        Shortened residuals hold rare classes down; the law's covariance is that of the products.
+        So a row is a known mixture of the classes' sums, which add up to the sum of all. What sets a mean apart is
+        shrunk by the share of noise in it (James & Stein).
         """
-        middle = self.matrix[-1] / math.sqrt(max(self.matrix[-1, -1], 1.0) * self.count)  # the anchor is a constant
-        odds = self.weights @ middle
-        values, vectors = np.linalg.eigh(
-            self.weights @ self.matrix @ self.weights.T / self.count - np.outer(odds, odds)
-        )
-        draws = np.random.Generator(np.random.Philox(0)).standard_normal((DRAWS, self.spec.classes))
-        odds = odds + draws * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
-        found = np.log(self.shares)
-        for _ in range(TURNS):
-            chances = np.exp(odds + found - (odds + found).max(axis=1, keepdims=True))
-            means = (chances / chances.sum(axis=1, keepdims=True)).mean(axis=0)
-            found = found + np.log(self.shares / np.maximum(means, 1e-12))
-        return found
+        center = self.matrix[-1] / math.sqrt(max(self.matrix[-1, -1], 1.0) * self.count)  # the anchor is a constant
+        counts, mixture = self.count * self.shares[:, None], np.eye(len(self.shares)) - self.shares
+        mixture *= np.minimum(1.0, CLIP / np.linalg.norm(mixture, axis=1, keepdims=True))
+        solve = np.linalg.pinv(np.vstack([mixture.T, np.ones(len(mixture))]))
+        apart = solve @ np.vstack([gradient, self.count * center]) / counts - center
+        noise = self.spec.width * (error * np.linalg.norm(solve[:, :-1], axis=1, keepdims=True) / counts) ** 2
+        lengths = np.maximum((apart**2).sum(axis=1, keepdims=True), 1e-300)
+        self.means = center + apart * np.maximum(1.0 - noise / lengths, 0.0)
+
+    def settled(self) -> tuple[Floats, Floats]:
+        """Weights and offsets: those of most likelihood for classes of normal laws, which have one covariance.
+
+        Shortened residuals hold weights and rare classes down. So the weights get steeper, all alike, and with the
+        offsets the mean of the probabilities is the classes' shares.
+        """
+        own = np.arange(max(DRAWS, len(self.shares))) % len(self.shares)
+        weights = self.shares[own] / np.bincount(own)[own]
+        within = self.matrix / self.count - self.means.T * self.shares @ self.means
+        values, vectors = np.linalg.eigh(self.weights @ within @ self.weights.T)
+        draws = np.random.Generator(np.random.Philox(0)).standard_normal((len(own), len(self.shares)))
+        odds = (self.means @ self.weights.T)[own] + draws * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+        best, settled = math.inf, (self.weights, np.log(self.shares))
+        for steeper in STEEPER:
+            found = settled[1]
+            for _ in range(TURNS):
+                chances = softmax(steeper * odds + found, axis=1)
+                found = found + np.log(self.shares / np.maximum(weights @ chances, 1e-12))
+            loss = -float(weights @ np.log(np.maximum(chances[np.arange(len(own)), own], 1e-12)))
+            if loss >= best:
+                break
+            best, settled = loss, (steeper * self.weights, found)
+        return settled
 
 
 def exact_logits(vectors: Integers, weights: Floats, offsets: Floats) -> Floats:

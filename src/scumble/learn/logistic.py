@@ -88,8 +88,8 @@ class PrivateLogisticRegression(LearnsFromMoments, TakesVectors, Classifier):
         descent = Descent(release.spec)
         for row, error in zip(release.rows, release.errors, strict=True):
             descent.take(row, error)
-        self.weights_, self.middle_, self.radius_ = descent.weights, descent.middle, descent.radius
-        self.shares_, self.offsets_ = descent.shares, descent.settled()
+        self.weights_, self.offsets_ = descent.settled()
+        self.shares_, self.middle_, self.radius_ = descent.shares, descent.middle, descent.radius
 
     def _log_probabilities(self, X: np.ndarray) -> np.ndarray:
         spec: Any = self.release_.spec
