@@ -462,7 +462,7 @@ def log_odds(release: MomentRelease, shapes: Floats) -> tuple[Floats, float, flo
     sums = np.zeros((2, SUMS))
     for part, knots, row in zip(tables.parts, spec.sizes, release.rows[1:], strict=False):
         for one, counted in enumerate(row.reshape(-1, 2).T):
-            at_knots = np.maximum(_own(counted, knots).sum(axis=1), 0.0) + 1e-9
+            at_knots = masses(_own(counted, knots).sum(axis=1), 3.0 * tables.of_columns**2, float(counts[one]))
             sums[one] += rng.choice(shapes[part], SUMS, p=at_knots / at_knots.sum())
     means = np.array([-shares[1], shares[0]])[:, None] * explained
     within = max(float(shares @ sums.var(axis=1)), 1e-300)
