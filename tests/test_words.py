@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import math
 import random
+import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
 from unittest import mock
@@ -108,6 +109,17 @@ def test_a_bucket_of_many_words_keeps_their_votes_alone() -> None:
         (only,) = found.margins().items()
         assert only[0] == b"many" and 1000 <= only[1] <= 4000
     assert found._votes[7].dtype == np.int16
+
+
+def test_words_of_one_bucket_need_no_more_memory_than_others() -> None:
+    words = [b"%0250d" % number for number in range(20_000)]
+    with mock.patch("scumble.gate.words.bucket_of", lambda word: 7):
+        found = Words().update(words, np.arange(len(words)))
+        tracemalloc.start()
+        assert not found.margins()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 100e6  # at once, their votes were 320 MB
 
 
 def tail(margin: int, claim: PrivacyClaim, threshold: int) -> float:

@@ -211,6 +211,7 @@ def test_a_file_cannot_say_another_thing_than_its_schema(frame: pd.DataFrame) ->
         {"schema": Schema(age=Number(17, 90, outside="drop"))},
         {"schema": Schema(age=Number(17, 90), pay=Number(0, 9))},
         {"schema": Schema(town=Category(["Ulm"], other=False))},
+        {"schema": Schema(age=Number(17, 90), town=Category(discover=True))},
         {"schema": Schema({"a": Category(["b=c"]), "a=b": Category(["c"])})},
         {"categories": {"twon": ["Ulm"]}, "bounds": (0, 1)},
         {"categories": {"age": [1]}, "bounds": {"age": (0, 1)}},

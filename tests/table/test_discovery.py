@@ -205,6 +205,20 @@ def test_found_words_are_the_same_in_any_order_and_with_any_threads(tmp_path: Pa
                 assert found.sketches[0].secret.counts.tolist() == wanted.counts.tolist()
 
 
+def test_texts_that_no_cell_can_hold_are_no_words() -> None:
+    """Three words of one bucket whose votes spell a fourth, which is "Ulm main station" after a blank: to a column that
+    ignores blanks the same word again, and to another one a word."""
+    spelled = ["a9jjW,ain station", "0Ulm m:sb9Rtation", '"Ulm main sa(aIbn']
+    towns = [town for town in (*spelled, "Ulm main station") for _ in range(1000)]
+    for strip in (True, False):
+        made = TableSketch(Schema(town=Category(discover=True, strip=strip)))
+        made.update({"town": towns})
+        assert made.secret.words[0].margins()[b" Ulm main station"] == 1000
+        found = made.release(epsilon=1.0, delta=1e-6).schema["town"]
+        assert isinstance(found, Category)
+        assert {*found.values} == {"Ulm main station"} | ({" Ulm main station"} if not strip else set())
+
+
 @pytest.mark.parametrize(
     "refused",
     [

@@ -148,6 +148,9 @@ def test_questions_in_python_and_sql() -> None:
     for one in asked:
         with pytest.raises(ParameterError, match=r"istinct"):
             one()
+    usual, point = (release.distinct("id", confidence=share) for share in (0.95, 1e-17))
+    assert point.low == point.value == point.high == usual.value
+    assert (point / release.count()).low == (usual / release.count()).low  # errors that are carried on stay
 
 
 # ---- the estimate ----

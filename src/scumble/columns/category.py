@@ -232,6 +232,10 @@ class Category(Column):
         words = [None if text is None else self._compared(text) for text in texts]
         return [None if word is None or self._read.get(word) == UNREADABLE else word for word in words], places
 
+    def finds(self, word: bytes) -> bool:
+        """Whether a cell can hold a text that votes have spelled, as this column compares cells."""
+        return self._compared(word) == word and word not in self._read
+
     def _bucket(self, word: bytes | None) -> int:
         if word is None:
             return UNREADABLE

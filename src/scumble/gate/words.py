@@ -41,7 +41,7 @@ only votes are kept, where these end, and the votes."""
 MOST_WORDS = 2 * BUCKETS
 """Words that are kept as they are: about half a gigabyte, and two for each bucket."""
 AT_ONCE = 1024
-"""Buckets whose votes are counted together: some megabytes."""
+"""Buckets, and words, whose votes are counted together: some megabytes."""
 MOST_RECORDS = 2**62
 """Only damaged parts have more: numbers with noise fit into 64 bits."""
 
@@ -141,14 +141,15 @@ class Words:
         )
         for row, one in zip(votes, held, strict=True):
             row[: len(one)] += one
-        if words:  # shorter ones end in zeros, which are votes against
-            texts = np.array(words, bytes)
-            bits = np.unpackbits(texts.view(np.uint8).reshape(len(words), -1), axis=1).astype(np.int64)
-            cast = np.column_stack([np.ones(len(words), np.int64), bits])
-            cast *= np.array([self._numbers[word] for word in words], np.int64)[:, None]
-            sizes = np.array([len(own) for own in buckets.values()])
-            rows = np.flatnonzero(sizes)
-            votes[rows, : cast.shape[1]] += np.add.reduceat(cast, (np.cumsum(sizes) - sizes)[rows])
+        rows = np.repeat(np.arange(len(buckets)), [len(own) for own in buckets.values()])
+        for first in range(0, len(words), AT_ONCE):  # a single bucket may have all words
+            some, theirs = words[first : first + AT_ONCE], rows[first : first + AT_ONCE]
+            texts = np.array(some, bytes)  # shorter ones end in zeros, which are votes against
+            bits = np.unpackbits(texts.view(np.uint8).reshape(len(some), -1), axis=1).astype(np.int64)
+            cast = np.column_stack([np.ones(len(some), np.int64), bits])
+            cast *= np.array([self._numbers[word] for word in some], np.int64)[:, None]
+            starts = np.flatnonzero(np.diff(theirs, prepend=-1))
+            votes[theirs[starts], : cast.shape[1]] += np.add.reduceat(cast, starts)
         return votes
 
     def margins(self) -> dict[bytes, int]:

@@ -79,6 +79,11 @@ class Coding:
                     f"Column {name!r} has outside='drop', and an estimator leaves no record out. "
                     "Hint: declare it with outside='clip', or leave such records out beforehand."
                 )
+            if isinstance(column, Category) and column.hashed:
+                raise ParameterError(
+                    f"Column {name!r} has discover=True, and an estimator finds no words. "
+                    "Hint: declare them, or learn from the release of a table."
+                )
         self.schema = schema
         self.parts = [_part(name, column, indicators) for name, column in schema.items()]
         self.names = tuple(name for part in self.parts for name in part.names)

@@ -339,10 +339,13 @@ class Released:
         def _sketched(self, column: str, confidence: float) -> Estimate: ...
 
 
-def drawn_alone(found: Estimate, draws: int, place: int, identity: str) -> Estimate:
-    """An estimate whose error depends on no other's, with draws as others have, for what is computed of both."""
+def drawn_alone(found: Estimate, usual: Estimate, draws: int, place: int, identity: str) -> Estimate:
+    """An estimate whose error depends on no other's, with draws as others have, for what is computed of both.
+
+    Its draws spread as its `usual` interval does, whatever confidence was asked for.
+    """
     drawn = np.random.default_rng([place, crc32(identity.encode())]).standard_normal(draws)
-    half = max(found.high - found.value, found.value - found.low)
-    spread = half / NormalDist().inv_cdf((1 + found.confidence) / 2)
+    half = max(usual.high - usual.value, usual.value - usual.low)
+    spread = half / NormalDist().inv_cdf((1 + usual.confidence) / 2)
     each = found.value + spread * (drawn - drawn.mean()) / drawn.std(ddof=1)
     return replace(found, draws=np.maximum(each, 0.0), identity=identity)

@@ -60,7 +60,10 @@ class Found:
         ruled = {name for rule in spec.schema.constraints.each for name in rule.columns}
         for j, ranked in zip(spec.hashed, columns, strict=True):  # rules have room for as many levels as were declared
             room = HASHED if spec.schema.names[j] in ruled else MOST_LEVELS - 2
-            words[j], apart[j] = self._ordered(j, dict(list(ranked.items())[:room]))
+            column = [*spec.schema.values()][j]
+            assert isinstance(column, Category)
+            held = [(word, number) for word, number in ranked.items() if column.finds(word)]
+            words[j], apart[j] = self._ordered(j, dict(held[:room]))
         self.spec = _with(spec, {j: [word.decode() for word in own] for j, own in words.items()}, apart)
         self._words = words
         self.groups: Groups = {row: self._cells(row) for row in range(spec.rows)}

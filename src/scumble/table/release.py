@@ -207,9 +207,12 @@ class TableRelease(Asking, Comparing, Weighing):
         occupied = self._grouped.tables(self._counts)[row][:-1]
         records = total.value, math.sqrt(total.variance)
         laplace = "gaussian" not in self._privacy.mechanism
-        found = estimated(occupied, self.variances[row], laplace=laplace, records=records, confidence=confidence)
+        found, usual = (
+            estimated(occupied, self.variances[row], laplace=laplace, records=records, confidence=share)
+            for share in (confidence, 0.95)
+        )
         number = DRAWS if self._stored is None else self._stored[TOTALS].shape[1]
-        return drawn_alone(found, number, row, self._identity)
+        return drawn_alone(found, usual, number, row, self._identity)
 
     # ---- files ----
 
