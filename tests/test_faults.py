@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import scumble
-from scumble.cli import main
 from scumble.privacy import ledger
 from scumble.sources import Build
 from test_places import in_child
@@ -92,27 +91,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 # ---- disks, writers, folders, links ----
-
-
-def test_links_in_place_of_the_output_lead_nowhere(tmp_path: Path, folder: Path) -> None:
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
-    for name in ("out.scumble", "part.secret", "checkpoint", "share"):
-        (tmp_path / name).symlink_to(victim)
-    small().release(1.0).save(tmp_path / "out.scumble")
-    small().save(tmp_path / "part.secret")
-    small().release_share(1.0, custodians=2).save(tmp_path / "share")
-    words = ["build", str(folder), "--columns", "x", "--bandwidth", "1", "--rows", "4", "--buckets", "8", "--quiet"]
-    (tmp_path / "cli.scumble").symlink_to(victim)
-    words += ["--epsilon", "1", "--checkpoint", str(tmp_path / "c"), "--out", str(tmp_path / "cli.scumble")]
-    assert main(words) == 0
-    assert victim.read_text() == "precious"
-    assert not any((tmp_path / name).is_symlink() for name in ("out.scumble", "part.secret", "share", "cli.scumble"))
-    for link in ("there", "nowhere"):
-        (tmp_path / link).symlink_to(victim if link == "there" else tmp_path / "no such file")
-        with pytest.raises(scumble.FileError, match="already"):
-            scumble.Ledger.create(tmp_path / link)
-    assert not (tmp_path / "no such file").exists()
 
 
 @pytest.mark.parametrize("kind", ["stream", "checkpoint", "noise first", "share"])

@@ -421,6 +421,11 @@ def test_an_existing_file_is_never_replaced(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(scumble.FileError):
         Ledger.create(book.path)
     assert "people" in book.accounts()
+    for link, target in (("link", book.path), ("stray", tmp_path / "nowhere")):
+        (tmp_path / link).symlink_to(target)
+        with pytest.raises(scumble.FileError, match="already"):
+            Ledger.create(tmp_path / link)
+    assert not (tmp_path / "nowhere").exists()
     monkeypatch.setattr("os.link", fails)
     monkeypatch.setattr("os.replace", fails)
     with pytest.raises(scumble.FileError):

@@ -47,13 +47,6 @@ def test_the_scale_is_the_sensitivity_over_epsilon(options: dict, scale: float) 
     assert np.abs(release.counts).mean() == pytest.approx(scale, rel=0.067)
 
 
-@pytest.mark.statistical(rate=1e-300)  # 8,192 counters, each alike with probability below 1/100
-def test_two_releases_never_share_noise() -> None:
-    a, b = (release_of(np.zeros((0, 2))) for _ in range(2))
-    assert not np.array_equal(a.counts, b.counts)
-    assert a.identity != b.identity
-
-
 @pytest.mark.statistical(rate=1e-100)  # OpenDP has entropy of its own; 128 zeros, each with probability 0.06
 def test_opendp_can_draw_the_noise() -> None:
     release = release_of(np.zeros((10, 2)), 1.0, rows=8, buckets=16, backend="opendp")

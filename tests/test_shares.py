@@ -77,12 +77,6 @@ def test_shares_add_up_to_the_discrete_laplace_law(scale: float, custodians: int
     assert p_value(np.asarray(total), laplace_law(scale, math.ceil(30 * scale) + 5)) > FALSE_ALARM
 
 
-@pytest.mark.parametrize(("scale", "custodians"), [(1, 1), (2.5, 3)])
-def test_exact_arithmetic_alone_follows_the_exact_law(scale: float, custodians: int) -> None:
-    draws = polya._shares(Fraction(scale), custodians, 3000, math.inf)
-    assert p_value(draws, share_law(scale, custodians, math.ceil(30 * scale) + 5)) > FALSE_ALARM
-
-
 def test_the_open_end_follows_the_exact_law() -> None:
     """Nearly all the work is done by the last, endless block if there is no other: 2^0 = 4s at s = 1/4."""
     assert polya._blocks(Fraction(1, 4)) == 0

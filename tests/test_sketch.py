@@ -142,13 +142,6 @@ def test_exact_answers_have_no_noise_in_their_errors() -> None:
     assert sketch.standard_error([[3.25, 3.25]])[0] < 0.05
 
 
-def test_what_is_given_up_is_wiped() -> None:
-    sketch = small().update(np.ones((5, 2)))
-    held = sketch._counts
-    sketch.release(1.0)
-    assert not held.any() and sketch._counts.size == 0
-
-
 def test_dimensions_must_be_known() -> None:
     for wrong in ({}, {"dimensions": 3, "columns": ["a", "b"]}, {"kernel": "euclidean", "dimensions": 2}):
         with pytest.raises(scumble.ParameterError):

@@ -69,20 +69,6 @@ def test_answers_are_those_of_all_custodians(more: dict[str, Any], tmp_path: Pat
     assert again.privacy == release.privacy and again.count("smoker").value == release.count("smoker").value
 
 
-def test_masked_payloads_add_up_to_the_same_release() -> None:
-    """As secure aggregation does it: each pair of custodians shares a mask modulo 2⁶⁴."""
-    found = shares()
-    masks = np.random.default_rng(1).integers(0, 2**64, (5, 5, found[0].payload.size), np.uint64)
-    sent = [
-        one.payload + masks[k].sum(axis=0, dtype=np.uint64) - masks[:, k].sum(axis=0, dtype=np.uint64)
-        for k, one in enumerate(found)
-    ]
-    total = np.sum(sent, axis=0, dtype=np.uint64)
-    release = found[0].from_sum(total, arrived=5)
-    counts = np.sum([one.payload.view(np.int64) for one in found], axis=0)
-    assert np.array_equal(release.counts, counts[:-1]) and release.noisy_count == counts[-1]
-
-
 def test_more_than_enough_shares_have_more_noise() -> None:
     enough = scumble.combine(shares(5, came=3, dropouts=2))
     more = scumble.combine(shares(5, dropouts=2))
