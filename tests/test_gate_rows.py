@@ -44,6 +44,7 @@ class Views:
     rows, lengths, counters = 3, LENGTHS, (sum(LENGTHS),)
     reach = ONE
     occupancies: Mapping[int, np.ndarray] = {}
+    touches: Mapping[int, int] = {}
 
     def require_equal(self, other: Any) -> None:
         assert type(other) is Views

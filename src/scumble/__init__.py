@@ -58,6 +58,7 @@ _HOMES = {
     "scumble.columns.date": ("Date",),
     "scumble.columns.number": ("Number",),
     "scumble.columns.schema": ("Schema",),
+    "scumble.columns.tokens": ("Tokens",),
     "scumble.density.sketch": ("Sketch",),
     "scumble.sources": ("build", "build_by", "draft"),
     "scumble.table.estimate": ("Estimate",),

@@ -7,6 +7,7 @@ from scumble.columns.date import Date as Date
 from scumble.columns.distinct import Distinct as Distinct
 from scumble.columns.number import Number as Number
 from scumble.columns.schema import Schema as Schema
+from scumble.columns.tokens import Tokens as Tokens
 from scumble.density.bundle import Bundle as Bundle
 from scumble.density.loading import load as load
 from scumble.density.loading import load_secret as load_secret

@@ -8,6 +8,7 @@ from scumble.columns.distinct import Distinct
 from scumble.columns.draft import draft
 from scumble.columns.number import Number
 from scumble.columns.schema import Described, Encoded, Schema
+from scumble.columns.tokens import Tokens
 
 __all__ = [
     "Boolean",
@@ -20,6 +21,7 @@ __all__ = [
     "Encoded",
     "Number",
     "Schema",
+    "Tokens",
     "condition",
     "draft",
 ]

@@ -292,6 +292,9 @@ def test_what_does_not_go_with_a_cluster_is_refused(df, session) -> None:
         spark.build(df, kernel, ["b"], epsilon=1.0, classes=["Ulm"])
     with pytest.raises(scumble.ParameterError, match="no order"):
         spark.build(df, schema=scumble.Schema(town=scumble.Category(discover=True)), epsilon=1.0, delta=1e-6)
+    with pytest.raises(scumble.ParameterError, match="not counted on Spark"):
+        tokens = scumble.Schema(town=scumble.Tokens(["Ulm"], 2), b=scumble.Number(0, 9))
+        spark.build(df, schema=tokens, epsilon=1.0)
     with pytest.raises(scumble.DataError, match="no rows"):
         spark.build(df.where("b > 100"), kernel, ["b"], epsilon=1.0, rows=8, invalid="error")
     name = "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled"

@@ -19,7 +19,7 @@ import scumble
 from scumble import TableRelease, TableSketch, files
 from scumble.density.loading import release_in
 
-GOLDEN = ("table-1", "classes-1", "distinct-1", "draws-3", "words-1")
+GOLDEN = ("table-1", "classes-1", "distinct-1", "draws-3", "words-1", "tokens-1")
 
 
 SETS = {"pairs": {}, "classes": {"target": "smoker"}, "sets": {"together": [("age", "sex", "smoker"), tuple(SCHEMA)]}}

@@ -27,6 +27,7 @@ The schema::
     date.py           a column of dates or times
     category.py       columns of words from a public vocabulary, and of booleans
     distinct.py       columns whose distinct values are counted
+    tokens.py         columns of sets of words
     line.py           a line of integers under every ordered column
     cuts.py           a line cut into cells, and their edges
     clock.py          dates and times as ticks

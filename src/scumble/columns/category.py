@@ -208,6 +208,10 @@ class Category(Column):
     def says_nothing(self, text: bytes) -> bool:
         return self._compared(text) in self._read
 
+    def code_of(self, text: bytes) -> int:
+        """The level of a cell by its canonical text; negative if it has none."""
+        return self._read.get(self._compared(text), UNFORESEEN if self.unforeseen is None else self.unforeseen)
+
     def _codes(self, column: cells.Column, label: str) -> Coded:
         if self.hashed:  # the two parts of a word's bucket: as codes, and as positions
             words, places = self.words_in(column, label)
@@ -220,8 +224,7 @@ class Category(Column):
             with contextlib.suppress(pa.ArrowInvalid):  # text that is not UTF-8
                 pieces = [self._text_codes(piece, unforeseen) for piece in cells.chunks(column)]
                 return np.concatenate([np.empty(0, np.int32), *pieces]), None, ()
-        read = self._read
-        return by_text(column, label, lambda text: read.get(self._compared(text), unforeseen), "categories"), None, ()
+        return by_text(column, label, self.code_of, "categories"), None, ()
 
     def words_in(self, column: cells.Column, label: str) -> cells.Texts:
         """The distinct words as they are compared, None for a missing cell, and where each cell's is among them."""

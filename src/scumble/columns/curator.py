@@ -13,6 +13,7 @@ import numpy as np
 from scumble.columns.column import OTHER, Column
 from scumble.columns.column import Strays as OfBatch
 from scumble.columns.kinds import shown
+from scumble.columns.tokens import Tokens
 from scumble.errors import UNPUBLISHED, many
 
 Declared = Mapping[str, "Column | str"]
@@ -79,7 +80,10 @@ class Strays:
                     f"{_cells(mine.unread, mine.read + mine.unread, name)} could not be read and counted as missing"
                     f"{since}: {column.refused(decimal)}{first}"
                 )
-            if mine.beyond:
+            if mine.beyond and isinstance(column, Tokens):
+                beyond = f"{many(mine.beyond, 'token')} of {name!r} {'were' if mine.beyond > 1 else 'was'} not counted"
+                yield f"{beyond}{since}, as a record has more than `most`, {column.most}"
+            elif mine.beyond:
                 bounds = column if isinstance(column, str) else as_written([column.low, column.high])  # type: ignore[attr-defined]
                 yield (
                     f"{_cells(mine.beyond, mine.read, name)} lay outside its bounds, {bounds}, and counted at the "

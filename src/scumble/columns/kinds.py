@@ -1,8 +1,9 @@
 """What each column of a source is read as, and kinds that a kernel reads as numbers.
 
 Files say too little (CSV) or too much (types); the kernel or the schema knows. "number" is read as numbers, "category"
-is only compared, "tokens" are sets. "word" is text that a schema, a calendar or a list of classes reads, and "any" is
-passed on. The caller may declare a kind for a column of numbers, which is public and named by the release:
+is only compared, "tokens" are sets, and so is "list", whose text a schema splits. "word" is text that a schema, a
+calendar or a list of classes reads, and "any" is passed on. The caller may declare a kind for a column of numbers,
+which is public and named by the release:
 
 =========  ===========================================================================================================
 "whole"    itself, rounded down (41.9 is 41, −0.5 is −1); back, the nearest integer

@@ -22,6 +22,7 @@ from scumble.columns.distinct import Distinct
 from scumble.columns.grammar import known
 from scumble.columns.rules import Rules, compiled
 from scumble.columns.table import Table, invalid_message
+from scumble.columns.tokens import Slots, Tokens
 from scumble.errors import DataError, FileError, MissingFileError, ParameterError, many, parameter
 from scumble.files.disk import near_file
 from scumble.files.lazy_modules import pa
@@ -73,8 +74,9 @@ class Schema(Mapping[str, Column]):
     ----------
     columns : mapping, optional
         The columns by name, for names that are no Python words (``{"hours-per-week": Number(1, 99)}``).
-    **named : Number, Date, Category, Boolean or Distinct
-        The columns by name. Those of kind `Distinct` are apart from all others, in `distinct`.
+    **named : Number, Date, Category, Boolean, Distinct or Tokens
+        The columns by name. Those of kind `Distinct` and `Tokens` are apart from all others, in `distinct` and
+        `tokens`.
     rules : list of str
         What is true of every record, such as "discharged >= admitted": comparisons of two numbers or two dates, and
         conditions on at most two columns. Answers and synthetic rows obey them, and records that do not are counted all
@@ -94,9 +96,11 @@ class Schema(Mapping[str, Column]):
     """
 
     columns: Mapping[str, Column]
-    """The columns by name, in order: all but those of which only distinct values are counted."""
+    """The columns by name, in order: all but those of which only distinct values or tokens are counted."""
     distinct: Mapping[str, Distinct]
     """The columns whose distinct values are counted: those of that kind, and those whose words are found."""
+    tokens: Mapping[str, Tokens]
+    """The columns of sets of words."""
     declared: Mapping[str, Column]
     """All columns, as they were declared."""
     derived: Mapping[int, Derived]
@@ -126,18 +130,22 @@ class Schema(Mapping[str, Column]):
             check_name(name)
             if not isinstance(column, Column):
                 raise parameter(name, "a Number, Date, Category or Boolean", type(column).__name__, EXAMPLE)
-        columns = {name: column for name, column in found.items() if not isinstance(column, Distinct)}
+        columns = {name: column for name, column in found.items() if not isinstance(column, Distinct | Tokens)}
         if not columns:
-            raise ParameterError("A schema needs a column besides those of kind 'distinct'. Hint: declare one.")
+            what = "A schema needs a column besides those of kind 'distinct' and 'tokens'"
+            raise ParameterError(f"{what}. Hint: declare one.")
         derived = _derived(columns)
         unread = {[*columns][j] for j in derived}
         distinct = {
             name: Distinct()
             for name, column in found.items()
-            if name not in columns or (isinstance(column, category.Category) and column.discover and name not in unread)
+            if isinstance(column, Distinct)
+            or (isinstance(column, category.Category) and column.discover and name not in unread)
         }
+        tokens = {name: column for name, column in found.items() if isinstance(column, Tokens)}
         self.__dict__.update(columns=MappingProxyType(columns), derived=MappingProxyType(derived))
         self.__dict__.update(distinct=MappingProxyType(distinct), declared=MappingProxyType(found))
+        self.__dict__.update(tokens=MappingProxyType(tokens))
         constraints = compiled(self, rules)
         self.__dict__.update(rules=tuple(rules), constraints=constraints)
         hashed = {name: one for name, one in found.items() if isinstance(one, category.Category) and one.hashed}
@@ -242,7 +250,8 @@ class Schema(Mapping[str, Column]):
         counted records in each column whose words are still to be found.
 
         The codes have further columns for `positions` in cells, each given by the place of a column and of a digit, and
-        then for the columns of which `distinct` values are counted, and the upper parts of words' buckets.
+        then for the columns of which `distinct` values are counted, the upper parts of words' buckets, and the slots of
+        tokens.
         """
         if invalid not in ("error", "drop"):
             raise parameter("invalid", "'error' or 'drop'", invalid)
@@ -252,7 +261,12 @@ class Schema(Mapping[str, Column]):
         width, sketched = len(self.columns), self.distinct if distinct else {}
         hashed = [name for name, one in self.items() if isinstance(one, category.Category) and one.hashed and distinct]
         last = width + len(positions) + len(sketched)
-        codes = np.empty((table.rows, last + len(hashed)), np.int32, order="F")
+        sets = {name: one.slots(cells[name], f"Column {name!r}") for name, one in self.tokens.items() if distinct}
+        slots = [own.codes for own in sets.values()]
+        end = last + len(hashed)
+        codes = np.empty((table.rows, end + sum(own.shape[1] for own in slots)), np.int32, order="F")
+        if slots:
+            codes[:, end:] = np.concatenate(slots, axis=1)
         found: dict[str, Found] = {}
         for j, (name, column) in enumerate(self.columns.items()):
             if j not in self.derived:
@@ -275,7 +289,8 @@ class Schema(Mapping[str, Column]):
         if invalid == "error" and bad.any():
             raise DataError(invalid_message(bad, self.names, hint=_HINT))
         words = [(one.words[0], one.words[1][~dropped]) for one in found.values() if one.words is not None]
-        return Encoded(codes, dropped), {name: one.strays(dropped) for name, one in found.items()}, words
+        every: dict[str, Found | Slots] = {**found, **sets}
+        return Encoded(codes, dropped), {name: one.strays(dropped) for name, one in every.items()}, words
 
     def derive(self, codes: np.ndarray) -> None:
         """Set the levels of derived columns, in place, by those they follow from; without a level, they have none."""

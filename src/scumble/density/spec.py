@@ -63,6 +63,7 @@ class Spec:
     reach = ONE
     """A record adds one to each row."""
     occupancies: ClassVar[Mapping[int, np.ndarray]] = {}
+    touches: ClassVar[Mapping[int, int]] = {}
 
     @property
     def layout(self) -> Layout:

@@ -26,7 +26,7 @@ from scumble import files
 from scumble.checks import Json
 from scumble.errors import BudgetError, MergeError, PrivacyError, parameter
 from scumble.files.places import Owned
-from scumble.gate.secret import NoiseFirst, Secret, held
+from scumble.gate.secret import NoiseFirst, Secret, Shape, held
 from scumble.gate.spending import Prepaid, derived, publish_once, require_public_count, spend
 from scumble.privacy import audit_hooks
 from scumble.privacy.account import Account
@@ -105,6 +105,7 @@ def publish(
     require_ledger(keep, payer)
     with held(secrets):
         require_disjoint(secrets, budget, backend)
+        require_one_each(secrets[0].spec)
         claim = budget.claim(secrets[0].spec.rows, reach=secrets[0].spec.reach)
         published = []
         with releasing(secrets, claim, payer, "release", keep=keep) as identity:
@@ -125,6 +126,7 @@ def begin_with_noise(
     """Draw the noise of empty secrets of disjoint records, one per class, for the price of one."""
     with held(secrets):
         require_disjoint(secrets, budget, backend)
+        require_one_each(secrets[0].spec)
         claim = budget.claim(secrets[0].spec.rows, reach=secrets[0].spec.reach)
         for secret in secrets:
             secret.require_open("start_with_noise")
@@ -205,6 +207,7 @@ def publish_share(
     with held([secret]):
         secret.require_open("release_share")
         require_ones(secret)
+        require_one_each(secret.spec)
         if secret.noise is not None:
             raise PrivacyError("This sketch has its full noise already. Hint: call release().")
         claim = calibrate_shares(secret.spec.rows, budget, custodians=custodians, dropouts=dropouts)
@@ -222,6 +225,12 @@ def require_ones(*secrets: Secret) -> None:
     """Refuse moments where the noise is for counters that a record moves by one."""
     if any(secret.spec.reach != ONE for secret in secrets):
         raise PrivacyError("Moments cannot be released this way. Hint: call release().")
+
+
+def require_one_each(*specs: Shape) -> None:
+    """Refuse rows in which a record touches several counters where no row has a scale of its own."""
+    if any(spec.touches for spec in specs):
+        raise PrivacyError("Columns of tokens cannot be released this way. Hint: call release(), or leave them out.")
 
 
 def require_disjoint(secrets: Sequence[Secret], budget: Budget, backend: str) -> None:
@@ -309,6 +318,7 @@ class Holder:
 def begin(secret: Secret, claim: PrivacyClaim, payer: Account | None, payment: str | None = None) -> str:
     """Charge a whole stream before any of its noise is drawn, and return its identity. Nothing is ever refunded."""
     require_ones(secret)
+    require_one_each(secret.spec)
     require_public_count(claim, [secret])
     return str(uuid.uuid4()) if payer is None else payer.charge(claim, payment)
 

@@ -12,7 +12,7 @@ one allowed (`AdaptiveBudget`). While the plan runs, the secret holds no counter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from scumble.errors import ParameterError, parameter
-from scumble.gate.gate import releasing, require_disjoint, require_ledger, require_ones
-from scumble.gate.secret import Secret, held
+from scumble.gate.gate import releasing, require_disjoint, require_ledger, require_one_each, require_ones
+from scumble.gate.secret import Secret, Shape, held
 from scumble.gate.selection import noisy_best
 from scumble.gate.spending import Prepaid
 from scumble.gate.words import publish_words
@@ -111,19 +111,34 @@ def publish_rows(
     keep: bool = False,
 ) -> PublishedRows:
     """Publish the count, and the rows with a share above 0; `shares` divide the budget among them, in any unit."""
-    rows = secret.spec.rows
+    rows = len(secret.spec.lengths)
     if len(shares) != rows:
         raise parameter("shares", f"{rows:,} numbers, one for each row", len(shares))
     paid = [row for row, share in enumerate(shares) if as_fraction("shares", share)]
-    claim = budget.claim(len(paid), [shares[row] for row in paid], secret.spec.reach)
+    claim = shared_claim(budget, secret.spec, shares)
     with _releasing(secret, budget, claim, payer, keep, discovery) as way:
-        scales = dict(zip(paid, claim.row_scales, strict=True))
+        scales = dict(zip(_touched(secret.spec, paid), claim.row_scales, strict=True))
         groups: Groups = dict.fromkeys(paid)
         if discovery is not None:
             known = way.discovered(discovery)
             assert not callable(known)
             groups = {row: known[row] for row in paid}
         return way.begin()._replace(rows=way.publish(scales, groups, claim), privacy=way.whole)
+
+
+def shared_claim(budget: Budget, spec: Shape, shares: Sequence[Number]) -> PrivacyClaim:
+    """What `publish_rows` will claim: a row has an equal part of its share for each counter that a record touches."""
+    paid = [row for row, share in enumerate(shares) if as_fraction("shares", share)]
+    each = [as_fraction("shares", shares[row]) / spec.touches.get(row, 1) for row in _touched(spec, paid)]
+    claim = budget.claim(len(each), each, spec.reach)
+    if not claim.scales.rows:  # the curve of equal scales is of persons who touch a counter of each row
+        require_one_each(spec)
+    return claim
+
+
+def _touched(spec: Shape, rows: Iterable[int]) -> list[int]:
+    """Each row as often as a record touches it."""
+    return [row for row in rows for _ in range(spec.touches.get(row, 1))]
 
 
 Counted = Callable[[PublishedRows], np.ndarray]
@@ -174,13 +189,13 @@ def publish_as_planned(
     """
     require_ones(secret)
     rows, lengths = secret.spec.rows, secret.spec.lengths
-    claim = budget.claim(rows, worst_case(rows, most))
+    claim = planned_claim(budget, rows, most)
     funds = AdaptiveBudget(claim, most)
     discovery = plan if isinstance(plan, Discovery) else None
     with _releasing(secret, budget, claim, payer, keep, discovery) as way:
         decides = plan if discovery is None else way.discovered(discovery)
         assert callable(decides)
-        found, winners, left = way.begin(), tuple[int, ...](), set(range(rows))
+        found, winners, left = way.begin(), tuple[int, ...](), set(range(len(lengths)))
         while True:
             with secret.out_of_sight():
                 step = decides(found, winners)
@@ -189,7 +204,7 @@ def publish_as_planned(
             elif step:
                 wanted = dict(step)
                 groups = checked({row: one.groups for row, one in wanted.items()}, left, lengths)
-                scales = {row: funds.pay(wanted[row].share) for row in groups}
+                scales = {row: way.paid(funds, row, wanted[row].share) for row in groups}
                 further = found.rows + way.publish(scales, groups)
                 found = found._replace(rows=tuple(sorted(further, key=lambda one: one.row)))
                 left -= set(groups)
@@ -264,15 +279,19 @@ class _Way:
         """
         lengths, law, occupancies = self.secret.spec.lengths, self.claim.law, self.secret.spec.occupancies
         groups = {row: occupancies.get(row, of) for row, of in groups.items()}
+        if any(of is not None for row, of in groups.items() if row in self.secret.spec.touches):
+            raise ParameterError("Rows in which a record touches several counters must not be grouped.")
         sizes = {row: lengths[row] if of is None else int(of.max()) + 1 for row, of in groups.items()}
         drawn = {row: law.draw(scales[row], size) for row, size in sizes.items()}
-        for place, (row, noise) in enumerate(drawn.items()):
+        place = 0
+        for row, noise in drawn.items():
             of, scale, name = groups[row], scales[row], f"{self.name} row {row}"
             if claim is None:
                 own = replace(self.claim, rows=1, scale=float(scale), exact_scale=str(scale), exact_scales=None)
                 audit_hooks.hold(name, own, noise, None)
             else:
                 audit_hooks.hold(name, claim, noise, None, row=place)
+            place += self.secret.spec.touches.get(row, 1)
             exact = self.secret.row(row) if late is None else late()
             if row in occupancies:  # a record changes one of these, by one (`columns.distinct`)
                 exact = exact > 0
@@ -285,6 +304,12 @@ class _Way:
         return tuple(
             PublishedRow(row, drawn[row], law.variance(scales[row]), groups[row], scales[row]) for row in drawn
         )
+
+    def paid(self, funds: AdaptiveBudget, row: int, share: Number) -> Fraction:
+        """The scale of a row that gets this share: each counter that a record touches there is paid for."""
+        times = self.secret.spec.touches.get(row, 1)
+        *_, scale = (funds.pay(as_fraction("share", share) / times) for _ in range(times))
+        return scale
 
     def choose(self, contest: Contest, funds: AdaptiveBudget) -> int:
         """The row farthest from its expectation: a record moves each distance by at most one.
@@ -323,7 +348,8 @@ class _Way:
         """The candidates' groups, checked and copied once: an array that is given again means what it held first."""
         spec, known = self.secret.spec, self._candidates
         new = {row: of for row, of in groups.items() if row not in known or known[row].given is not of}
-        for row, of in checked(new, set(range(spec.rows)), spec.lengths).items():
+        rows = {*range(len(spec.lengths))} - {*spec.touches}  # a record moves a candidate by one
+        for row, of in checked(new, rows, spec.lengths).items():
             mine = np.arange(spec.lengths[row]) if of is None else of
             known[row] = _Candidate(groups[row], mine, int(mine.max()) + 1)
         return {row: known[row] for row in groups}

@@ -36,7 +36,7 @@ class Shape(Protocol):
 
     @property
     def rows(self) -> int:
-        """Counters that one record touches."""
+        """Counters that one record touches: the number of rows, but where it `touches` several of one."""
 
     @property
     def counters(self) -> tuple[int, ...]:
@@ -53,6 +53,10 @@ class Shape(Protocol):
     @property
     def occupancies(self) -> Mapping[int, np.ndarray]:
         """Rows that nobody may see but as the number of counters above 0 in each part: the part of each counter."""
+
+    @property
+    def touches(self) -> Mapping[int, int]:
+        """Rows in which a record adds one to several different counters: to how many, at most. Not the first."""
 
     def require_equal(self, other: Any) -> None:
         """Refuse a spec whose counters cannot be added to these."""

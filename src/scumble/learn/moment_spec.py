@@ -211,6 +211,7 @@ class MomentSpec(ABC):
     """In files; never changed."""
     signed: ClassVar[bool] = True
     occupancies: ClassVar[Mapping[int, np.ndarray]] = {}
+    touches: ClassVar[Mapping[int, int]] = {}
 
     bounds: Spans
     columns: tuple[str, ...] | None

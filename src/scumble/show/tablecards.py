@@ -57,10 +57,17 @@ def facts(release: TableRelease) -> Facts:
             "pair": median(pair["noise"] for pair in pairs) if pairs else None,
         },
         "distinct": {name: release.distinct(name).to_dict() for name in release.schema.distinct},
+        "tokens": {name: _of_tokens(release, name) for name in release.schema.tokens},
         "count": total.value,
         "count_standard_error": math.sqrt(total.variance),
         "identity": release.identity,
     }
+
+
+def _of_tokens(release: TableRelease, name: str) -> Facts:
+    most = release.schema.tokens[name].most
+    deviations = [release._tokens(name, pairs=pairs).deviation for pairs in (False, True)[:most]]
+    return {"most": most, **dict(zip(("noise", "noise_of_pairs"), deviations, strict=False))}
 
 
 RARE = ", its words of too few records to be found privately"
@@ -150,6 +157,11 @@ def lines(release: TableRelease) -> list[tuple[str, str]]:
             )
             out.append(("Words", found))
     counted = [f"{name}: about {release.distinct(name)} (95 %)" for name in release.schema.distinct]
+    tokens = [
+        f"{name}: words of each record, at most {own['most']}; standard deviation {plain_number(own['noise'], 3)}"
+        + (f", of pairs {plain_number(own['noise_of_pairs'], 3)}" if "noise_of_pairs" in own else "")
+        for name, own in data["tokens"].items()
+    ]
     noise, error = data["noise"], data["count_standard_error"]
     law = LAWS[data["mechanism"]].title
     ends = (plain_number(noise[end], 3) for end in ("least", "most"))
@@ -167,6 +179,7 @@ def lines(release: TableRelease) -> list[tuple[str, str]]:
         ("Size", f"{many(data['views'], 'view')}, {data['counters']:,} counters"),
         ("Records", f"about {data['count']:,.0f}{sure}"),
         *([("Distinct", "; ".join(counted))] if counted else []),
+        *([("Tokens", "; ".join(tokens))] if tokens else []),
         ("Worth", _worth(noises(data), left, inferred) + (f" {few}." if (few := too_few(data)) else "")),
         ("Use", "Ask as often as you like: answers cost no further privacy, and each has its own interval."),
         ("Rows", "To check synthetic rows, use `faithfulness()` or `scumble sample FILE --report`."),

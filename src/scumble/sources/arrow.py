@@ -20,6 +20,7 @@ from scumble.columns.containers import NOT_SHOWN, is_of, like_a_record, take_apa
 from scumble.columns.hashing import UNTOLD, nothing_in
 from scumble.columns.kinds import Roles
 from scumble.columns.table import words
+from scumble.columns.tokens import as_list
 from scumble.errors import DataError, ParameterError, ScumbleError
 from scumble.files.compiling import FEW_CORES, available_threads
 from scumble.files.lazy_modules import ipc, pa, pq
@@ -246,8 +247,9 @@ def as_arrow(column: Column, role: str, name: str) -> pa.Array:
             raise DataError(f"Column {name!r} must hold numbers or categories, got {describe(column)}.") from None
     if role == "number":
         return pa.array([*map(number_or_none, column)], pa.float64())
-    if role == "tokens":
-        return pa.array([words(cell) for cell in column], pa.large_list(pa.large_binary()))
+    if role in ("tokens", "list"):
+        sets = [words(cell) if role == "tokens" else as_list(cell) for cell in column]
+        return pa.array(sets, pa.large_list(pa.large_binary()))
     found, places = texts(column)
     gone = np.array([text is None for text in found], bool)[places] if found else np.empty(0, bool)
     gone[gone] = [nothing_in(cell) for cell in column[gone]]

@@ -147,7 +147,7 @@ class DatabaseSource(Source):
             kind = _postgres_type(self._types[name])
             if role == "number" and kind == "numeric":
                 return f"CAST({column} AS double precision)"
-            return column if role in ("number", "tokens") or not kind else f"CAST({column} AS text)"
+            return column if role in ("number", "tokens", "list") or not kind else f"CAST({column} AS text)"
         if role == "number":  # CAST alone would turn words into 0
             number = f"typeof({column}) IN ('integer', 'real')"
             numbers = f"CASE WHEN {number} THEN CAST({column} AS REAL) END"

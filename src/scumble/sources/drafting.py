@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -106,6 +106,8 @@ class DraftSpec:
     def occupancies(self) -> Mapping[int, np.ndarray]:
         """The rows of distinct values."""
         return dict.fromkeys(range(3, self.rows, 4), PARTS)
+
+    touches: ClassVar[Mapping[int, int]] = {}
 
     def require_equal(self, other: Any) -> None:
         """Drafts are not merged."""

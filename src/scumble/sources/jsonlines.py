@@ -23,6 +23,7 @@ from scumble.checks import Json
 from scumble.columns.cells import number_or_none
 from scumble.columns.hashing import UNTOLD, text_of
 from scumble.columns.kinds import Roles, numbers_from_text, says_nothing
+from scumble.columns.tokens import as_list
 from scumble.errors import DataError, ParameterError
 from scumble.files.lazy_modules import pa, pajson, pc
 from scumble.sources.arrow import as_arrow
@@ -40,6 +41,7 @@ _TYPES = {
     "word": pa.string(),
     "any": pa.string(),
     "tokens": pa.list_(pa.string()),
+    "list": pa.list_(pa.string()),
 }
 _ODD_LINE = re.compile(rb"^(?![ \t\r]*\{.*\}[ \t\r]*$)", re.MULTILINE)
 """A line that does not begin with a brace and end with one."""
@@ -229,8 +231,8 @@ def _column(values: list[object], role: str) -> pa.Array:
     """Cells of any JSON type, read by role; unreadable ones are missing."""
     if role == "number":
         return _numbers(values)
-    if role == "tokens":
-        sets = [_tokens(value) for value in values]
+    if role in ("tokens", "list"):
+        sets = [_tokens(value, role) for value in values]
         lengths = np.array([0 if one is None else len(one) for one in sets], np.int64)
         offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
         flat = _text_array([token for one in sets if one is not None for token in one])
@@ -262,7 +264,9 @@ def _text(value: object, untold: bytes | None = None) -> bytes | None:
     return text_of(value)
 
 
-def _tokens(value: object) -> list[bytes | None] | None:
+def _tokens(value: object, role: str) -> list[bytes | None] | None:
+    if role == "list" and not isinstance(value, list):
+        return as_list(value)
     if isinstance(value, str):
         return None if says_nothing(value, "tokens") else [text_of(token) for token in value.split()]
     if isinstance(value, list):

@@ -490,7 +490,7 @@ def beyond_grid(batch: pa.RecordBatch, spec: Spec) -> dict[str, OfBatch]:
 def declared(spec: Spec | TableSpec) -> Declared:
     """A table's schema, or the bounds of a grid's columns."""
     if isinstance(spec, TableSpec):
-        return spec.schema
+        return spec.schema.declared
     if spec.bounds is None or spec.columns is None:
         return {}
     ends = zip(*spec.bounds, strict=True)

@@ -23,6 +23,7 @@ What is computed of it, all of it post-processing::
     asking.py         the questions, in the words of people who ask them
     estimate.py       a number that is known up to noise
     distinct.py       the number of distinct values
+    tokens.py         counts of words that records have several of
     discovery.py      words that nobody declared, found in the pass
     rows.py           synthetic rows, their containers and weights; any statistic, by rows of every draw
     comparing.py      what differs between two releases

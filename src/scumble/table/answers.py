@@ -35,6 +35,7 @@ from scumble.table.posterior import Draws, Posterior, drawn_by_class, leans, spr
 from scumble.table.questions import Part, Question
 from scumble.table.remarks import is_part
 from scumble.table.spec import TableSpec
+from scumble.table.tokens import Counted
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -337,6 +338,8 @@ class Released:
         def _answers(self) -> Answers: ...
 
         def _sketched(self, column: str, confidence: float) -> Estimate: ...
+
+        def _tokens(self, column: str, *, pairs: bool) -> Counted: ...
 
 
 def drawn_alone(found: Estimate, usual: Estimate, draws: int, place: int, identity: str) -> Estimate:

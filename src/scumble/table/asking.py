@@ -101,6 +101,14 @@ class Asking(Released):
             The number; with `by`, a row for each level that the condition allows, missing cells under ``(missing)``.
             Where a range cuts a cell, values are taken to lie evenly in it, and the interval allows for others.
         """
+        by = by if by is None or isinstance(by, str) else [*by]
+        alone = by[0] if isinstance(by, list) and len(by) == 1 else by
+        if isinstance(alone, str) and alone in self.schema.tokens:
+            by = alone
+            self._of_tokens(by, where)
+            found = self._tokens(by, pairs=False)
+            answers = zip(found.words, found.estimates(confidence), strict=True)
+            return frame([_row({by: word}, one.to_dict()) for word, one in answers], ())
         each = partial(self._count_each, confidence=confidence)
         return self._each(where, by, lambda asked: self._count(asked, confidence), every=each)
 
@@ -340,6 +348,16 @@ class Asking(Released):
         >>> release.top("town", 2)[["town", "rank_low", "rank_high"]].values.tolist()
         [['Bonn', 1, 1], ['Ulm', 2, 2]]
         """
+        if column in self.schema.tokens:
+            self._of_tokens(column, where, by)
+            first = self._tokens(column, pairs=False).ranked(checks.confidence(confidence))[: checks.whole("k", k)]
+            return frame(
+                [
+                    _row({column: word}, one.to_dict() | {"rank_low": low, "rank_high": high})
+                    for word, one, low, high in first
+                ],
+                (),
+            )
         place, most, sure = place_of(self.schema, column), checks.whole("k", k), checks.confidence(confidence)
         names = [] if by is None else names_of(by)
         if column in names:
@@ -438,6 +456,9 @@ class Asking(Released):
             Tables in the shape of `pandas.crosstab` side by side: ``found["value"]``, ``found["low"]``,
             ``found["high"]`` and ``found["standard_error"]``.
         """
+        if first in self.schema.tokens and second in (None, first):
+            self._of_tokens(first, where, margins, normalize, long, bins)
+            return self._co_occurrence(first, confidence)
         if second is None or first == second:
             raise parameter("second", "another column than the first", second, "histogram counts one.")
         if normalize not in (False, True, "all", "index", "columns"):
@@ -452,6 +473,30 @@ class Asking(Released):
 
         listed = self._grouped_by(self._question(where), [first, second], counted, bins, all_levels=True)
         return listed if long else _crossed(listed, cells, margins, "all" if normalize is True else normalize)
+
+    def _of_tokens(self, column: str, *others: object) -> None:
+        """Refuse what was not counted."""
+        if any(others):
+            raise ParameterError(
+                f"Tokens of {column!r} were counted over all records, and by themselves. "
+                "Hint: leave out all other arguments but k= and confidence=."
+            )
+
+    def _co_occurrence(self, column: str, confidence: float) -> DataFrame:
+        if self.schema.tokens[column].most == 1:
+            raise ParameterError(
+                f"One token of each record was counted in {column!r}, and no pair. Hint: declare most=2 or more."
+            )
+        alone, pairs = (self._tokens(column, pairs=both) for both in (False, True))
+        size = range(len(pairs.words))
+        single = alone.estimates(confidence)
+        above = {  # the first slot has the word that stands first in the vocabulary
+            (j, k): one
+            for j in size
+            for k, one in enumerate(pairs._replace(counts=pairs.counts[j]).estimates(confidence))
+        }
+        found = [single[j] if j == k else above[min(j, k), max(j, k)] for j in size for k in size]
+        return _table(column, pairs.words, column, pairs.words, found)
 
     def _grouped_by(
         self,
@@ -750,7 +795,6 @@ def _row(labels: dict[str, object], answers: dict[str, float]) -> dict[str, obje
 
 def _crossed(listed: DataFrame, cells: list[Estimate], margins: bool, normalize: str | bool) -> DataFrame:
     """Combinations of two columns' levels, row by row, as tables side by side."""
-    pandas = library("pandas")
     (first, rows), (second, columns) = ((name, list(dict.fromkeys(listed[name]))) for name in listed.columns[:2])
     shape = len(rows), len(columns)
     values = np.reshape([cell.value for cell in cells], (*shape, 1))
@@ -770,14 +814,22 @@ def _crossed(listed: DataFrame, cells: list[Estimate], margins: bool, normalize:
         around(each[0], each[1:], one.confidence, (), one.identity, 0.0, 1.0 if normalize else math.inf)
         for each in both[: len(rows), : len(columns)].reshape(-1, both.shape[2])
     ]
-    answers = [*one.to_dict()]
+    crossed = _table(first, rows, second, columns, found)
+    crossed.attrs.update(listed.attrs)
+    return crossed
+
+
+def _table(
+    first: str, rows: Sequence[object], second: str, columns: Sequence[object], found: Sequence[Estimate]
+) -> DataFrame:
+    """Estimates, row by row, as tables side by side."""
+    pandas, answers = library("pandas"), [*found[0].to_dict()]
     table = np.array([[*each.to_dict().values()] for each in found]).reshape(len(rows), len(columns), len(answers))
     crossed: DataFrame = pandas.DataFrame(
         np.concatenate(np.moveaxis(table, 2, 0), axis=1),
         index=pandas.Index(rows, name=first),
         columns=pandas.MultiIndex.from_product([answers, columns], names=[None, second]),
     )
-    crossed.attrs.update(listed.attrs)
     return crossed
 
 

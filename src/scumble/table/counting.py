@@ -12,7 +12,6 @@ The slow twin is `reference`: one `bincount` a view.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import NamedTuple
@@ -63,12 +62,13 @@ def add(spec: TableSpec, levels: Lines, counts: Integers, threads: int | None = 
     records = levels.shape[1]
     if not records:
         return
-    table = _layout(spec).table
+    layout = _layout(spec)
+    table = layout.table
     if not can_compile() or numpy_first.lasts(records * spec.rows, lambda: bool(_count.ready)):
-        _count_slowly(levels, table, spec.lengths, counts)
+        _count_slowly(levels, layout, counts)
         return
     parts = max(1, min(threads or available_threads(), spec.rows, 1 + records * spec.rows // WORTH_A_THREAD))
-    edges = [spec.rows * k // parts for k in range(parts + 1)]
+    edges = [layout.begins[len(spec.lengths) * k // parts] for k in range(parts + 1)]
     if parts == 1:
         _count(levels, table, counts, BLOCK)
         return
@@ -96,6 +96,10 @@ def reference(spec: TableSpec, codes: Codes) -> Integers:
             axes = [np.asarray(codes[:, spec.place]), *axes]
         cells = np.ravel_multi_index(tuple(axes), shape)
         rows.append(np.bincount(cells, minlength=math.prod(shape)))
+    for row, own in spec.token_rows.items():
+        each = [[spec.slot_axis(row, j)[codes[:, j]] for j in view] for view in own.views]
+        cells = np.concatenate([np.ravel_multi_index(tuple(axes), own.shape) for axes in each])
+        rows.append(np.bincount(cells, minlength=math.prod(own.shape)))
     return np.concatenate(rows)
 
 
@@ -108,8 +112,11 @@ class Layout(NamedTuple):
     """A line of coarser levels: which, of which column, and the coarser level of each level."""
     joined: list[tuple[int, int, int, int]]
     """A line that joins two: which, of which, and how many levels the second has."""
+    begins: list[int]
+    """Where each row of counters begins in the table, and its length: one thread has all lines of a row."""
     table: Integers
-    """For each view: which lines make its cell (class, first, second, third), how far a step along each of these goes
+    """For each view, those of a row of tokens too: which lines make its cell (class, first, second, third), how far a
+    step along each of these goes
     but for the last, and where its counters begin."""
 
 
@@ -138,6 +145,7 @@ def _laid_out(spec: TableSpec) -> Layout:
 
     starts = np.cumsum([0, *spec.lengths])
     table = np.zeros((spec.rows, 8), np.int64)
+    begins = [*range(len(spec.views)), *np.cumsum([len(spec.views), *spec.touches.values()]).tolist()]
     for r, (view, shape) in enumerate(zip(spec.views, spec.shapes, strict=True)):
         own = tuple(j for j in view if j != spec.place)
         used = [line_of(j, axis) for j, axis in zip(own, spec.axes_of(own), strict=True)] if len(own) > 1 else [*own]
@@ -154,17 +162,23 @@ def _laid_out(spec: TableSpec) -> Layout:
         used, sizes = [-1] * (3 - len(used)) + used, [1] * (3 - len(sizes)) + sizes
         group = spec.place if spec.place in view else -1
         table[r] = (group, *used, math.prod(sizes), sizes[1] * sizes[2], sizes[2], starts[r])
+    for row, tokens in spec.token_rows.items():
+        for r, view in enumerate(tokens.views, begins[row]):
+            used = [line_of(j, spec.slot_axis(row, j)) for j in view]
+            used, size = [-1] * (3 - len(used)) + used, tokens.shape[-1]
+            table[r] = (-1, *used, 0, 0, size, starts[row])
     table[:, :4][table[:, :4] < 0] = number
-    return Layout(number + 1, axes, joined, table)
+    return Layout(number + 1, axes, joined, begins, table)
 
 
-def _count_slowly(levels: Lines, table: Integers, lengths: Sequence[int], counts: Integers) -> None:
-    for (group, one, two, three, a, b, c, begin), length in zip(table.tolist(), lengths, strict=True):
+def _count_slowly(levels: Lines, layout: Layout, counts: Integers) -> None:
+    for group, one, two, three, a, b, c, begin in layout.table.tolist():
         cells = levels[group] * np.int64(a)
         cells += levels[one] * np.int64(b)
         cells += levels[two] * np.int64(c)
         cells += levels[three]
-        counts[begin : begin + length] += np.bincount(cells, minlength=length)
+        found = np.bincount(cells)
+        counts[begin : begin + len(found)] += found
 
 
 @njit(nogil=True, cache=True)

@@ -66,7 +66,7 @@ class Found:
             words[j], apart[j] = self._ordered(j, dict(held[:room]))
         self.spec = _with(spec, {j: [word.decode() for word in own] for j, own in words.items()}, apart)
         self._words = words
-        self.groups: Groups = {row: self._cells(row) for row in range(spec.rows)}
+        self.groups: Groups = {row: self._cells(row) for row in range(len(spec.lengths))}
         """For each row the new cell of each cell that was counted; None where these are the same."""
         self.planner = Planner(self.spec, budget, n, most)
         self._made: dict[tuple[int, int], tuple[Integers, Integers]] = {}
@@ -92,6 +92,8 @@ class Found:
         return [*self._old.schema.values()][j].missing
 
     def _cells(self, row: int) -> Integers | None:
+        if row in self._old.touches:
+            return None
         view = [j for j in self._old.views[row] if j != self._old.place]
         if not {*view} & {*self._old.hashed}:
             return None

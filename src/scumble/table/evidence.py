@@ -229,7 +229,12 @@ class Grouped:
     def rows(self) -> tuple[int, ...]:
         """The rows of the spec that were measured."""
         place = {own: self.spec.singles + k for k, own in enumerate(self.spec.sets)}
-        return (*range(self.spec.singles), *(place[own] for own in self.sets))
+        return (*range(self.spec.singles), *(place[own] for own in self.sets), *self.spec.touches)
+
+    @cached_property
+    def times(self) -> tuple[int, ...]:
+        """How many counters of each of these rows a record touches."""
+        return tuple(self.spec.touches.get(row, 1) for row in self.rows)
 
     def maps(self, own: Set) -> tuple[Integers, ...]:
         """For each column of a set: the group of each of its levels there."""
@@ -240,14 +245,15 @@ class Grouped:
         """The axes of each published row."""
         classes = () if self.spec.place is None else (self.spec.classes,)
         both = [(*classes, *(int(group.max()) + 1 for group in self.maps(own))) for own in self.sets]
-        return (*self.spec.shapes_alone, *both)
+        return (*self.spec.shapes_alone, *both, *(own.shape for own in self.spec.token_rows.values()))
 
     @property
     def crosstabs(self) -> list[int]:
-        """Which of the published rows are cross-tables of columns: all but positions in cells and distinct values."""
+        """Which of the published rows are cross-tables of columns: all but positions in cells, distinct values and
+        tokens."""
         first = int(self.spec.place is not None)
         others = range(first, self.spec.singles - len(self.spec.counted))
-        return [row for row in range(len(self.shapes)) if row not in others]
+        return [row for row in range(len(self.shapes) - len(self.spec.touches)) if row not in others]
 
     @property
     def length(self) -> int:
@@ -270,7 +276,7 @@ class Grouped:
     ) -> list[Evidence]:
         """The noisy views of each class. `count` is the noisy number of records and its variance."""
         spec = self.spec
-        tables, kept = self.tables(counts), [row not in spec.occupancies for row in range(len(self.shapes))]
+        tables, kept = self.tables(counts), [row not in {*spec.occupancies, *spec.touches} for row in self.rows]
         columns = tuple(_column(spec, j) for j in spec.counted)
         groups = tuple(self.groups[j][spec.axes[j]] for j in spec.counted)
         number = {j: k for k, j in enumerate(spec.counted)}

@@ -172,7 +172,7 @@ class Planner:
         plan = self._plan
         assert plan is not None
         done = {row.row for row in found.rows}
-        if len(done) == spec.singles and not winners:
+        if len(done) == spec.singles + len(spec.touches) and not winners:
             plan = self._plan = self._again(found, plan)
             if step := self._first_sets(found, plan):
                 return step
@@ -185,7 +185,7 @@ class Planner:
             if left:
                 return self._contest_of_pairs(found, left, plan, len(winners))
         if plan.triples and NONE not in winners and len(winners) - len(of_pairs) < plan.triple_rounds:
-            left = [row for row in range(triples, spec.rows) if row not in done]
+            left = [row for row in range(triples, len(spec.views)) if row not in done]
             if left:
                 return self._contest_of_triples(found, left, plan, len(winners))
         return {}
@@ -248,7 +248,8 @@ class Planner:
     def _planned(self, records: float) -> Plan:
         """The plan for so many records in a set of views."""
         spec, columns = self.spec, len(self.spec.counted)
-        rest = 1.0 - float((FAVORED if self.favored else 0) + share_of_distinct(spec) * len(spec.sketched))
+        apart = share_of_distinct(spec) * len(spec.sketched) + share_of_tokens(spec) * len(spec.touches)
+        rest = 1.0 - float((FAVORED if self.favored else 0) + apart)
         most, triples = budgeting.for_triples(records, len(spec.triples), self.noise)
         for share in (most, 0.0):
             common = budgeting.Noise(self.noise.law, self.noise.scale_at(rest - share))
@@ -398,7 +399,8 @@ class Planner:
         alone = float(self._singles(1.0).max())
         favored = float(FAVORED) * (1 + max(alone, fair)) if self.favored else 0.0
         triples = float(EXTRA) if self.spec.triples else 0.0
-        return min(1.0, max(alone, fair, favored, triples, float(share_of_distinct(self.spec))))
+        others = max(share_of_distinct(self.spec), share_of_tokens(self.spec))
+        return min(1.0, max(alone, fair, favored, triples, float(others)))
 
     def _of_all_pairs(
         self, sizes: Sequence[int], plan: Plan, favored: Mapping[tuple[int, ...], Fraction]
@@ -432,7 +434,8 @@ class Planner:
         for k, j in enumerate(spec.counted):
             shares[first + k] = min(shares[first + k] + more.get((j,), 0), Fraction(1, self.most))
         shares[first:first] = [share_of_distinct(spec)] * len(spec.sketched)
-        return {row: Wanted(share) for row, share in enumerate(shares)}
+        tokens = dict.fromkeys(spec.touches, Wanted(share_of_tokens(spec)))
+        return {row: Wanted(share) for row, share in enumerate(shares)} | tokens
 
     def _shares(self, weights: Floats, total: float) -> list[Fraction]:
         """Shares of `total` in proportion to weights, which are made powers of √2: few scales, a short file.
@@ -479,6 +482,13 @@ def with_positions(spec: TableSpec, weights: npt.ArrayLike) -> Floats:
 def share_of_distinct(spec: TableSpec) -> Fraction:
     """What each count of distinct values gets of the budget; a float has all of these parts exactly."""
     return _rounded(min(2 * EXTRA, FAVORED / max(len(spec.sketched), 1))) if spec.sketched else Fraction(0)
+
+
+def share_of_tokens(spec: TableSpec) -> Fraction:
+    """What each row of tokens gets of the budget: all of them what their columns would have next to the others."""
+    columns = len(spec.schema.tokens)
+    whole = min(Fraction(columns, columns + len(spec.counted)), FAVORED)
+    return _rounded(whole / len(spec.touches)) if columns else Fraction(0)
 
 
 def alone(budget: Budget, rows: int) -> Noise:
@@ -529,7 +539,8 @@ def records_of(spec: TableSpec, public: PublishedRows) -> float:
         return float(each @ each / max(each.sum(), 1.0))  # of the class that a record is in
     if public.noisy_count is not None:
         return max(float(public.noisy_count), 0.0)
-    return max(float(np.median([row.counts.sum() for row in public.rows if row.row not in spec.occupancies])), 0.0)
+    apart = {*spec.occupancies, *spec.touches}
+    return max(float(np.median([row.counts.sum() for row in public.rows if row.row not in apart])), 0.0)
 
 
 def evidence_of(grouped: Grouped, public: PublishedRows) -> list[Evidence]:

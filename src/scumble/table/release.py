@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections.abc import Iterable
@@ -29,6 +30,7 @@ from scumble.table.prior import DRAWS
 from scumble.table.questions import names_of, place_of
 from scumble.table.rows import Weighing
 from scumble.table.spec import TableSpec
+from scumble.table.tokens import Counted
 
 if TYPE_CHECKING:
     from scumble.table.budgeting import Law
@@ -199,8 +201,21 @@ class TableRelease(Asking, Comparing, Weighing):
     @cached_property
     def _prepared(self) -> Answers:
         count = None if self._own_count is None else (float(self._own_count), self._noise_of_count)
-        law: Law = "gaussian" if "gaussian" in self._privacy.noise else "laplace"
-        return Answers(self.spec, self._grouped.evidence(self._counts, self.variances, count), law, self._identity)
+        evidence = self._grouped.evidence(self._counts, self.variances, count)
+        return Answers(self.spec, evidence, self._law, self._identity)
+
+    @property
+    def _law(self) -> Law:
+        return "gaussian" if "gaussian" in self._privacy.noise else "laplace"
+
+    def _tokens(self, column: str, *, pairs: bool) -> Counted:
+        own = {row: one for row, one in self.spec.token_rows.items() if one.name == column}
+        row = [*own][pairs]
+        place = self._grouped.rows.index(row)
+        counts = self._grouped.tables(self._counts)[place]
+        words = self.schema.tokens[column].levels[: own[row].finest]
+        some = counts[(slice(len(words)),) * counts.ndim]
+        return Counted(words, some, math.sqrt(self.variances[place]), self._law)
 
     def _sketched(self, column: str, confidence: float) -> Estimate:
         row, total = self.spec.sketched[column], self._answers.total
@@ -251,7 +266,8 @@ class TableRelease(Asking, Comparing, Weighing):
             "identity": self._identity,
         }
         if self._scales is not None:
-            metadata["scales"] = written(self._scales)
+            both = zip(self._scales, self._grouped.times, strict=True)
+            metadata["scales"] = written([scale for scale, times in both for _ in range(times)])
         arrays: dict[str, np.ndarray] = {
             "counts": self._counts,
             "groups": np.concatenate(self._grouped.groups).astype(np.int64),
@@ -289,7 +305,13 @@ class TableRelease(Asking, Comparing, Weighing):
                 raise CorruptFileError("The privacy claim is about another number of views.")
             if sum(part.rows or 0 for part in privacy.parts if part.threshold is not None) != len(spec.apart):
                 raise CorruptFileError("The privacy claim is about another number of columns with found words.")
-            scales = read_back(data["scales"], len(grouped.shapes), own) if "scales" in data else None
+            scales = None
+            if "scales" in data:
+                each = iter(read_back(data["scales"], sum(grouped.times), own))
+                same = [{*itertools.islice(each, times)} for times in grouped.times]
+                if max(map(len, same)) > 1:
+                    raise CorruptFileError("The file has several scales for the noise of one row.")
+                scales = tuple(one.pop() for one in same)
             release = TableRelease(
                 grouped,
                 counts,

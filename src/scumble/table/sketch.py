@@ -18,7 +18,7 @@ from scumble.columns.schema import Described
 from scumble.density.share import Share
 from scumble.errors import CorruptFileError, ParameterError, PrivacyError, many, parameter, warn
 from scumble.gate.gate import Holder, publish_share
-from scumble.gate.rows import Groups, Plan, planned_claim, publish_as_planned, publish_rows
+from scumble.gate.rows import Groups, Plan, planned_claim, publish_as_planned, publish_rows, shared_claim
 from scumble.gate.secret import Secret, require_unreleased
 from scumble.gate.spending import Prepaid
 from scumble.privacy.account import Account
@@ -30,7 +30,7 @@ from scumble.privacy.splitting import enough, variances
 from scumble.table import counting
 from scumble.table.discovery import Found, Ranked, divided, require_declared, usual
 from scumble.table.evidence import Grouped
-from scumble.table.planner import Planner, share_of_distinct, with_positions
+from scumble.table.planner import Planner, share_of_distinct, share_of_tokens, with_positions
 from scumble.table.prior import LEVELS
 from scumble.table.release import TableRelease
 from scumble.table.spec import TableSpec
@@ -289,8 +289,8 @@ class TableSketch(Holder):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
-        state = "closed" if self.secret.closed else "secret"
-        return f"<TableSketch ({state}): {many(self._spec.rows, 'view')} of {many(len(self._spec.schema), 'column')}>"
+        state, spec = "closed" if self.secret.closed else "secret", self._spec
+        return f"<TableSketch ({state}): {many(len(spec.lengths), 'view')} of {many(len(spec.schema), 'column')}>"
 
 
 COUNT_SHARE = Fraction(1, 100)
@@ -338,20 +338,21 @@ def price(spec: TableSpec, budget: Budget) -> PrivacyClaim:
     """What a release will claim, and cost: known before any record is."""
     budget, discovery = divided(spec, budget)
     if not spec.pairs:
-        claim = budget.claim(spec.rows, _shares(spec))
+        claim = shared_claim(budget, spec, _shares(spec))
     else:
         claim = planned_claim(budget, spec.rows, Planner(usual(spec), budget).most)
     return claim if discovery is None else overlapping([discovery.claim, claim])
 
 
 def _shares(spec: TableSpec) -> list[Fraction]:
-    """Where there is nothing to plan, all columns get the same, next to what distinct values get."""
+    """Where there is nothing to plan, all columns get the same, next to what distinct values and tokens get."""
     of_distinct = [share_of_distinct(spec)] * len(spec.sketched)
-    parts = with_positions(spec, np.ones(spec.rows - len(spec.placed) - len(of_distinct)))
-    rest = float(1 - sum(of_distinct))
+    of_tokens = [share_of_tokens(spec)] * len(spec.touches)
+    parts = with_positions(spec, np.ones(len(spec.views) - len(spec.placed) - len(of_distinct)))
+    rest = float(1 - sum(of_distinct) - sum(of_tokens))
     shares = [Fraction(share).limit_denominator(2**20) for share in (rest * parts).tolist()]
     first = len(spec.placed) + (spec.place is not None)
-    return [*shares[:first], *of_distinct, *shares[first:]]
+    return [*shares[:first], *of_distinct, *shares[first:], *of_tokens]
 
 
 class TableShare(Share):

@@ -8,6 +8,9 @@ Sets that the curator names (`together`) are as fine as `MOST_CELLS` allows. Of 
 coarsely, so that a release can find those that matter; if these are too many, those that share a column with a named
 set; if these are too many as well, none.
 
+Columns of tokens (`columns.tokens`) have rows of their own, behind all views: one of their words, and one of pairs of
+words in one record, of as many of the first words as `MOST_CELLS` allows.
+
 With a *target*, every view has that column next to its own: one set of views per class. A record is in one class, so it
 still adds one to exactly one counter of every row, and each class gets noise as if it were alone in the table.
 """
@@ -19,6 +22,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +62,18 @@ SPREAD = 32
 one has levels, one in 64 shares its own with a more frequent one."""
 USUAL = 100
 """How many words a plan takes a column to have as long as they are not found."""
+
+
+class TokenRow(NamedTuple):
+    """A row of words, or of pairs of words in one record: a record adds one to a counter for each of its `views`."""
+
+    name: str
+    views: tuple[View, ...]
+    """The slots that make a counter, behind all other columns."""
+    finest: int
+    """How many words it tells apart; the other levels of a slot are one, which no other slot of the record has."""
+    shape: tuple[int, ...]
+
 
 SETS = ("pairs", "together", "triples", "important")
 FIELDS = {"schema", "levels", "target", "pairs"}
@@ -183,11 +199,13 @@ class TableSpec:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many levels each column has, then each digit of positions, then each column of distinct values."""
+        """How many levels each column has, each digit of positions, each column of distinct values, the upper parts of
+        words' buckets, and slots of tokens."""
         positions = (list(self.schema.values())[j].positions for j, _ in self.placed)
         sketched = (column.size for column in self.schema.distinct.values())
         digits = (found.size for found in positions if found is not None)
-        return (*self.schema.sizes, *digits, *sketched, *[BUCKETS // HASHED] * len(self.hashed))
+        slots = (column.size for column in self.schema.tokens.values() for _ in range(column.most))
+        return (*self.schema.sizes, *digits, *sketched, *[BUCKETS // HASHED] * len(self.hashed), *slots)
 
     @cached_property
     def sketched(self) -> dict[str, int]:
@@ -213,7 +231,37 @@ class TableSpec:
     def upper(self, own: View) -> int | None:
         """Where the codes have the upper part of buckets, if this is the view of one such column."""
         alone = len(own) == 1 and own[0] in self.hashed
-        return len(self.sizes) - len(self.hashed) + self.hashed.index(own[0]) if alone else None
+        return self._behind + self.hashed.index(own[0]) if alone else None
+
+    @property
+    def _behind(self) -> int:
+        """How many columns come before the upper parts of buckets: those of the schema, digits, distinct values."""
+        return len(self.schema) + len(self.placed) + len(self.schema.distinct)
+
+    @cached_property
+    def token_rows(self) -> dict[int, TokenRow]:
+        """The rows of tokens."""
+        found, first = list[TokenRow](), self._behind + len(self.hashed)
+        for name, column in self.schema.tokens.items():
+            slots = range(first, first + column.most)
+            first += column.most
+            few = min(column.size, math.isqrt(MOST_CELLS)) - column.most
+            found.append(TokenRow(name, tuple((j,) for j in slots), column.line[1], (column.size,)))
+            if column.most > 1:
+                pairs = tuple(itertools.combinations(slots, 2))
+                found.append(TokenRow(name, pairs, few, (few + column.most,) * 2))
+        return dict(enumerate(found, len(self.views)))
+
+    @cached_property
+    def touches(self) -> dict[int, int]:
+        """The rows in which a record adds one to several counters, and to how many."""
+        return {row: len(own.views) for row, own in self.token_rows.items()}
+
+    def slot_axis(self, row: int, slot: int) -> Integers:
+        """The level that each level of a slot has in a row of tokens."""
+        own = self.token_rows[row]
+        first = min(min(view) for view in own.views)
+        return self.schema.tokens[own.name].axis(slot - first, own.finest)
 
     @cached_property
     def axes(self) -> tuple[Integers, ...]:
@@ -260,7 +308,7 @@ class TableSpec:
 
     @cached_property
     def views(self) -> tuple[View, ...]:
-        """The columns of each row of counters: positions, distinct values, columns alone, then sets.
+        """The columns of each row of counters but those of tokens: positions, distinct values, columns alone, sets.
 
         A target is in all of them, but where distinct values are counted.
         """
@@ -273,7 +321,7 @@ class TableSpec:
     @property
     def _alone(self) -> tuple[int, ...]:
         """What has a view by itself."""
-        return (*range(len(self.schema), len(self.sizes) - len(self.hashed)), *self.counted)
+        return (*range(len(self.schema), self._behind), *self.counted)
 
     @property
     def singles(self) -> int:
@@ -282,7 +330,7 @@ class TableSpec:
 
     @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The axes of each row's cross-table: the class, then the columns."""
+        """The axes of the cross-table of each of the `views`: the class, then the columns."""
         upper = BUCKETS // HASHED
         own = [(self.sizes[j] * (upper if j in self.hashed else 1),) for j in self._alone]
         both = [tuple(int(each.max()) + 1 for each in self.axes_of(one)) for one in self.sets]
@@ -300,12 +348,12 @@ class TableSpec:
     @cached_property
     def lengths(self) -> tuple[int, ...]:
         """How many counters each row has."""
-        return tuple(math.prod(shape) for shape in self.shapes)
+        return tuple(math.prod(shape) for shape in (*self.shapes, *(own.shape for own in self.token_rows.values())))
 
     @property
     def rows(self) -> int:
         """Counters that one record touches."""
-        return len(self.sets) + self.singles
+        return len(self.views) + sum(self.touches.values())
 
     @property
     def counters(self) -> tuple[int, ...]:

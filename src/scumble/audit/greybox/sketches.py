@@ -12,7 +12,19 @@ from typing import Any
 import numpy as np
 
 import scumble
-from scumble import Bundle, Category, Distinct, EuclideanKernel, HammingKernel, Number, Release, Schema, Share, Sketch
+from scumble import (
+    Bundle,
+    Category,
+    Distinct,
+    EuclideanKernel,
+    HammingKernel,
+    Number,
+    Release,
+    Schema,
+    Share,
+    Sketch,
+    Tokens,
+)
 from scumble.audit.greybox import BUDGETS, path
 from scumble.audit.greybox.neighbors import (
     CLASSES,
@@ -177,6 +189,13 @@ path("TableSketch(distinct).release, {}", *TRAITS, each=BUDGETS, few=6)(
         make=lambda table, budget: tabled(
             table, Schema({"x": STRICT["x"], "thing": Distinct(), "y": STRICT["y"]}), **reading(budget)
         ),
+    )
+)
+TOKENS = Tokens(["t", "a", "rop", "i"], 2, separator="e")
+path("TableSketch(tokens).release, {}", *TRAITS, each=BUDGETS, few=6)(
+    partial(
+        _released,
+        make=lambda table, budget: tabled(table, Schema({"x": STRICT["x"], "thing": TOKENS}), **reading(budget)),
     )
 )
 FOUND: dict[str, Options] = {

@@ -142,6 +142,10 @@ class ClusterBuild(Build):
         empty = columns_of(df, None if wanted is None else [*wanted, *others])
         super().__init__(empty, kernel, columns, **options)
         require_declared(self.tally.sketches[0].spec, "on Spark, whose parts of a table have no order")
+        if schema is not None and schema.tokens:
+            name = next(iter(schema.tokens))
+            hint = "Hint: leave it out, or build on one machine."
+            raise ParameterError(f"Tokens, as in {name!r}, are not counted on Spark. {hint}")
         self._df, self._file = df, file
         if not text:
             sketch_of(self.tally.sketches[0].spec).update(empty)  # a column of a wrong type shows here

@@ -1,0 +1,191 @@
+"""Columns of sets of words, such as tags: of each record, at most so many of them are counted.
+
+A record's tokens are those of its words that are in the vocabulary, and "(other)" if it has any else; each once. They
+stand in the order of the vocabulary, and the first m of them are counted: a function of the record alone, and never
+more than m. Tokens have *slots*: slot k holds the k-th of them, or level L + k if there are fewer, of L levels. So the
+m slots of a record always have m different levels, and add one to m different counters of one row; and the pairs of
+slots add one to m(m − 1)/2 different counters of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from typing import ClassVar, NamedTuple, NoReturn
+
+import numpy as np
+
+from scumble import checks
+from scumble.columns import cells
+from scumble.columns.category import Category
+from scumble.columns.column import BLANK, MOST_LEVELS, UNREADABLE, Arguments, Coded, Column, Strays, wrong_type
+from scumble.columns.containers import one_column
+from scumble.columns.hashing import UnsupportedValue, text_of
+from scumble.columns.line import Span
+from scumble.columns.table import words
+from scumble.errors import ParameterError, parameter
+from scumble.files.lazy_modules import pa, pc, pt
+
+MOST_TOKENS = 64
+"""Of a record: their pairs add one to 2,016 counters."""
+LISTS = (list, tuple, set, frozenset, np.ndarray)
+
+
+class Slots(NamedTuple):
+    """The level in each slot of each record, and for each record how many tokens it has, and whether one is other."""
+
+    codes: np.ndarray
+    numbers: np.ndarray
+    other: np.ndarray
+
+    def __repr__(self) -> str:
+        return "Slots(secret)"
+
+    def strays(self, dropped: np.ndarray) -> Strays:
+        """What the curator learns of the records that are not dropped."""
+        numbers, most = self.numbers[~dropped], self.codes.shape[1]
+        beyond = int(np.maximum(numbers - most, 0).sum())
+        return Strays(int(numbers.sum()), beyond=beyond, other=int(self.other[~dropped].sum()))
+
+
+@dataclass(frozen=True, repr=False)
+class Tokens(Column):
+    """Sets of words from a public vocabulary, such as the tags of an article, which are counted one by one.
+
+    A release answers ``top``, ``count(by=)`` and, for pairs in one record, ``crosstab``. Cells are lists, or text that
+    is split at a separator. Words are compared as those of a `Category`; a missing cell is an empty set.
+
+    Parameters
+    ----------
+    values : list of str, int, float or bool
+        The vocabulary. Words that are not in it count together as "(other)", once for each record.
+    most : int
+        The most tokens of a record that are counted: public, and the price of a record. Where one has more, those that
+        come first in `values` are.
+    separator : str
+        What stands between the words of a text.
+    ignore_case : bool
+        Whether case is ignored.
+
+    Examples
+    --------
+    >>> tags = Tokens(["python", "sql", "rust"], 2)
+    >>> tags.slots(["sql; rust;python", ["sql", "sql"], None]).codes.tolist()
+    [[0, 1], [1, 5], [4, 5]]
+    """
+
+    kind: ClassVar[str] = "tokens"
+    role: ClassVar[str] = "list"
+    ordered: ClassVar[bool] = False
+    missing = True
+
+    values: Sequence[str | int | float | bool] = field(default=BLANK, compare=False)
+    most: int = 0
+    _: KW_ONLY
+    separator: str = ";"
+    ignore_case: bool = False
+    _category: Category = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        put = self.__dict__.__setitem__  # frozen for everybody else
+        put("_category", Category(self.values, missing=False, ignore_case=self.ignore_case))
+        put("values", self._category.values)
+        put("most", checks.whole("most", self.most, 1, MOST_TOKENS))
+        if not isinstance(self.separator, str) or not self.separator:
+            raise parameter("separator", "text, such as ';' or ', '", self.separator)
+        if self.size > MOST_LEVELS:
+            raise parameter("values", f"a list of at most {MOST_LEVELS - self.most - 1} words", len(self.values))
+
+    @property
+    def line(self) -> Span:
+        return 0, self._category.size
+
+    @property
+    def size(self) -> int:
+        """The levels of a slot."""
+        return self._category.size + self.most
+
+    @cached_property
+    def levels(self) -> tuple[str, ...]:
+        """The words, and "(other)"."""
+        return self._category.levels
+
+    @property
+    def unforeseen(self) -> int:
+        return self._category.size - 1
+
+    @property
+    def representative(self) -> np.ndarray:
+        return np.full(self.size, np.nan)
+
+    def words(self) -> str:
+        return f"{self._category.words()}; at most {self.most} of a record"
+
+    def axis(self, slot: int, finest: int) -> np.ndarray:
+        """The level that each level of a slot has among the first so many words."""
+        levels = np.arange(self.size)
+        return np.where(levels < finest, levels, finest + slot)
+
+    def slots(self, values: object, label: str = "The column") -> Slots:
+        """The tokens of each cell of an array, a series, an Arrow array or a list."""
+        column, width, place = one_column(values, "values"), self._category.size, self._category.code_of
+        try:
+            texts, places, lengths = _listed(column)
+        except UnsupportedValue:
+            raise wrong_type(column, label, "lists of words, or text") from None
+        apart = self.separator.encode()
+        own = [[] if text is None else [*{place(one) for one in text.split(apart)} - {UNREADABLE}] for text in texts]
+        sizes = np.array([len(one) for one in own], np.int64)
+        flat = np.array([code for one in own for code in one], np.int64)
+        times = sizes[places]
+        row = np.repeat(np.repeat(np.arange(len(lengths)), lengths), times)
+        first = np.repeat((np.cumsum(sizes) - sizes)[places] - (np.cumsum(times) - times), times)
+        found = np.unique(row * width + flat[first + np.arange(len(first))])  # each once, in the vocabulary's order
+        row, code = np.divmod(found, width)
+        numbers = np.bincount(row, minlength=len(lengths))
+        rank = np.arange(len(row)) - np.repeat(np.cumsum(numbers) - numbers, numbers)
+        codes = np.tile(np.arange(width, self.size, dtype=np.int32), (len(lengths), 1))
+        kept = rank < self.most
+        codes[row[kept], rank[kept]] = code[kept]
+        return Slots(codes, numbers, np.bincount(row[code == self.unforeseen], minlength=len(lengths)) > 0)
+
+    def _codes(self, column: cells.Column, label: str) -> Coded:
+        return self.slots(column, label).codes[:, 0], None, ()
+
+    def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
+        return pa.nulls(len(values))
+
+    def span(self, literal: object) -> NoReturn:
+        raise ParameterError("its tokens were counted one by one: ask `top` or `crosstab`")
+
+    def _arguments(self) -> Arguments:
+        rest: dict[str, object] = {"separator": self.separator} if self.separator != ";" else {}
+        return (list(self.values), self.most), rest | ({"ignore_case": True} if self.ignore_case else {})
+
+
+def _listed(column: cells.Column) -> tuple[list[bytes | None], np.ndarray, np.ndarray]:
+    """The distinct texts in the cells' lists, where each entry's is among them, and how many entries each cell has."""
+    if cells.is_arrow(column):
+        kind = cells.plain_type(column)
+        if not any(test(kind) for test in (pt.is_list, pt.is_large_list, pt.is_fixed_size_list)):
+            return *cells.texts(column), np.ones(len(column), np.int64)
+        pieces = [one.dictionary_decode() if pt.is_dictionary(one.type) else one for one in cells.chunks(column)]
+        lengths = [pc.fill_null(pc.cast(pc.list_value_length(one), pa.int64()), 0) for one in pieces]
+        entries = pa.chunked_array([pc.list_flatten(one) for one in pieces], kind.value_type)
+        many = np.concatenate([np.empty(0, np.int64), *(cells.buffer_of(one, np.int64) for one in lengths)])
+        return *cells.texts(entries), many
+    if column.dtype.kind not in "OT":
+        return *cells.texts(column), np.ones(len(column), np.int64)
+    known: dict[bytes | None, int] = {}
+    found = [(words(cell) or ()) if isinstance(cell, LISTS) else (text_of(cell),) for cell in column.astype(object)]
+    places = [known.setdefault(text, len(known)) for texts in found for text in texts]
+    return list(known), np.array(places, np.int64), np.array([len(texts) for texts in found], np.int64)
+
+
+def as_list(cell: object) -> list[bytes | None] | None:
+    """A cell as a source hands it on: text stays whole, to be split by the column that knows how."""
+    if isinstance(cell, LISTS):
+        return words(cell)
+    text = text_of(cell)
+    return None if text is None else [text]
