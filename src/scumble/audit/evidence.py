@@ -80,7 +80,8 @@ def evidence(release: Any, ledger: str | None = None, dataset: str | None = None
         parts["ledger.json"] = _json(_extract(release.identity, ledger, dataset))
     if hasattr(release, "schema"):
         schema = release.schema
-        parts["schema.toml"] = as_toml({name: one.to_dict() for name, one in schema.items()}, schema.rules).encode()
+        columns = {name: one.to_dict() for name, one in schema.declared.items()}
+        parts["schema.toml"] = as_toml(columns, schema.rules).encode()
     parts["versions.json"] = _json(_versions())
     parts["sbom.cdx.json"] = _json(_bill())
     parts["sampler.json"] = _json(_sampler(claim))

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from scumble.cli.inputs import table_release
-from scumble.errors import DataError, MissingFileError
+from scumble.columns.column import Column
+from scumble.columns.schema import Schema, parse_toml
+from scumble.errors import DataError, MissingFileError, ScumbleError
 
 EXAMPLE = "scumble verify answer.json town.scumble"
 NOTHING_PRIVATE = "reads released files, and what is said of them"
@@ -67,9 +69,20 @@ def evidence(data: bytes) -> str:
     known = [Cost.of(claim), Cost.of(claim, rounded=False)]
     if charges is not None and not any([str(cost.epsilon), str(cost.delta)] in costs for cost in known):
         raise DataError("The evidence disagrees: the ledger was not charged for this claim.")
+    if "schema.toml" in parts and _schema(parts["schema.toml"]) != getattr(release, "schema", None):
+        raise DataError("The evidence disagrees: its schema is not the release's own.")
     if not all(passed):
         raise DataError("The evidence holds a failed test of the sampler or of the path. Hint: see its index.html.")
     return str(claim)
+
+
+def _schema(data: bytes) -> Schema | None:
+    try:
+        columns, rules = parse_toml(data, "schema.toml")
+        made = {name: Column.from_dict(one, name) for name, one in columns.items()}
+        return Schema(made, rules=rules)  # type: ignore[arg-type]
+    except (ScumbleError, TypeError, ValueError):
+        return None
 
 
 def _parts(data: bytes) -> dict[str, bytes]:
