@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scumble
+from scumble import cli
 from scumble.privacy import calibrate, ledger, ledgerfile
 from scumble.privacy.account import Account
 from scumble.privacy.gaussian import zcdp_delta
@@ -537,3 +538,15 @@ def test_nothing_depends_on_the_clock(book: Ledger, monkeypatch: pytest.MonkeyPa
     with pytest.raises(scumble.BudgetError):
         charge(book)
     assert [entry.charged[:4] for entry in book.account("people").charges] == ["2030", "1970", "2000"]
+
+
+def test_what_is_left_of_a_spent_budget_is_shown_as_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    book = Ledger.create(tmp_path / "l")
+    book.open_dataset("d", epsilon="1")
+    table = pa.table({"x": [1.0, 2.0] * 50})
+    for epsilon in (0.3, 0.6999999999):
+        scumble.build(table, scumble.EuclideanKernel(1.0), rows=8, buckets=8, epsilon=epsilon, ledger=book, dataset="d")
+    assert 0 < book.account("d").left().epsilon < 1e-9
+    assert cli.main(["ledger", str(tmp_path / "l")]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "budget" in line)
+    assert line.split()[-1] == "0"

@@ -330,9 +330,9 @@ def test_a_look_suggests_kinds_and_leaves_every_bound_and_word_to_the_curator(
     assert text.startswith("# SECRET") and capsys.readouterr().err.startswith("SECRET")
     blank = {"low": "<?>", "high": "<?>"}
     assert tomllib.loads(text)["columns"] == {
-        "id": {"kind": "number", "whole": True, **blank},
+        "id": {"kind": "number", "whole": True, "decimal": ",", **blank},
         "born": {"kind": "date", "format": "%d.%m.%Y", **blank},
-        "wage": {"kind": "number", **blank},
+        "wage": {"kind": "number", "decimal": ",", **blank},
         "town": {"kind": "category", "values": ["<?>"], "missing_words": ["-"], "ignore_case": True},
         "member": {"kind": "boolean"},
     }

@@ -12,7 +12,9 @@ from sklearn.metrics import roc_auc_score
 
 import scumble
 from scumble import learn
+from scumble.errors import PrivacyError
 from scumble.learn import PrivateAdditiveClassifier, PrivateClassifier
+from scumble.learn.choice import WAYS
 
 
 @pytest.mark.parametrize(
@@ -89,3 +91,10 @@ def test_curves_tell_two_classes_apart() -> None:
     table = scumble.TableSketch(scumble.Schema(x=scumble.Boolean(), y=scumble.Boolean())).release(1.0)
     with pytest.raises(scumble.ScumbleError):
         PrivateClassifier.from_release(table)
+
+
+def test_a_refusal_names_no_other_estimator() -> None:
+    X, y = np.random.default_rng(0).random((50, 2)), np.arange(50) % 2
+    with pytest.raises(PrivacyError) as refused:
+        PrivateClassifier(classes=[0, 1]).fit(X, y)
+    assert "bounds" in str(refused.value) and not any(kind.__name__ in str(refused.value) for kind in WAYS.values())

@@ -66,7 +66,8 @@ def _card(account: Any) -> str:
         rows = [("ε", account.epsilon, spent.epsilon, left.epsilon), ("δ", account.delta, spent.delta, left.delta)]
     else:
         rows = [("ρ", account.rho, spent.rho, left.rho)]
-    for name, total, used, rest in rows:
+    for name, total, used, left_exactly in rows:
+        rest = left_exactly if left_exactly * 10**6 >= total else 0  # below the digits that are shown, it buys nothing
         lines.append(
             f"  {name}  budget {show(total, up=False):>12}   spent {show(used):>12}   left {show(rest, up=False):>12}"
         )

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-from collections.abc import Sequence
+import shlex
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scumble.cli.inputs import opened
-from scumble.cli.options import Settings, names, per_person, take
+from scumble.cli.options import Settings, Whole, names, per_person, take
 from scumble.cli.output import check_out, say
-from scumble.errors import ParameterError
+from scumble.errors import MissingFileError, ParameterError
 from scumble.files.lazy_modules import pa
 
 if TYPE_CHECKING:
+    from scumble.columns.draft import Words
     from scumble.sources import Source
 
 EXAMPLE = """
@@ -21,55 +24,134 @@ scumble schema people.parquet --out draft.toml
 scumble schema people.csv
 scumble schema people.csv --look --out look.toml
 scumble schema people.csv --epsilon 0.1 --delta 1e-6
-scumble schema people.csv --columns age,income,mode --whole age --numbers income --categories mode
+scumble schema people.csv --whole age=0:120 --numbers income=0:200000 --categories mode='bus|car' --out people.toml
 """
 LOOKED = (
     "SECRET: the comments of this draft tell what the records hold, for you alone. "
     "No budget covers what you copy from them: write what is known in advance."
 )
 HOLDS = {
-    "numbers": "numbers",
-    "whole": "whole numbers",
-    "dates": "dates, or times",
-    "booleans": "true or false, yes or no",
-    "categories": "words",
+    "numbers": ("numbers, with their bounds", "A=0:200000,B"),
+    "whole": ("whole numbers, with their bounds", "A=0:120,B"),
+    "dates": ("dates or times, with their bounds", "A=1900:2029,B"),
+    "booleans": ("true or false, yes or no", "A,B"),
+    "categories": ("words, perhaps with a list of them, or a file with one per line", "A=f|m,B=@FILE"),
 }
-"""What each option says of columns."""
+"""What each option says of columns, and how."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     take(parser.add_argument_group("what to read"), "source columns READING query", source={"nargs": "+"})
+    take(parser, leave_out={"type": names, "metavar": "A,B", "help": "columns that nobody will ask about"})
     group = parser.add_argument_group("what columns hold, if known; 'q*' for all that begin with q")
-    for option, what in HOLDS.items():
-        group.add_argument(f"--{option}", type=names, metavar="A,B", help=what)
+    for option, (what, how) in HOLDS.items():
+        group.add_argument(f"--{option}", type=names, metavar=how, help=what)
+    group.add_argument("--date-format", type=_dated, metavar="31.12.2024", help="how the last day of 2024 is written")
+    group.add_argument("--missing-words", type=names, metavar="A,B", help="what else stands for an empty cell")
     parser.add_argument("--look", action="store_true", help="read the table, for your eyes only: see what it holds")
+    take(parser, person_column="the person that each record belongs to: left out, and named for the build")
     private = parser.add_argument_group("a private draft, with bounds and kinds found for a budget")
     take(private, "delta records_per_person ledger dataset", epsilon="what the draft may cost, such as 0.1")
     take(parser, "replace", out={"default": "-", "help": "the schema to write, or '-' (default)"})
 
 
-def _declared(args: argparse.Namespace, names: Sequence[str], source: Source) -> Settings:
-    """The types of columns that the options name; a full name takes precedence over a pattern."""
-    kinds = dict(zip(HOLDS, (pa.float64(), pa.int64(), pa.date32(), pa.bool_(), pa.string()), strict=True))
-    words = [(option, word) for option in HOLDS for word in getattr(args, option) or ()]
-    found: dict[str, str] = {}
+def _dated(text: str) -> str:
+    from scumble.columns.draft import format_of
+
+    try:
+        return format_of(text) or "iso"
+    except ParameterError as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from None
+
+
+def _decimal(text: str) -> str:
+    if text not in (".", ","):
+        raise argparse.ArgumentTypeError("must be . or ,")
+    return text
+
+
+READS: dict[str, Callable[[str], object]] = {
+    **dict.fromkeys(("leave_out", "whole", "numbers", "dates", "categories", "missing_words"), names),
+    "person_column": str,
+    "records_per_person": Whole(),
+    "decimal": _decimal,
+    "date_format": _dated,
+}
+"""What reads the answers to the questions."""
+
+
+def _declared(args: argparse.Namespace, names: Sequence[str], source: Source) -> dict[str, Settings]:
+    """What the options say of columns; a full name takes precedence over a pattern."""
+    words = []
+    for option in HOLDS:
+        for word in getattr(args, option) or ():
+            name, mark, value = word.rpartition("=")
+            words.append((option, name, value) if mark and word not in names else (option, word, ""))
+    found: dict[str, tuple[str, str]] = {}
     for pattern in (False, True):
         named = {*found}
-        for option, word in words:
+        for option, word, value in words:
             if (word not in names and "*" in word) is not pattern:
                 continue
             meant = fnmatch.filter(names, word) if pattern else [word]
             if not meant or meant[0] not in names:
                 source.require([word])
-                raise ParameterError(f"--{option} names {word!r}, which is not among --columns.")
+                raise ParameterError(f"--{option} names {word!r}, which is not among the columns of the draft.")
             for name in (name for name in meant if name not in named):
-                if found.setdefault(name, option) != option:
-                    raise ParameterError(f"--{found[name]} and --{option} both name {name!r}. Hint: keep one of them.")
-    return {name: kinds[option] for name, option in found.items()}
+                if found.setdefault(name, (option, value))[0] != option:
+                    both = f"--{found[name][0]} and --{option}"
+                    raise ParameterError(f"{both} both name {name!r}. Hint: keep one of them.")
+    settings = {name: _settings(args, name, *said) for name, said in found.items()}
+    if args.missing_words:
+        gaps = {"missing": True, "missing_words": [*args.missing_words]}
+        settings = {name: settings.get(name, {}) | gaps for name in names}
+    return settings
+
+
+def _settings(args: argparse.Namespace, name: str, option: str, value: str) -> Settings:
+    """The settings of a column by an option and what it says of it; a ParameterError if they do not fit."""
+    from scumble.columns.column import Column
+
+    if option == "booleans":
+        return {"kind": "boolean"}
+    if option == "categories":
+        words = _words(value[1:]) if value.startswith("@") else value.split("|")
+        found: Settings = {"kind": "category", **({"values": words} if value else {})}
+    else:
+        found = {"kind": "date" if option == "dates" else "number"}
+        low, mark, high = value.partition(":")
+        if value and not mark:
+            raise ParameterError(f"--{option} has no bounds for {name!r}. Hint: {HOLDS[option][1].partition(',')[0]}.")
+        if option == "dates":
+            found |= {"format": args.date_format} if args.date_format not in (None, "iso") else {}
+            ends: list[object] = [low, high]
+        else:
+            found |= {"whole": True} if option == "whole" else {}
+            found |= {"decimal": ","} if args.decimal == "," else {}
+            try:
+                ends = [int(float(end)) if float(end).is_integer() else float(end) for end in (low, high) if value]
+            except (ValueError, OverflowError):
+                raise ParameterError(f"--{option} must have numbers as bounds of {name!r}. Hint: 0:120.") from None
+        found |= dict(zip(("low", "high"), ends, strict=True)) if value else {}
+    if value:
+        Column.from_dict(found, name)
+    return found
+
+
+def _words(path: str) -> list[str]:
+    """The words of a file, one per line."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return list(dict.fromkeys(word for line in file if (word := line.strip())))
+    except (OSError, UnicodeDecodeError):
+        raise MissingFileError(f"Cannot read the words in {path!r}. Hint: one per line, in UTF-8.") from None
 
 
 def run(args: argparse.Namespace) -> None:
-    from scumble.columns.draft import draft, look
+    from scumble.cli.questions import at_terminal
+    from scumble.columns.cells import is_text
+    from scumble.columns.column import BLANK
+    from scumble.columns.draft import draft, look, suggested
     from scumble.sources.source import numbers_rows
 
     check_out(args.out, replace=args.replace)
@@ -79,23 +161,107 @@ def run(args: argparse.Namespace) -> None:
         columns = source.columns(args.columns or None, besides=numbers)
         source.require(columns)
         if args.epsilon is not None:
-            _private(args, source, columns)
+            _private(args, source, _kept(args, columns, source))
             return
         if args.ledger is not None or args.dataset is not None or args.delta:
             raise ParameterError("A ledger and --delta are for private drafts. Hint: add --epsilon 0.1.")
-        kinds = source.types(columns) | _declared(args, columns, source)
-        seen = None
+        types, seen = source.types(columns), None
         if args.look:
             pieces = source.pieces(dict.fromkeys(columns, "any"), invalid="drop")
             seen = look((piece.batch for piece in pieces), columns)
             say(args, LOOKED)
-        text = draft(kinds, seen, decimal=source.decimal)
+        guided = at_terminal(args)
+        if guided:
+            _guide(args, columns, source, types, seen)
+        kept = _kept(args, columns, source)
+        known = _declared(args, kept, source)
+        kinds = {name: ARROW[_kind(known, name)]() if _kind(known, name) in ARROW else types[name] for name in kept}
+        for name in kept if guided else ():
+            textual = types[name] is None or is_text(types[name])
+            boolean = seen is not None and suggested(seen[name], types[name], source.decimal)[0] == 'kind = "boolean"'
+            if textual and not boolean and known.get(name, {}).get("kind", "category") == "category":
+                known[name] = {"kind": "category", "discover": True, **known.get(name, {})}
+                if "values" in known[name]:
+                    del known[name]["discover"]
+        text = draft(kinds, seen, decimal=source.decimal, known=known)
     finally:
         source.close()
     if numbers:
         say(args, "Left out: a column that seems to hold the numbers of the rows, as pandas and R write them.")
+    people = ""
+    if args.person_column is not None:
+        people = f" --person-column {shlex.quote(args.person_column)} --records-per-person {per_person(args)}"
+        text = f"# Protects persons, if check, build and publish have{people}\n{text}"
     if _wrote(args, text):
-        say(args, f"Wrote {args.out}. Fill in its blanks with what is known beforehand; then scumble build --schema.")
+        blanks = " Fill in its blanks with what is known beforehand." if BLANK in text.partition("[columns.")[2] else ""
+        then = f"{shlex.join(args.source)} --schema {shlex.quote(args.out)}{people}"
+        say(args, f"Wrote {args.out}.{blanks} Next: scumble check {then}")
+
+
+ARROW: dict[str, Callable[[], pa.DataType]] = {
+    "number": lambda: pa.float64(),
+    "date": lambda: pa.date32(),
+    "boolean": lambda: pa.bool_(),
+    "category": lambda: pa.string(),
+}
+
+
+def _kept(args: argparse.Namespace, columns: Sequence[str], source: Source) -> list[str]:
+    """The columns of the draft."""
+    out = [*(args.leave_out or ()), *([] if args.person_column is None else [args.person_column])]
+    source.require(out)
+    kept = [name for name in columns if name not in out]
+    if not kept:
+        raise ParameterError("No column is left for the draft. Hint: leave out fewer.")
+    return kept
+
+
+def _guide(
+    args: argparse.Namespace,
+    columns: Sequence[str],
+    source: Source,
+    types: Mapping[str, pa.DataType | None],
+    seen: Mapping[str, Words] | None,
+) -> None:
+    """Ask for what no option says."""
+    from scumble.cli.questions import ask
+    from scumble.columns.draft import answer_seen, suggested
+
+    offered: dict[str, list[str]] = {}
+    if seen is not None:
+        for name in columns:
+            lines = suggested(seen[name], types[name], source.decimal)
+            if (found := answer_seen(lines)) is not None:
+                offered.setdefault(found[0], []).append(f"{name}={found[1]}")
+            for line in lines:
+                key = line.partition(" = ")[0]
+                if key == "decimal":
+                    offered["decimal"] = [","]
+                if key == "missing_words":
+                    offered.setdefault("missing_words", []).extend(tomllib.loads(line)[key])
+                if key == "format":
+                    offered["date_format"] = [tomllib.loads(line)[key]]
+
+    def usual(option: str) -> str:
+        out = [*(args.leave_out or ()), args.person_column]
+        words = dict.fromkeys(offered.get(option, ()))
+        return ",".join(word for word in words if word.rpartition("=")[0] not in out or "=" not in word)
+
+    def check(args: argparse.Namespace) -> None:
+        for name, settings in _declared(args, _kept(args, columns, source), source).items():
+            if settings.get("kind") in ("number", "date") and "low" not in settings:
+                raise ParameterError(f"{name!r} needs bounds. Hint: {name}=0:100, or {name}=1900:2029 for dates.")
+
+    def left() -> list[str]:
+        kept = _kept(args, columns, source)
+        known = _declared(args, kept, source)
+        return [name for name in kept if "kind" not in known.get(name, {})]
+
+    ask(args, READS, usual, check, left, typed=all(types[name] is not None for name in columns))
+
+
+def _kind(known: Mapping[str, Settings], name: str) -> str:
+    return str(known.get(name, {}).get("kind"))
 
 
 def _private(args: argparse.Namespace, source: Source, columns: Sequence[str]) -> None:
@@ -104,7 +270,7 @@ def _private(args: argparse.Namespace, source: Source, columns: Sequence[str]) -
     from scumble.privacy.budget import Budget
     from scumble.sources.drafting import drafted
 
-    if args.look or any(getattr(args, option) for option in HOLDS):
+    if args.look or any(getattr(args, option) for option in (*HOLDS, "person_column", "date_format", "missing_words")):
         raise ParameterError("A private draft finds kinds by itself. Hint: leave out --look and declarations.")
     budget = Budget.of(args.epsilon, args.delta, "add-remove", per_person(args), 0)
     text = drafted(source, columns, budget, Account.of(args.ledger, args.dataset, None)).toml()

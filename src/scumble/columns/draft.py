@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -48,6 +49,7 @@ def draft(
     seen: Mapping[str, Words] | None = None,
     *,
     decimal: str = ".",
+    known: Mapping[str, Mapping[str, object]] | None = None,
 ) -> str:
     """A schema file for a table whose names and types are known.
 
@@ -59,6 +61,8 @@ def draft(
         What a `look` at the table found in each column: then the draft has suggestions, and is as secret as the table.
     decimal : {".", ","}
         The decimal mark of the numbers seen.
+    known : mapping, optional
+        Settings of columns that are known already.
 
     Returns
     -------
@@ -83,10 +87,21 @@ def draft(
         raise parameter("columns", "a type, or None, for each column by its name", columns)
     blocks = []
     for name, kind in columns.items():
-        lines = _lines(kind) if seen is None else _suggested(seen[name], kind, decimal)
+        lines = _filled(_lines(kind) if seen is None else suggested(seen[name], kind, decimal), (known or {}).get(name))
         blocks.append("\n".join([f"[columns.{key_of(check_name(name))}]", *lines, ""]))
-    untyped = _UNTYPED if seen is None and any(kind is None for kind in columns.values()) else ""
+    untyped = _UNTYPED if any(f'kind = "{BLANK}"' in block for block in blocks) and seen is None else ""
     return "\n".join([("" if seen is None else SECRET) + HEADER + _HOW + untyped, *blocks])
+
+
+def _filled(lines: Sequence[str], known: Mapping[str, object] | None) -> list[str]:
+    """The lines of a column with what is known of it instead of blanks."""
+    if not known:
+        return [*lines]
+    own = [f"{key} = {in_toml(value)}" for key, value in known.items()]
+    if {"low", "values", "discover"} & {*known}:
+        return own
+    kept = [line for line in lines if line.partition(" = ")[0] not in known]
+    return [*own, *kept] if "kind" in known else [*kept[:1], *own, *kept[1:]]
 
 
 def _lines(kind: pa.DataType | None) -> list[str]:
@@ -122,7 +137,23 @@ CODES = 0.01
 LISTED, NAMES = 30, 0.5
 """The most words that are shown, and the share of words that are different where most records have a word each."""
 EPOCH = datetime.datetime(1970, 1, 1)
-_GAPS = {"-", "--", "?", ".", "n/a", "na", "none", "nan", "null", "nil", "unknown", "missing", "k.a.", "#n/a"}
+_GAPS = {
+    "-",
+    "--",
+    "?",
+    ".",
+    "n/a",
+    "na",
+    "none",
+    "nan",
+    "null",
+    "nil",
+    "unknown",
+    "missing",
+    "unbekannt",
+    "k.a.",
+    "#n/a",
+}
 _DAYS = (
     *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%Y/%m/%d"),
     *("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y"),
@@ -148,7 +179,58 @@ def look(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> dict[str,
     return found
 
 
-def _suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]:
+_SEEN = re.compile(r"seen: about (\S+)")
+
+
+def answer_seen(lines: Sequence[str]) -> tuple[str, str] | None:
+    """The question of `scumble schema` that what was seen of a column answers, and round bounds around it.
+
+    >>> answer_seen(['kind = "number"', "whole = true", "low = 0  # seen: about 18", "high = 0  # seen: about 92"])
+    ('whole', '0:100')
+    >>> answer_seen(['kind = "date"', "low = 0  # seen: about 1931-05", "high = 0  # seen: about 2003-12"])
+    ('dates', '1930:2009')
+    """
+    kind, ends = lines[0].partition("#")[0].strip(), [found[1] for line in lines if (found := _SEEN.search(line))]
+    if len(ends) != 2:
+        return None
+    if kind == 'kind = "date"':
+        first, last = (int(end[:4]) // 10 * 10 for end in ends)
+        return "dates", f"{first}:{last + 9}"
+    low, high = (_rounder(float(end), upper=upper) for upper, end in enumerate(ends))
+    low = 0.0 if 0 < low < high / 2 else low
+    return "whole" if "whole = true" in lines else "numbers", f"{low:.12g}:{high if high > low else low + 1:.12g}"
+
+
+def format_of(text: str) -> str | None:
+    """The format in which the last day of 2024 is written so, or that is given itself; None for ISO 8601.
+
+    >>> format_of("31.12.2024"), format_of("12/31/24 14:30"), format_of("%d.%m.%Y"), format_of("2024-12-31")
+    ('%d.%m.%Y', '%m/%d/%y %H:%M', '%d.%m.%Y', None)
+    """
+    if "%" in text:
+        clock.pattern_of(text)
+        return text
+    day = (datetime.datetime(2024, 12, 31) - EPOCH).days
+    for format in (None, *(one + time for time in _TIMES for one in _DAYS)):
+        found = _reader(format)(text)
+        if found is not None and found // 86_400 == day:
+            return format
+    must = "the last day of 2024 as the table writes it, or a format"
+    raise parameter("date_format", must, text, '"31.12.2024" or "%d.%m.%Y".')
+
+
+def _rounder(number: float, *, upper: int) -> float:
+    """The next of 1, 2, 5, 10, 20, … away from the other bound."""
+    if not number:
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(abs(number)))
+    steps = [step * power for step in (1, 2, 5, 10)]
+    outward = (number > 0) == bool(upper)
+    found = min(s for s in steps if s >= abs(number)) if outward else max(s for s in steps if s <= abs(number))
+    return math.copysign(found, number)
+
+
+def suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]:
     """The lines of a column: its kind, and what is seen next to each blank."""
     if kind is not None and (cells.is_text(kind) or pt.is_dictionary(kind)):
         kind = None  # text may hold anything
@@ -181,7 +263,7 @@ def _suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]
         comma = decimal == "," or shares[1] > shares[0]
         numbers = commas if comma else points
         if shares[comma] >= MOST_OF:
-            marks = ['decimal = ","'] if comma and decimal == "." else []
+            marks = ['decimal = ","'] if comma and kind is None else []
             finite = [number for number in numbers.values() if math.isfinite(number)]
             whole = ["whole = true"] if all(number.is_integer() for number in finite) else []
             few = f"  # seen: only {many(len(finite), 'number')}; perhaps a category" if len(finite) <= 12 else ""

@@ -390,8 +390,8 @@ class PrivateEstimator(Fitted):
 
     def _refuse_bounds(self) -> Bounds:
         raise PrivacyError(
-            f"{type(self).__name__} needs the columns' public bounds. Hint: pass bounds=(low, high), each a number or "
-            "one per column, or schema=; if the data's own bounds are public already, public=('bounds',)."
+            "Learning needs the columns' public bounds. Hint: pass bounds=(low, high), each a number or one "
+            "per column, or schema=; if the data's own bounds are public already, public=('bounds',)."
         )
 
     def _public(self) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ class Rehearsal:
     def __str__(self) -> str:
         said = (one for one in (self.spread, self.later, self.decides) if one)
         lines = [self._made, *(f"  {place}" for place in self.places), *said]
-        lines += [f"Advice: {one}" for one in self.advice] or ([] if self.refused else ["No problems found."])
+        lines += [f"Advice: {one}" for one in self.advice] or ([] if self.refused else ["No advice on these settings."])
         lines += [f"The build would be refused: {self.refused}"] if self.refused else []
         lines.append("A rehearsal: no record was read, nothing was spent, nothing was written.")
         return "\n".join(map(readable, lines))
