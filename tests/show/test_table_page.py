@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -197,10 +197,8 @@ def answered(page: Page) -> float:
 
 
 def condition(page: Page) -> str:
-    """The question as the page puts it in Python's words."""
-    code = page.locator(".elsewhere code").text_content() or ""
-    asked: str = json.loads(code.split("release.count(")[1].removesuffix(")") or '""')
-    return asked
+    """The question as the page writes it for `release.count`."""
+    return page.locator(".elsewhere code").text_content() or ""
 
 
 def drag(page: Page, chart: Locator, start: float, end: float) -> None:
@@ -481,3 +479,83 @@ def test_screenshots_for_the_docs(visit: Callable[..., Any], tmp_path: Path) -> 
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
     page.screenshot(path=folder / "explore-table.png")
     assert (folder / "explore-table.png").stat().st_size > 30_000
+
+
+def test_a_link_holds_the_filters(whole: Shown, visit: Callable[..., Any]) -> None:
+    page = whole.open(visit)
+    page.wait_for_selector(READY)
+    plain = page.url
+    assert "#" not in plain
+    enter(page, "age from", "30")
+    page.wait_for_selector(READY)
+    page.get_by_role("checkbox", name="L'Aquila").check()
+    page.get_by_label("missing", exact=False).last.uncheck()
+    count, asked, link = answered(page), condition(page), page.url
+    assert "age >= 30" in asked and "'L''Aquila'" in asked
+    other = visit()
+    sent: Page = other.open(link)
+    assert (answered(sent), condition(sent)) == (count, asked)
+    sent.get_by_role("button", name="Clear all").click()
+    expect(sent.locator(".hint").first).to_be_visible()
+    assert sent.url.removesuffix("#") == plain
+    sent.evaluate("address => { location.hash = address }", link.partition("#")[2])  # pasted into an open page
+    expect(sent.get_by_label("age from")).to_have_value("30")
+    assert condition(sent) == asked
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "no=[1,2,false]",
+        "age=oops",
+        "age=[90,17,true]",
+        "age=[]",
+        "town=[%22Rome%22]",
+        "town={}",
+        "age=[null,1e999]",
+        "%",
+    ],
+)
+def test_a_link_that_fits_no_filter_shows_all_records(address: str, whole: Shown, visit: Callable[..., Any]) -> None:
+    page: Page = visit().open(f"{whole.path.as_uri()}#{address}")
+    page.wait_for_selector(READY)
+    assert condition(page) == "" and page.locator("#app.unfiltered").count() == 1
+
+
+def test_what_is_shown_can_be_taken_away(whole: Shown, visit: Callable[..., Any]) -> None:
+    """As numbers, equal to Python's but for rounding; and as a picture of the charts that is not empty."""
+    page = whole.open(visit, accept_downloads=True)
+    page.wait_for_selector(READY)
+    page.get_by_role("checkbox", name="Ulm").check()
+    page.wait_for_selector(READY)
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download numbers (CSV)").click()
+    found = pd.read_csv(saved.value.path(), keep_default_na=False)
+    assert [*found] == ["column", "value", "records", "low", "high"] and {*found["column"]} == {"", *SCHEMA}
+    assert found["value"][0] == "town == 'Ulm'" and found["records"][0] == round(answered(page))
+    smoker = found[found["column"] == "smoker"].set_index("value")
+    for word, flag in (("yes", "true"), ("no", "false")):
+        told = whole.release.count(f"town == 'Ulm' and smoker == {flag}")
+        assert smoker.loc[word, ["records", "low", "high"]].tolist() == pytest.approx(list(told), abs=1.0)
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download charts (PNG)").click()
+    picture = plt.imread(saved.value.path())
+    box = page.locator(".panels").bounding_box()
+    assert box is not None and picture.shape[1] == pytest.approx(2 * box["width"], abs=70)
+    assert len(np.unique(picture[..., :3].reshape(-1, 3), axis=0)) > 20
+
+
+def test_long_words_are_shown_whole(visit: Callable[..., Any], tmp_path: Path) -> None:
+    words = [f"DISTRICT ATTORNEY OF THE {side}" for side in ("NORTH", "SOUTH")]
+    live = scumble.TableSketch(scumble.Schema(who=scumble.Category(words))).update(pd.DataFrame({"who": words * 500}))
+    release = scumble.TableRelease.from_bytes(live.release(epsilon=2.0).to_bytes(draws=True))
+    export(TableExhibit(release, "p.scumble"), tmp_path / "p.html")
+    for width in (1280, 390):
+        page: Page = visit(viewport={"width": width, "height": 800}).open((tmp_path / "p.html").as_uri())
+        page.wait_for_selector(READY)
+        for word in words:
+            label = page.locator(".word", has_text=word)
+            assert label.evaluate(
+                "one => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight + 1"
+            )
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

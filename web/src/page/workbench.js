@@ -2,7 +2,7 @@
 
 import { create } from "d3-selection";
 import { controls } from "./controls.js";
-import { button, download, h, tableOf, unfolded } from "./dom.js";
+import { button, download, h, rasterised, tableOf, unfolded } from "./dom.js";
 import { Drawing } from "./drawing.js";
 import { cellsAt } from "./exhibit.js";
 import { axesText } from "./painting.js";
@@ -81,21 +81,6 @@ function sheet(charts) {
     x += chart.width + GAP;
   }
   return [new XMLSerializer().serializeToString(whole.node()), width, height];
-}
-
-function rasterised(svg, width, height) {
-  return new Promise((resolve, reject) => {
-    const image = new Image();
-    image.onload = () => {
-      const canvas = document.createElement("canvas");
-      canvas.width = 2 * width;
-      canvas.height = 2 * height;
-      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-      canvas.toBlob(resolve, "image/png");
-    };
-    image.onerror = reject;
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-  });
 }
 
 // The line under the pictures: what the release says at the cross-hair.

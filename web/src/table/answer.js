@@ -79,16 +79,15 @@ function doubts(table, { filters }, found) {
   return [few, apart(table, [...filters.keys()])].filter(Boolean).join(" ");
 }
 
-// The same question in Python and on the command line.
+// The same question as release.count, `scumble count` and SQL's WHERE take it.
 export function elsewhere(table, state) {
   const code = h("code", {});
-  const name = "This question in Python";
+  const name = "As a condition";
   const block = h("pre", { tabindex: "0", role: "region", "aria-label": name }, code);
   const node = h("details", { class: "elsewhere" }, h("summary", {}, name), block);
   const draw = () => {
-    const asked = condition(table.columns, state.filters);
-    const file = JSON.stringify(`${table.fileName}.scumble`);
-    code.textContent = `release = scumble.load(${file})\nrelease.count(${asked ? JSON.stringify(asked) : ""})`;
+    code.textContent = condition(table.columns, state.filters);
+    node.hidden = !state.filters.size;
   };
   return { node, draw };
 }

@@ -9,6 +9,7 @@ import { answer, elsewhere } from "./answer.js";
 import { crosstab } from "./crosstab.js";
 import { Panel } from "./panel.js";
 import { rows } from "./rows.js";
+import { followAddress, taking } from "./taking.js";
 import { Table } from "./table.js";
 
 const FEW = 12; // levels of a column that the cross-table begins with, if there are such
@@ -26,13 +27,14 @@ start(ScumbleTables.unpack, (content) => {
     across: words[1] ?? (words[0] > 0 ? 0 : Math.min(1, columns.length - 1)),
     measure: "count",
   });
+  state.set({ filters: followAddress(columns, state) });
   wearTheme(state);
   const parts = {
     answer: answer(table, state), elsewhere: elsewhere(table, state), cross: crosstab(table, state),
     rows: rows(table, state),
   };
   const panels = columns.map((_, j) => new Panel(table, state, j));
-  app.append(header(table, state), main(table, parts, panels), footer());
+  app.append(header(table, state), main(table, state, parts, panels), footer());
 
   const draw = () => {
     app.classList.toggle("unfiltered", !state.filters.size);
@@ -59,18 +61,20 @@ function header({ title, info }, state) {
   return promised("a private table", title, state, promise);
 }
 
-function main(table, parts, panels) {
+function main(table, state, parts, panels) {
   const key = h("p", { class: "legend" },
     h("span", { class: "key" }, h("i", { class: "bar-key" }), "records that meet the filters on the other columns"),
     h("span", { class: "key" }, h("i", { class: "whisker-key" }), "95 % interval"),
     h("span", { class: "key" }, h("i", { class: "all-key" }), "shape of all records"),
   );
+  const charts = h("div", { class: "panels" }, panels.map(({ node }) => node));
   return h("main", {},
     parts.answer.node,
     h("section", { class: "columns", "aria-labelledby": "columns" },
       h("h2", { id: "columns" }, "Every column"),
       key,
-      h("div", { class: "panels" }, panels.map(({ node }) => node)),
+      charts,
+      taking(table, state, panels, charts),
       parts.elsewhere.node,
     ),
     table.columns.length > 1 ? parts.cross.node : null,
