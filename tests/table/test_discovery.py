@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import scumble
-from scumble import Category, Number, Schema, TableSketch
+from scumble import Category, Number, Schema, TableSketch, cli
 from scumble.columns.category import HASHED
 from scumble.columns.hashing import BUCKETS, bucket_of
 from scumble.errors import CorruptFileError, ParameterError, PrivacyError
@@ -181,6 +181,17 @@ def test_parts_are_kept_and_merged(tmp_path: Path) -> None:
     assert first.secret.words[0].margins() == exact  # no two of them share a bucket
     first.release(epsilon=1.0, delta=1e-6)
     assert first.secret.words[0].margins() == {}
+
+
+def test_a_sketch_needs_no_budget_to_find_words_later(tmp_path: Path) -> None:
+    Schema(town=Category(discover=True)).save(tmp_path / "town.toml")
+    (tmp_path / "towns.csv").write_text("town\n" + "Ulm\n" * 2000)
+    out = str(tmp_path / "part.secret")
+    source = [str(tmp_path / "towns.csv"), "--schema", str(tmp_path / "town.toml"), "--out"]
+    assert cli.main(["sketch", *source, out, "--quiet"]) == 0
+    released = scumble.load_secret(out).release(epsilon=1.0, delta=1e-6)
+    assert [*released.schema["town"].values] == ["Ulm"]  # type: ignore[attr-defined]
+    assert cli.main(["build", *source, str(tmp_path / "town.scumble"), "--epsilon", "1"]) != 0
 
 
 def test_found_words_are_the_same_in_any_order_and_with_any_threads(tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ def run(args: argparse.Namespace) -> None:
     )
     secret_out(args.out)
     check_out(args.out, ours=True, secret=True)
+    if args.schema is not None:  # a table's counters depend on no budget, and words are found at its release
+        args.delta = args.delta or 1e-6
     job = prepare(args)
     place = Place(args.out, secret=True)  # reserved before hours of work
     try:
