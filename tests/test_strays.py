@@ -14,6 +14,7 @@ import pytest
 
 import scumble
 from scumble.cli import BAD_DATA, main
+from scumble.columns import curator
 from scumble.columns.column import Column
 from scumble.columns.column import Strays as OfBatch
 from scumble.errors import CuratorWarning, DataError
@@ -235,3 +236,30 @@ def test_a_list_in_a_column_of_words_is_no_word_for_a_kernel_and_no_bad_number(t
         for how in ({"schema": scumble.Schema(a=scumble.Category(["x"]))}, {"kernel": scumble.HammingKernel()}):
             with pytest.raises(DataError, match=r"must hold categories, got values of type"):
                 scumble.build(pa.table({"a": lists}), **how, epsilon=1, invalid="drop")
+
+
+def test_counts_of_batches_and_machines_add_up_and_the_first_cell_stays() -> None:
+    strays, other = curator.Strays(), curator.Strays()
+    strays.add({"seen": OfBatch(5, unread=2, first=3)}, 8, (0, 8))
+    strays.add({"seen": OfBatch(4, unread=1, first=0), "age": OfBatch(9, beyond=1)}, 9, (0, 17))
+    columns = ["age", "town", "seen"]
+    other.add_numbers(columns, strays.numbers(columns))
+    assert other.to_dict() == strays.to_dict() and strays.to_dict()["seen"]["unreadable"] == 3
+    declared = {"seen": SEEN, "age": AGE}
+    told, untold = (
+        list(strays.words(declared, *place)) for place in ([lambda *where: f"row {where[1:]} before {where[0]}"], [])
+    )
+    assert "row (8, 3) before (0, 8)" in told[0] and len(told) == len(untold) == 2
+    assert "row" not in "".join(untold) + "".join(other.words(declared, lambda *where: "row"))
+
+
+def test_one_cell_and_several_are_told_apart() -> None:
+    declared: dict[str, Column | str] = {"town": scumble.Category(["Ulm"], strip=False)}
+    for count, words in ((1, "1 value of 'town' matches"), (2, "2 values of 'town' match ")):
+        strays = curator.Strays()
+        strays.add({"town": OfBatch(9, other=count, near=count)})
+        assert any(line.startswith(words) for line in strays.words(declared))
+    one, two = curator.undecoded({"town": 1, "street": 2})
+    assert "was read" in one and "were read" in two
+    assert [curator.many_unread(rows) for rows in (10, 1000)] == [10, 100]
+    assert curator.as_written([0.12345678901234, 1.0]) == "0.123456789012 to 1"
