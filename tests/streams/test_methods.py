@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -252,6 +253,9 @@ def test_what_is_expected_is_told_beside_a_single_release() -> None:
     assert daily.week is not None and short.week is None
     assert close([daily.total, daily.week, daily.period], np.sqrt([4.5, 7, 1]) * daily.single)
     assert close(daily.single**2, daily.calibration.counter_variance)
+    told = [str(one).partition(";") for one in (*compare(31, 100, epsilon=1.0), short)]
+    assert ["window" in one[0] for one in told] == [True, True, False] and [bool(one[1]) for one in told] == [1, 0, 0]
+    assert re.findall(r"\d\.\d\d", told[0][2]) == ["4.00", "2.65", "1.00"]  # daily: √16, √7, 1
     for money in ({"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}, {"rho": 0.1}):
         best = chosen("auto", 30, 100, Budget.of(**money))
         assert best == compare(30, 100, **money)[0] and best.calibration.records_per_person == 1
@@ -312,6 +316,8 @@ def test_methods_that_do_not_go_with_the_budget() -> None:
     ):
         with pytest.raises(ParameterError):
             chosen(name, 30, rows, Budget.of(**money))
+    with pytest.raises(ParameterError, match="`method`"):
+        chosen("tree", 30, 10, Budget.of(1.0))
     for periods in (0, 10_001):
         with pytest.raises(ParameterError, match="periods"):
             Daily(periods)
