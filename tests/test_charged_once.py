@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import scumble
+from processes import in_child
 from scumble.cli import home, main
 from scumble.files.places import Place
 from scumble.privacy.ledger import Ledger
@@ -72,14 +73,14 @@ STEPS = {
 
 def hit(line: list[str], number: int, owner: Any, name: str, after: bool) -> int:
     """Run a command in a process of its own, which gets a signal at a step; its exit code."""
-    pid = os.fork()
-    if pid == 0:
-        owner = owner or import_module(home(line[0]))
-        charge, call, charged = Ledger.charge, getattr(owner, name), []
+
+    def work() -> int:
+        place = owner or import_module(home(line[0]))
+        charge, call, charged = Ledger.charge, getattr(place, name), []
 
         def struck(self: Any, *args: Any, **options: Any) -> Any:
             ours = not isinstance(self, Place) or os.path.basename(self.target).startswith("o.")
-            meant = owner is Ledger or (charged and ours)
+            meant = place is Ledger or (charged and ours)
             if meant and not after:
                 os.kill(os.getpid(), number)
             result = call(self, *args, **options)
@@ -88,14 +89,11 @@ def hit(line: list[str], number: int, owner: Any, name: str, after: bool) -> int
             return result
 
         Ledger.charge = lambda *args, **options: (charge(*args, **options), charged.append(1))[0]  # type: ignore[method-assign]
-        setattr(owner, name, struck)
-        code = 99
-        try:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            code = main(line)
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        setattr(place, name, struck)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        return main(line)
+
+    return in_child(work)
 
 
 @pytest.mark.parametrize(
@@ -219,11 +217,7 @@ def test_a_charge_that_was_interrupted_is_not_made_again(monkeypatch: pytest.Mon
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Ledger, "charge", interrupted)
         sketch.release(**paid)
-    pid = os.fork()
-    if pid == 0:
-        sketch.release(**paid)
-        os._exit(0)
-    assert os.waitpid(pid, 0)[1] == 0 and charges() == 2
+    assert in_child(lambda: sketch.release(**paid)) == 0 and charges() == 2
     found = sketch.release(**paid)
     assert charges() == 2 and found.identity == scumble.Ledger("book").account("people").charges[0].identity
 

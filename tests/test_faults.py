@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import scumble
+from processes import in_child, in_threads
 from scumble.privacy import ledger
 from scumble.sources import Build
-from test_places import in_child
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
@@ -148,13 +148,9 @@ def test_forked_workers_and_threads_never_share_noise(tmp_path: Path) -> None:
             fresh().release_share(0.01, custodians=2).save(tmp_path / f"share-{k}")
 
         assert in_child(work) == 0
-    threads = [
-        threading.Thread(target=lambda k=k: fresh().release(0.01).save(tmp_path / f"thread-{k}")) for k in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    assert not any(
+        in_threads(*(lambda k=k: fresh().release(0.01).save(tmp_path / f"thread-{k}") for k in range(8)))  # type: ignore[misc]
+    )
     shares = [scumble.load_share(path) for path in tmp_path.glob("share-*")]
     releases = [scumble.load(path) for path in tmp_path.iterdir() if not path.name.startswith("share")]
     tables = [warm.counts, *(one.counts for one in releases), *(one._counts for one in shares)]

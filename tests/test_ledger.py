@@ -8,9 +8,7 @@ import resource
 import signal
 import sqlite3
 import stat
-import threading
 import uuid
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scumble
+from processes import in_children, in_threads
 from scumble import cli
 from scumble.privacy import calibrate, ledger, ledgerfile
 from scumble.privacy.account import Account
@@ -315,28 +314,6 @@ def test_where_to_charge(book: Ledger, way: dict) -> None:
 # ---- several at once ----
 
 
-def in_children(count: int, work: Callable[[int], bool]) -> list[bool]:
-    """Run `work` in so many forked processes at once; which of them said yes."""
-    gate_out, gate_in = os.pipe()
-    children = []
-    for k in range(count):
-        pid = os.fork()
-        if pid == 0:
-            code = 2
-            try:
-                os.close(gate_in)
-                os.read(gate_out, 1)  # returns when the parent lets go
-                code = 0 if work(k) else 1
-            finally:
-                os._exit(code)
-        children.append(pid)
-    os.close(gate_out)
-    os.close(gate_in)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children]
-    assert all(code in (0, 1) for code in codes), codes
-    return [code == 0 for code in codes]
-
-
 @pytest.mark.statistical(rate=1e-100)
 def test_eight_processes_race_for_a_budget_of_three(book: Ledger, tmp_path: Path) -> None:
     book.open_dataset("people", epsilon=0.3)
@@ -366,11 +343,7 @@ def test_threads_race_for_a_budget_of_three(book: Ledger) -> None:
             with contextlib.suppress(scumble.BudgetError):
                 won.append(charge(Ledger(book.path)))
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    assert not any(in_threads(*[work] * 8))
     assert len(won) == 3 == len(book.account("people").charges)
 
 

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 import scumble
+from processes import in_child, in_threads
 from scumble.files.places import Owned
 from scumble.gate import spending
 from scumble.privacy import calibrate
-from test_places import in_child
 
 KERNEL = scumble.EuclideanKernel(1.0)
 pytestmark = pytest.mark.filterwarnings(
@@ -447,23 +447,6 @@ def test_a_person_may_have_records_in_each_of_two_tables() -> None:
 
 
 # ---- threads ----
-
-
-def in_threads(*works: Callable[[], object]) -> list[BaseException | None]:
-    problems: list[BaseException | None] = [None] * len(works)
-
-    def run(k: int) -> None:
-        try:
-            works[k]()
-        except BaseException as problem:
-            problems[k] = problem
-
-    threads = [threading.Thread(target=run, args=(k,)) for k in range(len(works))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return problems
 
 
 def test_threads_that_share_a_sketch_lose_nothing() -> None:

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import scumble
+from processes import in_child, in_children
 from scumble.cli import VERBS, home, main
 from scumble.cli.handover import room
 from scumble.cli.parsing import OUTPUTS, parser_of, paths_of
@@ -26,8 +27,6 @@ from scumble.errors import ParameterError
 from scumble.files import places
 from scumble.gate import spending
 from scumble.sources.paths import require_apart
-from test_ledger import in_children
-from test_places import in_child
 
 INPUTS = {"source", "stream", "files", "release", "other", "query", "points", "model", "table", "schema", "secret"}
 INPUTS |= {"file", "ledger", "config", "claim", "releases"}

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 import scumble
+from processes import in_child, in_threads
 from scumble import files, learn
 from scumble.cli import main
 from scumble.cli.handover import replacing
 from scumble.errors import FileError
 from scumble.files import disk, places
 from scumble.files.places import TURN, in_turn
-from test_places import in_child
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 posix = pytest.mark.skipif(os.name != "posix", reason="links and processes as POSIX has them")
@@ -176,11 +176,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch, saves: list[Callable[[], object]]) 
 
     monkeypatch.setattr(places, "write_whole", slowly)
     monkeypatch.setattr("scumble.cli.output.write_whole", slowly)
-    threads = [threading.Thread(target=save) for save in saves]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    assert not any(in_threads(*saves))
 
 
 @pytest.mark.filterwarnings("ignore:.*held another release")
@@ -243,11 +239,7 @@ def test_a_turn_is_one_at_a_time_and_leaves_nothing() -> None:
                 time.sleep(0.002)
                 inside.pop()
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    assert not any(in_threads(*[work] * 4))
     assert most == [1] * 20 and os.listdir() == []
 
 

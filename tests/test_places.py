@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from processes import in_child
 from scumble.errors import FileError, MissingFileError
 from scumble.files import places
 from scumble.files.places import DRAFT, READY, Owned, Place
@@ -44,19 +45,6 @@ def fails(number: int) -> Callable[..., Any]:
         raise OSError(number, os.strerror(number))
 
     return fail
-
-
-def in_child(work: Callable[[], Any]) -> int:
-    """Do it in a forked process: the exit code, 1 for what is raised and for what is false."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            found = work()
-            code = found if type(found) is int else int(found is False)
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 # ---- the steps ----

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scumble
+from processes import before_each_line
 from scumble import files
 from scumble.audit.replay import Session, compare, used
 from scumble.density import planned_release as planned
@@ -534,29 +535,19 @@ def test_what_is_refused_leaves_the_sketch_as_it_was(rng: np.random.Generator, t
 
 def test_an_interrupt_never_parts_a_sketch_from_its_noise() -> None:
     """Wherever Ctrl-C comes while noise is drawn first: none yet, or all of it in the counters, or an end."""
-    files = {module.__file__ for module in (gate, secret, scumble_sketch)}
 
     def interrupted_at(stop: int) -> tuple[scumble.Sketch, int]:
         seen = 0
 
-        def trace(frame: FrameType, event: str, _: object) -> Any:
+        def interrupt(_: FrameType) -> None:
             nonlocal seen
-            if frame.f_code.co_filename not in files:
-                return None
-            seen += event == "line"
-            if seen == stop and event == "line":
+            seen += 1
+            if seen == stop:
                 raise KeyboardInterrupt
-            return trace
 
         sketch = opened()
-        before = sys.gettrace()
-        sys.settrace(trace)
-        try:
+        with contextlib.suppress(KeyboardInterrupt), before_each_line((gate, secret, scumble_sketch), interrupt):
             sketch.start_with_noise(1.0)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            sys.settrace(before)
         return sketch, seen
 
     states = set()

@@ -20,7 +20,6 @@ import json
 import os
 import shutil
 import signal
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,6 +31,7 @@ import numpy as np
 import pytest
 
 import scumble
+from processes import before_each_line, in_child
 from scumble import files
 from scumble.cli import VERBS, handover, home, main, output, parsing
 from scumble.cli import build as build_verb
@@ -107,24 +107,12 @@ def restore(home: Path, clean: Path) -> None:
 
 def traced(words: list[str], modules: list[Any], at_line: Callable[[FrameType], None]) -> int:
     """Run a command, with this call before every line of these files; its exit code."""
-    watched = {module.__file__ for module in modules}
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        if frame.f_code.co_filename not in watched:
-            return None
-        if event == "line":
-            at_line(frame)
-        return trace
-
-    before = sys.gettrace()
-    with open("../poured", "w") as sink, contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(sink):
-        sys.settrace(trace if watched else before)
+    quiet = contextlib.redirect_stderr(io.StringIO())
+    with open("../poured", "w") as sink, quiet, contextlib.redirect_stdout(sink), before_each_line(modules, at_line):
         try:
             return main(words)
         except KeyboardInterrupt as stop:  # before the program's first line of its own
             return 128 + getattr(stop, "number", signal.SIGINT)
-        finally:
-            sys.settrace(before)
 
 
 def hit(words: list[str], number: int, point: int, modules: list[Any]) -> int:
@@ -140,15 +128,11 @@ def hit(words: list[str], number: int, point: int, modules: list[Any]) -> int:
         if line == point:
             os.kill(os.getpid(), number) if number == signal.SIGKILL else signal.raise_signal(number)
 
-    pid = os.fork()
-    if pid == 0:
+    def work() -> int:
         gc.disable()  # it would touch, and so copy, every page that the two processes share
-        code = 99
-        try:
-            code = traced(words, modules, at_line)
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return traced(words, modules, at_line)
+
+    return in_child(work)
 
 
 def quietly(words: list[str]) -> int:

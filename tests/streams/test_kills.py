@@ -6,12 +6,11 @@ machine that knows nothing of kills is fed with it. Whatever the stream publishe
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,11 @@ import pyarrow as pa
 import pytest
 
 import scumble
+from processes import before_each_line, in_child
 from scumble import files
 from scumble.files import disk, format, places
 from scumble.streams import published, state, stream
 from scumble.streams.published import name_of
-from test_places import in_child
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
@@ -36,25 +35,13 @@ NIGHTS = {"toeplitz": 74, "bridge": 70, "daily": 70}
 """Each is killed once: 200 kills and more, together."""
 
 
-def killed_at(step: int, work: Callable[[], object], modules: Iterable[Any]) -> bool:
-    """Kill the work before the step-th line of these modules; False if it came to its end before."""
-    watched = {module.__file__ for module in modules}
-    left = step
+def killed_at(step: int, work: Callable[[], object]) -> bool:
+    """Kill the work before the step-th line of the watched files; False if it came to its end before."""
+    lines = itertools.count(1)
 
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal left
-        if frame.f_code.co_filename not in watched:
-            return None
-        if event == "line":
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return trace
-
-    def traced() -> bool:
-        sys.settrace(trace)
-        work()
-        return True
+    def traced() -> None:
+        with before_each_line(WATCHED, lambda _: next(lines) == step and os.kill(os.getpid(), signal.SIGKILL)):
+            work()
 
     code = in_child(traced)
     assert code in (0, -signal.SIGKILL), code
@@ -119,7 +106,7 @@ def test_killed_every_night(method: str, tmp_path: Path, monkeypatch: pytest.Mon
     kills = 0
     for number in range(nights):
         witness.look(home, number)
-        kills += killed_at(1 + number * steps // nights, lambda number=number: night(home, number), WATCHED)
+        kills += killed_at(1 + number * steps // nights, lambda number=number: night(home, number))
         closed = files.read(home, expect="stream").metadata["closed"]
         totals = sorted(file.name for file in out.iterdir() if not file.name.startswith("."))
         assert len(totals) <= closed <= number + 1, "nothing is given out before the file says so"
@@ -134,30 +121,16 @@ def test_killed_every_night(method: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 def _steps(home: Path) -> int:
     """How many lines of the watched files a night has, but for its first look at the file."""
-    import sys
-
-    watched, count = {module.__file__ for module in WATCHED}, 0
-
-    def trace(frame: Any, event: str, _: object) -> Any:
-        nonlocal count
-        if frame.f_code.co_filename not in watched:
-            return None
-        count += event == "line"
-        return trace
-
+    lines = itertools.count()
     other = home.parent / "other.secret"
     folder = home.parent / "others"
     size = {**SIZE, "folder": folder}
     made = scumble.Stream(KERNEL, periods=2, epsilon=1.0, delta=1e-6, method="daily", **size)
     made.save(other)
     made.close()
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
+    with before_each_line(WATCHED, lambda _: next(lines)):
         night(other, 0)
-    finally:
-        sys.settrace(before)
     other.unlink()
     (folder / name_of(1)).unlink()
     folder.rmdir()
-    return count
+    return next(lines)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import scumble
+from processes import in_child
 from scumble import files
 from scumble.audit.replay import Session
 from scumble.errors import (
@@ -402,15 +403,12 @@ def test_a_stream_is_not_copied_and_shows_no_numbers(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_has_no_stream() -> None:
     stream = start()
-    child = os.fork()
-    if child == 0:
-        try:
+
+    def closes() -> None:
+        with pytest.raises(BudgetError):
             stream.close_period()
-        except BudgetError:
-            os._exit(7)
-        finally:
-            os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+    assert in_child(closes) == 0
 
 
 def test_nothing_is_given_out_before_the_file_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

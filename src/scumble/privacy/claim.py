@@ -232,12 +232,7 @@ class PrivacyClaim:
         """Plain JSON values; `from_dict` gives an equal claim back."""
         values = {name: getattr(self, name) for name in _TYPES}
         values["parts"] = [part.to_dict() for part in self.parts]
-        for added in (
-            ("exact_scales",),
-            ("column",),
-            ("step", "signed"),
-            ("threshold",),
-        ):  # files without them are older
+        for added in _ADDED:
             if all(values[name] == _DEFAULTS[name] for name in added):
                 for name in added:
                     del values[name]
@@ -248,11 +243,12 @@ class PrivacyClaim:
         """Read what `to_dict` wrote; anything missing, unknown, of another type or inconsistent is refused."""
         if not isinstance(values, Mapping):
             raise parameter("claim", "a mapping", type(values).__name__)
-        if odd := (set(values) | set(_ADDED)) ^ set(_TYPES):
+        lacking = {name: _DEFAULTS[name] for added in _ADDED for name in added}
+        if odd := {*values, *lacking} ^ {*_TYPES}:
             raise ParameterError(
                 f"`claim` must be given by its fields; odd are {', '.join(sorted(map(str, odd)))[:80]}."
             )
-        values = {**{name: _DEFAULTS[name] for name in _ADDED}, **values}
+        values = {**lacking, **values}
         for name, types in _TYPES.items():
             if isinstance(values[name], bool) != (types == (bool,)) or not isinstance(values[name], types):
                 raise parameter(f"claim[{name!r}]", f"of type {types}", values[name])
@@ -334,8 +330,8 @@ _ACCEPTED: dict[str, tuple[type, ...]] = {
 """The JSON types that a field of each type is read from."""
 _TYPES = {field.name: _ACCEPTED[str(field.type)] for field in dataclasses.fields(PrivacyClaim)}
 _DEFAULTS = {field.name: field.default for field in dataclasses.fields(PrivacyClaim)}
-_ADDED = ("exact_scales", "column", "step", "signed", "threshold")
-"""Fields that older files lack."""
+_ADDED = ("exact_scales",), ("column",), ("step", "signed"), ("threshold",)
+"""Fields that older files lack, some of them together; so do files of claims that need none of these."""
 
 _Rule = tuple[str, str, Callable[[PrivacyClaim], bool]]
 _RULES: tuple[_Rule, ...] = (
