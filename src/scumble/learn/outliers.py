@@ -246,7 +246,7 @@ def _score(sums: np.ndarray | float) -> np.ndarray:
 
 # ---- scores of kernel and columns ----
 
-CELLS = 16
+CELLS = 10
 """Of a column of numbers: with more the noise of each counts for more, with fewer what is rare gets lost."""
 NARROWEST = 1e-300
 """Bounds: the least width whose cells floating-point numbers can separate."""
