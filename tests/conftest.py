@@ -62,6 +62,10 @@ def noise_for(item: pytest.Item | pytest.Session | pytest.Collector, name: str) 
     return contextlib.nullcontext() if real else noise_named(name)
 
 
+SET_UP: set[str] = set()
+"""What this process has set up for several tests."""
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     with noise_for(item, item.nodeid):
@@ -70,10 +74,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef, request: pytest.FixtureRequest) -> Iterator[None]:
-    """What several tests share has noise of its own name: it must not depend on which of them comes first."""
+    """What several tests share has noise of its own name: it must not depend on which of them comes first.
+
+    A process that takes over another's tests may set it up again: the same identities, released a second time."""
     if fixturedef.scope == "function":
         return (yield)
-    with noise_for(request.node, f"{request.node.nodeid}::{fixturedef.argname}[{request.param_index}]"):
+    name = f"{request.node.nodeid}::{fixturedef.argname}[{request.param_index}]"
+    if name in SET_UP:
+        spending._SPENT.clear()
+    SET_UP.add(name)
+    with noise_for(request.node, name):
         return (yield)
 
 
