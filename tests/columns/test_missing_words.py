@@ -44,7 +44,7 @@ def test_values_of_numeric_columns_may_stand_for_missing() -> None:
         assert np.isnan(number.numbers(values)[1]) and number.numbers(values)[0] == 7
     flags = scumble.Boolean(missing=True, missing_words=["9"]).find(np.array([1, 9, 8]))
     assert flags.codes.tolist() == [1, 2, 2] and flags.unread.tolist() == [2]
-    assert scumble.Number(0, 50, missing_words=["9"]).find([9.0, 8.0]).codes[0] == -1  # without such a level: no value
+    assert scumble.Number(0, 50, missing_words=["9"]).find([9.0, 8.0]).codes[0] == -1  # without that level: no value
 
 
 @pytest.mark.parametrize(
