@@ -170,7 +170,7 @@ def test_whatever_is_paid_for_costs_no_more_than_the_claim(
     money: dict[str, Any] = {"epsilon": 0.8} if pure else {"epsilon": 0.8, "delta": 1e-5}
     budget = Budget.of(neighbors=neighbors, records_per_person=people, **money)
     if not pure:
-        budget = Budget.of(neighbors=neighbors, records_per_person=people, rho="0.02")
+        budget = Budget.of(neighbors=neighbors, records_per_person=people, rho=Fraction("0.02"))
     rows = most + len(weights)
     calibration = budget.claim(rows, worst_case(rows, most))
     budget_left = AdaptiveBudget(calibration, most)

@@ -174,17 +174,23 @@ def places(width: float, digits: int) -> int:
 
 
 def with_interval(value: float, low: float, high: float) -> list[str]:
-    """A number and its interval as text, to the digits that tell the three apart.
+    """A number and its interval as text, to the digits that tell the three apart; a large one to two of its standard
+    error.
 
     >>> with_interval(1234.5, 1200.0, 1269.0), with_interval(0.14, -0.03, 0.31)
     (['1,234', '1,200', '1,269'], ['0.14', '-0.03', '0.31'])
     >>> with_interval(12.0, -0.001, 25.0), with_interval(1.5e-10, 1.4e-10, 1.6e-10)
     (['12', '0', '25'], ['1.5e-10', '1.4e-10', '1.6e-10'])
+    >>> with_interval(478430.2, 448084.0, 508775.9)
+    ['478,000', '448,000', '509,000']
     """
-    after = places((high - low) or abs(value), 2)
+    width = high - low
+    after = places(width or abs(value), 2)
     if after > 9:
         return [f"{number:.4g}" for number in (value, low, high)]
-    return [f"{round(number, after) + 0.0:,.{after}f}" for number in (value, low, high)]  # + 0.0: no -0
+    if 400 <= width < math.inf:  # an interval is about four standard errors wide
+        after = 1 - math.floor(math.log10(width / 4))
+    return [f"{round(number, after) + 0.0:,.{max(after, 0)}f}" for number in (value, low, high)]  # + 0.0: no -0
 
 
 def number_with_error(count: float, error: float) -> str:

@@ -59,9 +59,9 @@ def test_a_budget_in_rho_says_the_epsilon_that_it_implies_and_shares_rho() -> No
 
 
 @pytest.mark.parametrize("name", ["epsilon", "rho", "mu"])
-def test_budgets_are_positive_and_finite(name: str) -> None:
+def test_budgets_are_positive_finite_numbers(name: str) -> None:
     assert Budget.of(**{name: 1e-9})
-    for wrong in (0, -1, LARGEST, 2 * LARGEST):
+    for wrong in (0, -1, LARGEST, 2 * LARGEST, "1"):
         with pytest.raises(ParameterError, match=name):
             Budget.of(**{name: wrong})
 
@@ -103,7 +103,7 @@ def test_with_delta_rho_is_shared_out(epsilon: float, delta: float) -> None:
 
 def test_without_delta_epsilon_is_shared_out_and_rho_stays_rho() -> None:
     assert Budget(1.0).divide(SHARES, claims) == [Budget(1.0).share(share) for share in SHARES]
-    whole = Budget.of(rho="0.02")
+    whole = Budget.of(rho=Fraction("0.02"))
     assert [part.rho for part in whole.divide(SHARES, claims)] == [Fraction("0.02") * share for share in SHARES]
 
 
@@ -152,7 +152,7 @@ def test_epsilon_is_stated_as_dp_accounting_finds_it(rho: float, delta: float) -
 
 
 def test_mu_is_rho_in_other_words() -> None:
-    assert Budget.of(mu="0.2").claim(7) == Budget.of(rho="0.02").claim(7)
+    assert Budget.of(mu=Fraction("0.2")).claim(7) == Budget.of(rho=Fraction("0.02")).claim(7)
     claim = Budget.of(mu=0.5).claim(7)
     assert claim.mu == pytest.approx(0.5, rel=1e-9)
     assert calibrate(7, epsilon=1).mu is None

@@ -85,7 +85,7 @@ def exact(epsilon: float = 20_000.0, **options: Any) -> scumble.TableRelease:
         pa.array(CELLS, pa.large_list(pa.large_string())),
         pa.array([None if one is None else ";".join(one) for one in CELLS]).dictionary_encode(),
     ],
-    ids=str,
+    ids=["list", "sets", "pandas", "polars", "array", "chunks", "large", "dictionary"],
 )
 def test_every_container_has_the_same_tokens(cells: Any) -> None:
     column = Tokens(WORDS, 3)

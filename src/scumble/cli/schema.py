@@ -24,7 +24,7 @@ scumble schema people.parquet --out draft.toml
 scumble schema people.csv
 scumble schema people.csv --look --out look.toml
 scumble schema people.csv --epsilon 0.1 --delta 1e-6
-scumble schema people.csv --whole age=0:120 --numbers income=0:200000 --categories mode='bus|car' --out people.toml
+scumble schema people.csv --whole age=0:120 --numbers income=0:200000 --categories mode='bus|car' --out mine.toml
 """
 LOOKED = (
     "SECRET: the comments of this draft tell what the records hold, for you alone. "

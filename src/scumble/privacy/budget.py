@@ -160,9 +160,12 @@ class Budget:
     ) -> Budget:
         """The budget of a caller's keywords, in one form: ε (with δ), ρ, or μ, whose ρ is μ²/2.
 
-        >>> Budget.of(mu="0.2") == Budget.of(rho="0.02")
+        >>> Budget.of(mu=Fraction(1, 5)) == Budget.of(rho=Fraction(1, 50))
         True
         """
+        for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho), ("mu", mu)):
+            if isinstance(value, str):
+                raise parameter(name, "a number, not a text", value, "Decimal and Fraction are exact.")
         given = [name for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu)) if value is not None]
         if not given:
             raise ParameterError("Give `epsilon`, the privacy budget. Hint: typical budgets are 0.1 to 3.")
