@@ -139,10 +139,21 @@ def test_many_classes_of_embeddings() -> None:
 
 def test_with_little_noise_it_is_logistic_regression() -> None:
     from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import log_loss
 
     X, y = words(6000, 20, 5, 0.5)
-    best = LogisticRegression(C=100.0, max_iter=500).fit(X, y).score(X, y)
-    assert fitted(X, y, epsilon=1000.0).score(X, y) > best - 0.02
+    best = LogisticRegression(C=100.0, max_iter=500).fit(X, y)
+    model = fitted(X, y, epsilon=1000.0)
+    assert model.score(X, y) > best.score(X, y) - 0.02
+    assert log_loss(y, model.predict_proba(X)) < log_loss(y, best.predict_proba(X)) + 0.012
+    assert model.release_.spec.steps == 8 and model.release_.spec.ball
+
+
+def test_without_delta_it_is_refused() -> None:
+    X, y = words(300, 4, 2, 1.0)
+    assert fitted(X, y).release_.privacy.delta == 1e-6
+    with pytest.raises(ParameterError, match="delta"):
+        fitted(X, y, delta=0.0)
 
 
 def test_models_do_not_merge() -> None:
