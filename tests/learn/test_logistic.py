@@ -13,7 +13,7 @@ import scumble
 from scumble.errors import BudgetError, MergeError, ParameterError
 from scumble.gate.rows import PublishedRow, PublishedRows, publish_in_turn
 from scumble.gate.secret import Secret
-from scumble.learn import PrivateLinearClassifier, PrivateLogisticRegression
+from scumble.learn import PrivateLinearClassifier, PrivateLogisticRegression, logistic
 from scumble.learn.descent import BLOCK, CLIP, GRAIN, WHOLE, Counting, DescentSpec, residuals
 from scumble.privacy import noise
 from scumble.privacy.budget import Budget
@@ -154,6 +154,16 @@ def test_without_delta_it_is_refused() -> None:
     assert fitted(X, y).release_.privacy.delta == 1e-6
     with pytest.raises(ParameterError, match="delta"):
         fitted(X, y, delta=0.0)
+
+
+def test_more_records_than_sums_can_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = words(300, 4, 2, 1.0)
+    largest = 300 * fitted(X, y).release_.spec.step * 4
+    monkeypatch.setattr(logistic, "LIMIT", largest + 1)
+    assert fitted(X, y).classes_.tolist() == [0, 1]
+    monkeypatch.setattr(logistic, "LIMIT", largest)
+    with pytest.raises(scumble.DataError):
+        fitted(X, y)
 
 
 def test_models_do_not_merge() -> None:
