@@ -14,7 +14,8 @@ from scumble.errors import BudgetError, MergeError, ParameterError
 from scumble.gate.rows import PublishedRow, PublishedRows, publish_in_turn
 from scumble.gate.secret import Secret
 from scumble.learn import PrivateLinearClassifier, PrivateLogisticRegression, logistic
-from scumble.learn.descent import BLOCK, CLIP, GRAIN, WHOLE, Counting, DescentSpec, residuals
+from scumble.learn.descent import BLOCK, CLIP, FINE, GRAIN, WHOLE, Counting, DescentSpec, exact_logits, residuals
+from scumble.learn.moment_products import LENGTH
 from scumble.privacy import noise
 from scumble.privacy.budget import Budget
 
@@ -84,6 +85,13 @@ def test_residuals_are_those_of_the_softmax() -> None:
     expected *= np.minimum(1.0, CLIP / np.linalg.norm(expected, axis=1, keepdims=True))
     found = residuals(np.floor(logits * GRAIN).astype(np.int64), y) / WHOLE
     np.testing.assert_allclose(found, expected, atol=2.0 / GRAIN)
+
+
+def test_log_odds_are_products_plus_offsets() -> None:
+    rng = np.random.default_rng(5)
+    vectors, weights, offsets = rng.integers(-LENGTH, LENGTH, (20, 3)), rng.normal(size=(4, 3)), rng.normal(size=4)
+    found = exact_logits(vectors, weights, offsets) / (FINE * LENGTH)
+    np.testing.assert_allclose(found, vectors / LENGTH @ weights.T + offsets, atol=4 / FINE)
 
 
 def test_rows_are_published_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
