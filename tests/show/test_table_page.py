@@ -401,6 +401,42 @@ def test_of_a_long_vocabulary_the_most_frequent_words_are_shown(visit: Callable[
     assert len(shown) == 40 and {*words[100:130]} <= {*shown}
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_long_vocabulary_is_searched(visit: Callable[..., Any], tmp_path: Path, width: int) -> None:
+    """Typing lists the words that contain the text, however rare; ticking them filters, and adds to what was ticked."""
+    rng = np.random.default_rng(5)
+    words = [f"{kind} {number:03}" for kind in ("Zürich", "Ulm", "Bonn") for number in range(200)]
+    schema = scumble.Schema(word=scumble.Category(words, other=False, missing=False), smoker=scumble.Boolean())
+    table = {"word": rng.choice(words[:500], 20_000), "smoker": rng.random(20_000) < 0.3}
+    live = scumble.TableSketch(schema).update(table).release(epsilon=5.0)
+    release = scumble.TableRelease.from_bytes(live.to_bytes(draws=True))
+    export(TableExhibit(release, "words"), tmp_path / "words.html")
+    page: Page = visit(viewport={"width": width, "height": 900}).open((tmp_path / "words.html").as_uri())
+    page.wait_for_selector(READY)
+    word = panel(page, "word")
+    shown, field = word.locator("label:not([hidden]) .word"), word.get_by_role("searchbox")
+    field.fill("BONN 19")  # words that no record has: none of the most frequent ones
+    expect(shown).to_have_count(10 - 3)
+    word.get_by_role("button", name="Show all 10").click()
+    assert {*shown.all_inner_texts()} == {f"Bonn {number}" for number in range(190, 200)}
+    word.get_by_label("Bonn 191").check()
+    expect(field).to_have_value("BONN 19")
+    field.fill("zurich 00")
+    word.get_by_label("Zürich 007").check()
+    asked = "word in ['Zürich 007', 'Bonn 191']"
+    assert answered(page) == round(release.count(asked).value) and condition(page) == asked
+    assert page.locator(".crosstab tbody tr").count() == 2  # a row for each, though they are not frequent
+    field.fill("nobody")
+    expect(shown).to_have_count(0)
+    field.fill("")
+    expect(word.locator("label:not([hidden]) input:checked")).to_have_count(2)
+    word.get_by_label("Bonn 191").uncheck()
+    assert answered(page) == round(release.count("word == 'Zürich 007'").value)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    sent: Page = visit(viewport={"width": width, "height": 900}).open(page.url)
+    expect(panel(sent, "word").get_by_label("Zürich 007")).to_be_checked()
+
+
 def test_synthetic_rows_are_downloaded(visit: Callable[..., Any], whole: Shown) -> None:
     seen = visit(accept_downloads=True)
     # Rows are drawn with Math.random, which has a seed here.

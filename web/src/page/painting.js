@@ -2,7 +2,7 @@
 
 import * as pictures from "./pictures.js";
 import { colorScale } from "./pictures.js";
-import { paletteOf } from "./theme.js";
+import { paletteOf } from "./palette.js";
 import { number } from "./words.js";
 
 export function chartsOf(exhibit, state, width) {

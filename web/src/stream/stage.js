@@ -1,7 +1,7 @@
 // The chosen picture, large; the line over time at the chosen point; and small pictures of a dozen periods.
 
 import { arrow, button, h, onWidth, tableOf, unfolded } from "../page/dom.js";
-import { paletteOf } from "../page/theme.js";
+import { paletteOf } from "../page/palette.js";
 import { curve, map, overTime, small } from "./pictures.js";
 import { answerText, countText, nameOf, placeText, records, spanText } from "./story.js";
 

@@ -17,6 +17,9 @@ function together(line, most) {
   return least;
 }
 
+const MOST = 40; // words of a long vocabulary that stand together
+const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase(); // as people search
+
 const keeps = (filter, level) => !filter || filter.weights[level] > 0;
 const WORDS = { boolean: { false: "no", true: "yes" } };
 
@@ -33,7 +36,7 @@ export class Column {
     this.extremes = described.extremes?.map((name) => arrays[name]); // the least and the largest value of each level
     this.heaps = described.heaps; // the shares of the outer cells that lie at the bounds
     this.levels = levels ?? null;
-    this.frequent = null; // of a long vocabulary, the levels to show
+    this.falling = null; // of a long vocabulary, the levels, the most frequent first
     this.line = size - (this.edges && missing ? 1 : 0); // levels that stand in order, or have names
     this.alike = alike ?? Array.from({ length: this.line + 1 }, (_, cut) => cut); // where cells begin that are alike: zero's own is part of one
     this.axis = this.edges ? new Axis(this.edges, this.line, log) : null;
@@ -52,14 +55,24 @@ export class Column {
   // only what it keeps. `grouped` ones end where groups do: together with others, a column is known by groups alone.
   bins(most, { filter = null, grouped = false } = {}) {
     if (!this.ordered) {
-      const kept = (this.frequent ?? this.#levels()).filter((level) => keeps(filter, level));
-      return kept.map((level) => this.#bin(level, level + 1));
+      const levels = this.falling && !filter ? this.search().levels : this.#levels();
+      return this.named(levels.filter((level) => keeps(filter, level)));
     }
     const [first, end] = filter ? [Math.floor(filter.first), Math.ceil(filter.end)] : [0, this.line];
     const cuts = this.#cuts(first, end, most, grouped);
     const bins = cuts.slice(1).map((cut, k) => this.#bin(cuts[k], cut, filter));
     if (this.missing && (!filter || filter.missing)) bins.push(this.#bin(this.line, this.size));
     return bins;
+  }
+
+  named(levels) {
+    return levels.map((level) => this.#bin(level, level + 1));
+  }
+
+  // How many words of a long vocabulary contain a text, and the levels of the most frequent of them.
+  search(text = "") {
+    const found = this.falling.filter((level) => plain(this.levels[level]).includes(plain(text)));
+    return { found: found.length, levels: found.slice(0, MOST).sort((a, b) => a - b) };
   }
 
   #levels() {

@@ -160,25 +160,39 @@ export class Histogram {
   }
 }
 
-// ---- the picture of a column of words: a row for each, with a box, a bar, a whisker and a number ----
+// ---- the picture of a column of words: a row for each, with a box, a bar, a whisker and a number; a long one is searched ----
 
 const SHOWN = 7;
 const SORTED = 12; // longer lists stand in the order of their counts
 
 export class Ticks {
-  constructor(column, bins, { choose }) {
-    Object.assign(this, { column, choose, bins });
-    this.rows = bins.map((bin, k) => this.#row(bin, k));
+  constructor(column, { choose, search }) {
+    Object.assign(this, { column, choose, opened: false });
     this.list = h("div", { class: "ticks", role: "group", "aria-label": column.title });
     this.more = button("", () => this.#open(!this.opened), { class: "link more" });
-    const told = `The ${bins.length} most frequent of ${column.size}.`;
-    const note = column.frequent ? h("p", { class: "read" }, told) : null;
-    this.node = h("div", {}, this.list, bins.length > SHOWN + 1 ? this.more : null, note);
-    this.opened = false;
+    this.note = h("p", { class: "read", role: "status" });
+    const name = { "aria-label": `Search ${column.name}`, placeholder: "Search" };
+    this.field = h("input", { type: "search", ...name, oninput: search });
+    this.node = h("div", {}, ...(column.falling ? [this.field, this.list, this.more, this.note] : [this.list, this.more]));
+  }
+
+  // The levels to show of a long vocabulary: those whose words contain the text; without a text, also those that are ticked.
+  // While the text stays they are the same, under the reader's hand, unless a filter has others.
+  levels(filter) {
+    const text = this.field.value.trim();
+    const ticked = text ? [] : [...(filter?.ticked ?? [])];
+    if (this.text !== text || !ticked.every((level) => this.shown.includes(level))) {
+      const { found, levels } = this.column.search(text);
+      this.text = text;
+      this.shown = [...new Set([...levels, ...ticked])];
+      const part = found > levels.length ? `The ${levels.length} most frequent of ` : "";
+      this.note.textContent = `${part}${found || "None"}${text && ` with “${text}”`}.`;
+    }
+    return this.shown;
   }
 
   #row({ text, first }) {
-    const box = h("input", { type: "checkbox", onchange: () => this.#changed(first, box.checked) });
+    const box = h("input", { type: "checkbox", onchange: () => this.choose(first, box.checked) });
     const bar = s("rect", { class: "column", x: 0, y: 2, height: 10 });
     const whisker = s("path", { class: "whisker" });
     const all = s("path", { class: "all" });
@@ -190,24 +204,18 @@ export class Ticks {
     return { node, box, bar, whisker, all, value, range };
   }
 
-  #changed(level, on) {
-    const ticked = new Set(this.rows.flatMap(({ box }, k) => (box.checked ? [this.bins[k].first] : [])));
-    if (on) ticked.add(level);
-    else ticked.delete(level);
-    this.choose(ticked);
-  }
-
   #open(opened) {
     this.opened = opened;
     this.more.textContent = opened ? "Show fewer" : `Show all ${this.bins.length}`;
-    const all = opened || this.bins.length <= SHOWN + 1;
+    this.more.hidden = this.bins.length <= SHOWN + 1;
+    const all = opened || this.more.hidden;
     this.order.forEach((k, place) => {
       this.rows[k].node.hidden = !all && place >= SHOWN && !this.rows[k].box.checked;
     });
   }
 
-  draw(_, counts, all, filter) {
-    this.#arrange(all);
+  draw(bins, counts, all, filter) {
+    this.#arrange(bins, all);
     const total = counts.reduce((sum, { value }) => sum + value, 0);
     const scale = total / (all.reduce((sum, { value }) => sum + value, 0) || 1);
     const most = Math.max(...counts.map(({ high }) => high), 1e-9);
@@ -226,12 +234,14 @@ export class Ticks {
     this.#open(this.opened);
   }
 
-  // Once: long lists with the most frequent first, and what is no word last.
-  #arrange(all) {
-    if (this.order) return;
+  // Long lists with the most frequent first, and what is no word last.
+  #arrange(bins, all) {
+    if (this.bins === bins) return;
+    this.bins = bins;
+    this.rows = bins.map((bin) => this.#row(bin));
     const last = (k) => /^\((other|missing)\)$/.test(this.bins[k].text);
     this.order = this.bins.map((_, k) => k);
     if (this.bins.length > SORTED) this.order.sort((a, b) => last(a) - last(b) || all[b].value - all[a].value);
-    this.list.append(...this.order.map((k) => this.rows[k].node));
+    this.list.replaceChildren(...this.order.map((k) => this.rows[k].node));
   }
 }

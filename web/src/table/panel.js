@@ -25,7 +25,7 @@ export class Panel {
       ? new Histogram(column, {
           choose: (first, end) => this.#cells(first, end), read: (text) => this.#read(text),
         })
-      : new Ticks(column, column.bins(BARS), { choose: (ticked) => this.#set(ticks(column, ticked)) });
+      : new Ticks(column, { choose: (level, on) => this.#tick(level, on), search: () => this.draw() });
     this.node = h("article", { class: "panel", "aria-labelledby": `column-${j}` },
       h("div", { class: "top" }, name, uneven, this.clear),
       this.picture.node,
@@ -41,6 +41,14 @@ export class Panel {
     return { bins, line, all: this.table.counts(this.j, line, new Map()) };
   }
 
+  // Of a long vocabulary.
+  #search() {
+    const levels = this.picture.levels(this.filter);
+    if (this.levels === levels) return;
+    this.levels = levels;
+    this.divisions.fill(this.#division(this.column.named(levels)));
+  }
+
   get filter() {
     return this.state.filters.get(this.j) ?? null;
   }
@@ -48,6 +56,13 @@ export class Panel {
   #set(filter) {
     this.beyond = "";
     this.state.set({ filters: withFilter(this.state.filters, this.j, filter) });
+  }
+
+  #tick(level, on) {
+    const ticked = new Set(this.filter?.ticked);
+    if (on) ticked.add(level);
+    else ticked.delete(level);
+    this.#set(ticks(this.column, ticked));
   }
 
   #range(low, high, missing = this.filter?.missing ?? false) {
@@ -137,6 +152,7 @@ export class Panel {
   draw() {
     const { filter, column } = this;
     const others = this.state.filters.size > (filter ? 1 : 0);
+    if (column.falling) this.#search();
     const { bins, line, all } = this.divisions[others ? 1 : 0];
     this.bins = bins;
     this.counts = this.table.counts(this.j, bins, this.state.filters);

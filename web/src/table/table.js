@@ -5,7 +5,7 @@ import { questionOf } from "./filters.js";
 
 const { Answers, drawn, narrowed, valueAt } = ScumbleTables;
 
-const MOST = 40; // levels of a vocabulary that are shown
+const LONG = 40; // levels of a vocabulary that is searched
 const EVERYBODY = questionOf(new Map());
 
 export class Table {
@@ -17,7 +17,7 @@ export class Table {
     this.columns = columns.map((column, j) => new Column(column, arrays, groups.get(j) ?? null));
     this.answers = new Answers(description, arrays);
     this.columns.forEach((column, j) => {
-      if (!column.ordered && column.size > MOST) column.frequent = this.#frequent(j);
+      if (!column.ordered && column.size > LONG) column.falling = this.#falling(j);
     });
   }
 
@@ -30,10 +30,9 @@ export class Table {
     return found;
   }
 
-  #frequent(j) {
+  #falling(j) {
     const records = this.#levels(j);
-    const falling = Array.from(records.keys()).sort((a, b) => records[b] - records[a]);
-    return falling.slice(0, MOST).sort((a, b) => a - b);
+    return Array.from(records.keys()).sort((a, b) => records[b] - records[a]);
   }
 
   // The places of columns that have a mean.
