@@ -129,7 +129,9 @@ class Schema(Mapping[str, Column]):
         for name, column in found.items():
             check_name(name)
             if not isinstance(column, Column):
-                raise parameter(name, "a Number, Date, Category, Boolean, Distinct or Tokens", type(column).__name__, EXAMPLE)
+                raise parameter(
+                    name, "a Number, Date, Category, Boolean, Distinct or Tokens", type(column).__name__, EXAMPLE
+                )
         columns = {name: column for name, column in found.items() if not isinstance(column, Distinct | Tokens)}
         if not columns:
             what = "A schema needs a column besides those of kind 'distinct' and 'tokens'"
