@@ -202,7 +202,9 @@ class Descent:
         within = self.matrix / self.count - self.means.T * self.shares @ self.means
         values, vectors = np.linalg.eigh(self.weights @ within @ self.weights.T)
         draws = np.random.Generator(np.random.Philox(0)).standard_normal((len(own), len(self.shares)))
-        odds = (self.means @ self.weights.T)[own] + draws * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+        room = np.maximum(1.0 - (self.means**2).sum(axis=1), 0.0)
+        narrow = np.sqrt(room / max(self.shares @ room, 1e-300))[own, None]
+        odds = (self.means @ self.weights.T)[own] + narrow * draws * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
         best, settled = math.inf, (self.weights, np.log(self.shares))
         for steeper in STEEPER:
             found = settled[1]
