@@ -57,11 +57,11 @@ def skewed(rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_curves_of_skewed_columns(tmp_path: Path) -> None:
-    """Six fits: an AUC of 0.829 ± 0.003, where planes have 0.74; the mean of the probabilities is 0.054 ± 0.006 low."""
+    """Six fits: an AUC of 0.830 ± 0.004, where planes have 0.74; the mean of the probabilities is 0.006 ± 0.005 low."""
     X, y = skewed(8000)
     model = PrivateClassifier(bounds=(0, 12), classes=[0, 1]).fit(X, y)
     assert model.way_ == "curves" and roc_auc_score(y, model.decision_function(X)) > 0.76
-    assert abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.12
+    assert abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.05
     model.save(tmp_path / "model.scumble")
     again = learn.load(tmp_path / "model.scumble")
     assert isinstance(again, PrivateClassifier)

@@ -14,7 +14,7 @@ CLASSIFIERS = pytest.mark.parametrize(
     "kind", [kind for kind in KINDS if "classes" in options(kind)], ids=lambda kind: kind.__name__
 )
 RARE = 0.02
-BEHIND = {"PrivateLogisticRegression": 0.08, "PrivateAdditiveClassifier": 0.1}
+BEHIND = {"PrivateLogisticRegression": 0.08, "PrivateAdditiveClassifier": 0.07}
 """How far balanced accuracy may be below the best threshold on the same scores; 0.05 for the others."""
 
 
@@ -39,7 +39,7 @@ def best_balanced(scores: np.ndarray, y: np.ndarray) -> float:
 @CLASSIFIERS
 def test_a_class_of_two_percent_is_named_as_well_as_its_scores_allow(kind: Any) -> None:
     """Twenty fits: 0.011 ± 0.005 below the best threshold; plain, above the majority. Noisy steps:
-    0.023 ± 0.008. Curves: 0.034 ± 0.010."""
+    0.020 ± 0.009. Curves: 0.013 ± 0.009."""
     (X, y), (asked, truth) = table(1, 3.0), table(2, 3.0)
     model = fitted(kind, X, y)
     plain = model.predict(asked)

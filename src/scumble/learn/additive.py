@@ -576,7 +576,10 @@ def best_pair(
 
 
 def effects(release: MomentRelease) -> Floats:
-    """The mean of what is left over in each cell, shrunk by the share of its variance that is noise."""
+    """The mean of what is left over in each cell, shrunk by the share of its variance that is noise.
+
+    Over all records it is zero, as the intercept is the target's mean: what is left over is not, once it is clipped.
+    """
     spec = release.spec
     assert isinstance(spec, HatMoments)
     far, noise = spec.target_bounds[1], release.errors[1]
@@ -587,4 +590,4 @@ def effects(release: MomentRelease) -> Floats:
     precision = 1.0 / variances**2
     signal = max(float(precision @ (means**2 - variances)) / float(precision.sum()), 0.0)
     found: Floats = np.clip(means * signal / (signal + variances), -far, far)
-    return found
+    return found - records @ found / records.sum()

@@ -192,8 +192,10 @@ class Descent:
         self.means = center + apart * np.maximum(1.0 - noise / lengths, 0.0)
 
     def settled(self) -> tuple[Floats, Floats]:
-        """Weights and offsets: those of most likelihood for classes of normal laws, which have one covariance.
+        """Weights and offsets: those of most likelihood for classes of normal laws.
 
+        Their covariances differ in size alone: vectors are at most 1 long, so a class with the mean m has at most the
+        variance 1 − |m|², and is narrow if it is far out.
         Shortened residuals hold weights and rare classes down. So the weights get steeper, all alike, and with the
         offsets the mean of the probabilities is the classes' shares.
         """
