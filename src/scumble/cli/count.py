@@ -42,4 +42,4 @@ def run(args: argparse.Namespace) -> None:
     elif args.json:
         print_json(found.to_dict() | {"remarks": remarks})
     else:
-        print(f"{found.value:,.0f} ({found.low:,.0f} to {found.high:,.0f}, {args.confidence:.0%})")
+        print(f"{found.value:,.0f} ({found.low:,.0f} to {found.high:,.0f}, {100 * args.confidence:g} %)")

@@ -169,7 +169,7 @@ def _sentence(points: Points, name: object, release: Release, confidence: float)
     number, lower, upper = with_interval(*(max(float(one), 0.0) for one in (total, low, high)))  # no count is negative
     records = "record" if number == "1" else "records"
     among = "" if name is None else f" of about {number_with_error(release.count, release.count_standard_error)}"
-    return f"{of}{number} {records} near ({lower} to {upper}, {confidence:.0%}){among}; density {density:.4g}"
+    return f"{of}{number} {records} near ({lower} to {upper}, {100 * confidence:g} %){among}; density {density:.4g}"
 
 
 def _answers(points: Points, name: object, release: Release, confidence: float, *, short: bool) -> Settings:

@@ -304,7 +304,7 @@ def lines(
             label=f"point {k + 1}" if labels is None else literal(labels[k]),
         )
     axes.set(xlabel="period", ylabel=f"kernel sum, {_words(width)}")
-    axes.set_title(f"{confidence:.0%} intervals", fontsize=10, color=INK)
+    axes.set_title(f"{100 * confidence:g} % intervals", fontsize=10, color=INK)
     axes.legend(frameon=False, fontsize=9)
     thousands(axes.yaxis)
     plain(axes)

@@ -221,7 +221,7 @@ def draw_curve(axes: Axes, view: View, name: str, confidence: float = 0.95, *, l
     table = view.table({name: x})
     count = view.release.divisor
     lower, upper = (np.clip(side / count, 0.0, 1.0) for side in view.release.interval(table, confidence))
-    axes.fill_between(x, lower, upper, color=SECOND, alpha=0.25, linewidth=0, label=f"{confidence:.0%} interval")
+    axes.fill_between(x, lower, upper, color=SECOND, alpha=0.25, linewidth=0, label=f"{100 * confidence:g} % interval")
     axes.plot(x, view.release.density(table, shrink=False), color=SECOND, linewidth=1.6, label="released density")
     axes.set(xlabel=view.label(name), ylabel="density (mean kernel value)", xlim=view.ranges[name])
     axes.set_ylim(bottom=0.0)
