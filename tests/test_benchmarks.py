@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from benchmarks import page
 from benchmarks.paper import report, results
@@ -13,9 +14,10 @@ from benchmarks.plans import tables
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import rivals, scaling
 from benchmarks.tables import __main__ as comparison
-from benchmarks.tables import contest, coverage, tails
+from benchmarks.tables import contest, coverage, drafts, tails
 
 import scumble
+from scumble.errors import CuratorWarning
 
 
 @pytest.mark.parametrize(("head", "row", "columns"), [("age", "{0}.5", 1), ("a;b", "{0};{0}", 2), ("a,b", "x,{0}", 1)])
@@ -52,3 +54,18 @@ def test_intervals_of_every_kind_of_question_are_judged() -> None:
 
 def test_intervals_of_tails_are_judged() -> None:
     assert len(tails.tails("pareto", 64, 3.0, 1e-6)) == len(tails.POINTS)
+
+
+def test_questions_of_a_messy_table_are_answered_by_a_schema_of_people(tmp_path: Path) -> None:
+    generator = np.random.default_rng(1)
+    known: drafts.Known = {"x": drafts.Number(0, 10), "w": None}
+    frame = pd.DataFrame({"x": generator.uniform(1, 9, 2_000)})
+    frame["w"] = np.where(frame["x"] < 5, "a", "b").astype(object)
+    written, left = drafts.messy(frame, known, generator)
+    assert written.isin(["", "NA", "-"]).sum().sum() == left.isna().sum().sum() > 0
+    written.to_csv(tmp_path / "t.csv", sep=";", index=False)
+    schema = drafts.by_people(left, known)
+    with pytest.warns(CuratorWarning, match="could not be read"):
+        release = scumble.build(tmp_path / "t.csv", schema=schema, epsilon=100, delta=1e-6, **drafts.READING)
+    counts, means = drafts.errors(release, left, drafts.questions(left, known, generator))
+    assert counts < 0.02 and means < 0.05

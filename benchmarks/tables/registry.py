@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.tables.data import Known, Table, encoded
 from benchmarks.tables.fresh import FRESH
 from benchmarks.tables.known import KNOWN
 from benchmarks.tables.unseen import FILES, UNSEEN
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def united(*groups: Known) -> Known:
@@ -28,10 +32,14 @@ def path_of(name: str, folder: Path) -> Path:
     return path if path.exists() else path.with_suffix(".csv")
 
 
-def load(name: str, folder: Path) -> Table:
-    """A table from its file."""
+def read(name: str, folder: Path) -> pd.DataFrame:
+    """The file of a table."""
     import pandas as pd
 
     path = path_of(name, folder)
-    frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, sep=None, engine="python")
-    return encoded(name, frame, *TABLES[name])
+    return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, sep=None, engine="python")
+
+
+def load(name: str, folder: Path) -> Table:
+    """A table from its file."""
+    return encoded(name, read(name, folder), *TABLES[name])

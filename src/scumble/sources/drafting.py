@@ -69,7 +69,8 @@ SURE = 0.01
 MOST_OF = 0.9
 """The share of cells that must be readable for a column to be of a kind, as in `columns.draft`."""
 HIDDEN, WIDER = 0.01, STEPS // 2
-"""Where noise hides more than this share of the records in a cell, bounds are so many cells, half an octave, wider."""
+"""Where noise hides more than this share of the records in a cell, bounds are so many cells, half an octave, wider, but
+no more than half of the cells between them: numbers that lie close together, such as years, have short tails."""
 FEW = 4
 """Deviations of noise that the records with a value must exceed, or what is drafted of them is mostly noise."""
 FINE = 50
@@ -434,8 +435,9 @@ def _column(rows: Mapping[int, PublishedRow], first: int, published: PublishedRo
 def _number(found: tuple[int, int], real: bool, hidden: bool, remarks: list[str], unique: bool) -> Drafted:
     first, last = found
     if hidden:
-        first -= min(WIDER, max(first - HALF - 1, 0)) if first >= HALF else min(WIDER, first)
-        last += min(WIDER, HALF - 1 - last) if last < HALF else WIDER * (last > HALF)
+        wider = min(WIDER, (last - first + 1) // 2)
+        first -= min(wider, max(first - HALF - 1, 0)) if first >= HALF else min(wider, first)
+        last += min(wider, HALF - 1 - last) if last < HALF else wider * (last > HALF)
     low, high = end_of(first, upper=False), end_of(min(last, LENGTHS[1] - 2), upper=True)
     if not real:  # ends of cells that are farther from zero are not in them
         low = math.ceil(low) if low >= 0 else math.floor(low) + 1
