@@ -208,7 +208,7 @@ def test_a_charge_that_was_interrupted_is_not_made_again(monkeypatch: pytest.Mon
     """Nor by the other process of two, each of which has noise of its own."""
     sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["x"], rows=4, buckets=16).update([[1.0]])
     charge: Any = Ledger.charge
-    paid = {"epsilon": "1/2", "ledger": "book", "dataset": "people"}
+    paid = {"epsilon": 0.5, "ledger": "book", "dataset": "people"}
 
     def interrupted(*args: Any, **options: Any) -> None:
         charge(*args, **options)

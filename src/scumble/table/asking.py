@@ -101,14 +101,12 @@ class Asking(Released):
             The number; with `by`, a row for each level that the condition allows, missing cells under ``(missing)``.
             Where a range cuts a cell, values are taken to lie evenly in it, and the interval allows for others.
         """
-        by = by if by is None or isinstance(by, str) else [*by]
-        alone = by[0] if isinstance(by, list) and len(by) == 1 else by
-        if isinstance(alone, str) and alone in self.schema.tokens:
-            by = alone
-            self._of_tokens(by, where)
-            found = self._tokens(by, pairs=False)
+        by = None if by is None else names_of(by)
+        if by and len(by) == 1 and by[0] in self.schema.tokens:
+            self._of_tokens(by[0], where)
+            found = self._tokens(by[0], pairs=False)
             answers = zip(found.words, found.estimates(confidence), strict=True)
-            return frame([_row({by: word}, one.to_dict()) for word, one in answers], ())
+            return frame([_row({by[0]: word}, one.to_dict()) for word, one in answers], ())
         each = partial(self._count_each, confidence=confidence)
         return self._each(where, by, lambda asked: self._count(asked, confidence), every=each)
 
