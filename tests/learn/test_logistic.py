@@ -146,6 +146,7 @@ def test_many_classes_of_embeddings() -> None:
 
 
 def test_with_little_noise_it_is_logistic_regression() -> None:
+    """The log loss of 20 fits was .0069 above, with a standard deviation of .00002."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import log_loss
 

@@ -138,21 +138,8 @@ LISTED, NAMES = 30, 0.5
 """The most words that are shown, and the share of words that are different where most records have a word each."""
 EPOCH = datetime.datetime(1970, 1, 1)
 _GAPS = {
-    "-",
-    "--",
-    "?",
-    ".",
-    "n/a",
-    "na",
-    "none",
-    "nan",
-    "null",
-    "nil",
-    "unknown",
-    "missing",
-    "unbekannt",
-    "k.a.",
-    "#n/a",
+    *("-", "--", "?", ".", "n/a", "na", "none", "nan", "null", "nil", "unknown", "missing"),
+    *("unbekannt", "k.a.", "#n/a"),
 }
 _DAYS = (
     *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%Y/%m/%d"),
