@@ -90,12 +90,13 @@ def test_the_price_is_known_beforehand_and_within_the_request(release: scumble.T
 
 @pytest.mark.parametrize("target", [None, "sex"])
 @pytest.mark.parametrize("missing", [True, False])
-def test_views_of_found_words_are_those_of_declared_ones(target: str | None, missing: bool) -> None:
+@pytest.mark.parametrize("levels", [None, 96])  # buckets are a multiple of an axis's levels, or are not
+def test_views_of_found_words_are_those_of_declared_ones(target: str | None, missing: bool, levels: int | None) -> None:
     columns = {**COLUMNS, "town": Category(discover=True, missing=missing)}
     data = table(3_000)
     if not missing:
         data["town"] = [town or "town 0" for town in data["town"]]
-    made = TableSketch(Schema(columns), target=target).update(data)
+    made = TableSketch(Schema(columns), target=target, levels=levels).update(data)
     ranked = {town.encode(): 300 - k for k, town in enumerate(TOWNS)}
     found = Found(made.spec, [ranked], BUDGET, None, 1)
     assert found.spec.schema["town"].levels[:12] == tuple(TOWNS) and found.spec.apart == {0: 12}

@@ -4,8 +4,8 @@ The secret sketch counts the column by buckets of words, a public function of ea
 (:mod:`scumble.gate.words`), each has the counters of its bucket, of which there are 2^20 in the column's own view, and
 all other buckets are summed into "(other)". That only groups cells, so a view costs what it always costs.
 
-A set of columns sees the lower bits of a bucket. A word that most of the records of a part belong to, as far as
-words were found, is a level of its own there; the others are pooled with "(other)".
+A set of columns sees buckets in groups (`table.spec.axis`). A word that most of the records of a group belong to, as
+far as words were found, is a level of its own there; the others are pooled with "(other)".
 
 *Error.* A word's counter also holds the records of words that were not found and share its bucket: on average one in
 2^20 of these records in the column's own view, and in a pair one for each of the axis's 32 m levels, m being the levels
@@ -73,20 +73,18 @@ class Found:
 
     def _ordered(self, j: int, ranked: Ranked) -> tuple[list[bytes], int]:
         """The words that sets tell apart, and then the others; and how many the former are."""
-        sharing, several = Counter[int](), self._several(j)
+        sharing = Counter[int]()
         for word, number in ranked.items():
-            sharing[bucket_of(word) % several] += number
+            sharing[self._place(j, word)] += number
         clear = [
-            word
-            for word, number in ranked.items()
-            if sharing[bucket_of(word) % several] * CLEAR <= number * (CLEAR + 1)
+            word for word, number in ranked.items() if sharing[self._place(j, word)] * CLEAR <= number * (CLEAR + 1)
         ]
         first = dict.fromkeys(clear[: self._old.levels - 1 - self._missing(j)])
         return [*first, *(word for word in ranked if word not in first)], len(first)
 
-    def _several(self, j: int) -> int:
-        """How many levels buckets have on an axis."""
-        return int(self._old.axes[j].max()) - self._missing(j)
+    def _place(self, j: int, word: bytes) -> int:
+        """The level that a word was counted at on an axis."""
+        return int(self._old.axes[j][bucket_of(word) % HASHED])
 
     def _missing(self, j: int) -> bool:
         return [*self._old.schema.values()][j].missing
@@ -116,10 +114,10 @@ class Found:
         size = int(self._old.axes[j].max()) + 1
         if j not in self._old.hashed:
             return np.arange(size)
-        found, several = np.full(size, self.spec.apart[j]), self._several(j)
-        found[several + 1 :] += 1
+        found = np.full(size, self.spec.apart[j])
+        found[size - self._missing(j) :] += 1
         for k, word in enumerate(self._words[j][: self.spec.apart[j]]):
-            found[bucket_of(word) % several] = k
+            found[self._place(j, word)] = k
         return found
 
     def __call__(self, published: PublishedRows, winners: tuple[int, ...]) -> Mapping[int, Wanted] | Contest:
