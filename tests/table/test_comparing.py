@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgba
+from matplotlib.text import Text
 
 import scumble
 from rates import most, normal
@@ -196,6 +200,70 @@ def test_periods_of_a_stream_share_their_noise():
     assert (found["high"] - found["low"])[0] >= 2 * 1.959 * apart
 
 
+# ---- pictures ----
+
+
+def drawn(figure: Any) -> list[tuple[float, float, bool]]:
+    """Each difference, where its line stands, and whether it is filled."""
+    found = []
+    for axes in figure.axes:
+        for line in axes.get_lines():
+            if line.get_marker() == "o":
+                filled = to_rgba(line.get_markerfacecolor()) != to_rgba("white")
+                found += [(x, y, filled) for x, y in zip(*line.get_data(), strict=True)]
+    return found
+
+
+def test_a_picture_marks_what_is_significant():
+    rng = np.random.default_rng(12)
+    found = released(people(rng, 20_000)).compare(released(people(rng, 20_000, 0.3)), of="tables")
+    figure = found.plot(title="$5 more", units={"age": "years"})
+    shown = found[(found["statistic"] != "rank") | ~found["column"].isin(found[found["statistic"] == "mean"]["column"])]
+    share = np.where(shown["statistic"].isin(["share", "rank"]), 100.0, 1.0)
+    wanted = sorted(zip(shown["difference"] * share, shown["p_adjusted"] < 0.05, strict=True))
+    np.testing.assert_allclose(sorted((x, filled) for x, _, filled in drawn(figure)), wanted)
+    assert {True, False} == {filled for *_, filled in drawn(figure)}
+    text = {one.get_text() for one in figure.findobj(Text)}
+    assert {"age", "town", "years", "records", "Ulm", r"\$5 more"} <= text
+    assert len({one.get_fontsize() for one in figure.findobj(Text) if one.get_text()}) == 1
+    some = found[found["column"] == "town"]
+    assert len(drawn(some.plot())) == len(some)
+    with pytest.raises(ParameterError, match="no comparison"):
+        found[["first", "second"]].plot()
+
+
+def test_of_many_words_those_with_the_most_evidence_are_drawn():
+    words = [f"word {number}" for number in range(40)]
+    schema, rng = scumble.Schema(word=scumble.Category(words)), np.random.default_rng(13)
+    shares = np.where(np.arange(40) == 33, 20, 1)
+    first, second = (
+        scumble.TableSketch(schema).update({"word": rng.choice(words, 20_000, p=p / p.sum())}).release(epsilon=1.0)
+        for p in (np.ones(40), shares)
+    )
+    figure = first.compare(second).plot()
+    labels = [one.get_text() for one in figure.axes[0].get_yticklabels()]
+    assert len(labels) == len(drawn(figure)) < 40 and "word 33" in labels
+    assert f"{len(labels)} of 42" in figure.axes[0].get_title(loc="left")
+
+
+def test_pictures_of_densities_name_their_points():
+    along = densities(0.0).compare(densities(1.0), [[-1.0], [0.5], [2.0]]).plot()
+    assert sorted(y for _, y, _ in drawn(along))[0] < 0
+    assert {x for x, *_ in drawn(along)} == {-1.0, 0.5, 2.0} and along.axes[0].get_xlabel() == "x"
+    rng = np.random.default_rng(14)
+    stream = scumble.Stream(KERNEL, columns=["x", "seen"], dates=["seen"], periods=3, epsilon=1.0, rows=50, buckets=64)
+    for _ in range(2):
+        stream.update({"x": rng.normal(0, 1, 900), "seen": ["2024-05-01"] * 900})
+        stream.close_period()
+    at = {"x": [0.5, 2], "seen": ["2024-05-01", "2024-05-03"]}
+    found = stream.period(1).compare(stream.period(2), at)
+    assert found.attrs["points"] == {"x": [0.5, 2.0], "seen": at["seen"]} and found.attrs["periods"] == [(1, 1), (2, 2)]
+    figure = found.plot()
+    labels = [one.get_text() for one in figure.axes[0].get_yticklabels()]
+    assert labels == ["x = 0.5, seen = 2024-05-01", "x = 2, seen = 2024-05-03"]
+    assert "period 2 minus period 1" in figure.get_suptitle()
+
+
 # ---- the verb ----
 
 
@@ -219,7 +287,8 @@ def test_the_verb_says_what_changed(files, capsys, monkeypatch):
     assert said["rows"][0]["statistic"] == "mean" and said["rows"][0]["p_adjusted"] < 0.05
     assert main(["compare", "old.scumble", "new.scumble", "--csv", "--of", "tables"]) == 0
     assert capsys.readouterr().out.startswith("column,statistic,level,first,second,difference,low,high,p_value")
-    assert main(["compare", "old.scumble", "new.scumble"]) == 0
+    assert main(["compare", "old.scumble", "new.scumble", "--plot", "new.png", "--units", "age=years"]) == 0
+    assert plt.imread("new.png").shape[1] > 800
     assert "Holm" in capsys.readouterr().err
     assert main(["compare", "density.scumble", "other.scumble", "--at", "x=0", "--at", "x=3", "--json", "--quiet"]) == 0
     assert [row["point"] for row in json.loads(capsys.readouterr().out)["rows"]] == [0, 1]
@@ -231,6 +300,9 @@ def test_what_is_exact_is_marked_as_secret(files, capsys, monkeypatch):
     assert "SECRET" in capsys.readouterr().err
     assert json.loads(Path("drift.json").read_text())["secret"]
     assert os.name != "posix" or Path("drift.json").stat().st_mode & 0o777 == 0o600
+    assert main(["compare", "--reference", "old.scumble", "new.csv", "--plot", "drift.svg", "--quiet"]) == 0
+    assert "SECRET" in Path("drift.svg").read_text() or "one side is exact" in Path("drift.svg").read_text()
+    assert os.name != "posix" or Path("drift.svg").stat().st_mode & 0o777 == 0o600
     assert main(["compare", "--reference", "old.scumble", "new.csv", "--quiet"]) == 0
     assert capsys.readouterr().out.startswith("SECRET")
 
@@ -242,6 +314,7 @@ def test_the_verb_refuses(files, monkeypatch):
         (["--reference", "old.scumble", "old.scumble", "new.csv"], USAGE),
         (["density.scumble", "other.scumble"], USAGE),
         (["old.scumble", "new.scumble", "--csv", "--json"], USAGE),
+        (["old.scumble", "new.scumble", "--plot", "picture.txt"], USAGE),
         (["old.scumble", "nowhere.scumble"], BAD_DATA),
         (["old.scumble", "old.scumble"], BAD_DATA),
     ):

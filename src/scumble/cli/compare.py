@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from scumble.cli.inputs import load_release, opened
-from scumble.cli.options import take
+from scumble.cli.options import given, take
 from scumble.cli.output import check_out, plain, remarked, say
 from scumble.cli.terminal import tell, waiting
 from scumble.errors import ParameterError, readable, with_interval
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 EXAMPLE = """
 scumble compare town.scumble later.scumble
 scumble compare town.scumble later.scumble --of tables --json
+scumble compare town.scumble later.scumble --plot changes.png
 scumble compare --reference town.scumble people.csv --out drift.csv
 scumble compare north.scumble south.scumble --at age=40,income=30000
 """
@@ -39,19 +41,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "about the tables themselves, where noise is the only error",
     )
     take(parser.add_argument_group("how the table of --reference is read"), "READING query")
-    take(parser, "confidence replace")
+    take(parser, "confidence units replace")
+    parser.add_argument("--plot", metavar="FILE", help="also draw the differences: .png, .svg or .pdf")
     take(parser.add_mutually_exclusive_group(), "csv json")
     take(parser, at={"action": "append", "help": "for densities: a point; more than once for several"})
     take(parser, out={"default": "-", "help": "a .csv or .json file, or '-' (default)"})
 
 
 def run(args: argparse.Namespace) -> None:
+    from scumble.show import plots
     from scumble.table.comparing import SECRET
 
     if (args.reference is None) == (args.release is None):
         raise ParameterError("Name two releases, or --reference OLD and one table.")
     secret = args.reference is not None
     check_out(args.out, like=(".csv", ".json"), replace=args.replace)
+    if args.plot:
+        check_out(args.plot, like=plots.FORMATS, replace=args.replace, piped=False)
     first = load_release(args.reference or args.release, tables=True)
     options: dict[str, object] = {"of": args.of, "confidence": args.confidence}
     if not hasattr(first, "schema"):
@@ -65,12 +71,16 @@ def run(args: argparse.Namespace) -> None:
             found = first.compare((piece.batch for piece in opened(args).pieces(first.schema.roles)), **options)
         else:
             found = first.compare(load_release(args.source, tables=True), **options)
+    if args.plot:
+        one, two = (os.path.basename(os.path.normpath(path)) for path in (args.reference or args.release, args.source))
+        figure = found.plot(title=f"Difference: {two} minus {one}", units=given(args, "units").get("units"))
+        plots.save(figure, args.plot, secret=secret)
     remarks = [*remarks, *found.attrs.pop("remarks", [])]
     for remark in {*remarks} - {SECRET}:
         say(args, f"Note: {remark}")
     as_json = args.json or args.out.lower().endswith(".json")
     if as_json:
-        said = {**found.attrs, "secret": secret, "confidence": args.confidence, "remarks": remarks}
+        said = {**found.attrs, "secret": secret, "remarks": remarks}
         rows = [{name: plain(cell) for name, cell in row.items()} for row in found.to_dict("records")]
         text = json.dumps(said | {"rows": rows}, indent=2, ensure_ascii=False) + "\n"
     elif args.csv or args.out != "-":

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from scumble.columns.kinds import shown
+from scumble.columns.table import Table
+from scumble.counting.engines import on_device, to_host
 from scumble.errors import MergeError, ParameterError, parameter
-from scumble.files.lazy_modules import loaded
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from scumble.density.release import Release
+    from scumble.show.comparison import Comparison
 
 Floats = npt.NDArray[np.float64]
 CLAIMS = {
@@ -121,11 +122,16 @@ def row(named: dict[str, Any], first: float, second: float, error: Error | None,
     return {**named, "first": first, "second": second, **told}
 
 
-def compared(rows: Sequence[dict[str, Any]], of: str, remarks: Sequence[str] = ()) -> DataFrame:
-    """The rows as a frame, with corrected p-values; what is claimed stands in its ``attrs``."""
-    found: DataFrame = loaded("pandas").DataFrame([*rows])
+def compared(
+    rows: Sequence[dict[str, Any]], of: str, confidence: float, remarks: Sequence[str] = (), **more: object
+) -> Comparison:
+    """The rows as a frame, with corrected p-values; what is claimed stands in its ``attrs``, with `more`."""
+    from scumble.show.comparison import Comparison
+
+    found = Comparison([*rows])
     found["p_adjusted"] = holm(found["p_value"].to_numpy())
-    found.attrs |= {"of": of, "claim": CLAIMS[of], "correction": "Holm"}
+    found.attrs |= {"of": of, "claim": CLAIMS[of], "correction": "Holm", "comparisons": len(rows)}
+    found.attrs |= {"confidence": confidence, **more}
     if remarks:
         found.attrs["remarks"] = [*remarks]
     return found
@@ -156,7 +162,7 @@ def require_two(one: Any, other: Any) -> None:
         raise MergeError("Both are the same release. Hint: compare it with the release of another table.")
 
 
-def densities(first: Release, second: Release, at: Any, of: str, confidence: float) -> DataFrame:
+def densities(first: Release, second: Release, at: Any, of: str, confidence: float) -> Comparison:
     """How the mean kernel value over all records differs between two releases, at each of the points `at`.
 
     The variance of k(x, q) over records is at most f(1 − f), as k is at most 1; that is the sampling error. Releases
@@ -179,4 +185,22 @@ def densities(first: Release, second: Release, at: Any, of: str, confidence: flo
         row({"point": place}, float(one[place]), float(two[place]), Error(float(each)), confidence)
         for place, each in enumerate(variance)
     ]
-    return compared(rows, of)
+    return compared(rows, of, confidence, (), **_places(first, second, at))
+
+
+def _places(first: Release, second: Release, at: object) -> dict[str, object]:
+    """The points, column by column; and of two parts of a stream, which periods."""
+    kinds, names = first.kinds, first.columns or tuple(f"column {j}" for j in range(first.dimensions))
+    table = Table.of(
+        first.spec.asked(to_host(at) if on_device(at) else at), columns=first.columns, dimensions=first.dimensions
+    )
+    cells = [getattr(column, "to_pylist", column.tolist)() for column in map(table.column, range(len(names)))]
+    points = {
+        name: [
+            shown(one, kinds[name]) if name in kinds else float(one) if isinstance(one, int | float) else str(one)
+            for one in column
+        ]
+        for name, column in zip(names, cells, strict=True)
+    }
+    spans = [(one.stream.first, one.stream.last) for one in (first, second) if one.stream]
+    return {"points": points, **({"periods": spans} if len(spans) == 2 else {})}

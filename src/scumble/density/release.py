@@ -25,7 +25,7 @@ from scumble.privacy.composition import disjoint as of_disjoint_persons
 from scumble.privacy.composition import of_disjoint_records, overlapping
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from scumble.show.comparison import Comparison
 
 
 @dataclass(frozen=True)
@@ -187,8 +187,8 @@ class Release(Answers):
         return max(super().divisor, self.count_standard_error)
 
     @keywords
-    def compare(self, other: Release, at: object, *, of: str = "populations", confidence: float = 0.95) -> DataFrame:
-        """How the density differs between this table and another, at each of the points `at`; a pandas frame.
+    def compare(self, other: Release, at: object, *, of: str = "populations", confidence: float = 0.95) -> Comparison:
+        """How the density differs between this table and another, at each of the points `at`.
 
         Parameters
         ----------
@@ -202,8 +202,8 @@ class Release(Answers):
         confidence : float
             Of each interval by itself.
 
-        A row for each point has `first`, `second`, their `difference` second − first with `low`, `high` and `p_value`,
-        and `p_adjusted`, corrected for all points by Holm's method.
+        A row for each point of the frame, which its `plot` draws, has `first`, `second`, their `difference`
+        second − first with `low`, `high` and `p_value`, and `p_adjusted`, corrected for all points by Holm's method.
         """
         if not isinstance(other, Release):
             raise parameter("other", "a Release", other, "scumble.load(path) reads one from its file.")

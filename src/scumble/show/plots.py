@@ -88,8 +88,8 @@ def promise(claim: PrivacyClaim, count: float | None, error: float = 0.0) -> str
     return f"{records}ε = {show(claim.epsilon)}" + (f", δ = {show(claim.delta)}" if claim.delta else "")
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a picture; the name's end says as what."""
+def save(figure: Figure, path: str | os.PathLike[str], *, secret: bool = False) -> None:
+    """Write a picture; the name's end says as what. One that is `secret` can be read by its owner alone."""
     name = os.fsdecode(path)
     if os.path.splitext(name.lower())[1] not in FORMATS:
         raise ParameterError(f"Cannot draw {name!r}. Hint: let its name end in {', '.join(FORMATS)}.")
@@ -97,7 +97,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)  # a box stands for it
         figure.savefig(picture, format=os.path.splitext(name.lower())[1][1:], dpi=150, facecolor="white")
-    write_whole(name, picture.getvalue())
+    write_whole(name, picture.getvalue(), secret=secret)
 
 
 def density(

@@ -35,7 +35,7 @@ from scumble.table.questions import Part
 from scumble.table.remarks import name_of_run
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from scumble.show.comparison import Comparison
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -154,7 +154,7 @@ class Comparing(Released):
     """Comparisons with another release, or with a table at hand."""
 
     @keywords
-    def compare(self, other: Any, *, of: str = "populations", confidence: float = 0.95) -> DataFrame:
+    def compare(self, other: Any, *, of: str = "populations", confidence: float = 0.95) -> Comparison:
         """What differs between this table and another with the same columns: means, shares, numbers of records.
 
         Parameters
@@ -169,12 +169,12 @@ class Comparing(Released):
 
         Returns
         -------
-        DataFrame
-            A row for each statistic: `column`, `statistic`, `level` (the word, or the run of values, that a share is
-            of), `first` and `second`, the `difference` second − first with `low`, `high` and `p_value`, and
-            `p_adjusted`, corrected for all rows by Holm's method. Means are of the middles of cells; a rank
-            is the mean share of both tables' values that a value exceeds. Columns that the two do not describe alike
-            are left out, with a remark in ``attrs``.
+        Comparison
+            A pandas frame, which `plot` draws, with a row for each statistic: `column`, `statistic`, `level` (the word,
+            or the run of values, that a share is of), `first` and `second`, the `difference` second − first with `low`,
+            `high` and `p_value`, and `p_adjusted`, corrected for all rows by Holm's method. Means are of the middles of
+            cells; a rank is the mean share of both tables' values that a value exceeds. Columns that the two do not
+            describe alike are left out, with a remark in ``attrs``.
 
         Examples
         --------
@@ -226,7 +226,7 @@ class Comparing(Released):
             raise ParameterError("No column is alike in both releases. Hint: build both with the same schema.")
         left = [name for name in self.schema if name not in names]
         remarks = [f"Left out, as the releases describe them differently: {', '.join(map(repr, left))}."] * bool(left)
-        return compared(rows, of, [SECRET] * secret + remarks)
+        return compared(rows, of, confidence, [SECRET] * secret + remarks)
 
 
 def _records(one: Any, other: Any, exact: list[Counted], confidence: float) -> dict[str, object]:
