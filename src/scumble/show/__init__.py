@@ -2,8 +2,8 @@
 
 Cards: ``cards.py`` and ``tablecards.py`` (the privacy card), ``usefulness.py`` (how large a group is visible),
 ``nist.py`` (NIST SP 800-226, and the registry of deployments). Plots: ``plots.py`` (densities), ``tableplots.py``,
-``pictures.py`` (estimators, and streams over time), ``expected.py`` (a table at several budgets). ``claims.py`` answers
-questions in JSON.
+``comparison.py``, ``pictures.py`` (estimators, and streams over time), ``expected.py`` (a table at several budgets).
+``claims.py`` answers questions in JSON.
 
 The page, built from ``web/`` into ``page/``: ``opening.py`` goes from a file to its page, ``exhibit.py``,
 ``tableexhibit.py`` and ``streamexhibit.py`` say what it shows, ``ranges.py`` what part of each column, ``pages.py``
