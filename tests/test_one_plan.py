@@ -14,7 +14,7 @@ import pytest
 import scumble
 from scumble.cli import main
 from scumble.learn import PrivateKDE
-from scumble.privacy.wording import AS_USUAL, SPREAD, UNKNOWN_SPREAD
+from scumble.privacy.wording import AS_USUAL, UNKNOWN_SPREAD
 
 N = 20_000
 SIZE = ("design", "rows", "buckets", "shape")
@@ -82,7 +82,7 @@ def test_all_verbs_tell_of_one_release(
     made_of = f"A grid of {cells} cells" if cells else f"{usual['rows']:,} rows of"
     assert rehearsed["kind"].startswith(made_of) and rehearsed["bytes"] == usual["bytes"]
     assert usual["spread"] == (AS_USUAL if bounds else "")
-    assert rehearsed["spread"] == (SPREAD if bounds else UNKNOWN_SPREAD)
+    assert rehearsed["spread"] == (AS_USUAL if bounds else UNKNOWN_SPREAD)
     assert planned["spread"] == ""
     denser = " × ".join(f"{side:,}" for side in usual["denser"] or ())
     of = "cells" if usual["denser_design"] == "grid" else "rows"

@@ -102,19 +102,13 @@ def human_bytes(count: float) -> str:
     raise AssertionError
 
 
-SPREAD = (
-    "Records are assumed to be spread evenly over the middle third of the bounds. Relative errors are smaller where "
-    "records are dense, larger where they are sparse or share one value."
-)
-"""What a rehearsal within bounds knows of records."""
 AS_USUAL = (
-    "Records are assumed to be as dense and as clustered as is typical; a rehearsal assumes that they are spread "
-    "evenly, and may predict smaller errors. Relative errors are smaller where records are dense."
+    "Records are assumed to be as dense and as clustered as is typical within these bounds. Relative errors are "
+    "smaller where records are dense."
 )
-"""What a plan within bounds knows of them."""
+"""What a plan or a rehearsal within bounds knows of records."""
 UNKNOWN_SPREAD = (
-    "Without bounds, the number of records near a point is unknown; errors are predicted for records spread over six "
-    "bandwidths."
+    "Without bounds, the number of records near a point is unknown; errors are predicted for a typical density."
 )
 
 

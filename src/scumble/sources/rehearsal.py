@@ -1,7 +1,7 @@
 """A rehearsal: what a build will publish, from its public arguments alone. No record is read and nothing is spent.
 
-For densities, synthetic records within the bounds are counted and published as `plan` predicts; for tables, the planner
-predicts how the budget is divided. Advice names arguments that are probably mistakes.
+For densities, errors are those of `plan`; for tables, the planner predicts how the budget is divided. Advice names
+arguments that are probably mistakes.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import numpy as np
 from scumble import checks
 from scumble.checks import Json, Ranges
 from scumble.columns.kinds import in_order
+from scumble.density.expected_error import row_spread
 from scumble.density.grid_cells import supports
 from scumble.density.plan import Bounds, file_bytes
-from scumble.density.release_plan import DEFAULT_RECORDS, Choice, Menu
+from scumble.density.release_plan import DEFAULT_RECORDS, Menu
 from scumble.density.spec import Spec
 from scumble.errors import ScumbleError, many, plain_number, readable
-from scumble.files.lazy_modules import pa
 from scumble.kernels import Kernel
 from scumble.privacy.account import Account
 from scumble.privacy.budget import unenforced
-from scumble.privacy.wording import SPREAD, UNKNOWN_SPREAD, decided_later, human_bytes, sized
+from scumble.privacy.wording import AS_USUAL, UNKNOWN_SPREAD, decided_later, human_bytes, sized
 from scumble.table.discovery import divided, usual
 from scumble.table.planner import Planner
 from scumble.table.spec import TableSpec
@@ -35,13 +35,8 @@ if TYPE_CHECKING:
     from scumble.sources.building import Build
 
 NO_BUDGET = "no budget is given, so ε is 1 (epsilon=, rho= or mu= gives one)"
-ROWS = 10_000
-"""Synthetic records, each standing for as many real ones as needed."""
-ASKED = 64
-"""Records at which the error is looked at."""
-SEED = 20_260
-WORDS = [f"word {k}" for k in range(12)]
-PLACES = {"crowded": 0.9, "typical": 0.5, "sparse": 0.1}
+PLACES = {"crowded": 3.0, "typical": 1.0, "sparse": 1 / 3}
+"""Densities that errors are predicted for, as multiples of the one that plans assume."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +147,7 @@ def beforehand(job: Build) -> list[str]:
         made = f"{_shape(chosen, classes)}, about {human_bytes(_bytes(chosen, classes))}{later}"
         of = _of(n, job.asked.n is None) + ("" if job.asked.bounds is None else ", spread evenly")
         expected = f"{made}. {of}, a density of {density:.3g} is off by {off:.2%}."
-        advised = _advice(job, chosen)
+        advised = advice(spec.kernel, list(spec.columns or ()), job.asked.bounds)
     more = f" ({len(advised) - 1} more: --rehearse)" if len(advised) > 1 else ""
     return [f"Expected: {expected}", *(f"Advice: {one}{more}" for one in advised[:1])]
 
@@ -166,57 +161,30 @@ def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:
     return chosen, menu.noise_variance(chosen.rows)
 
 
-def _advice(job: Build, spec: Spec) -> list[str]:
-    return advice(spec.kernel, list(spec.columns or ()), job.asked.bounds)
-
-
 def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
     classes = len(job.tally.sketches)
     columns, bounds = list(spec.columns or ()), job.asked.bounds
     each = max(1, n // classes)
-    times = -(-each // ROWS)
-    rows = each // times
-    table = synthetic_records(spec.kernel, columns, bounds, rows)
-    counts = np.zeros(spec.counters, np.int64)
-    parts, _ = spec.layout.read(table, invalid="error")
-    spec.layout.count(parts, counts, engine_name="cpu", threads=job.asked.threads)
-    counts *= times
-    total = int(counts[0].sum())
     counted, (spec, variance) = spec, _foreseen(job, spec, each)
-    if spec != counted:
-        counts = _narrowed(counts, Menu(counted, job.budget).choice_of(spec))
-    asked = table.slice(0, min(ASKED, rows))
-    asking, _ = spec.layout.read(asked, invalid="error")
-    found = spec.layout.reader(counts, variance, (float(total), 0.0)).estimate(asking, groups=None)
-    ranked = np.argsort(found.value)
-    at = {name: ranked[round(share * (len(ranked) - 1))] for name, share in PLACES.items()}
-    places = tuple(
-        Place(
-            f"a {name} place",
-            None if bounds is None else max(1.0, float(found.value[k]) * each / total),
-            math.sqrt(float(found.variance[k])),
-        )
-        for name, k in at.items()
-    )
+    density = spec.layout.typical_density
+    places = []
+    for name, times in PLACES.items():
+        near = min(1.0, times * density) * each
+        if spec.shape is None:
+            error = math.sqrt((row_spread(spec, each, near) + near + variance) / spec.rows)
+        else:
+            error = near * spec.layout.relative_error(variance, each, near / each)
+        places.append(Place(f"a {name} place", None if bounds is None else max(1.0, near), error))
     return Rehearsal(
         kind=_shape(spec, classes),
         bytes=_bytes(spec, classes),
         records=n,
-        places=places,
+        places=tuple(places),
         decides=deciding(spec.kernel, columns, bounds),
-        advice=tuple(_advice(job, spec)),
+        advice=tuple(advice(spec.kernel, columns, bounds)),
         later=_later(job, counted, spec, each) if job.tally.sketches[0].planned else "",
-        spread=UNKNOWN_SPREAD if bounds is None else SPREAD,
+        spread=UNKNOWN_SPREAD if bounds is None else AS_USUAL,
     )
-
-
-def _narrowed(counts: np.ndarray, choice: Choice) -> np.ndarray:
-    """What would be published of the counters."""
-    if choice.rehashed is not None:
-        return choice.rehashed(counts[0])
-    if choice.groups is None:
-        return counts[: choice.rows]
-    return np.bincount(choice.groups, counts[0]).astype(np.int64)[None, :]
 
 
 def _bytes(spec: Spec, classes: int) -> int:
@@ -341,37 +309,3 @@ def advice(kernel: Kernel, columns: Sequence[str], bounds: Bounds | Ranges) -> l
 
 def _ratio(wide: Mapping[str, float]) -> float:
     return max(wide.values()) / min(wide.values())
-
-
-def synthetic_records(kernel: Kernel, columns: Sequence[str], bounds: Bounds | Ranges, rows: int) -> pa.Table:
-    """Records spread evenly over the middle third of the bounds, about as densely as plans assume.
-
-    Without bounds, over six bandwidths (of all columns together). Words and sets come from a short list.
-
-    >>> from scumble.kernels import EuclideanKernel
-    >>> ages = synthetic_records(EuclideanKernel(1.0), ["age"], (0, 100), 1000).column("age").to_numpy()
-    >>> bool(33 <= ages.min() < 36 and 64 < ages.max() <= 67)
-    True
-    """
-    rng = np.random.default_rng(SEED)
-    reach = reaches(kernel, columns)
-    spans: dict[str, tuple[float, float]] = {}
-    if bounds is not None:
-        low, high = (side.tolist() for side in checks.sides(in_order(bounds, kernel, columns), len(columns)))
-        spans = {name: ((2 * a + b) / 3, (a + 2 * b) / 3) for name, a, b in zip(columns, low, high, strict=True)}
-    out: dict[str, np.ndarray | list[str]] = {}
-    for factor in kernel.factors:
-        for name in (columns[j] for j in factor.which(len(columns), columns)):
-            if factor.reads == "category":
-                out[name] = rng.choice(WORDS[:4], rows)
-            elif factor.reads == "tokens":
-                alone = len(factor.which(len(columns), columns)) == 1
-                if alone:
-                    out[name] = [" ".join(row) for row in np.array(WORDS)[rng.integers(0, len(WORDS), (rows, 3))]]
-                else:
-                    out[name] = rng.integers(0, 2, rows).astype(float)
-            else:
-                wide = 6.0 / np.sqrt(len(reach)) * reach[name] if name in reach else 2.0
-                first, last = spans.get(name, (-wide / 2, wide / 2))
-                out[name] = rng.uniform(first, last, rows)
-    return pa.table({name: out.get(name, np.zeros(rows)) for name in columns})
