@@ -23,10 +23,11 @@ from pkgutil import iter_modules
 from types import CodeType, FrameType
 from typing import Any
 
+import greybox_estimators as estimators
+import greybox_files
 import scumble
 from greybox_paths import spark_is_there
 from scumble import cli, learn, sources
-from scumble.audit.greybox import estimators, neighbors
 from scumble.columns.kinds import Declarations
 from scumble.density.sketch import release_disjoint
 from scumble.gate import gate
@@ -116,7 +117,7 @@ def holes(seen: Seen) -> list[str]:
         for option in _defaults(door).keys() - NO_MATTER.keys():
             if (*_key(_code(door)), option) not in seen.options:
                 missing.append(f"{name} was never called with `{option}`")
-    for extension in set(EXTENSIONS) - set(neighbors.BYTES):
+    for extension in set(EXTENSIONS) - set(greybox_files.BYTES):
         missing.append(f"no path reads {extension}")
     for title, kind in estimators.estimators().items():
         known = {"kernel", "public", "rule", "method", *estimators.VALUES, *AFTERWARDS}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scumble.audit.greybox.estimators import estimators, options
+from greybox_estimators import estimators, options
 from scumble.learn.base import PrivateEstimator
 
 KINDS = list(estimators().values())

@@ -1,5 +1,5 @@
-"""Paths to a release that the installed battery does not hold: uses that must be refused, the gate's own ways, the
-command line, and Spark. They join the registry of :mod:`scumble.audit.greybox`.
+"""Paths to a release that the installed battery does not hold: sources, estimators, uses that must be refused, the
+gate's own ways, the command line, and Spark. They join the registry of :mod:`scumble.audit.greybox`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ import numpy as np
 
 import scumble
 import scumble.files
+from greybox_estimators import estimators, options
+from greybox_files import csv, file_of, standard_input
+from greybox_sources import FREE, OPTIONS, PERSON, READING, TYPED, built
 from scumble import Bundle, Number, Release, Schema, Sketch, learn
-from scumble.audit.greybox import BUDGETS, all_paths, path, standard_input
-from scumble.audit.greybox.estimators import estimators, options
-from scumble.audit.greybox.neighbors import CLASSES, Table, arrow, by_class, csv, file_of, halves, numbers
+from scumble.audit.greybox import BUDGETS, all_paths, path
+from scumble.audit.greybox.neighbors import CLASSES, Table, arrow, by_class, halves, numbers
 from scumble.audit.greybox.sketches import (
     COLUMNS,
     KERNEL,
@@ -41,7 +43,6 @@ from scumble.audit.greybox.sketches import (
     reading,
     shares,
 )
-from scumble.audit.greybox.sources import FREE, OPTIONS, PERSON, READING, TYPED, built
 from scumble.cli import main
 from scumble.density.planned_release import publish_planned
 from scumble.density.release_plan import Menu

@@ -16,11 +16,14 @@ import numpy as np
 import pytest
 
 import coverage_of_paths as coverage
+import greybox_estimators as estimators
+import greybox_files
 import greybox_paths
+import greybox_sources as sources
 import scumble
 from scumble.audit import greybox
-from scumble.audit.greybox import Path, all_paths, audit_path, estimators, neighbors, run, sources
-from scumble.audit.greybox.neighbors import Pair, base, halves, numbers
+from scumble.audit.greybox import Path, all_paths, audit_path, run
+from scumble.audit.greybox.neighbors import Pair, arrow, base, halves, numbers
 from scumble.audit.greybox.sketches import points
 from scumble.audit.replay import BEST, Call, Session, compare, used
 from scumble.cli import REFUSED, USAGE, main
@@ -98,8 +101,8 @@ def test_what_has_not_run_is_a_hole():
     assert {"scumble.build", "scumble.Sketch.release", "scumble.PrivateKDE.fit", "scumble fit"} <= set(doors)
     assert {f"{door} was never called" for door in doors} <= set(holes)
     assert "Options.__init__ was never called with `person_column`" in holes
-    with mock.patch.dict(neighbors.BYTES), mock.patch.dict(estimators.VALUES):
-        del neighbors.BYTES[".parquet"], estimators.VALUES["threshold_share"]
+    with mock.patch.dict(greybox_files.BYTES), mock.patch.dict(estimators.VALUES):
+        del greybox_files.BYTES[".parquet"], estimators.VALUES["threshold_share"]
         assert len(coverage.holes(coverage.Seen())) == len(holes) + 2
     assert {
         ("gate/gate.py", "publish"),
@@ -198,7 +201,7 @@ def labels_that_turn_to_text(table, folder):
 @wrong("a key that no other", "keys")
 def columns_read_off_the_records(table, folder):
     names = sorted({name for record in table for name, cell in record.items() if not isinstance(cell, str)})
-    return sources.built(neighbors.file_of(table, folder, "people.jsonl"), names, scumble.EuclideanKernel(2.0))
+    return sources.built(greybox_files.file_of(table, folder, "people.jsonl"), names, scumble.EuclideanKernel(2.0))
 
 
 @wrong("a person's 3 records", people=3)
@@ -214,7 +217,7 @@ def a_lie_about_disjoint_records(table, folder):
 @wrong("a person with far too many records", "persons", people=3)
 def a_person_in_two_parts_that_were_limited_apart(table, folder):
     limit = {"person_column": "who", "records_per_person": 3}
-    return scumble.merge([sources.built(neighbors.arrow(half), **limit) for half in halves(table)], disjoint="persons")
+    return scumble.merge([sources.built(arrow(half), **limit) for half in halves(table)], disjoint="persons")
 
 
 @wrong("a call differs")

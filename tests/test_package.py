@@ -44,7 +44,7 @@ def test_the_stub_lists_the_same_names() -> None:
 
 
 def test_every_estimator_is_listed() -> None:
-    from scumble.audit.greybox.estimators import estimators
+    from greybox_estimators import estimators
     from scumble.learn import HOMES, TASKS
 
     assert {name: kind.__module__ for name, kind in estimators().items()} == HOMES

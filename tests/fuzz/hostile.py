@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import inspect
 import json
 import sys
 import time
@@ -25,8 +26,7 @@ from typing import Any
 import numpy as np
 
 import scumble
-from scumble import files
-from scumble.audit.greybox.estimators import estimators, options
+from scumble import files, learn
 from scumble.density.bundle import Bundle
 from scumble.density.release import Release
 from scumble.density.share import Share
@@ -65,7 +65,8 @@ def seeds() -> dict[str, bytes]:
 
 def fitted(X: np.ndarray) -> Iterator[PrivateEstimator]:
     """An estimator of each kind, on tiny sketches."""
-    for kind in estimators().values():
+    for kind in (getattr(learn, name) for name in learn.HOMES):
+        options = inspect.signature(kind).parameters
         wanted: dict[str, Any] = {
             "bounds": (-3, 3),
             "rows": 6,
@@ -75,9 +76,9 @@ def fitted(X: np.ndarray) -> Iterator[PrivateEstimator]:
         }
         if "coef_" in kind._learnt:
             wanted |= {"buckets": None, "classes": ["no", "yes"]}
-        model = kind(**{name: value for name, value in wanted.items() if name in options(kind)})
+        model = kind(**{name: value for name, value in wanted.items() if name in options})
         y: Any = X[:, 1]
-        if "classes" in options(kind):
+        if "classes" in options:
             y = np.take(wanted["classes"], (X[:, 0] > 0.0).astype(int))
         yield model.fit(X, y)
 

@@ -5,7 +5,7 @@
 3. Sensitivity (``sensitivity.py``): how far do hostile neighboring tables move the exact counters?
 
 `audit` takes any *mechanism*, a callable from a data set to released whole numbers; ``mechanisms.py`` takes the release
-path of a real sketch, ``greybox`` plays back the noise of every path that ends in a release (``replay.py``), and
+path of a real sketch, ``greybox`` plays back the noise of paths that end in a release (``replay.py``), and
 ``mutants.py`` has mechanisms that the auditor must catch. ``report.py`` says what was found, ``verb.py`` is ``scumble
 audit``, and ``evidence.py`` puts together what an assessor examines.
 An audit can convict and cannot acquit: that ε is *at most* what is claimed is for the proofs to show.

@@ -1,6 +1,6 @@
 """``scumble audit``: try to catch the release path, a kernel or a mechanism of your own breaking its promise.
 
-``--grey-box`` looks at every path there is, with the noise played back; ``--canaries`` at one release alone.
+``--grey-box`` looks at every kind of release, with the noise played back; ``--canaries`` at one release alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         mechanism={"metavar": "MODULE:NAME", "help": own},
         mutant={"metavar": "NAME", "help": "a mechanism that is wrong on purpose, to see it caught"},
     )
-    grey = "every path that ends in a release, on neighboring tables, with the noise recorded and played back"
+    grey = "every kind of release, on neighboring tables, with the noise recorded and played back"
     canaries = "one release with synthetic records in it: ε from how many of them can be detected (also with --mutant)"
     take(
         parser.add_mutually_exclusive_group(),

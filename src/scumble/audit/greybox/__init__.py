@@ -1,8 +1,8 @@
-"""The grey-box audit: every path that ends in a release, on neighboring tables, with the noise played back.
+"""The grey-box audit: paths that end in a release, on neighboring tables, with the noise played back.
 
-Here are the registry of paths, which ``sketches.py``, ``sources.py`` and ``estimators.py`` fill, and the audit of one
-path by :mod:`scumble.audit.replay`; ``neighbors.py`` makes the tables. Tests add the command line and Spark, and look
-for what ends in a release and is not registered.
+Here are the registry of paths and the audit of one path by :mod:`scumble.audit.replay`; ``neighbors.py`` makes the
+tables. ``sketches.py`` registers every kind of release under every promise. The tests add sources, estimators, the
+command line and Spark, and look for what ends in a release and is not registered.
 
 >>> report = audit_paths("Sketch.release, pure")
 >>> report.passed, len(report.paths)
@@ -12,7 +12,6 @@ for what ends in a release and is not registered.
 from __future__ import annotations
 
 import fnmatch
-import io
 import logging
 import sys
 import tempfile
@@ -143,7 +142,7 @@ def path(
 
 def all_paths() -> dict[str, Path]:
     """Every registered path that this machine can run."""
-    from scumble.audit.greybox import estimators, sketches, sources  # noqa: F401 - they register themselves
+    from scumble.audit.greybox import sketches  # noqa: F401 - it registers itself
 
     return PATHS
 
@@ -369,11 +368,3 @@ def _listening(said: list[str]) -> Iterator[None]:
         said.extend(f"{one.category.__name__}: {one.message}" for one in caught if one.category is not CuratorWarning)
     finally:
         logger.removeHandler(handler)
-
-
-@contextmanager
-def standard_input(given: bytes) -> Iterator[None]:
-    """Let these bytes be what ``-`` reads."""
-    text = io.TextIOWrapper(io.BytesIO(given), encoding="utf8")
-    with mock.patch("sys.stdin", text), mock.patch("scumble.sources.formats._STDIN", []):
-        yield

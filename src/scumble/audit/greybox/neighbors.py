@@ -1,4 +1,4 @@
-"""Synthetic neighboring tables, harmless and adversarial, and a table in every form that is read.
+"""Synthetic neighboring tables, harmless and adversarial.
 
 A record has numbers `x` and `y`, a number `z` to be learned, a `label`, a `thing`, and `who` it belongs to. A pair is
 adversarial in one way, its *trait*, and a path says which traits it can be given. Every path gets the plain pairs.
@@ -6,18 +6,12 @@ adversarial in one way, its *trait*, and a path says which traits it can be give
 
 from __future__ import annotations
 
-import io
-import json
-import math
-import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 Record = dict[str, Any]
 Table = list[Record]
@@ -127,22 +121,7 @@ def _adversarial() -> Iterator[tuple[str, str, int, Record]]:
     yield "a key that no other record has, in the end", "keys", 9, {"another": "a"}
 
 
-def object_array(cells: list[object]) -> np.ndarray:
-    """An array of Python objects."""
-    out = np.empty(len(cells), object)
-    for k, cell in enumerate(cells):
-        out[k] = cell
-    return out
-
-
-def pandas(columns: object) -> Any:
-    """A pandas frame, of the types that pandas chooses."""
-    import pandas as pd
-
-    return pd.DataFrame(columns)
-
-
-# ---- a table in every form ----
+# ---- a table as arrays ----
 
 
 def numbers(table: Table) -> np.ndarray:
@@ -155,80 +134,3 @@ def arrow(table: Table) -> pa.Table:
     """An Arrow table, typed, whatever is in it."""
     kinds = {name: pa.string() if name in TEXTS else pa.float64() for name in NAMES}
     return pa.table({name: pa.array([record[name] for record in table], kind) for name, kind in kinds.items()})
-
-
-def csv(table: Table, mark: str = ",") -> bytes:
-    """Delimited text."""
-
-    def written(cell: object) -> str:
-        text = "" if cell is None else repr(cell) if isinstance(cell, float) else str(cell)
-        return f'"{text}"' if "," in text or not text else text
-
-    lines = [NAMES, *([written(record[name]) for name in NAMES] for record in table)]
-    return "\n".join(mark.join(line) for line in lines).encode() + b"\n"
-
-
-def _jsonlines(table: Table) -> bytes:
-    return "".join(json.dumps(record) + "\n" for record in table).encode()
-
-
-def _written(write: Callable[[pa.Table, io.BytesIO], None], table: Table) -> bytes:
-    sink = io.BytesIO()
-    write(arrow(table), sink)
-    return sink.getvalue()
-
-
-def _ipc(table: Table, new: Any = pa.ipc.new_file) -> bytes:
-    def write(held: pa.Table, sink: io.BytesIO) -> None:
-        with new(sink, held.schema) as writer:
-            writer.write_table(held)
-
-    return _written(write, table)
-
-
-def _parquet(table: Table) -> bytes:
-    return _written(lambda held, sink: pq.write_table(held, sink, row_group_size=4), table)
-
-
-def _workbook(table: Table) -> bytes:
-    import openpyxl
-
-    book, sink = openpyxl.Workbook(write_only=True), io.BytesIO()
-    sheet = book.create_sheet()
-    sheet.append(NAMES)
-    for record in table:
-        # A workbook has no cells for what is not finite.
-        cells = (record[name] for name in NAMES)
-        sheet.append([repr(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in cells])
-    book.save(sink)
-    return sink.getvalue()
-
-
-BYTES: dict[str, Callable[[Table], bytes]] = {
-    **dict.fromkeys((".csv", ".txt"), csv),
-    **dict.fromkeys((".tsv", ".tab"), lambda table: csv(table, "\t")),
-    **dict.fromkeys((".parquet", ".pq"), _parquet),
-    **dict.fromkeys((".arrow", ".ipc", ".feather"), _ipc),
-    ".arrows": lambda table: _ipc(table, pa.ipc.new_stream),
-    **dict.fromkeys((".jsonl", ".ndjson", ".json"), _jsonlines),
-    **dict.fromkeys((".xlsx", ".xlsm"), _workbook),
-}
-"""How each kind of file is written; `coverage` asks for every extension that is read."""
-
-
-def file_of(table: Table, folder: Path, name: str = "people.parquet") -> Path:
-    """The table in a file, of the kind that its name says."""
-    where = folder / name
-    where.parent.mkdir(parents=True, exist_ok=True)
-    where.write_bytes(BYTES[where.suffix](table))
-    return where
-
-
-def database_of(table: Table, folder: Path) -> str:
-    """The table in SQLite, whose columns hold cells of any type."""
-    with sqlite3.connect(folder / "people.db") as connection:
-        connection.execute("CREATE TABLE people (x REAL, y REAL, z REAL, label TEXT, thing TEXT, who TEXT)")
-        rows = [[record[name] for name in NAMES] for record in table]
-        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)", rows)
-    connection.close()
-    return f"sqlite:///{folder / 'people.db'}"

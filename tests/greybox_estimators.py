@@ -14,9 +14,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from greybox_files import object_array, pandas
 from scumble import learn
 from scumble.audit.greybox import path
-from scumble.audit.greybox.neighbors import CLASSES, THINGS, Table, arrow, numbers, object_array, pandas
+from scumble.audit.greybox.neighbors import CLASSES, THINGS, Table, arrow, numbers
 from scumble.audit.greybox.sketches import COLUMNS, ledger_of
 from scumble.audit.report import Options
 from scumble.columns.category import Category

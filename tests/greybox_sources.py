@@ -11,18 +11,15 @@ import pyarrow as pa
 
 import scumble
 import scumble.files
+from greybox_files import csv, database_of, file_of, pandas, standard_input
 from scumble import Bundle, Release
-from scumble.audit.greybox import BUDGETS, path, standard_input
+from scumble.audit.greybox import BUDGETS, path
 from scumble.audit.greybox.neighbors import (
     CLASSES,
     NAMES,
     Table,
     arrow,
-    csv,
-    database_of,
-    file_of,
     halves,
-    pandas,
 )
 from scumble.audit.greybox.sketches import (
     COLUMNS,
