@@ -23,7 +23,7 @@ from scumble.show.server import Server
 EVIL = ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "{{script}}<b>`x`", "__proto__"]
 TITLE = "</title><script>alert(6)</script>"
 RANGES = dict.fromkeys(EVIL[:2], (0.0, 60.0))
-KINDS = ("a grid", "hashed rows", "a table", "classes", "a stream", "a pair")
+KINDS = ("a grid", "hashed rows", "a table", "classes", "a stream", "a pair", "two tables")
 LOOKS = (("light", 1280), ("dark", 390))
 CONTROLS = """[...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
     .filter((one) => one.checkVisibility() && !(one.type === "radio" && !one.checked)).length"""
@@ -51,12 +51,14 @@ def exhibits() -> dict[str, AnyExhibit]:
     bundle = scumble.Bundle({EVIL[0]: density(), "<!--<script>": density()}, label=EVIL[1], extra={"note": EVIL[2]})
     units: dict[str, Any] = {"title": TITLE, "units": {EVIL[0]: "<i>km"}}
     bounded = density(design="grid", bounds=(0.0, 60.0), rows=None, buckets=(40, 40))
+    tables = [scumble.TableSketch(schema).update(rows).release(epsilon=1.0) for _ in range(2)]
     return {
         "a grid": exhibit_of(bounded, **units),
         "hashed rows": exhibit_of(density(), ranges=RANGES, **units),
         "classes": exhibit_of(bundle, ranges=RANGES, **units),
         "a pair": exhibit_of({EVIL[1]: bounded, EVIL[2]: density()}, ranges=RANGES, **units),
-        "a table": exhibit_of(scumble.TableSketch(schema).update(rows).release(epsilon=1.0), **units),
+        "a table": exhibit_of(tables[0], **units),
+        "two tables": exhibit_of(dict(zip(EVIL[1:3], tables, strict=True)), **units),
         "a stream": exhibit_of(stream.published(), ranges=RANGES, **units),
     }
 

@@ -484,6 +484,66 @@ def test_the_program_is_small() -> None:
     assert sum(len(part(name)) for name in TableExhibit.parts if name) < 80_000
 
 
+@pytest.fixture(scope="session")
+def changed(whole: Shown, tmp_path_factory: pytest.TempPathFactory) -> tuple[scumble.TableRelease, Path]:
+    """A later release, where more people smoke, and the page of both."""
+    table = people()
+    later = table.assign(smoker=table["smoker"] | (table["age"] < 40))
+    release = scumble.TableSketch(SCHEMA).update(later).release(epsilon=2.0)
+    path = tmp_path_factory.mktemp("changed") / "changed.html"
+    scumble.explore({"before": whole.release, "later": release}, path, units=UNITS)
+    return release, path
+
+
+def test_the_page_of_two_tables_says_what_differs_as_python_does(
+    visit: Callable[..., Any], whole: Shown, changed: tuple[scumble.TableRelease, Path]
+) -> None:
+    page: Page = visit(accept_downloads=True).open(changed[1].as_uri())
+    part = page.locator(".compared")
+    part.locator("summary").click()
+    for label, of in (("Populations", "populations"), ("These two tables", "tables")):
+        part.get_by_label(label, exact=True).check()
+        found = whole.release.compare(changed[0], of=of)
+        found = found.sort_values(["p_adjusted", "p_value"], kind="stable")
+        sure = int((found["p_adjusted"] < 0.05).sum())
+        expect(part.locator("p[role=status]")).to_contain_text(f"{sure} of {len(found)} comparisons")
+        expect(part.locator("p[role=status]")).to_contain_text("two tables" if of == "tables" else "random samples")
+        rows = part.locator("details tbody tr")
+        expect(rows).to_have_count(len(found))
+        expect(part.locator("tbody tr").filter(has_text="Differs")).to_have_count(sure + min(sure, 12))
+        first = part.locator("tbody tr").first.inner_text()
+        assert "smoker · yes" in first and "Differs; by chance: under 1 in 1,000" in first
+        told = [float(text.replace("−", "-").split(" ")[0]) for text in first.split("\t")[1:5]]
+        wanted = 100 * found.iloc[0][["first", "second", "difference", "low"]].to_numpy(float)
+        assert told == pytest.approx(wanted, abs=0.06)
+        with page.expect_download() as saved:
+            part.get_by_role("button", name="Download comparison").click()
+        taken = pd.read_csv(saved.value.path())
+        assert [*taken] == [*found]
+        for name in ("difference", "low", "high", "p_value", "p_adjusted"):
+            assert taken[name].to_numpy() == pytest.approx(found[name].to_numpy(float), rel=1e-9)
+    assert answered(page) == round(whole.release.count().value)
+    assert "about before" in part.inner_text()
+    card = page.locator("dl.lines").text_content() or ""
+    assert "(before)" in card and "(later)" in card
+
+
+def test_two_tables_are_compared_from_the_command_line(
+    whole: Shown, changed: tuple[scumble.TableRelease, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two, where = (str(tmp_path / name) for name in ("one.scumble", "two.scumble", "both.html"))
+    whole.release.save(one, draws=True)
+    changed[0].save(two)
+    assert main(["explore", one, two, "--export", where]) == 0
+    assert '"names":["one","two"]' in Path(where).read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main(["explore", one, one, "--export", where, "--replace"]) != 0
+    assert "same release" in capsys.readouterr().err
+    density = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["age"], rows=20, buckets=64).release(epsilon=1.0)
+    with pytest.raises(ParameterError, match="or two of the same columns"):
+        exhibit_of({"one": whole.release, "two": density})
+
+
 def test_from_the_command_line(whole: Shown, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = scumble.Schema(smoker=scumble.Boolean(), sex=scumble.Category(["f", "m"]))
     table = {"smoker": [True, False] * 100, "sex": ["f", "m"] * 100}

@@ -14,6 +14,7 @@ from scumble.errors import ForeignFileError
 
 EXAMPLE = """
 scumble explore people.scumble --range age=0:100,income=0:120000 --export people.html
+scumble explore town.scumble later.scumble --export changes.html
 """
 NOTHING_PRIVATE = "reads a released file"
 WORKING = "Preparing the page …"
@@ -21,7 +22,7 @@ WORKING = "Preparing the page …"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     take(parser, release="a released file, a model from scumble fit, or the folder of a stream")
-    parser.add_argument("other", nargs="?", help="a second density of the same columns, to compare with")
+    parser.add_argument("other", nargs="?", help="a second release of the same columns, to compare with")
     written = "write the page to a file that opens with a double-click"
     parser.add_argument("--export", "--out", dest="export", metavar="FILE.html", help=written)
     take(parser, "replace")

@@ -48,16 +48,19 @@ def exhibit_of(
     values: Mapping[str, Sequence[str]] | None = None,
     units: Mapping[str, str] | None = None,
 ) -> AnyExhibit:
-    """What is shown of a release, a bundle, a table, a stream or a model, or of two releases in a plain dict, side by
-    side. A table's schema says what to draw."""
+    """What is shown of a release, a bundle, a table, a stream or a model, or of two releases in a plain dict: densities
+    side by side, or what differs between tables. A table's schema says what to draw."""
     named = {} if title is None else {"title": title}
-    if isinstance(found, dict):
+    tables = isinstance(found, TableRelease) or (
+        isinstance(found, dict) and any(isinstance(one, TableRelease) for one in found.values())
+    )
+    if isinstance(found, dict) and not tables:
         return PairExhibit(found, **named, ranges=ranges, values=values, units=units)
     if isinstance(found, StreamRelease):
         if values:
             raise ParameterError("`values` are for categories: a stream's page has none. Hint: leave them out.")
         return StreamExhibit(found, **named, ranges=ranges, units=units)
-    if not isinstance(found, TableRelease):
+    if not tables:
         return Exhibit(found, **named, ranges=ranges, values=values, units=units)
     for name, given in (("ranges", ranges), ("values", values)):
         if given:
@@ -79,7 +82,8 @@ def explore(
     Parameters
     ----------
     found : Release, Bundle, TableRelease, StreamRelease, PrivateEstimator or dict
-        What to show. Two releases, as in ``{"1990": before, "2020": after}``, stand side by side.
+        What to show. Of two releases, as in ``{"1990": before, "2020": after}``, densities stand side by side, and of
+        tables the page says what differs.
     path : path-like, optional
         Write the page to this file, which needs nothing else. Without it the page is served on this machine alone and
         opens in the browser, until Ctrl-C.

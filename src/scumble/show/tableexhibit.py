@@ -14,7 +14,9 @@ from scumble.columns.date import Date
 from scumble.columns.number import Number
 from scumble.columns.rules import Rule
 from scumble.columns.schema import Schema
+from scumble.density.comparing import CLAIMS
 from scumble.density.student import reach
+from scumble.errors import ParameterError
 from scumble.show import cards
 from scumble.show.claims import Desk, rows_of
 from scumble.show.pages import AnyExhibit, Arrays, Questions, finite
@@ -31,6 +33,8 @@ CONFIDENCE = 0.95
 class TableExhibit(AnyExhibit):
     """What is shown of a table, with `units` of columns by name, and what it answers.
 
+    Of two tables by what they are called, the page also says what differs; the first of them answers.
+
     Examples
     --------
     >>> import scumble
@@ -46,16 +50,39 @@ class TableExhibit(AnyExhibit):
     parts = ("page.html", "table.css", "tableengine.js", "table.js")
 
     def __init__(
-        self, release: TableRelease, title: str = "A private table", *, units: Mapping[str, str] | None = None
+        self,
+        found: TableRelease | Mapping[str, TableRelease],
+        title: str | None = None,
+        *,
+        units: Mapping[str, str] | None = None,
     ) -> None:
-        self.title, self.release, self.units = title, release, dict(units or {})
-        checks.columns_named("`units`", self.units, release.columns)
+        named = {"A private table": found} if isinstance(found, TableRelease) else dict(found)
+        if len(named) > 2 or not all(isinstance(one, TableRelease) for one in named.values()):
+            raise ParameterError(
+                "One release of a table can be shown, or two of the same columns. Hint: explore a density on its own."
+            )
+        self.title, self._named, self.units = title or " and ".join(named), named, dict(units or {})
+        self.release = next(iter(named.values()))
+        checks.columns_named("`units`", self.units, self.release.columns)
+        self._compared = self._comparison() if len(named) == 2 else None
 
     def facts(self) -> Facts:
         return cards.facts(self.release)
 
     def card(self) -> list[tuple[str, str]]:
-        return cards.lines(self.release)
+        if self._compared is None:
+            return cards.lines(self.release)
+        return [(f"{line} ({name})", text) for name, one in self._named.items() for line, text in cards.lines(one)]
+
+    def _comparison(self) -> Facts:
+        """What differs between two releases, for each kind of claim, the best known first."""
+        one, other = self._named.values()
+        claims: Facts = {}
+        for of in CLAIMS:
+            found = one.compare(other, of=of, confidence=CONFIDENCE)
+            rows, remarks = rows_of(found.sort_values(["p_adjusted", "p_value"], kind="stable"))
+            claims[of] = {"claim": found.attrs["claim"], "rows": finite(rows), "remarks": remarks}
+        return {"names": [*self._named], "level": 1 - CONFIDENCE, "claims": claims}
 
     def content(self) -> tuple[Facts, str]:
         described, arrays = _described(self.release, self.units)
@@ -65,6 +92,7 @@ class TableExhibit(AnyExhibit):
             "title": self.title,
             "card": self.card(),
             "info": info,
+            "compared": self._compared,
             **described,
             "arrays": arrays.index,
         }, arrays.to_base64()

@@ -6,6 +6,7 @@ import { State } from "../page/state.js";
 import { rememberedTheme, wearTheme } from "../page/theme.js";
 import { counted, number } from "../page/words.js";
 import { answer, elsewhere } from "./answer.js";
+import { compared } from "./compared.js";
 import { crosstab } from "./crosstab.js";
 import { Panel } from "./panel.js";
 import { rows } from "./rows.js";
@@ -26,12 +27,13 @@ start(ScumbleTables.unpack, (content) => {
     rows: words[0] ?? 0, // of the cross-table
     across: words[1] ?? (words[0] > 0 ? 0 : Math.min(1, columns.length - 1)),
     measure: "count",
+    of: "populations", // what a comparison of two tables is about
   });
   state.set({ filters: followAddress(columns, state) });
   wearTheme(state);
   const parts = {
     answer: answer(table, state), elsewhere: elsewhere(table, state), cross: crosstab(table, state),
-    rows: rows(table, state),
+    rows: rows(table, state), ...(table.compared && { compared: compared(table, state) }),
   };
   const panels = columns.map((_, j) => new Panel(table, state, j));
   app.append(header(table, state), main(table, state, parts, panels), footer());
@@ -49,15 +51,16 @@ start(ScumbleTables.unpack, (content) => {
   });
   state.on(["mean"], parts.answer.drawMean);
   state.on(["rows", "across", "measure"], parts.cross.draw);
+  state.on(["of"], () => parts.compared.draw());
   draw();
   window.scumble = { table, state };
 });
 
-function header({ title, info }, state) {
+function header({ title, info, compared }, state) {
   const { count, count_standard_error: error } = info;
   const sure = error ? ` (±\u00a0${number(Math.round(1.96 * error) || 1.96 * error)})` : "";
   const free = "Ask as often as you like: answers cost no further privacy.";
-  const promise = `About ${counted(count)} records${sure}, protected by noise: ${budgetText(info)}. ${free}`;
+  const promise = `${compared ? `${compared.names[0]}: about` : "About"} ${counted(count)} records${sure}, protected by noise: ${budgetText(info)}. ${free}`;
   return promised("a private table", title, state, promise);
 }
 
@@ -69,6 +72,7 @@ function main(table, state, parts, panels) {
   );
   const charts = h("div", { class: "panels" }, panels.map(({ node }) => node));
   return h("main", {},
+    parts.compared?.node,
     parts.answer.node,
     h("section", { class: "columns", "aria-labelledby": "columns" },
       h("h2", { id: "columns" }, "Every column"),

@@ -10,9 +10,9 @@ const EVERYBODY = questionOf(new Map());
 
 export class Table {
   constructor({ description, arrays }) {
-    const { title, info, card, columns, place, pairs } = description;
+    const { title, info, card, columns, place, pairs, compared } = description;
     const rules = description.kept.map((rule) => ({ ...rule, allowed: arrays[rule.allowed] }));
-    Object.assign(this, { title, info, card, place, pairs, rules });
+    Object.assign(this, { title, info, card, place, pairs, rules, compared });
     const groups = new Map(description.counted.map((j, k) => [j, arrays[description.groups[k]]]));
     this.columns = columns.map((column, j) => new Column(column, arrays, groups.get(j) ?? null));
     this.answers = new Answers(description, arrays);
