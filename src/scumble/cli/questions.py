@@ -54,7 +54,7 @@ QUESTIONS = (
     Question(
         "categories",
         "Which columns hold words that anybody could know? List them, or name a file with one word per line. Words of "
-        "the other columns are found privately: that takes a tenth of ε for each, and δ above 0.",
+        "the other columns are found privately: one takes a tenth of ε, nine take a quarter, and δ is above 0.",
         "sex=f|m,town=@towns.txt",
     ),
     Question("missing_words", "Which words or values stand for an empty cell?", "-,k.A.,999"),

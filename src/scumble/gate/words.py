@@ -15,6 +15,7 @@ are forgotten and their votes kept: at most 2^20 buckets, with as many numbers a
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -262,9 +263,12 @@ def publish_words(columns: Sequence[Words], claim: PrivacyClaim, name: str) -> l
 
 def share_of_words(budget: Budget, columns: int) -> tuple[Budget, Budget]:
     """A budget divided: for the words of so many columns, and for the rest."""
-    part = min(columns * SHARE, MOST)
+    odds = ODDS * Fraction(math.isqrt(10**6 * columns), 10**3)
+    part = odds / (1 + odds)
     return budget.share(part, Fraction(1, 2)), budget.share(1 - part, Fraction(1, 2))
 
 
-SHARE, MOST = Fraction(1, 10), Fraction(1, 2)
-"""The share of ε that finds the words of one column, and of all columns at most: a prior. They have half of δ."""
+ODDS = Fraction(1, 9)
+"""The part of ε that finds the words of one column, relative to the rest: a prior. With so many columns thresholds are
+proportional to columns / part, and errors of views to 1 / (1 − part): the sum is least where the odds grow with the
+root of the columns. Words have half of δ."""

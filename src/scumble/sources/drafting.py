@@ -428,7 +428,7 @@ def _column(rows: Mapping[int, PublishedRow], first: int, published: PublishedRo
     if values.low > UNIQUE * there:
         remarks.append("decide: most records have a value of their own, so only distinct values are counted")
         return {"kind": "distinct"}, remarks
-    remarks.append("decide: list its words in `values` if they are public; else finding them takes a tenth of ε")
+    remarks.append("decide: list its words in `values` if they are public; else finding them takes a part of ε")
     return {"kind": "category", "discover": True}, remarks
 
 
