@@ -655,3 +655,65 @@ def test_long_words_are_shown_whole(visit: Callable[..., Any], tmp_path: Path) -
                 "one => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight + 1"
             )
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+MIDDLES = """([j, by]) => {
+    const { table, state } = scumble;
+    const bins = by === null ? [null] : table.columns[by].bins(8, { filter: state.filters.get(by), grouped: true });
+    const three = ({ value, low, high }) => [value, low, high];
+    return bins.map((bin) => table.middles(j, state.filters, bin, by).map(three));
+}"""
+QUARTILES = [0.25, 0.5, 0.75]
+
+
+def as_numbers(cells: Any) -> Any:
+    """Dates as days since 1970."""
+    return (cells.astype("datetime64[D]").astype(np.int64) if cells.dtype == object else cells).astype(float)
+
+
+def test_means_and_quartiles_by_group_are_those_of_python(visit: Callable[..., Any], shown: Shown) -> None:
+    page, release, columns = shown.open(visit), shown.release, [*SCHEMA]
+    for where in (None, "town in ['Ulm', 'Bonn']"):
+        for by in (None, "town", "smoker"):
+            for name in ("age", "pay", "seen", "smoker"):
+                found = page.evaluate(MIDDLES, [columns.index(name), None if by is None else columns.index(by)])
+                if SCHEMA[name].ordered:
+                    frame = release.quantile(name, QUARTILES, where, by=by)
+                    wanted = np.stack([as_numbers(frame[side].to_numpy()) for side in ("value", "low", "high")], axis=1)
+                    wanted = wanted.reshape(3, len(found), 3).swapaxes(0, 1)
+                    by_page = np.array([row[-3:] for row in found], float)
+                    np.testing.assert_allclose(by_page, wanted, rtol=2e-6, atol=1e-4, err_msg=f"{name} by {by}")
+                if name != "seen":
+                    mean = release.mean(name, where, by=by)
+                    wanted = np.array([[*mean]]) if by is None else mean[["value", "low", "high"]].to_numpy(float)
+                    by_page = np.array([row[0] for row in found], float)
+                    np.testing.assert_allclose(by_page, wanted, rtol=2e-6, atol=1e-4, err_msg=f"{name} by {by}")
+        for word in ("Ulm", "Bonn"):
+            panel(page, "town").get_by_label(word).check()
+        page.wait_for_selector(READY)
+
+
+def test_groups_follow_the_filters_and_can_be_taken_away(visit: Callable[..., Any], whole: Shown) -> None:
+    page = whole.open(visit, accept_downloads=True)
+    part = page.get_by_role("region", name="Means and quartiles", exact=True)
+    part.get_by_role("combobox", name="Number").select_option(label="pay")
+    part.get_by_role("combobox", name="By").select_option(label="town")
+    enter(page, "age from", "40")
+    page.wait_for_selector(READY)
+    expect(part.locator("tbody tr")).to_have_count(4)
+    with page.expect_download() as saved:
+        part.get_by_role("button", name="Download table (CSV)").click()
+    found = pd.read_csv(saved.value.path(), keep_default_na=False).set_index(["town", "statistic"])
+    mean = whole.release.mean("pay", "age >= 40", by="town").set_index("town")
+    middle = whole.release.quantile("pay", 0.5, "age >= 40", by="town").set_index("town")
+    for town in mean.index:
+        for statistic, wanted in (("Mean", mean), ("Median", middle)):
+            told = found.loc[(town, statistic), ["value", "low", "high"]].to_numpy(float)
+            assert told == pytest.approx(wanted.loc[town, ["value", "low", "high"]].to_numpy(float), rel=2e-6)
+    shown_mean = float(part.locator("tbody tr").first.locator(".value").first.inner_text().replace(",", ""))
+    assert shown_mean == pytest.approx(mean["value"].iloc[0], rel=0.02)
+    part.get_by_role("combobox", name="Number").select_option(label="seen")
+    expect(part.locator("thead th")).to_have_text(["town", "Lower quartile", "Median", "Upper quartile"])
+    assert part.locator("tbody .value").first.inner_text().startswith("2024-")
+    part.get_by_role("combobox", name="By").select_option(label="all records")
+    expect(part.locator("tbody tr")).to_have_count(1)

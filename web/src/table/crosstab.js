@@ -4,7 +4,7 @@
 import { choice, h, labeled, segments } from "../page/dom.js";
 import { apart, doubt, interval, records, share } from "./filters.js";
 
-const PARTS = 8; // of a column with an order
+export const PARTS = 8; // of a column with an order
 const NONE = 3; // the doubt of what may be none at all: it gets no color
 const MEASURES = [["count", "Records"], ["row", "Share of row"]];
 
@@ -41,30 +41,41 @@ function drawn(table, state) {
   const most = Math.max(...sure.map(({ value }) => value), 1e-9);
   const [one, two] = [table.columns[i].title, table.columns[j].title];
   const caption = `${shares ? "Share of each row" : "Records"} by ${one} (rows) and ${two} (columns)`;
+  const headings = across.map(({ text }) => broken(text, table.columns[j]));
+  const cells = (row) => row.map((one) => counted(one, most, shares));
+  return sheet("crosstab", caption, `${one} \\ ${two}`, headings, rows.map(({ text }, r) => [broken(text, table.columns[i]), cells(found[r])]));
+}
+
+// A table of cells with intervals; each line has a name and its cells.
+export function sheet(name, caption, corner, headings, lines) {
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    h("table", { class: "crosstab" },
+    h("table", { class: `cells ${name}` },
       h("caption", {}, caption),
-      h("thead", {}, lineOf("col", `${one} \\ ${two}`, across.map(({ text }) => h("th", { scope: "col" }, broken(text, table.columns[j]))))),
-      h("tbody", {}, rows.map(({ text }, r) => lineOf("row", broken(text, table.columns[i]), found[r].map((one) => cellOf(one, most, shares))))),
+      h("thead", {}, lineOf("col", corner, headings.map((text) => h("th", { scope: "col" }, text)))),
+      h("tbody", {}, lines.map(([name, cells]) => lineOf("row", name, cells))),
     ),
   );
 }
 
 // A range breaks between its ends, not within a date.
-const broken = (text, { ordered }) =>
+export const broken = (text, { ordered }) =>
   ordered ? text.split(/(?<= to) /u).flatMap((end, k) => [k ? " " : "", h("span", { class: "end-of-range" }, end)]) : text;
 
 const lineOf = (scope, name, cells) => h("tr", {}, h("th", { scope }, name), cells);
 
-function cellOf(found, most, shares) {
+function counted(found, most, shares) {
   const known = Number.isFinite(found.value);
-  const told = shares ? share(found) : { value: records(found.value), interval: interval(found) };
   const level = known ? doubt(found) : NONE;
-  const cell = h("td", { class: `doubt-${level}` },
-    h("span", { class: "value" }, known ? told.value : "–"),
-    h("span", { class: "range" }, known ? told.interval : "no records"),
-  );
-  cell.style.setProperty("--part", level < NONE ? found.value / most : 0);
+  const told = shares ? share(found) : { value: records(found.value), interval: interval(found) };
+  return cellOf(known ? told : NOBODY, level, level < NONE ? found.value / most : 0);
+}
+
+export const NOBODY = { value: "–", interval: "no records" };
+
+// A number with its interval; its doubt hatches it, and its part of the largest colors it.
+export function cellOf({ value, interval }, level = 0, part = 0) {
+  const cell = h("td", { class: `doubt-${level}` }, h("span", { class: "value" }, value), h("span", { class: "range" }, interval));
+  cell.style.setProperty("--part", part);
   return cell;
 }
 

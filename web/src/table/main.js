@@ -8,6 +8,7 @@ import { counted, number } from "../page/words.js";
 import { answer, elsewhere } from "./answer.js";
 import { compared } from "./compared.js";
 import { crosstab } from "./crosstab.js";
+import { groups } from "./groups.js";
 import { Panel } from "./panel.js";
 import { rows } from "./rows.js";
 import { followAddress, taking } from "./taking.js";
@@ -24,6 +25,8 @@ start(ScumbleTables.unpack, (content) => {
     theme: rememberedTheme(),
     filters: new Map(), // place of a column → its filter
     mean: numbers[0] ?? 0, // the column whose mean is shown
+    number: table.middled[0] ?? 0, // whose mean and quartiles are shown
+    by: null, // the column that makes groups of records
     rows: words[0] ?? 0, // of the cross-table
     across: words[1] ?? (words[0] > 0 ? 0 : Math.min(1, columns.length - 1)),
     measure: "count",
@@ -33,7 +36,7 @@ start(ScumbleTables.unpack, (content) => {
   wearTheme(state);
   const parts = {
     answer: answer(table, state), elsewhere: elsewhere(table, state), cross: crosstab(table, state),
-    rows: rows(table, state), ...(table.compared && { compared: compared(table, state) }),
+    rows: rows(table, state), ...(table.middled.length && { groups: groups(table, state) }), ...(table.compared && { compared: compared(table, state) }),
   };
   const panels = columns.map((_, j) => new Panel(table, state, j));
   app.append(header(table, state), main(table, state, parts, panels), footer());
@@ -51,6 +54,7 @@ start(ScumbleTables.unpack, (content) => {
   });
   state.on(["mean"], parts.answer.drawMean);
   state.on(["rows", "across", "measure"], parts.cross.draw);
+  state.on(["number", "by"], () => parts.groups.draw());
   state.on(["of"], () => parts.compared.draw());
   draw();
   window.scumble = { table, state };
@@ -82,6 +86,7 @@ function main(table, state, parts, panels) {
       parts.elsewhere.node,
     ),
     table.columns.length > 1 ? parts.cross.node : null,
+    parts.groups?.node,
     parts.rows.node,
     about(table),
   );

@@ -5,6 +5,7 @@ import { questionOf } from "./filters.js";
 
 const { Answers, drawn, narrowed, valueAt } = ScumbleTables;
 
+const QUARTILES = [0.25, 0.5, 0.75];
 const LONG = 40; // levels of a vocabulary that is searched
 const EVERYBODY = questionOf(new Map());
 
@@ -35,6 +36,11 @@ export class Table {
     return Array.from(records.keys()).sort((a, b) => records[b] - records[a]);
   }
 
+  // The places of columns that have a mean or quartiles.
+  get middled() {
+    return this.columns.flatMap(({ values, ordered }, j) => (values || ordered ? [j] : []));
+  }
+
   // The places of columns that have a mean.
   get numbers() {
     return this.columns.flatMap(({ values }, j) => (values ? [j] : []));
@@ -51,6 +57,24 @@ export class Table {
   mean(j, filters) {
     const { values, extremes, drawn } = this.columns[j];
     return this.answers.mean(questionOf(filters), j, values, extremes, drawn);
+  }
+
+  // The mean of a column, where it has one, and its quartiles, where it has an order: of those who meet the filters, and are
+  // in a bin of another column.
+  middles(j, filters, bin = null, place = null) {
+    const column = this.columns[j];
+    const all = questionOf(filters);
+    const question = bin ? narrowed(all, place, bin.weights) : all;
+    const found = column.values ? [this.answers.mean(question, j, column.values, column.extremes, column.drawn)] : [];
+    if (!column.ordered) return found;
+    const at = (place, within = null) => {
+      const cell = Math.min(Math.floor(place), column.line - 1);
+      return Number.isNaN(place) ? NaN : valueAt(column, cell, within ?? place - cell);
+    };
+    return [...found, ...QUARTILES.map((q) => {
+      const { value, low, high } = this.answers.quantile(question, j, column.line, q);
+      return { value: at(value), low: at(low, 0), high: at(high, 1) };
+    })];
   }
 
   // The count of each bin of a column, given the filters on the others.

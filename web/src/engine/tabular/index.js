@@ -65,6 +65,17 @@ export class Answers {
     return this.told(Object.assign(means(table, drawn), { even: means(table.even, null) }), least, most);
   }
 
+  // The places, counted in cells, up to which a share `q` of the records on a column's line lies.
+  quantile(question, j, line, q) {
+    const table = this.levels(question, j);
+    const wide = table.length / this.lean.length;
+    const onLine = (cells) => this.lean.map((_, draw) => cells.subarray(draw * wide, draw * wide + line));
+    const even = onLine(table.even);
+    if (sum(even.map(sum)) / even.length < NONE) return { value: NaN, low: 0, high: line };
+    const places = (each) => each.map((cells) => reached(cells, q));
+    return this.told(Object.assign(places(onLine(table)), { even: places(even) }), 0, line);
+  }
+
   // Which part of some records others are, both given by their number on each draw.
   ratio(some, all) {
     const whole = all.even ?? all;
@@ -104,6 +115,14 @@ export class Answers {
 // The same of what leans and of what is even.
 const both = (each, change) => Object.assign(change(each), { even: change(each.even ?? each) });
 
+
+// Where a share of the records is reached: the cell, and how far into it.
+function reached(cells, q) {
+  const mark = q * sum(cells);
+  let [cell, before] = [0, 0];
+  while (cell < cells.length - 1 && before + cells[cell] < mark) before += cells[cell++];
+  return cell + (cells[cell] > 0 ? Math.min(Math.max((mark - before) / cells[cell], 0), 1) : 0.5);
+}
 
 const leant = (lean, middle, low, high) => middle + lean * (lean > 0 ? high - middle : middle - low);
 
