@@ -71,29 +71,22 @@ def audit_kernel(
     return Report(f"Sketch.release with {kernel!r}: {promise}", false_alarm, tuple(found))
 
 
-class ReleasePath:
-    """The public path from a table to a release, as a mechanism.
+def _released(spec: Spec, budget: Options, table: Columns) -> tuple[np.ndarray, int | None]:
+    """One release of a table, by the public path."""
+    release = Sketch.from_spec(spec, threads=1).update(table).release(**budget)
+    return release.counts, release.metadata()["noisy_count"]
 
-    With δ > 0 the search for σ takes longer than all the rest, so `many` calibrates once and draws for all.
-    """
 
-    def __init__(self, spec: Spec, budget: Options) -> None:
-        self._spec, self._budget = spec, budget
-
-    def __call__(self, table: Columns) -> tuple[np.ndarray, int | None]:
-        release = Sketch.from_spec(self._spec, threads=1).update(table).release(**self._budget)
-        return release.counts, release.metadata()["noisy_count"]
-
-    def many(self, table: Columns, n: int) -> Samples:
-        """Many releases of one table."""
-        if self._budget["delta"] == 0.0:
-            return collect(self.__call__, table, n)
-        exact = exact_counters(self._spec, table)
-        claim = calibrate(self._spec.rows, **self._budget)
-        counts = exact + claim.draw_counters((n, *exact.shape))
-        if claim.scales.count is None:
-            return Samples(counts)
-        return Samples(counts, exact[0].sum() + np.array([claim.draw_count() for _ in range(n)]))
+def _many(spec: Spec, budget: Options, table: Columns, n: int) -> Samples:
+    """Many releases of one table. With δ > 0 the search for σ takes longer than all the rest, and is done once."""
+    if budget["delta"] == 0.0:
+        return collect(partial(_released, spec, budget), table, n)
+    exact = exact_counters(spec, table)
+    claim = calibrate(spec.rows, **budget)
+    counts = exact + claim.draw_counters((n, *exact.shape))
+    if claim.scales.count is None:
+        return Samples(counts)
+    return Samples(counts, exact[0].sum() + np.array([claim.draw_count() for _ in range(n)]))
 
 
 def exact_counters(spec: Spec, table: Columns) -> np.ndarray:
@@ -103,8 +96,7 @@ def exact_counters(spec: Spec, table: Columns) -> np.ndarray:
 
 def _small_findings(maker: TableMaker, budget: Options, releases: int, alpha: float) -> list[Finding]:
     spec, *tables = neighboring_tables(maker, budget)
-    path = ReleasePath(spec, budget)
-    here, there = (collect(path, table, releases) for table in tables)
+    here, there = (_many(spec, budget, table, releases) for table in tables)
     exact = exact_counters(spec, tables[0]), exact_counters(spec, tables[1])
     return examine(here, there, calibrate(spec.rows, **budget), exact=exact, alpha=alpha)
 
@@ -132,8 +124,7 @@ def neighboring_tables(maker: TableMaker, budget: Options) -> tuple[Spec, Column
 def _full_size_findings(maker: TableMaker, budget: Options, alpha: float) -> list[Finding]:
     table = maker.table([maker.record(hostile=False) for _ in range(50)])
     spec = maker.spec(rows=FULL_ROWS, buckets=FULL_BUCKETS, seed=1, design="iid")
-    # Not by `many`: these releases take the public path whatever δ is.
-    samples = collect(ReleasePath(spec, budget).__call__, table, FULL_RELEASES)
+    samples = collect(partial(_released, spec, budget), table, FULL_RELEASES)  # the public path, whatever δ is
     return full_size_findings(samples, exact_counters(spec, table), calibrate(spec.rows, **budget), alpha=alpha)
 
 

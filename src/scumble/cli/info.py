@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
         data = facts(found)
         print(nist.text(name, nist.points(data, _others(args, data.get("identity")), args.dataset)))
     elif args.registry:
-        print(nist.yaml(nist.entry(facts(found), name)))
+        print(nist.entry(facts(found), name))
     else:
         print(card(found, name))
 

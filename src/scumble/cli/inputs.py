@@ -35,19 +35,18 @@ def load_release(path: str, *, tables: bool = False, moments: bool = False, mode
             container = files.read(path, expect=kinds)
         except ForeignFileError as problem:
             raise for_another_verb(path) or problem from None
-    if container.kind == "model" and not models:
-        raise ForeignFileError(
-            f"Cannot read {'standard input' if path == '-' else repr(path)}: it holds a fitted model, not a release. "
-            "Hint: use scumble predict or scumble info."
-        )
     if container.kind == "model":
-        from scumble.learn.models import from_container
+        if models:
+            from scumble.learn.models import from_container
 
-        return from_container(container)
-    if container.kind == "table" and not tables:
-        raise ParameterError(f"{path} is the release of a table, which has no densities. Hint: try scumble count.")
-    if container.kind == "moments" and not moments:
-        raise ParameterError(f"{path} is a release of moments, which has no densities. Hint: try scumble info.")
+            return from_container(container)
+        name = "standard input" if path == "-" else repr(path)
+        hint = "Hint: use scumble predict or scumble info."
+        raise ForeignFileError(f"Cannot read {name}: it holds a fitted model, not a release. {hint}")
+    for kind, known, verb in (("table", tables, "count"), ("moments", moments, "info")):
+        if container.kind == kind and not known:
+            what = "a table" if kind == "table" else kind
+            raise ParameterError(f"{path} is a release of {what}, which has no densities. Hint: try scumble {verb}.")
     try:
         return release_in(container)
     except ParameterError as problem:  # sound bytes that do not make a release: somebody else wrote them
@@ -96,12 +95,6 @@ def one_release(found: AnyRelease, path: str, label: str | None) -> Release:
     if label is None or label not in by_text:
         raise ParameterError(f"{path} holds several classes. Hint: choose one with --class: {', '.join(by_text)}.")
     return by_text[label]
-
-
-def column_names(release: object) -> list[str]:
-    """The release's columns, or x0, x1 and so on."""
-    found = getattr(release, "columns", None)
-    return list(found) if found is not None else [f"x{i}" for i in range(getattr(release, "dimensions", 0))]
 
 
 def opened(args: argparse.Namespace, source: object = None) -> Source:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from scumble.cli.inputs import column_names, load_release, one_release
+from scumble.cli.inputs import load_release, one_release
 from scumble.cli.options import TABLE_OUT, Whole, given, take
 from scumble.cli.output import TableWriter, check_table, remarked, rounded, say
 from scumble.cli.terminal import waiting
@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.checks import by_column
     from scumble.columns.containers import free
     from scumble.columns.kinds import bounds_by, values
+    from scumble.show.ranges import column_names
 
     check_table(args)
     release = one_release(load_release(args.release), args.release, args.label)

@@ -18,7 +18,7 @@ from scumble.cli.options import Parser, Settings, bounds, cells, names, ranges, 
 from scumble.cli.terminal import tell
 from scumble.errors import ParameterError, did_you_mean, nearest
 
-OUTPUTS = ("out", "checkpoint", "export", "html")
+OUTPUTS = ("out", "checkpoint", "export", "html", "plot")
 """The arguments that are files to write; all other files are read."""
 
 

@@ -12,7 +12,6 @@ from scumble.errors import DataError, ParameterError, many
 from scumble.files.lazy_modules import pa
 
 if TYPE_CHECKING:
-    from scumble.cli.query import Points
     from scumble.columns.schema import Schema
     from scumble.show.usefulness import Model
     from scumble.sources import Source
@@ -126,15 +125,9 @@ def _answered(
         table = read.filter(pa.array(good)) if numbers is None else numbers[good]
     if numbers is not None and hasattr(model, "feature_names_in_"):
         table = pa.table([*map(pa.array, table.T)], names=read.schema.names)
-    names, answers = _answers(model, table)
-    places = pa.array(np.cumsum(good) - 1, mask=~good)
-    return names, [column.take(places) for column in answers]
-
-
-def _answers(model: Model, X: Points) -> tuple[list[str], list[pa.Array]]:
-    """Names of the answers, and their columns."""
-    answers, names = [model.predict(X)], ["prediction"]
+    names, answers = ["prediction"], [model.predict(table)]
     if hasattr(model, "predict_proba"):
-        answers += list(model.predict_proba(X).T)
         names += [f"probability_{label}" for label in model.classes_]
-    return names, [pa.array(column) for column in answers]
+        answers += list(model.predict_proba(table).T)
+    places = pa.array(np.cumsum(good) - 1, mask=~good)
+    return names, [pa.array(column).take(places) for column in answers]

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from scumble.cli.inputs import column_names, load_release
+from scumble.cli.inputs import load_release
 from scumble.cli.options import TABLE_OUT, Whole, take
 from scumble.cli.output import TableWriter, check_table, remarked
 from scumble.cli.terminal import tell, waiting
@@ -65,6 +65,7 @@ def _records(args: argparse.Namespace, found: Any) -> Any:
     from scumble.columns.kinds import bounds_by, values
     from scumble.density.bundle import Bundle
     from scumble.learn import sample
+    from scumble.show.ranges import column_names
 
     names = column_names(found.spec)
     kinds = (next(iter(found.values())) if isinstance(found, Bundle) else found).kinds

@@ -7,13 +7,12 @@ import hashlib
 import io
 import json
 import zipfile
-from pathlib import Path
 from typing import Any
 
 from scumble.cli.inputs import table_release
 from scumble.columns.column import Column
 from scumble.columns.schema import Schema, parse_toml
-from scumble.errors import DataError, MissingFileError, ScumbleError
+from scumble.errors import DataError, ScumbleError
 
 EXAMPLE = "scumble verify answer.json town.scumble"
 NOTHING_PRIVATE = "reads released files, and what is said of them"
@@ -28,7 +27,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    data = _read(args.claim)
+    with open(args.claim, "rb") as file:
+        data = file.read(MOST)
     if data.startswith(b"PK"):
         said = evidence(data)
         print(f"The evidence is complete, and its claim follows from the noise: {said}.")
@@ -108,13 +108,3 @@ def _parts(data: bytes) -> dict[str, bytes]:
         if hashlib.sha256(part).hexdigest() != stated[name]:
             raise DataError(f"The evidence was changed: {name[:60]!r} does not have its SHA-256.")
     return parts
-
-
-def _read(path: str) -> bytes:
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(MOST)
-    except FileNotFoundError:
-        raise MissingFileError(f"There is no file {path!r}.") from None
-    except OSError:
-        raise DataError(f"{path!r} cannot be read.") from None

@@ -1,18 +1,10 @@
 """A share of discrete Laplace noise: n of them, drawn apart, add up to exactly the full noise.
 
-The discrete Laplace law is *infinitely divisible*. A share is a difference of two Pólya variables (negative binomial
-with a fractional number of successes 1/n; Ács & Castelluccia 2011, Goryczka & Xiong 2017).
-
-A Pólya(r, q) variable, q = e^(−1/s), is a compound Poisson sum: X = Σ_j j·N_j with independent N_j ~ Poisson(r q^j /
-j), for Π_j exp(r q^j (z^j − 1)/j) = ((1 − q)/(1 − qz))^r. To draw these N_j without ever computing q, throw more
-candidates than needed and thin them. Cut the sizes j into blocks [2^b, 2^(b+1)), b = 0 … B − 1, and one last block for
-all the rest. Each block gets Poisson(r) candidates, uniform in it, and a candidate j stays with probability
-(2^b/j)·e^(−j/s). In the last block a candidate first falls into [2^(B+i), 2^(B+i+1)) with probability ¾·4^(−i), and
-stays with (2^(B+i)/j)·e^(−j/s)/(¾·4^(−i)), which is below 1 since 2^B ≥ 4s. A difference of two Pólya variables needs
-twice as many candidates, each with a random sign.
-
-Every step compares uniform bits, or −ln U, with a fraction: in float64 with a margin, and in exact arithmetic with more
-bits if that leaves it open. The law is exact (``splitting.proof.md``).
+A share is a difference of two Pólya variables (negative binomial with a fractional number of successes 1/n; Ács &
+Castelluccia 2011, Goryczka & Xiong 2017). With q = e^(−1/s), such a variable is Σ_j j·N_j for independent N_j ~
+Poisson(q^j/(n j)). Candidates are drawn in blocks of sizes j, [2^b, 2^(b+1)) and one for all the rest, and thinned to
+these N_j by comparing uniform bits, or −ln U, with fractions: in float64 with a margin, and in exact arithmetic with
+more bits if that leaves it open. The law is exact (``splitting.proof.md``).
 """
 
 from __future__ import annotations

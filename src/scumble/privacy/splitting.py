@@ -1,17 +1,13 @@
 """Noise from several custodians: each adds a share, and only the sum has the full noise.
 
 With n custodians, t of whom may drop out or reveal their noise, every share is made for k = n − t: any k honest shares
-carry the noise that the claim needs.
+carry the noise that the claim needs. For δ = 0, k differences of Pólya(1/k) variables add up to *exactly* a discrete
+Laplace variable (`scumble.privacy.polya`). For δ > 0, k discrete Gaussians of variance σ²/k add up to *almost* a
+discrete Gaussian: up to a factor e^±c at each point (Kairouz, Liu & Steinke 2021). The budget is calibrated with room
+for c, and a request for which c is not negligible (shares with σ below about 2) is refused.
 
-- δ = 0: a share is a difference of two Pólya(1/k) variables, and k of them add up to *exactly* a discrete Laplace
-  variable of the full scale (`scumble.privacy.polya`).
-- δ > 0: a share is a discrete Gaussian with variance σ²/k. Their sum is *almost* a discrete Gaussian: up to a factor
-  e^±c at each point, with c vanishing like exp(−π²σ²/k) (Kairouz, Liu & Steinke 2021). The budget is calibrated with
-  room for c; a request for which c is not negligible (shares with σ below about 2) is refused.
-
-One share alone has too little noise: the claim holds against the aggregator only with secure aggregation, such as any
-protocol that adds vectors modulo 2^64. A person who is with several custodians has `records_per_person` records in all.
-Proof: ``splitting.proof.md``.
+One share alone has too little noise: the claim holds against the aggregator only with secure aggregation. A person who
+is with several custodians has `records_per_person` records in all. Proof: ``splitting.proof.md``.
 """
 
 from __future__ import annotations

@@ -187,117 +187,82 @@ def _odds(epsilon: float, delta: float) -> str:
     return f"A guess at even odds whether a person is in the table can be right in at most {chance} of cases."
 
 
-# ---- an entry of OpenDP's public registry of deployments: YAML that validates as it is; blanks are the curator's ----
+# ---- an entry of OpenDP's public registry of deployments ----
+
+ENTRY = """url_slug: {slug}
+status: "Draft"
+tier: 2
+deployment:
+  basic:
+    name: {name} # fill in
+    data_curators:
+      - "" # fill in
+    intended_use: "" # fill in
+    data_product_type: "Summary statistics" # fill in
+    data_product_region: "" # fill in
+    description: {description}
+    publication_date: {today} # fill in
+  dp_variant:
+    variant_name: {variant}
+    data_domain: {domain} # fill in
+    unprotected_quantities: {unprotected}
+  privacy_loss:
+    privacy_unit: {unit}
+    privacy_unit_details: {protected}
+    privacy_parameters:
+      epsilon: {epsilon}{delta}
+    privacy_parameters_details: {promise}
+  deployment_model:
+    model_name: "Central"
+    actors: "the curator, who is trusted with the records; everybody else, who is not" # fill in
+    release_type: "One release"
+    release_type_details: "" # fill in: plans for further releases of the same data
+    data_source_type: "Static" # fill in
+    access_type: "Non-interactive"
+    access_type_details: "one file; questions are answered from it without further privacy loss"
+  accounting:
+    post_processing: "all answers, models and synthetic rows are post-processing of the noisy counters"
+    composition: "one mechanism over all rows of counters, accounted as a whole; classes, if any, are disjoint"
+  implementation:
+    preprocessing_and_hyperparameter_tuning: "parameters are public and not read off the data by the software" # fill in
+    mechanisms: {mechanisms}
+    justification: "" # fill in
+  administrative:
+    notes: {notes}
+    registry_authors:
+      - "" # fill in"""
+"""YAML that validates as it is. What is to be filled in, only the curator knows."""
 
 
-FILL = "fill in"
-
-
-class Blank(str):
-    """Something only the curator knows: written with a comment next to it, which may say what is wanted."""
-
-    wanted: str
-
-    def __new__(cls, text: str, *, wanted: str = "") -> Blank:
-        """A text, or an empty one, that the curator is asked for."""
-        made = super().__new__(cls, text)
-        made.wanted = wanted
-        return made
-
-
-def entry(facts: Facts, name: str) -> Facts:
-    """The entry for a file of this name, from the facts of its card, nested as the registry's schema wants it."""
-    parameters = {"epsilon": facts["epsilon"]} | ({"delta": facts["delta"]} if facts["delta"] else {})
+def entry(facts: Facts, name: str) -> str:
+    """The entry for a file of this name, from the facts of its card."""
     columns = ", ".join(facts["columns"]) if facts["columns"] else many(facts["dimensions"], "column")
-    return {
-        "url_slug": re.sub(r"[^a-z0-9]+", "_", name.lower().removesuffix(".scumble")).strip("_") or "release",
-        "status": "Draft",
-        "tier": 2,
-        "deployment": {
-            "basic": {
-                "name": Blank(name),
-                "data_curators": [Blank("")],
-                "intended_use": Blank(""),
-                "data_product_type": Blank("Summary statistics"),  # or what the curator makes of the counts
-                "data_product_region": Blank(""),
-                "description": f"A scumble release: noisy counts of the columns {columns}, from which "
-                f"{_read_from(facts)} are read.",
-                "publication_date": Blank(datetime.date.today().isoformat()),
-            },
-            "dp_variant": {
-                "variant_name": "Approximate DP" if facts["delta"] else "Pure DP",
-                "data_domain": Blank(f"all tables with the columns {columns}"),
-                "unprotected_quantities": "none"
-                if facts["neighbors"] == "add-remove"
-                else "the number of records (bounded neighbors)",
-            },
-            "privacy_loss": {
-                "privacy_unit": facts["unit"],
-                "privacy_unit_details": protected(facts["neighbors"], facts["unit"], facts["records_per_person"]),
-                "privacy_parameters": parameters,
-                "privacy_parameters_details": promise(facts["epsilon"], facts["delta"])
-                + (f"; ρ = {show(facts['rho'])}" if facts.get("rho") else ""),
-            },
-            "deployment_model": {
-                "model_name": "Central",
-                "actors": Blank("the curator, who is trusted with the records; everybody else, who is not"),
-                "release_type": "One release",
-                "release_type_details": Blank("", wanted="plans for further releases of the same data"),
-                "data_source_type": Blank("Static"),
-                "access_type": "Non-interactive",
-                "access_type_details": "one file; questions are answered from it without further privacy loss",
-            },
-            "accounting": {
-                "post_processing": "all answers, models and synthetic rows are post-processing of the noisy counters",
-                "composition": "one mechanism over all rows of counters, accounted as a whole; "
-                "classes, where there are any, are disjoint",
-            },
-            "implementation": {
-                "preprocessing_and_hyperparameter_tuning": Blank(
-                    "parameters are public and not read off the data by the software"
-                ),
-                "mechanisms": f"{noise_of_law(facts['mechanism'])}, exact and integer, from the system's entropy; "
-                f"scumble {__version__}",
-                "justification": Blank(""),
-            },
-            "administrative": {
-                "notes": f"identity of the release: {facts.get('identity', 'a bundle')}",
-                "registry_authors": [Blank("")],
-            },
-        },
+    read = {"table": "counts, means, synthetic rows and models", "moments": "linear models"}
+    read_from = read.get(facts["kind"], "densities, modes, synthetic rows and models")
+    rho = f"; ρ = {show(facts['rho'])}" if facts.get("rho") else ""
+    hidden = facts["neighbors"] == "add-remove"
+    texts = {
+        "slug": re.sub(r"[^a-z0-9]+", "_", name.lower().removesuffix(".scumble")).strip("_") or "release",
+        "name": name,
+        "description": f"A scumble release: noisy counts of the columns {columns}, from which {read_from} are read.",
+        "today": datetime.date.today().isoformat(),
+        "variant": "Approximate DP" if facts["delta"] else "Pure DP",
+        "domain": f"all tables with the columns {columns}",
+        "unprotected": "none" if hidden else "the number of records (bounded neighbors)",
+        "unit": facts["unit"],
+        "protected": protected(facts["neighbors"], facts["unit"], facts["records_per_person"]),
+        "promise": promise(facts["epsilon"], facts["delta"]) + rho,
+        "mechanisms": f"{noise_of_law(facts['mechanism'])}, exact and integer, from the system's entropy; "
+        f"scumble {__version__}",
+        "notes": f"identity of the release: {facts.get('identity', 'a bundle')}",
     }
+    delta = f"\n      delta: {_number(facts['delta'])}" if facts["delta"] else ""
+    quoted = {key: _quoted(text) for key, text in texts.items()}
+    return ENTRY.format(**quoted, epsilon=_number(facts["epsilon"]), delta=delta)
 
 
-def _read_from(facts: Facts) -> str:
-    """What a release of this kind tells."""
-    told = {"table": "counts, means, synthetic rows and models", "moments": "linear models"}
-    return told.get(facts["kind"], "densities, modes, synthetic rows and models")
-
-
-def yaml(found: Facts, indent: str = "") -> str:
-    """The entry as YAML.
-
-    >>> print(yaml({"tier": 2, "basic": {"name": Blank("people")}}))
-    tier: 2
-    basic:
-      name: "people" # fill in
-    """
-    out = []
-    for key, value in found.items():
-        if isinstance(value, dict):
-            out.append(f"{indent}{key}:\n{yaml(value, indent + '  ')}")
-        elif isinstance(value, list):
-            out.append(f"{indent}{key}:\n" + "\n".join(f"{indent}  - {_scalar(inner)}" for inner in value))
-        else:
-            out.append(f"{indent}{key}: {_scalar(value)}")
-    return "\n".join(out)
-
-
-def _scalar(value: object) -> str:
-    """Numbers with an exponent need a point to be numbers to every reader."""
-    if isinstance(value, str):
-        asked = f" # {FILL}" + (f": {value.wanted}" if value.wanted else "") if isinstance(value, Blank) else ""
-        return _quoted(value) + asked
+def _number(value: float) -> str:
+    """A number with an exponent needs a point to be a number to every reader."""
     text = json.dumps(value)
     return text.replace("e", ".0e") if "e" in text and "." not in text else text
 

@@ -18,6 +18,7 @@ from scumble.columns.date import Date
 from scumble.columns.kinds import roles_of
 from scumble.columns.number import Number
 from scumble.density.release import Release
+from scumble.density.spec import Spec
 from scumble.errors import ParameterError
 from scumble.kernels import ColumnKernel
 from scumble.kernels.projection import ProjectionKernel
@@ -33,7 +34,7 @@ SHARE, ERRORS = 0.1, 5.0
 """A place belongs to the picture if its density is this part of the greatest one and clear of so many errors."""
 
 
-def column_names(release: Release) -> list[str]:
+def column_names(release: Release | Spec) -> list[str]:
     """The columns' names, or x0, x1 and so on."""
     return list(release.columns) if release.columns is not None else [f"x{j}" for j in range(release.dimensions)]
 

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from scumble._version import __version__
 from scumble.errors import ParameterError, ScumbleError
-from scumble.show.claims import FIELDS
+from scumble.show.claims import TOOLS, Tool
 from scumble.show.exhibit import MOST_POINTS, Exhibit
 from scumble.show.pages import AnyExhibit, page
 from scumble.show.tableexhibit import TableExhibit
@@ -364,18 +364,14 @@ def _of_a_table() -> Facts:
     rows = _object({"rows": {"type": "array", "items": {"type": "object"}}} | remarks)
     answer = {"oneOf": [_object(ends | remarks), rows]}
 
-    def asked(names: tuple[str, ...], required: list[str]) -> Facts:
-        fields = {name: FIELDS[name] for name in names}
-        return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
-
     shared = ("where", "by", "confidence")
-    count, mean = asked(shared, []), asked(("column", *shared), ["column"])
-    quantile, query = asked(("column", "q", *shared), ["column"]), asked(("query", "confidence"), ["query"])
+    count, mean = Tool("", shared).schema, Tool("", ("column", *shared), ("column",)).schema
+    quantile = Tool("", ("column", "q", *shared), ("column",)).schema
     return {
         "/api/count": _operation("How many records, with an interval.", answer, count),
         "/api/mean": _operation("The mean of a column, with an interval.", answer, mean),
         "/api/quantile": _operation("The value below which a share of the records lies.", answer, quantile),
-        "/api/sql": _operation("A SELECT from data, with intervals.", rows, query),
+        "/api/sql": _operation("A SELECT from data, with intervals.", rows, TOOLS["sql"].schema),
     }
 
 

@@ -107,38 +107,28 @@ class JsonLines(Format):
 
     def _blocks(self, file: File) -> Iterator[tuple[bytes, int]]:
         """Blocks of whole lines, some MB each, with the number of lines before."""
-        stream = Stream(file)
+        stream, rest, line = Stream(file), b"", 0
         try:
-            for block, line in _blocks(stream, file, self):
+            data = stream.bytes.read(BLOCK).removeprefix(b"\xef\xbb\xbf")
+            while data:
                 self._share = stream.share()
-                yield block, line
+                block, end, after = data.rpartition(b"\n")
+                if end:
+                    yield rest + block + end, line
+                    line += rest.count(b"\n") + block.count(b"\n") + 1
+                    rest = after
+                else:
+                    rest += data
+                if len(rest) > 16 * BLOCK:
+                    hint = "Hint: JSON lines hold one object per line."
+                    raise DataError(f"{file.name} has a line of more than 64 MiB. {hint}")
+                data = stream.bytes.read(BLOCK)
+        except OSError:
+            raise self.damaged(file) from None
         finally:
             stream.close()
-
-
-def _blocks(stream: Stream, file: File, format: Format) -> Iterator[tuple[bytes, int]]:
-    rest, line, first = b"", 0, True
-    while True:
-        try:
-            data = stream.bytes.read(BLOCK)
-        except OSError:
-            raise format.damaged(file) from None
-        if first:
-            data, first = data.removeprefix(b"\xef\xbb\xbf"), False
-        if not data:
-            if rest.strip():
-                yield rest + b"\n", line
-            return
-        end = data.rfind(b"\n") + 1
-        if end:
-            block = rest + data[:end]
-            yield block, line
-            line += block.count(b"\n")
-            rest = data[end:]
-        else:
-            rest += data
-        if len(rest) > 16 * BLOCK:
-            raise DataError(f"{file.name} has a line of more than 64 MiB. Hint: JSON lines hold one object per line.")
+        if rest.strip():
+            yield rest + b"\n", line
 
 
 def _plain(block: bytes) -> bool:
@@ -156,16 +146,14 @@ def _plain(block: bytes) -> bool:
     return all(line.count(b"[") + line.count(b"{") <= DEEP for line in block.split(b"\n"))
 
 
-def _quickly(block: bytes, roles: Roles | None = None) -> pa.Table | None:
-    """The block by pyarrow, with the columns of `roles` or all; None if Python must read it."""
+def _quickly(block: bytes, roles: Roles) -> pa.Table | None:
+    """The block by pyarrow, with the columns of `roles`; None if Python must read it."""
     if not _plain(block):
         return None
-    reading, parsing = pajson.ReadOptions(block_size=len(block) + 1), pajson.ParseOptions()
-    if roles is not None:
-        parsing.explicit_schema = pa.schema([(name, _TYPES[role]) for name, role in roles.items()])
-        parsing.unexpected_field_behavior = "ignore"
+    schema = pa.schema([(name, _TYPES[role]) for name, role in roles.items()])
+    parsing = pajson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     try:
-        table = pajson.read_json(pa.BufferReader(block), reading, parsing)
+        table = pajson.read_json(pa.BufferReader(block), pajson.ReadOptions(block_size=len(block) + 1), parsing)
     except pa.ArrowException:
         return None
     return table if table.num_rows == block.count(b"\n") else None  # else several objects are in a line
@@ -173,9 +161,6 @@ def _quickly(block: bytes, roles: Roles | None = None) -> pa.Table | None:
 
 def _keys(block: bytes, line: int, bad: list[int]) -> dict[str, None]:
     """The keys of a block's objects, in order; `bad` gets the lines that are no objects."""
-    table = _quickly(block)
-    if table is not None:
-        return dict.fromkeys(table.column_names)
     found = list(_objects(block, line))
     bad += [number for number, one in found if one is None]
     return dict.fromkeys(key for _, one in found for key in one or ())

@@ -264,7 +264,6 @@ def _among(path: str, source: str, every: bool) -> bool:
         inside = os.path.relpath(name, os.path.realpath(source)).split(os.sep)
         if inside[0] != os.pardir and not any(part.startswith((".", "_")) for part in inside):
             return every or bool(kind_of(name)[0])
-        return _linked_into(path, source)
     if os.path.lexists(source) or not glob.has_magic(source) or "://" in source:
         return False
     folder, pattern = os.path.split(source)
@@ -274,19 +273,3 @@ def _among(path: str, source: str, every: bool) -> bool:
     return fnmatch.fnmatch(name, os.path.join(os.path.realpath(folder or "."), pattern)) and os.path.dirname(
         name
     ).count(os.sep) == os.path.realpath(folder or ".").count(os.sep)
-
-
-def _linked_into(path: str, folder: str) -> bool:
-    """Whether a file has another name (a hard link) inside a folder."""
-    try:
-        about = os.stat(path)
-    except OSError:
-        return False
-    if about.st_nlink < 2 or stat.S_ISDIR(about.st_mode):
-        return False
-    for root, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                if os.path.samestat(about, os.stat(os.path.join(root, name))):
-                    return True
-    return False

@@ -2,11 +2,10 @@
 
 The first m records of each person pass, the rest are dropped. The limit stores a 128-bit keyed hash of each person's
 name and a count; the key is random, secret, and new for every limit. So each decision depends on the person's own
-records alone (two persons collide with probability below 10⁻²⁰ for a billion persons). Bloom and count-min filters let
-a person change which records of *others* are counted. The table grows by 27 to 80 bytes for each person.
+records alone. The table grows by 27 to 80 bytes for each person.
 
-**Several parts.** Each limit starts anew: after merging k parts with limits of their own, a person may have k·m
-records, and that is the `records_per_person` to release with, unless each person is in one part only.
+Each limit starts anew: after merging k parts with limits of their own, a person may have k·m records, and that is the
+`records_per_person` to release with, unless each person is in one part only.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ class Rehearsal:
 
     @property
     def _made(self) -> str:
-        of = _of(self.records, self.assumed)
+        guess = " (a guess: give --n or n=, if it is public)" if self.assumed else ""
+        of = f"Of {many(self.records, 'record')}{guess}"
         return f"{self.kind}, about {human_bytes(self.bytes)}. {of}; ± is one standard error:"
 
     def __str__(self) -> str:
@@ -105,13 +106,17 @@ class Rehearsal:
 
 def rehearse(job: Build, book: Mapping[str, Any] = MappingProxyType({})) -> Rehearsal:
     """Rehearse a build that is ready to run and would be charged to this ledger; it is then of no further use."""
-    spec = job.tally.sketches[0].spec
-    n = job.asked.n or DEFAULT_RECORDS
-    found = _of_table(job, spec, n) if isinstance(spec, TableSpec) else _of_points(job, spec, n)
+    found = _predicted(job)
     word = unenforced(job.budget.records_per_person) if job.asked.person_column is None else ""
     unsaid = NO_BUDGET if job.unsaid else ""
     first = tuple(f"{one[0].upper()}{one[1:]}." for one in (unsaid, job.budget.weakness, word) if one)
-    return replace(found, assumed=job.asked.n is None, advice=(*first, *found.advice), refused=_refusal(job, book))
+    return replace(found, advice=(*first, *found.advice), refused=_refusal(job, book))
+
+
+def _predicted(job: Build) -> Rehearsal:
+    spec, n = job.tally.sketches[0].spec, job.asked.n or DEFAULT_RECORDS
+    found = _of_table(job, spec, n) if isinstance(spec, TableSpec) else _of_points(job, spec, n)
+    return replace(found, assumed=job.asked.n is None)
 
 
 def _refusal(job: Build, book: Mapping[str, Any]) -> str:
@@ -126,30 +131,11 @@ def _refusal(job: Build, book: Mapping[str, Any]) -> str:
     return ""
 
 
-def _of(records: int, assumed: bool) -> str:
-    guess = " (a guess: give --n or n=, if it is public)" if assumed else ""
-    return f"Of {many(records, 'record')}{guess}"
-
-
 def beforehand(job: Build) -> list[str]:
     """The two lines shown before a build: what to expect, and the first advice."""
-    spec = job.tally.sketches[0].spec
-    n, classes = job.asked.n or DEFAULT_RECORDS, len(job.tally.sketches)
-    if isinstance(spec, TableSpec):
-        found = rehearse(job)
-        expected, advised = found.summary, list(found.advice)
-    else:
-        each = max(1, n // classes)
-        chosen, variance = _foreseen(job, spec, each)
-        density = chosen.layout.typical_density
-        off = chosen.layout.relative_error(variance, each, density)
-        later = " (decided after counting)" if job.tally.sketches[0].planned else ""
-        made = f"{_shape(chosen, classes)}, about {human_bytes(_bytes(chosen, classes))}{later}"
-        of = _of(n, job.asked.n is None) + ("" if job.asked.bounds is None else ", spread evenly")
-        expected = f"{made}. {of}, a density of {density:.3g} is off by {off:.2%}."
-        advised = advice(spec.kernel, list(spec.columns or ()), job.asked.bounds)
-    more = f" ({len(advised) - 1} more: --rehearse)" if len(advised) > 1 else ""
-    return [f"Expected: {expected}", *(f"Advice: {one}{more}" for one in advised[:1])]
+    found = _predicted(job)
+    more = f" ({len(found.advice) - 1} more: --rehearse)" if len(found.advice) > 1 else ""
+    return [f"Expected: {found.summary}", *(f"Advice: {one}{more}" for one in found.advice[:1])]
 
 
 def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:

@@ -302,12 +302,11 @@ class Tally:
             levels = sketch.levels(batch)
             dropped = int(np.count_nonzero(levels.dropped))
             bad = chosen(batch, levels.dropped) if dropped else batch
-            return Found(levels, dropped, self._why(bad, dropped), bad.num_rows, levels.strays)
+            why = bad_cells(bad, sketch.spec) if dropped else {}
+            return Found(levels, dropped, why, bad.num_rows, levels.strays)
         found = sketch.read(batch)
-        return Found(found, found.dropped, self._why(batch, found.dropped), batch.num_rows, self._beyond(batch))
-
-    def _why(self, batch: pa.RecordBatch, dropped: int) -> Bad:
-        return bad_cells(batch, self.sketches[0].spec) if dropped else {}
+        why = bad_cells(batch, sketch.spec) if found.dropped else {}
+        return Found(found, found.dropped, why, batch.num_rows, self._beyond(batch))
 
     def _beyond(self, batch: pa.RecordBatch) -> dict[str, OfBatch]:
         spec = self.sketches[0].spec
@@ -376,7 +375,7 @@ class Tally:
             sketch.update(chosen(rest, found == place))
         rest = rest if known.all() else chosen(rest, known)
         if self.dropped_rows > before:
-            self.causes.look_at(rest, self.sketches[0].spec)
+            self.causes.take(bad_cells(rest, self.sketches[0].spec), rest.num_rows)
         return rest
 
 
@@ -507,10 +506,6 @@ class Causes:
         """Add rows of a cause."""
         if rows:
             self._rows[cause, column] += rows
-
-    def look_at(self, batch: pa.RecordBatch, spec: Spec | TableSpec) -> None:
-        """Add the rows of a batch that were left out for their cells."""
-        self.take(bad_cells(batch, spec), batch.num_rows)
 
     def take(self, found: Bad, rows: int) -> np.ndarray:
         """Add the rows that were found, each once, for its first cause; returns which of the `rows` they are."""
