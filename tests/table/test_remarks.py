@@ -13,6 +13,7 @@ import pytest
 import scumble
 from scumble import Boolean, Category, Date, Number, Schema
 from scumble.cli import main
+from scumble.show.claims import Desk
 from scumble.show.tableexhibit import TableExhibit
 
 SCHEMA = Schema(age=Number(0, 99, cells=10), town=Category(["Ulm", "Bonn"]), smoker=Boolean())
@@ -175,6 +176,49 @@ def test_values_that_a_pair_counted_as_one_are_remarked_on_in_every_way(
     for found in (ranks.mean("share", f"rank between 1 and {last}"), ranks.count("rank == 2")):
         assert found.remarks == (), "whole runs, and a column alone"
     assert not ranks.count(by="rank").attrs and not ranks.histogram("share").attrs
+
+
+KINDS = {
+    "not counted together": ("release", "age >= 50 and town == 'Ulm'", REMARK),
+    "beyond the bounds": (
+        "minutes",
+        "minutes >= 300 and minutes < 500",
+        "The question reaches beyond the bounds of 'minutes', 0 to 320.",
+    ),
+    "a day of a week": ("by_the_week", "seen == '2024-02-29'", WEEKS),
+    "a value of a cell": ("minutes", "minutes == 90", CELL.format("90 to 99")),
+    "counted as one": ("ranks", "rank == 2 and share < 0.5", RUN),
+}
+
+
+@pytest.mark.filterwarnings("ignore:The question reaches beyond the bounds")
+@pytest.mark.parametrize("kind", [*KINDS])
+def test_each_kind_of_remark_comes_once_by_every_road(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of Python, SQL, the API, assistants and the command line, the same words."""
+    name, where, begins = KINDS[kind]
+    found = request.getfixturevalue(name)
+    (told,) = found.count(where).remarks
+    assert told.startswith(begins)
+    asked = f"select count(*) as n from people where {where.replace('==', '=')}"
+    by = next(column for column in found.schema if column not in where)
+    for frame in (found.count(where, by=by), found.share(where, by=by)):
+        remarks = frame.attrs["remarks"]
+        assert len({*remarks}) == len(remarks) and any(one.startswith(begins[:19]) for one in remarks)
+    assert scumble.sql(asked, people=found).attrs["remarks"] == [told] == [*found.share(where).remarks]
+    exhibit = TableExhibit(found)
+    for answer in (exhibit.count({"where": where}), exhibit.sql({"query": asked.replace("people", "data")})):
+        assert answer["remarks"] == [told]
+    assert Desk({"people": found}).answer("count", {"where": where})["remarks"] == [told]
+    path = str(tmp_path / "people.scumble")
+    found.save(path)
+    for words in (["count", path, "--where", where], ["sql", path, asked]):
+        assert main([*words, "--json"]) == 0
+        said = capsys.readouterr()
+        rows = json.loads(said.out)
+        assert all(row["remarks"] == [told] for row in (rows if isinstance(rows, list) else [rows]))
+        assert said.err == f"scumble: warning: {told}\n"
 
 
 def test_classes_tell_all_levels_of_a_column_apart() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from scumble import checks
 from scumble.columns.column import Column
-from scumble.columns.conditions import condition
 from scumble.columns.date import Date
 from scumble.columns.number import Number
 from scumble.columns.rules import Rule
@@ -112,38 +111,37 @@ class TableExhibit(AnyExhibit):
     def count(self, asked: Facts) -> Facts:
         """How many records meet a condition, as `scumble count` gives it."""
         _, shared = self._checked("count", asked)
-        return self._told(self.release.count(**shared), asked)
+        return self._told(self.release.count(**shared))
 
     def mean(self, asked: Facts) -> Facts:
         """The mean of a column among them."""
         found, shared = self._checked("estimate", asked | {"statistic": "mean"}, "column")
-        return self._told(self.release.mean(found["column"], **shared), asked)
+        return self._told(self.release.mean(found["column"], **shared))
 
     def quantile(self, asked: Facts) -> Facts:
         """The value below which a share `q` of them lies."""
         found, shared = self._checked("estimate", asked | {"statistic": "quantile"}, "column")
-        return self._told(self.release.quantile(found["column"], found.get("q", 0.5), **shared), asked)
+        return self._told(self.release.quantile(found["column"], found.get("q", 0.5), **shared))
 
     def sql(self, asked: Facts) -> Facts:
         """The answer to a SELECT from ``data``."""
         from scumble.sql.asking import sql
 
         found, _ = self._checked("sql", asked)
-        return self._told(sql(found["query"], {"data": self.release}, confidence=found["confidence"]), {})
+        return self._told(sql(found["query"], {"data": self.release}, confidence=found["confidence"]))
 
     def _checked(self, tool: str, asked: Facts, *required: str) -> tuple[Facts, Facts]:
         """The question with its defaults, and the part of it that all questions about records share."""
         found = Desk({"data": self.release}).checked(tool, asked, required)
         return found, {name: found.get(name) for name in ("where", "by", "confidence")}
 
-    def _told(self, found: Any, asked: Facts) -> Facts:
+    def _told(self, found: Any) -> Facts:
         """A number with its interval, or a row for each group."""
-        remarks = [one.text for one in condition(self.release.schema, asked.get("where")).remarks]
         if isinstance(found, Estimate):
             told: Facts = finite(found.to_dict())
-            return told | {"remarks": [*remarks, *found.remarks]}
-        rows, more = rows_of(found)
-        return {"rows": rows, "remarks": [*remarks, *more]}
+            return told | {"remarks": [*found.remarks]}
+        rows, remarks = rows_of(found)
+        return {"rows": rows, "remarks": remarks}
 
 
 def _described(release: TableRelease, units: Mapping[str, str]) -> tuple[Facts, Arrays]:

@@ -296,7 +296,7 @@ class Moments:
         for branches in itertools.product(*values):
             found = condition(schema, both(where, *(branch.where for branch in branches)))
             if not found.possible:
-                question(schema, found)  # which warns, or refuses what was left out
+                remarks |= dict.fromkeys(question(schema, found).remarks)  # or it refuses what was left out
                 continue
             columns = tuple(dict.fromkeys(name for branch in branches for name in branch.columns))
             places = [place_of(schema, name) for name in columns]

@@ -123,18 +123,20 @@ class Question:
 
 
 def question(schema: Schema, where: Where, heaps: Callable[[str], tuple[float, float]] | None = None) -> Question:
-    """A condition by positions of columns. A question beyond a column's bounds warns, or, if the records there
-    were left out, refused. `heaps` tells which share of the cells at a column's bounds lies at the bound itself."""
+    """A condition by positions of columns. A question beyond a column's bounds warns and is remarked on, or, if the
+    records there were left out, refused. `heaps` tells which share of the cells at a column's bounds lies at the bound
+    itself."""
     found = condition(schema, where)
     if not found.possible and any(remark.left_out for remark in found.remarks):
         raise ParameterError(f"{' '.join(map(str, found.remarks))} Hint: ask within the bounds.")
-    for remark in found.remarks:
-        warn(remark.text)
+    told = tuple(remark.text for remark in found.remarks)
+    for text in told:
+        warn(text)
     even = _placed(heaped(found, {name: heaps(name) for name in found.partly}) if heaps and found.partly else found)
     if found.exact and found.beyond is None:
-        return Question(even, even, even, derived=schema.derived)
+        return Question(even, even, even, told, schema.derived)
     sure, maybe = map(_placed, bounds(found))
-    return Question(even, sure, maybe, cut(found), schema.derived)
+    return Question(even, sure, maybe, (*told, *cut(found)), schema.derived)
 
 
 def _placed(found: Condition) -> mixture.Condition:
