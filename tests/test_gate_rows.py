@@ -203,6 +203,8 @@ def test_all_of_the_budget_is_paid_out_and_no_more() -> None:
             budget_left.pay(wrong)
     with pytest.raises(scumble.ParameterError):
         worst_case(3, 3)
+    one_of_three = Budget(1.0, count_share=0).claim(3, worst_case(3, 1))
+    assert AdaptiveBudget(one_of_three, 1).pay(1) == one_of_three.row_scales[0]
 
 
 def test_scales_from_a_file_are_held_to_the_claim() -> None:

@@ -254,7 +254,8 @@ def test_the_claim_is_checked_and_adds_up() -> None:
     ):
         with pytest.raises(ParameterError):
             PrivacyClaim.from_dict(data | bad)
-    assert 0.0999 < claim.equivalent(1e-6) < 0.1 and claim.equivalent(5e-7) == claim.epsilon
+    noise_alone = Budget(0.1, count_share=0).claim(1)
+    assert claim.equivalent(1e-6) == noise_alone.equivalent(5e-7) < 0.1 and claim.equivalent(5e-7) == claim.epsilon
     rest = Budget(0.9, 5e-7).claim(100)
     both = overlapping([claim, rest])
     assert math.isclose(both.epsilon, 1.0, rel_tol=1e-9) and both.delta == 1e-6 and both.rho is None

@@ -160,6 +160,11 @@ def test_mu_is_rho_in_other_words() -> None:
     assert overlapping([claim, calibrate(7, epsilon=1)]).mu is None
 
 
+def test_a_budget_in_rho_has_gaussian_noise_alone() -> None:
+    with pytest.raises(ParameterError, match="Laplace"):
+        Budget.of(rho=1).claim(4, mechanism="discrete-laplace")
+
+
 def test_parts_of_a_budget_in_rho_add_up_in_rho() -> None:
     whole = Budget.of(rho=Fraction(3, 10), delta=1e-5)
     parts = whole.split(3)

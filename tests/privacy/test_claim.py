@@ -13,6 +13,7 @@ from dp_accounting.pld import privacy_loss_distribution
 
 from lawful import brute
 from scumble.errors import MergeError, ParameterError
+from scumble.gate.words import claim_of_words
 from scumble.privacy import PrivacyClaim, calibrate, disjoint, overlapping
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import _stored_fraction
@@ -49,6 +50,50 @@ def test_equivalent_is_monotone_and_anchored() -> None:
     assert PURE.equivalent(0) == 1.0
     assert GAUSS.equivalent(1e-6) <= 1.0
     assert GAUSS.equivalent(1e-9) > 1.0
+
+
+PLAIN = Budget(0.5, count_share=0)
+ONE, OTHER = PLAIN.claim(8), PLAIN.claim(16)
+COUNTED = [Budget(0.5).claim(8), Budget(0.5).claim(16)]
+NORMAL = [calibrate(rows, epsilon=0.5, delta=1e-6, mechanism="discrete-gaussian") for rows in (8, 16)]
+TWO, THREE, FOUR = (Budget(1.0).claim(rows) for rows in (1, 2, 3))
+WORDS = claim_of_words(Budget(1.0, 1e-9), 1)
+EITHER = "discrete-gaussian or discrete-laplace"
+
+
+@pytest.mark.parametrize(
+    ("claim", "noise"),
+    [
+        *((overlapping([TWO, ONE]), ONE.mechanism), (overlapping([THREE, ONE]), ONE.mechanism)),
+        (overlapping([TWO, disjoint([ONE, OTHER])]), ONE.mechanism),
+        (overlapping([TWO, disjoint(NORMAL)]), NORMAL[0].mechanism),
+        (overlapping([TWO, disjoint([NORMAL[0], OTHER])]), EITHER),
+    ],
+    ids=str,
+)
+def test_choices_after_facts(claim: PrivacyClaim, noise: str) -> None:
+    assert claim.by_facts and claim.noise == noise
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        *(ONE, disjoint([TWO, ONE]), overlapping([TWO, ONE, OTHER]), overlapping([FOUR, ONE])),
+        *(overlapping([TWO, COUNTED[0]]), overlapping([TWO, NORMAL[0]]), overlapping([TWO, disjoint(COUNTED)])),
+        *(overlapping([TWO, disjoint([NORMAL[0], NORMAL[0]])]), overlapping([PLAIN.claim(1), PLAIN.claim(1)])),
+        *(overlapping([WORDS, ONE]), overlapping([TWO, disjoint([ONE, overlapping([ONE, OTHER])])])),
+    ],
+    ids=str,
+)
+def test_no_choices_after_facts(claim: PrivacyClaim) -> None:
+    assert not claim.by_facts and claim.noise == claim.of_counters.mechanism
+
+
+def test_the_part_that_is_about_counters() -> None:
+    assert overlapping([WORDS, ONE]).of_counters == ONE and ONE.of_counters == ONE
+    for several in (overlapping([WORDS, ONE, OTHER]), overlapping([ONE, OTHER]), overlapping([WORDS, WORDS, ONE])):
+        assert several.of_counters == several
+    assert str(overlapping([GAUSS, GAUSS])).endswith("together, Gaussian noise added up exactly)")
 
 
 @pytest.mark.parametrize("delta", [-1e-9, 1, math.nan, "x", None])
@@ -304,6 +349,10 @@ def test_a_merged_release_has_no_noise_of_its_own(change: dict) -> None:
 def test_fields_that_no_claim_has_together(change: dict) -> None:
     dataclasses.replace(SIX, exact_scales=((1, "1"), (5, "2")), exact_scale=None, scale=None)
     dataclasses.replace(SIX, column=(2, 2, 2))
+    assert dataclasses.replace(WORDS, threshold=1).threshold == 1
+    for claim, threshold in ((WORDS, 0), (WORDS, 2**62), (GAUSS, 9)):
+        with pytest.raises(ParameterError, match="threshold"):
+            dataclasses.replace(claim, threshold=threshold)
     with pytest.raises(ParameterError):
         dataclasses.replace(SIX, **change)
 
@@ -323,7 +372,15 @@ def test_no_field_may_be_of_another_type(name: str) -> None:
             stored(SIX, **{name: bad})
 
 
+@pytest.mark.parametrize("column", [[2, 2], [2, 2, 2, 2], [2, 2, 2.0], [2, "2", 2], []])
+def test_a_column_is_three_whole_numbers(column: list) -> None:
+    with pytest.raises(ParameterError, match="three whole numbers"):
+        stored(SIX, column=column)
+
+
 def test_whole_numbers_are_read_as_floats() -> None:
+    with pytest.raises(ParameterError, match="no float holds"):
+        stored(SIX, epsilon=10**400)
     found = stored(SIX, epsilon=2, rho=1)
     assert (found.epsilon, found.rho) == (2.0, 1.0)
     assert type(found.epsilon) is type(found.rho) is type(found.delta) is float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scumble.errors import ParameterError
-from scumble.privacy.exact import ROUNDING, as_count, as_fraction, float_down, float_up, simplest_above
+from scumble.privacy.exact import (
+    ROUNDING,
+    as_count,
+    as_fraction,
+    dyadic_below,
+    float_down,
+    float_up,
+    root_above,
+    simplest_above,
+)
 from scumble.privacy.gaussian import least_epsilon
 
 
@@ -49,18 +58,40 @@ def test_a_scale_is_enlarged_by_two_to_the_minus_forty_at_most() -> None:
     [
         (np.float32(0.1), Fraction(float(np.float32(0.1)))),
         *((np.float16(0.25), Fraction(1, 4)), (np.int16(7), Fraction(7)), (Decimal("0.3"), Fraction(3, 10))),
-        *(("1/3", Fraction(1, 3)), (0.1, Fraction(0.1))),
+        *(("1/3", Fraction(1, 3)), (0.1, Fraction(0.1)), ("1e-300", Fraction(1, 10**300)), ("1e300", Fraction(10**300))),
+        (10**301 - 1, Fraction(10**301 - 1)),
     ],
-    ids=repr,
+    ids=lambda value: repr(value)[:30],
 )
 def test_numbers_are_taken_as_what_they_are(value: object, exact: Fraction) -> None:
     assert as_fraction("x", value) == exact
 
 
-@pytest.mark.parametrize("bad", [None, True, "x", [1.0], np.array([0.5]), np.array([[1]]), object(), math.nan, "1/0"])
+ODD = [None, True, "x", [1.0], np.array([0.5]), np.array([[1]]), object(), math.nan, "1/0"]
+LONG = [10**301, -(10**301), "1e301", "1e-301", Decimal("1e-301")]
+
+
+@pytest.mark.parametrize("bad", [*ODD, *LONG])
 def test_what_is_no_number_is_refused(bad: object) -> None:
     with pytest.raises(ParameterError, match="`x` must be a finite number"):
         as_fraction("x", bad)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits"),
+    [*((Fraction(n), 70) for n in (2, 3, 5, 6, 7)), (Fraction(10**60 + 1, 7), 70), (Fraction(3, 2**200), 169)],
+)
+def test_roots_are_rounded_up_in_the_last_of_many_binary_digits(value: Fraction, digits: int) -> None:
+    with localcontext(prec=200):
+        root = (Decimal(value.numerator) / Decimal(value.denominator)).sqrt() * 2**digits
+        assert root_above(value) == Fraction(int(root.to_integral_value(ROUND_CEILING)), 2**digits)
+
+
+@pytest.mark.parametrize(("value", "digits"), [(Fraction(1, 3), 43), (Fraction(2**60 + 1, 3), -17), (Fraction(5), 40)])
+def test_binary_fractions_are_cut_after_42_digits(value: Fraction, digits: int) -> None:
+    with localcontext(prec=200):
+        cut = Decimal(value.numerator) / Decimal(value.denominator) * Decimal(2) ** digits
+        assert dyadic_below(value) == int(cut.to_integral_value(ROUND_FLOOR)) / Fraction(2) ** digits
 
 
 class Column:

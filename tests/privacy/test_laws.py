@@ -216,3 +216,32 @@ def test_a_rho_is_spent_whole_however_it_is_shared(shares: tuple[Fraction, ...],
         rows = [scale for times, scale in scales.runs(moves.rows) for _ in range(times)]
         for share, scale in zip(shares, rows, strict=False):
             assert float(share * scale**2 / (shares[0] * rows[0] ** 2)) == pytest.approx(1, rel=1e-3)
+
+
+@pytest.mark.parametrize(("scale", "share"), [(Fraction(7, 3), Fraction(1, 3)), (Fraction(1000), Fraction(2, 7))])
+def test_the_least_scale_for_a_share_of_the_cost(scale: Fraction, share: Fraction) -> None:
+    for law, wanted in ((LAPLACE, float(scale / share)), (GAUSSIAN, float(scale) / math.sqrt(share))):
+        found = law.part(scale, share)
+        assert law.spent([1], found) <= share * law.spent([1], scale)
+        assert float(found) == pytest.approx(wanted, rel=2**-38)
+
+
+def test_what_a_stream_of_laplace_noise_promises_at_a_delta() -> None:
+    """The curve of one coin that tells all: δ(ε) = (e^whole − e^ε) / (1 + e^whole)."""
+    claim = Budget(1.0).claim(4, column=Column(3, 3, 3))
+    for delta in (1e-6, 1e-3, 0.05):
+        wanted = math.log(math.e - delta * (1 + math.e))
+        assert wanted <= claim.equivalent(delta) <= min(1.0, wanted + 1e-6)
+
+
+def test_unequal_rows_and_the_count_have_the_best_renyi_bound() -> None:
+    """One coin for each row and one for the count; the best of many orders (Canonne, Kamath & Steinke 2020)."""
+    claim = calibrate(3, epsilon=2, shares=[1, 2, 5], count_share=Fraction(1, 4))
+    assert claim.scales.count is not None
+    steps = np.array([float(1 / scale) for scale in (*claim.row_scales, claim.scales.count)])
+    order = np.geomspace(1.01, 300, 100_000)
+    loss = np.log(np.cosh(np.outer(order - 0.5, steps)) / np.cosh(steps / 2)).sum(axis=1) / (order - 1)
+    for delta in (1e-6, 1e-3, 0.05):
+        rest = np.log(delta) + np.log(order - 1) - order * np.log(1 - 1 / order)
+        best = float((loss - rest / (order - 1)).min())
+        assert claim.equivalent(delta) == pytest.approx(min(2.0, best), rel=1e-5)

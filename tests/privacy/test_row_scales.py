@@ -164,7 +164,7 @@ def test_merged_claims_add_up_by_their_rows() -> None:
 def test_claims_come_back_from_json(claim: PrivacyClaim) -> None:
     assert PrivacyClaim.from_dict(json.loads(json.dumps(claim.to_dict()))) == claim
     assert claim.exact_scales is not None and [rows for rows, _ in claim.exact_scales] == [1, 1, 1, 1]
-    assert claim.scale is None and claim.exact_scale is None
+    assert claim.scale is None and claim.exact_scale is None and claim.scales.counters == min(claim.row_scales)
     assert "δ" in str(claim) or "ε = 1" in str(claim)
 
 

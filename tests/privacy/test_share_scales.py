@@ -14,10 +14,11 @@ import scumble
 from lawful import calibrate, calibrate_shares
 from scumble.errors import ParameterError, PrivacyError
 from scumble.privacy import noise, splitting
+from scumble.privacy.budget import Budget
 from scumble.privacy.exact import float_up
 from scumble.privacy.gaussian import certified_delta, least_epsilon
 from scumble.privacy.laws import discrete_laplace
-from scumble.privacy.laws.discrete_gaussian import distance_of_sum, shift
+from scumble.privacy.laws.discrete_gaussian import SHARE_SLACK, distance_of_sum, shift
 
 EPSILONS = [Fraction(1, 10), 0.5, 1, 3]
 SETTINGS = [
@@ -183,3 +184,13 @@ def test_only_replace_makes_the_number_of_records_public(monkeypatch, delta: flo
         assert share.payload.size == 40 + (0 if share._count is None else 1)
     assert published == {"replace": 41, "hidden": 41 + 10**6, "silent": None}
     assert len(drawn) == 1 and drawn[0].neighbors == "add-remove" and drawn[0].epsilon == epsilon
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 100), Fraction(1, 2)])
+def test_shares_of_a_budget_in_rho_keep_room_for_their_sum(rho: Fraction) -> None:
+    budget = Budget.of(rho=rho)
+    claim, whole = splitting.calibrate_shares(100, budget, custodians=5), budget.claim(100)
+    room = 2 * Fraction(SHARE_SLACK) * min(Fraction(1), Fraction(whole.epsilon))
+    ideal = Budget.of(rho=Fraction(whole.rho or 0) - room, delta=whole.delta).claim(100)
+    assert (claim.exact_scale, claim.dropouts) == (ideal.exact_scale, 0)
+    assert Fraction(ideal.epsilon) + room <= Fraction(claim.epsilon) <= Fraction(ideal.epsilon) + room * (1 + Fraction(1, 2))

@@ -85,10 +85,8 @@ def dyadic_below(value: Fraction) -> Fraction:
     >>> dyadic_below(Fraction(1, 4)), float(1 - 3 * dyadic_below(Fraction(1, 3))) < 2**-40
     (Fraction(1, 4), True)
     """
-    digits = 42 - (value.numerator.bit_length() - value.denominator.bit_length())
-    if digits < 0:
-        return Fraction(value.numerator // (value.denominator << -digits) << -digits)
-    return Fraction((value.numerator << digits) // value.denominator, 1 << digits)
+    step = Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length() - 42)
+    return value // step * step
 
 
 def root_above(value: Fraction) -> Fraction:

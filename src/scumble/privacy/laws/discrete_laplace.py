@@ -137,7 +137,7 @@ def unequal_delta(epsilon: float, coins: np.ndarray, steps: np.ndarray) -> float
     """
 
     def divergence(order: float) -> float:
-        rises = _log_cosh((order - 0.5) * steps) - _log_cosh(steps / 2)
+        rises = _log_twice_cosh((order - 0.5) * steps) - _log_twice_cosh(steps / 2)
         return float(coins @ rises) / (order - 1)
 
     # Up to an order of a million: beyond, the rounding of (α − ½)·step would pass the padding.
@@ -170,5 +170,5 @@ def least_threshold(moves: Moves, scale: Fraction, delta: float) -> int:
     return high
 
 
-def _log_cosh(x: np.ndarray) -> np.ndarray:
-    return np.asarray(x + np.log1p(np.exp(-2 * x)) - math.log(2))
+def _log_twice_cosh(x: np.ndarray) -> np.ndarray:
+    return np.asarray(x + np.log1p(np.exp(-2 * x)))
