@@ -9,6 +9,7 @@ import copy
 import pickle
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from scumble.density.sketch import release_disjoint
 from scumble.gate import gate
 from scumble.privacy import calibrate, noise
 from scumble.privacy.budget import Budget
+from scumble.privacy.sensitivity import Reach
 
 ROWS, BUCKETS, RECORDS = 24, 16, 37  # enough rows that δ > 0 means Gaussian noise
 BUDGETS = list(product([Fraction(1, 10), 0.5, 1, 3], [0, 1e-6]))
@@ -156,3 +158,10 @@ def test_a_refusal_restores_the_counters_and_a_release_wipes_them(closed: bool) 
             sketch.secret.give_up("It was interrupted.")
         raise KeyboardInterrupt
     assert before.any() != closed and (closed or sketch.secret.counts is before) and not held[0].any()
+
+
+def test_records_that_add_more_than_one_to_a_row_are_refused() -> None:
+    with pytest.raises(scumble.PrivacyError, match="Moments"):
+        gate.require_ones(SimpleNamespace(spec=SimpleNamespace(reach=Reach(2))))  # type: ignore[arg-type]
+    with pytest.raises(scumble.PrivacyError, match="tokens"):
+        gate.require_one_each(SimpleNamespace(touches=(3,)))  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from math import isqrt, prod
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -749,6 +750,16 @@ def test_the_release_decides_where_nobody_else_has(tmp_path: Path) -> None:
     del metadata["rehashed"]  # as an earlier version wrote it
     older = scumble.Sketch.from_container(files.from_bytes(files.to_bytes("secret", metadata, arrays), expect="secret"))
     assert scumble.merge([part, older]).planned == SIZE  # a part that is to stay a grid has the last word
+    with mock.patch("scumble.density.sketch.Menu", side_effect=ZeroDivisionError) as menu:
+        with pytest.raises(ZeroDivisionError):
+            release_disjoint([part, older], GRID_BUDGET)
+        assert menu.call_args.args[2] == SIZE
+    fixed = scumble.Sketch.from_spec(part.spec)
+    assert fixed.planned == 0
+    with pytest.raises(scumble.MergeError, match="leaves its number of rows open"):
+        scumble.merge([part, fixed])
+    with pytest.raises(scumble.MergeError, match="leave their rows open"):
+        release_disjoint([part, fixed], GRID_BUDGET)
 
 
 @pytest.mark.parametrize("axes", [2, 3])

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scumble.columns.category import MOST_FOUND, Boolean, Category
 from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError
 from scumble.gate.secret import Secret
-from scumble.gate.words import Words, claim_of_words, publish_words
+from scumble.gate.words import Words, _are_votes, _narrow, claim_of_words, publish_words, share_of_words
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
@@ -111,6 +111,35 @@ def test_a_bucket_of_many_words_keeps_their_votes_alone() -> None:
     assert found._votes[7].dtype == np.int16
 
 
+def test_beyond_the_most_words_half_of_them_are_kept() -> None:
+    with mock.patch.multiple("scumble.gate.words", MOST_WORDS=4, AT_ONCE=1):
+        found = Words().update(LETTERS[:4], range(4))
+        assert [len(found.to_arrays()[name]) for name in ("margins", "buckets")] == [4, 0]
+        found.update(LETTERS[4:5], [0])
+        assert [len(found.to_arrays()[name]) for name in ("margins", "buckets")] == [2, 3]
+
+
+@pytest.mark.parametrize(("records", "kind"), [(127, np.int8), (128, np.int16)])
+def test_votes_are_kept_in_numbers_as_few_and_narrow_as_hold_them(records: int, kind: type) -> None:
+    votes = np.zeros(33, np.int64)
+    votes[[0, 9]] = records, 7  # the first bit of a second letter
+    found = _narrow(votes)
+    assert found.dtype == kind and found.tolist() == [records, *[0] * 8, 7, *[0] * 7]
+
+
+def test_votes_are_of_whole_letters_and_of_words_that_may_be() -> None:
+    lengths = {1: False, 9: True, 10: False, 8 * MOST_FOUND + 1: True, 8 * MOST_FOUND + 9: False}
+    for length, good in lengths.items():
+        assert _are_votes(np.full(length, 3)) == good
+    assert _are_votes(np.array([3, 1, *[0] * 7])) and not _are_votes(np.array([3, *[0] * 8]))
+
+
+def test_words_get_a_tenth_for_one_column_a_quarter_for_nine_and_half_of_delta() -> None:
+    for columns, part in ((1, Fraction(1, 10)), (9, Fraction(1, 4))):
+        own, rest = share_of_words(Budget(Fraction(1), Fraction(1, 10**6)), columns)
+        assert (own.epsilon, rest.epsilon, own.delta, rest.delta) == (part, 1 - part, *[Fraction(1, 2 * 10**6)] * 2)
+
+
 def test_words_of_one_bucket_need_no_more_memory_than_others() -> None:
     words = [b"%0250d" % number for number in range(20_000)]
     with mock.patch("scumble.gate.words.bucket_of", lambda word: 7):
@@ -187,6 +216,13 @@ def test_frequent_words_go_out_and_no_others() -> None:
     assert [*found[0]] == [b"Ulm", b"Bonn"] and [*found[1]] == [b"7"]
     assert abs(found[0][b"Ulm"] - 400) < 100 and abs(found[1][b"7"] - 1000) < 100
     assert str(first) == "Words(secret)"
+
+
+def test_words_of_one_number_go_out_by_their_letters() -> None:
+    claim, words = claim_of_words(Budget(1.0, 1e-9), 1), [b"%d" % number for number in range(10, 30)]
+    with mock.patch.object(PrivacyClaim, "draw_counters", lambda self, size: np.zeros(size, np.int64)):
+        (found,) = publish_words([Words().update(words[::-1], np.repeat(np.arange(20), 100))], claim, "words")
+    assert [*found] == words
 
 
 def test_what_a_file_holds() -> None:

@@ -107,6 +107,11 @@ def test_one_record_moves_the_score_by_at_most_one(rng) -> None:
         assert score(more) - score(parts) in (0, 1)
 
 
+def test_no_cell_below_the_margin_adds_to_a_score() -> None:
+    secrets = [SimpleNamespace(counts=np.array([[1, 9, 0]])), SimpleNamespace(counts=np.array([[3, 0, 2]]))]
+    assert credible_records(secrets, 5) == max(1 + 9 + 0, 3 + 4 + 2)  # type: ignore[arg-type]
+
+
 def test_the_score_is_the_best_row_read_through_the_margin(rng) -> None:
     """Bucket by bucket, for every row and every class that may be guessed elsewhere."""
     for margin in (0, 1, 4, 30):
@@ -191,5 +196,5 @@ def test_a_kernel_that_sees_something_is_chosen(rng) -> None:
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 3), Fraction(3)])
 def test_a_choice_claims_the_rho_of_any_pure_release_and_no_count(epsilon: Fraction) -> None:
     claim = selection.claim_of_choice(epsilon, "add-remove", 1)
-    assert claim.rho is not None and claim.count_scale is None
+    assert claim.rho is not None and claim.count_scale is None and claim.rows == 1
     assert Fraction(nextafter(claim.rho, 0)) < epsilon**2 / 2 <= Fraction(claim.rho)

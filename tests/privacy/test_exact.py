@@ -58,7 +58,12 @@ def test_a_scale_is_enlarged_by_two_to_the_minus_forty_at_most() -> None:
     [
         (np.float32(0.1), Fraction(float(np.float32(0.1)))),
         *((np.float16(0.25), Fraction(1, 4)), (np.int16(7), Fraction(7)), (Decimal("0.3"), Fraction(3, 10))),
-        *(("1/3", Fraction(1, 3)), (0.1, Fraction(0.1)), ("1e-300", Fraction(1, 10**300)), ("1e300", Fraction(10**300))),
+        *(
+            ("1/3", Fraction(1, 3)),
+            (0.1, Fraction(0.1)),
+            ("1e-300", Fraction(1, 10**300)),
+            ("1e300", Fraction(10**300)),
+        ),
         (10**301 - 1, Fraction(10**301 - 1)),
     ],
     ids=lambda value: repr(value)[:30],

@@ -193,4 +193,8 @@ def test_shares_of_a_budget_in_rho_keep_room_for_their_sum(rho: Fraction) -> Non
     room = 2 * Fraction(SHARE_SLACK) * min(Fraction(1), Fraction(whole.epsilon))
     ideal = Budget.of(rho=Fraction(whole.rho or 0) - room, delta=whole.delta).claim(100)
     assert (claim.exact_scale, claim.dropouts) == (ideal.exact_scale, 0)
-    assert Fraction(ideal.epsilon) + room <= Fraction(claim.epsilon) <= Fraction(ideal.epsilon) + room * (1 + Fraction(1, 2))
+    assert (
+        Fraction(ideal.epsilon) + room
+        <= Fraction(claim.epsilon)
+        <= Fraction(ideal.epsilon) + room * (1 + Fraction(1, 2))
+    )

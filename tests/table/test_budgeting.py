@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scumble.table.budgeting import Noise, plan
+from scumble.errors import ParameterError
+from scumble.table.budgeting import Noise, Plan, cells_of_triples, for_triples, plan
+from scumble.table.prior import CHOOSING, DRAWS, EXTRA, LEVELS, SINGLES
 
 laws = st.sampled_from(["laplace", "gaussian"])
 sizes = st.lists(st.integers(1, 500), min_size=2, max_size=8)
@@ -79,3 +84,59 @@ def test_columns_of_few_levels_are_told_with_more_pairs() -> None:
         [plan(10_000, 15, noise, cells=cells).rounds for noise in noises] for cells in (324.0, 100.0, 25.0, 4.0)
     ]
     assert all(list(one) == sorted(one) for one in zip(*measured, strict=True)) and measured[0] != measured[-1]
+
+
+def by_definition(count: float, columns: int, scale: float, most: float, cells: float) -> tuple[str, int]:
+    """Which pairs are measured with Laplace noise, and how many at most: the words of the module, in numbers."""
+
+    def borne(choice: str, size: float) -> float:
+        return (1 - SINGLES[choice]) * max(count, 1e-9) / (math.sqrt(2) * scale * size)
+
+    pairs = math.comb(columns, 2)
+    if borne("all pairs", LEVELS**2) >= pairs:
+        return "all pairs", pairs
+    rounds = int(borne("adaptive", LEVELS * math.sqrt(cells)))
+    if rounds < columns - 1:
+        rounds = int(borne("adaptive", cells))
+    if rounds:
+        rounds = min(max(min(rounds, DRAWS), math.ceil((1 - SINGLES["adaptive"]) * most)), pairs)
+    return "adaptive", rounds
+
+
+def test_as_many_pairs_as_bear_their_cells() -> None:
+    seen = set()
+    for count, columns, scale, most, cells in product(
+        (-7.0, 0.3, 61.0, 599.0, 2503.0, 40_009.0), (2, 3, 4, 15), (1e-3, 0.3, 1.0, 9.0), (1, 2, 9), (4.0, 25.0, 256.0)
+    ):
+        choice, rounds = by_definition(count, columns, scale, most, cells)
+        found = plan(count, columns, Noise("laplace", scale), most, cells)
+        share = (1 - SINGLES[choice]) / max(rounds, 1)
+        bearable = math.sqrt(max(count, 0) / (math.sqrt(2) * scale / share)) if rounds else 0.0
+        assert found.bearable == pytest.approx(bearable)
+        wanted = (choice, rounds, int(bearable)) if bearable >= 2 else ("singles", 0, 0)
+        assert (found.choice, found.rounds, found.levels, found.triples, found.triple_rounds) == (*wanted, 0.0, 0)
+        seen.add(found.choice)
+        if most == 1 and cells == LEVELS**2:
+            assert found == plan(count, columns, Noise("laplace", scale))
+    assert len(seen) == 3
+    assert plan(-7.0, 3, Noise("gaussian", 1e-3)) == Plan(1.0, 0.0, "singles", 0, 0, 0.0)
+
+
+def test_triples_are_one_or_two_or_none() -> None:
+    least = [64 / math.sqrt(EXTRA * (1 - CHOOSING) / rounds) for rounds in (1, 2)]  # eight cells or more at σ = 1
+    for count, most, wanted in [
+        *((0.99 * least[0], 9, 0), (1.01 * least[0], 9, 1), (0.99 * least[1], 9, 1), (1.01 * least[1], 9, 2)),
+        *((1e9, 1, 1), (1e9, 0, 0)),
+    ]:
+        assert for_triples(count, most, Noise("gaussian", 1.0)) == (float(EXTRA) * (wanted > 0), wanted)
+    assert cells_of_triples(-5.0, 1.0) == 0.0 and cells_of_triples(4.0, 0.25) == 4.0
+
+
+def test_noise_has_a_law_a_scale_and_a_deviation() -> None:
+    with pytest.raises(ParameterError, match="law"):
+        Noise("cauchy", 1.0)  # type: ignore[arg-type]
+    for bad in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(ParameterError, match="scale"):
+            Noise("laplace", bad)
+    assert Noise("gaussian", 3.0).deviation_at(0.25) == 6.0
+    assert Noise("laplace", 3.0).deviation_at(0.25) == pytest.approx(12 * math.sqrt(2))
