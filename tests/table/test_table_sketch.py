@@ -25,11 +25,17 @@ from scumble.table.spec import TableSpec, axis
 TARGETS = [None, "smoker", "sex"]
 
 
+SETS = [("age", "hours", "seen"), ("age", "hours", "seen", "sex"), tuple(SCHEMA)]
+"""Those of four columns and more are counted along joined lines; two of them begin with the same two columns."""
+
+
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("levels", [None, 5])
-def test_counters_are_the_crosstabs(target: str | None, levels: int | None) -> None:
+@pytest.mark.parametrize("more", [{}, {"levels": 5}, {"together": SETS}], ids=str)
+def test_counters_are_the_crosstabs(target: str | None, more: dict[str, Any]) -> None:
     frame = people()
-    sketch = TableSketch(SCHEMA, target=target, levels=levels).update(frame)
+    named = [tuple(name for name in names if name != target) for names in more.get("together", ())]
+    more = more | ({"together": [*dict.fromkeys(named)]} if named else {})
+    sketch = TableSketch(SCHEMA, target=target, **more).update(frame)
     np.testing.assert_array_equal(sketch.secret.counts, by_pandas(sketch.spec, frame))
     assert sketch.count == len(frame)
 
@@ -42,11 +48,18 @@ def test_threads_and_blocks_and_numpy_count_alike(
     if block is not None:
         monkeypatch.setattr(counting, "WORTH_A_THREAD", 1)
         monkeypatch.setattr(counting, "BLOCK", block)
-    spec = TableSpec.of(SCHEMA, target="sex", levels=5)
-    codes = SCHEMA.find(people(200), positions=spec.placed)[0].codes
-    counts = np.zeros(spec.counters, np.int64)
-    counting.count(spec, codes, counts, threads)
-    np.testing.assert_array_equal(counts, counting.reference(spec, codes))
+    found = scumble.Schema({**SCHEMA, "sex": scumble.Category(discover=True)})
+    kinds: list[tuple[scumble.Schema, dict[str, Any]]] = [
+        (SCHEMA, {"target": "sex", "levels": 5}),
+        (SCHEMA, {"together": SETS}),
+        (found, {}),
+    ]
+    for schema, more in kinds:
+        spec = TableSpec.of(schema, **more)
+        codes = schema.find(people(200), positions=spec.placed, distinct=True)[0].codes
+        counts = np.zeros(spec.counters, np.int64)
+        counting.count(spec, codes, counts, threads)
+        np.testing.assert_array_equal(counts, counting.reference(spec, codes))
     assert (counting.numpy_first.spent > 0) == (first > 0)
 
 
