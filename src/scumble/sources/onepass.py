@@ -271,12 +271,7 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     """The error with its place: file, line or row group, columns and counts, never a value."""
     batch, position = piece.batch, piece.position
     if isinstance(problem, UnknownClass):
-        where = source.place(position, batch.num_rows, problem.row)
-        values = "1 value is" if problem.count == 1 else f"{problem.count:,} values are"
-        return DataError(
-            f"{where}: {values} none of the classes: {problem.count:,} in column {problem.label!r} "
-            f"{UNPUBLISHED}. Hint: name all classes, or leave such records out with --invalid drop (invalid='drop')."
-        )
+        return DataError(f"{source.place(position, batch.num_rows, problem.row)}: {problem}")
     if tally.label is not None:
         batch = batch.drop_columns([tally.label])
     spec = tally.sketches[0].spec

@@ -115,10 +115,9 @@ class PersonLimit:
             self._key = bytes.fromhex(about["key"])
         except (KeyError, TypeError, ValueError):
             raise CorruptFileError("The checkpoint lacks the table of persons.") from None
-        places = 1024
-        while 4 * len(counts) > 3 * places:
-            places *= 2
-        self._make(places)
+        self._make(1024)
+        while 4 * len(counts) > 3 * len(self._counts):
+            self._make(2 * len(self._counts))
         found, _ = _find(self._hashes, self._counts, hashes)
         self._counts[found] = counts
         self._persons = len(counts)

@@ -388,11 +388,15 @@ def how_read(spec: Spec | TableSpec, name: str, decimal: str) -> str:
 
 
 class UnknownClass(DataError):
-    """Label cells that are none of the public classes: how many, never which."""
+    """Label cells that are none of the public classes: how many, the first in this `row`, and never which."""
 
     def __init__(self, label: str, count: int, row: int) -> None:
-        super().__init__(label)
-        self.label, self.count, self.row = label, count, row
+        values = "1 value is" if count == 1 else f"{count:,} values are"
+        super().__init__(
+            f"{values} none of the classes: {count:,} in column {label!r} {UNPUBLISHED}. "
+            "Hint: name all classes, or leave such records out with --invalid drop (invalid='drop')."
+        )
+        self.row = row
 
 
 def nobody(person: str, count: int) -> DataError:

@@ -26,7 +26,7 @@ from scumble.errors import DataError, ScumbleError
 from scumble.sources.source import BATCH_ROWS
 from scumble.sources.spark import engine
 from scumble.sources.spark.engine import Frame, map_batches
-from scumble.sources.tally import Labels, Tally, beyond_grid, nobody
+from scumble.sources.tally import Labels, Tally, UnknownClass, beyond_grid, nobody
 from scumble.table.sketch import TableSketch
 from scumble.table.spec import TableSpec
 
@@ -259,11 +259,7 @@ class _Counting:
         found = labels.places(table.select([labels.column]).combine_chunks())
         unknown = int((found < 0).sum())
         if unknown and self._order.invalid == "error":
-            values = "1 value is" if unknown == 1 else f"{unknown:,} values are"
-            raise DataError(
-                f"{values} none of the classes, in column {labels.column!r}. "
-                "Hint: name all classes, or leave such records out with --invalid drop (invalid='drop')."
-            )
+            raise UnknownClass(labels.column, unknown, int(np.argmin(found >= 0)))
         self._dropped += unknown
         return found
 
