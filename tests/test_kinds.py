@@ -119,7 +119,7 @@ def test_a_column_of_whole_numbers_leaves_the_cells_of_others_as_they_are() -> N
         shapes.append(Menu(spec, Budget(1.0)).expected(8_000, 0.02)[0].shape)
     (days, ages), (days_beside, whole_ages) = shapes
     assert abs(np.log(days_beside / days)) < 0.3
-    assert whole_ages in (101, 51) and 51 <= ages <= 101
+    assert whole_ages in (101, 51) and 30 <= ages <= 101
 
 
 def test_whole_numbers_with_cells_of_their_own_hide_nothing() -> None:

@@ -24,7 +24,7 @@ from scumble.audit.replay import Session, compare, used
 from scumble.density import planned_release as planned
 from scumble.density import release_plan
 from scumble.density import sketch as scumble_sketch
-from scumble.density.expected_error import CLUMPED, CLUMPINGS
+from scumble.density.expected_error import SHARED, USUALLY_SHARED
 from scumble.density.grid_cells import _fine_centers, coarser, groups
 from scumble.density.planned_release import publish_planned, typical_norm
 from scumble.density.release_plan import DENSITIES, DESIGN, SIZE, Choice, Menu, Rehashed, smallest_near_best
@@ -678,12 +678,12 @@ def test_clumped_records_get_smaller_cells(axes: int) -> None:
     told, cells = [], []
     for clumping in (142, 2000, 8000):
         seen = menu.seen(Facts(20_000, 1250.0, 4500, 2769.0, clumping))
-        assert seen.weights.shape == (len(DENSITIES), len(CLUMPINGS)) and seen.weights.sum() == pytest.approx(1.0)
-        told.append(float(np.exp(seen.weights.sum(axis=0) @ np.log(CLUMPINGS))))
+        assert seen.weights.shape == (len(DENSITIES), len(SHARED)) and seen.weights.sum() == pytest.approx(1.0)
+        told.append(float(np.exp(seen.weights.sum(axis=0) @ np.log(SHARED))))
         cells.append(menu.best([seen])[0].buckets)
     assert told[0] < 0.5 * told[1] < 0.25 * told[2] and cells[0] < cells[1] < cells[2]
     nothing = menu.seen(Facts(20_000, 1250.0, 4500, 2769.0)).weights.sum(axis=0)
-    assert 0.7 < np.exp(nothing @ np.log(CLUMPINGS)) / CLUMPED[0] < 1.4
+    assert 0.7 < np.exp(nothing @ np.log(SHARED)) / USUALLY_SHARED[0] < 1.4
 
 
 @pytest.mark.parametrize("length", [10.5, 40.5])

@@ -5,21 +5,28 @@ For queries of density ρ among n records, the mean of |error|/density is √(ha
 **Hashing**, for R rows of W buckets and a kernel of power p: α/√R, α² = (0.23 ρ^−(0.065 + 0.21 log₂ p))² + 3/(W ρ).
 Sparse places hash worse; 3/(W ρ) is due to collisions.
 
-**Places** of records in a grid's cells, unknown within each cell: smooth records err by a (ρ/0.03)^q steep^b; clumps,
-whose records share a place, add φ·apart for a clumping φ. `steep` and `apart` measure how much the kernel changes from
-one cell to the next.
+**Places** of records within a grid's cells are unknown. Records are modeled as uniform over a share s of the bounds
+along each axis, with s such that E k = ρ. Let V be the mean variance of k(q, x) for x in its cell, and P = 1/n + cρ the
+probability that two records share a place, c being the share of near pairs that do. Then the square of the error is
+
+    P V/ρ²  +  Q²  +  C².
+
+Q is the lattice sum of a kernel with a cusp against its integral: by Euler–Maclaurin a quadratic B₂ of the query's
+place in its cell, √(4/45) times the difference between sums over the centers and over the edges. C is what sharpening
+leaves of the curvature of the sum: with density τ, (3/640) h⁴ E|He₄|/τ⁴, where τ²= σ² (1 + r)/(1 − r) for records of
+variance σ² and r = ρ^(2/d), as of normal records and a normal kernel.
 
 **Noise** of standard deviation σ on a counter: √(2/π) σ g/n times the mean inverse density of the queries. The gain g
-is 1/√R for rows and √(cells (E k² − (E k)²) + 1) for a grid.
+is 1/√R for rows and √(cells (E k² − (E k)²)) for a grid.
 
-The constants are fitted to public tables (``python -m benchmarks.plans``).
+The constants of hashing and of inverse densities are fitted to public tables (``python -m benchmarks.plans``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from math import ceil, log2, pi, prod, sqrt
+from math import ceil, log, log2, pi, prod, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -52,11 +59,11 @@ DESIGNS = {"sobol": 1.0, "orthogonal": 1.15, "iid": 1.35}
 REFINED_ROWS = 64, 4096
 """Refining (`scumble.learn.refine`) helps between these numbers of rows."""
 
-SMOOTH, MIDDLING = (0.004, 0.3, 1.2), 0.03
-"""(a, q, b) of the places of smooth records, and the density to which a refers."""
-CLUMPINGS = np.geomspace(0.0008, 0.6, 25)
-CLUMPED = 0.025, 1.0
-"""The prior of clumpings: the median, and the standard deviation of the logarithm."""
+SHARED = np.geomspace(1e-5, 1.0, 23)
+USUALLY_SHARED = 0.02, 2.0
+"""The prior of the share c of near pairs: the median, and the standard deviation of the logarithm."""
+CURVED = 3.0 / 640.0 * 2.799
+"""(3/640) E|He₄| of a standard normal."""
 LOST = 1.0
 """The largest relative error from places, in cells far larger than the kernel."""
 
@@ -66,6 +73,8 @@ FINEST = 1000.0
 """The most cells in the kernel's half-width: smaller ones err by less than a thousandth."""
 NODES = (0, 64, 32, 20, 12)
 """Gauss–Legendre nodes along each of d axes: good to 1 % where bounds are 10⁴ half-widths long, else far better."""
+SHARES, STEPS, SUMMED = np.geomspace(1 / 64, 1.0, 12), 10, 16
+"""For which shares of the bounds and for how many steps V and Q are tabulated; the cells of a sum for Q."""
 
 
 def combined(
@@ -139,7 +148,10 @@ class Box:
         self.axes = len(which)
         low, high = ([side[i] for i in which] for side in bounds)
         self.low, self.high = sides((low, high), self.axes)
-        spread, self._square, self._mean = _moments(self.profile, self.high - self.low)
+        self._nodes, self._weights = _nodes(self.profile, self.high - self.low)
+        k = self.profile(lattice(list(self._nodes), np.full(self.axes, 0.5)))  # as seen from the middle of the bounds
+        self._square, self._mean = _mean(k**2, self._weights), _mean(k, self._weights)
+        spread = _mean(k, self._law(1.0))
         self.spread = max(spread, FAINTEST)
         """The density of records that fill half of the bounds along each axis, ρ₀."""
 
@@ -147,10 +159,6 @@ class Box:
     def density(self) -> float:
         """The typical density at a record."""
         return min(1.0, FULLER * self.spread)
-
-    def covered(self, shape: Sequence[int]) -> float:
-        """How many cells a kernel in the middle of the bounds covers: the sum of its values over them."""
-        return max(1.0, prod(shape) * self._mean)
 
     def inverse(self, density: np.ndarray) -> np.ndarray:
         """The mean inverse density of queries, for each typical density."""
@@ -192,19 +200,64 @@ class Box:
             [[aligned(*ends, cells)[1] for ends, cells in zip(bounds, shape, strict=True)] for shape in shapes]
         )
         hidden = (steps > 1.0) | ~np.array(whole, bool)
-        with np.errstate(divide="ignore", over="ignore"):
-            nearby = self.profile(steps[:, None, :] * np.eye(self.axes))  # the kernel one step away along each axis
-            steep = np.sqrt(np.sum(np.square(1.0 / nearby - 1.0), axis=1, where=hidden))
-            apart = np.sqrt(np.sum(np.square(np.log(nearby)), axis=1, where=hidden))
-        return GridErrors(self, self.gain(np.array([prod(shape) for shape in shapes], np.float64)), steep, apart)
+        density, *tables = self._by_share
+        variance, regular = np.zeros((2, len(density), len(shapes)))
+        scale = (1.0 + density ** (2.0 / self.axes)) / (1.0 - density ** (2.0 / self.axes))
+        for j, (length, steps_j) in enumerate(zip(self.high - self.low, steps.T, strict=True)):
+            place = np.log(steps_j / self.profile.half_widths[j])
+            off, between = (
+                np.array([np.exp(np.interp(place, self._log_steps(j), np.log(one + 1e-200))) for one in table[j].T])
+                for table in tables
+            )
+            curved = CURVED * steps_j**4 / np.square((SHARES * length) ** 2 / 12.0 * scale)[:, None]
+            variance += off * hidden[:, j]
+            regular += (between**2 + curved**2) * hidden[:, j]
+        sharing = np.prod(np.minimum(steps / (self.high - self.low) / SHARES[:, None, None], 1.0), axis=2)
+        return GridErrors(
+            self, self.gain(np.array([prod(shape) for shape in shapes], np.float64)), variance, regular, sharing
+        )
+
+    @cached_property
+    def _by_share(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For records that fill `SHARES` of the bounds: E k, and (axes, steps, shares) V and Q along each axis."""
+        nodes, axes = list(self._nodes), range(self.axes)
+        laws = [self._law(share) for share in SHARES]
+        grid = lattice(nodes, np.ones(self.axes))
+        k = self.profile(grid)
+        density = np.array([_mean(k, law) for law in laws])
+        off, between = np.zeros((2, self.axes, STEPS, len(SHARES)))
+        signs = np.resize([2.0, -2.0], SUMMED + 1) / np.where(np.isin(np.arange(SUMMED + 1), [0, SUMMED]), 2.0, 1.0)
+        for j in axes:
+            for m, step in enumerate(self.profile.half_widths[j] * np.exp(self._log_steps(j))):
+                aside = np.eye(self.axes)[j] * step / 2.0
+                moved = np.square(self.profile(grid + aside) - self.profile(grid - aside)) / 12.0
+                line = [step / 2.0 * np.arange(SUMMED + 1) if i == j else nodes[i] for i in axes]
+                apart = np.tensordot(signs, self.profile(lattice(line, np.ones(self.axes))), (0, j))
+                for s, (share, law) in enumerate(zip(SHARES, laws, strict=True)):
+                    off[j, m, s] = _mean(moved, law)
+                    rest = _mean(apart, [law[i] for i in axes if i != j])
+                    between[j, m, s] = B2 * step * abs(rest) / (share * (self.high - self.low)[j] * density[s])
+        return density, off, between
+
+    def _log_steps(self, axis: int) -> np.ndarray:
+        """The logarithms of tabulated steps along an axis, in half-widths."""
+        longest = (self.high - self.low)[axis] / self.profile.half_widths[axis]
+        return np.linspace(log(1.0 / 64.0), log(max(2.0, 2.0 * longest)), STEPS)
+
+    def _law(self, share: float) -> np.ndarray:
+        """The weights of the nodes for |x − y|, both uniform over this share of the bounds."""
+        weights = self._weights * np.maximum(1.0 - self._nodes / (share * (self.high - self.low))[:, None], 0.0)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def gain(self, cells: np.ndarray) -> np.ndarray:
         """The noise of an answer for counters of variance 1, by the number of cells."""
-        return np.asarray(np.sqrt(cells * (self._square - self._mean**2) + 1.0))
+        return np.asarray(np.sqrt(cells * (self._square - self._mean**2)))
 
 
 SLOPE = 0.25
 """The relative slope of a sum of kernels at a record, over that of one kernel at its half-width."""
+B2 = sqrt(4.0 / 45.0)
+"""The standard deviation of B₂ over its range on one cell."""
 
 
 class GridErrors(NamedTuple):
@@ -213,28 +266,37 @@ class GridErrors(NamedTuple):
     box: Box
     gain: np.ndarray
     """The noise of an answer for counters of variance 1."""
-    steep: np.ndarray
-    """√Σ (1/k − 1)², k being the kernel one step away along each axis."""
-    apart: np.ndarray
-    """√Σ (log k)²: the length of a step in units of the kernel."""
+    variance: np.ndarray
+    """(shares, shapes): V."""
+    regular: np.ndarray
+    """(shares, shapes): Q² + C²."""
+    sharing: np.ndarray
+    """(shares, shapes): the probability that two records share a cell."""
 
-    def places(self, density: np.ndarray, clumping: np.ndarray) -> np.ndarray:
-        """(densities, clumpings, shapes): the error from places in cells, at most LOST."""
-        factor, wide, power = SMOOTH
-        with np.errstate(over="ignore"):
-            smooth = factor * (density[:, None, None] / MIDDLING) ** wide * self.steep**power
-        return np.minimum(np.hypot(smooth, clumping[:, None] * self.apart), LOST)
+    def at(self, table: np.ndarray, density: np.ndarray) -> np.ndarray:
+        """(densities, shapes): a table by share at these densities."""
+        known = self.box._by_share[0][::-1]
+        place = np.interp(np.log(density), np.log(known), np.arange(len(known)))
+        below = np.minimum(place.astype(int), len(known) - 2)
+        part = (place - below)[:, None]
+        return np.asarray((1.0 - part) * table[::-1][below] + part * table[::-1][below + 1])
 
-    def clumped(self, n: float, counter_sd: float, density: np.ndarray, clumping: np.ndarray) -> np.ndarray:
-        """(densities, clumpings, shapes): the mean relative error for records of this density and clumping."""
+    def places(self, n: float, density: np.ndarray, shared: np.ndarray) -> np.ndarray:
+        """(densities, shared, shapes): the error from places in cells, at most LOST."""
+        together = (1.0 / n + density[:, None] * shared) / np.square(density)[:, None]
+        squares = together[:, :, None] * self.at(self.variance, density)[:, None]
+        return np.sqrt(np.minimum(squares + self.at(self.regular, density)[:, None], LOST**2))
+
+    def clumped(self, n: float, counter_sd: float, density: np.ndarray, shared: np.ndarray) -> np.ndarray:
+        """(densities, shared, shapes): the mean relative error for records of this density."""
         inverse = self.box.inverse(density)[:, None, None]
-        return combined(0.0, self.places(density, clumping), counter_sd * self.gain, inverse, n)
+        return combined(0.0, self.places(n, density, shared), counter_sd * self.gain, inverse, n)
 
     def relative(self, n: float, counter_sd: float, density: float) -> np.ndarray:
-        """The mean relative error at this typical density, averaged over the prior of clumpings."""
-        errors = self.clumped(n, counter_sd, np.array([density]), CLUMPINGS)[0]
+        """The mean relative error at this typical density, averaged over the prior of shared places."""
+        errors = self.clumped(n, counter_sd, np.array([density]), SHARED)[0]
         with np.errstate(divide="ignore"):  # without noise, cells of one whole number each err by nothing
-            return np.asarray(np.exp(usual_clumping() @ np.log(errors)))
+            return np.asarray(np.exp(usually_shared() @ np.log(errors)))
 
 
 _box = lru_cache(maxsize=16)(Box)
@@ -252,10 +314,10 @@ def on_whole_numbers(spec: Spec) -> list[bool]:
     return [names is not None and spec.kinds.get(names[j]) in ON_WHOLE_NUMBERS for j in which]
 
 
-def usual_clumping() -> np.ndarray:
-    """The prior weights of `CLUMPINGS`, which sum to 1."""
-    middle, spread = CLUMPED
-    weights: np.ndarray = np.exp(-0.5 * (np.log(CLUMPINGS / middle) / spread) ** 2)
+def usually_shared() -> np.ndarray:
+    """The prior weights of `SHARED`, which sum to 1."""
+    middle, spread = USUALLY_SHARED
+    weights: np.ndarray = np.exp(-0.5 * (np.log(SHARED / middle) / spread) ** 2)
     return weights / weights.sum()
 
 
@@ -275,27 +337,20 @@ def _divisible(number: int) -> int:
     return number - number % (12 if number >= 48 else 6 if number >= 12 else 1)
 
 
-def _moments(profile: Profile, lengths: np.ndarray) -> tuple[float, float, float]:
-    """E k(x, y) between records, and the means of k² and k over the bounds, seen from their middle.
-
-    Records are taken to fill half of the bounds along each axis, so all three are means over the same differences.
-    """
-    d = profile.dimensions
-    points, gaps = np.polynomial.legendre.leggauss(NODES[d])
-    nodes, weights = np.empty((2, d, NODES[d] + 1))
+def _nodes(profile: Profile, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(axes, nodes): differences from 0 to each length, and their weights, which sum to 1."""
+    points, gaps = np.polynomial.legendre.leggauss(NODES[profile.dimensions])
+    nodes, weights = np.empty((2, profile.dimensions, len(points) + 1))
     for j, (length, half) in enumerate(zip(lengths, profile.half_widths, strict=True)):
         # In the logarithm from well inside the kernel to the end of the bounds: that may be many powers of ten.
-        inside = min(half, length) / 16.0
+        inside = min(half, length / 4.0) / 16.0
         decades = np.log(length / inside) / 2.0
         outside = inside * np.exp(decades * (points + 1.0))
         nodes[j], weights[j] = np.append(inside / 2.0, outside), np.append(inside, outside * decades * gaps)
-    weights /= weights.sum(axis=1, keepdims=True)  # to rounding they add up to the length already
-    k = profile(lattice(list(nodes), np.full(d, 0.5)))
-    triangle = 2.0 * (1.0 - nodes / lengths[:, None])  # the law of |x − y|, both uniform
-    return _mean(k, weights * triangle), _mean(k**2, weights), _mean(k, weights)
+    return nodes, weights / weights.sum(axis=1, keepdims=True)  # to rounding they add up to the length already
 
 
-def _mean(values: np.ndarray, weights: np.ndarray) -> float:
+def _mean(values: np.ndarray, weights: Sequence[np.ndarray] | np.ndarray) -> float:
     """Σ values Πⱼ weights[j], one axis after the other."""
     for axis in weights[::-1]:
         values = values @ axis

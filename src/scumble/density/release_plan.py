@@ -7,10 +7,10 @@ records, on their density ρ and on how clumped they are. A few noisy facts, pub
 published.
 
 **What the facts say.** The typical norm T has T² ≈ n² (ρ + (1 − ρ)/W) + n. The norm of a grid's cells ‖C‖ tells how
-clumped records are: ‖C‖²/n² is the probability P that two records share a cell, and P/ρ the share of such pairs among
-those within a kernel, so the relative error from places has a clumping φ = 0.18 √(P/ρ). Candidate densities and
-clumpings are weighted by the likelihood of both facts and by log-normal priors; that of the density is relative to
-records that fill half of the bounds, where there are bounds.
+clumped records are: ‖C‖²/n² is the probability that two records share a cell. Of smooth records it is 1/n plus that of
+chance; in addition ρ times the share c of near pairs at one place, or c^d for d columns of few values each.
+Candidate densities and shares are weighted by the likelihood of both facts and by log-normal priors; that of the
+density is relative to records that fill half of the bounds, where there are bounds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scumble.density.expected_error import (
-    CLUMPINGS,
+    SHARED,
     GridErrors,
     box_of,
     combined,
@@ -34,7 +34,7 @@ from scumble.density.expected_error import (
     noise_of_sums,
     numbers_of,
     on_whole_numbers,
-    usual_clumping,
+    usually_shared,
 )
 from scumble.density.grid_cells import coarser, groups
 from scumble.density.spec import CHEAP, Spec
@@ -60,8 +60,6 @@ USUAL, SPREAD = 0.05, 1.7
 """The prior of densities without bounds: its median, and the standard deviation of the logarithm."""
 BOUNDED = 1.2
 """That standard deviation where bounds are given."""
-CLUMPED_BY, LOOSE = 0.18, 0.5
-"""φ = 0.18 √(P/ρ), and the standard deviation of its logarithm."""
 RECORDS, UNKNOWN = np.geomspace(1.0, 1e9, 400), 2.3
 """Candidate numbers of records, and the prior's standard deviation of their logarithm around the default."""
 CLEAR = 20.0
@@ -148,7 +146,7 @@ class Menu:
     def error(self, n: float, density: float) -> float:
         """The expected error if all that is counted is published."""
         errors = next(errors for spec, errors in self.candidates(n, np.array([density])) if spec == self.spec)[0]
-        return float(np.exp((np.ones(1) if len(errors) == 1 else usual_clumping()) @ np.log(errors)))
+        return float(np.exp((np.ones(1) if len(errors) == 1 else usually_shared()) @ np.log(errors)))
 
     def denser(self, n: float, density: float) -> Spec:
         """The same for records ten times as dense."""
@@ -174,7 +172,7 @@ class Menu:
         scores: dict[Spec, float] = {}
         for n, densities, weights in seen:
             if weights.shape[1] == 1 and self.spec.shape is not None:
-                weights = weights * usual_clumping()
+                weights = weights * usually_shared()
             for spec, errors in self.candidates(n, densities, rehashed):
                 if most is None or spec.rows * spec.buckets <= most:
                     score = float(np.sum(weights * np.log(errors)))
@@ -189,11 +187,11 @@ class Menu:
             yield from self._rows(spec, self.rows, n, densities, 0.0)
             return
         shapes, errors = _shapes(spec, self._rest is not None)
-        found = errors.clumped(n, sqrt(self.noise_variance(1)), densities, CLUMPINGS)
+        found = errors.clumped(n, sqrt(self.noise_variance(1)), densities, SHARED)
         for k, shape in enumerate(shapes):
             yield replace(spec, shape=shape, buckets=prod(shape)), found[:, :, k]
         if rehashed and self._hashed is not None:
-            places = errors.places(densities, CLUMPINGS)[:, :, 0]
+            places = errors.places(n, densities, SHARED)[:, :, 0]
             yield from self._rows(self._hashed, self.rows[1:], n, densities, places)
 
     def _rows(
@@ -226,7 +224,7 @@ class Menu:
         return min(shares, key=variance)
 
     def seen(self, facts: Facts) -> Seen:
-        """The records, and the weights of `DENSITIES` × `CLUMPINGS`; one column for hashed rows."""
+        """The records, and the weights of `DENSITIES` × `SHARED`; one column for hashed rows."""
         n = records(facts)
         spec, of_norm = self.spec, sqrt(facts.norm_variance / 2.0)
         expected = n * np.sqrt(DENSITIES + (1.0 - DENSITIES) * self._by_chance + 1.0 / n)
@@ -237,10 +235,16 @@ class Menu:
             likely = likely + prior(DENSITIES, USUAL, SPREAD)[:, None]
         else:
             box = box_of(spec)
-            likely = likely + prior(DENSITIES, box.density, BOUNDED)[:, None] + np.log(usual_clumping())
+            likely = likely + prior(DENSITIES, box.density, BOUNDED)[:, None] + np.log(usually_shared())
             if facts.clumping is not None:
-                norm = n * np.clip(CLUMPINGS * np.sqrt(DENSITIES[:, None]) / CLUMPED_BY, n**-0.5, 1.0)
-                likely = likely + likelihood(facts.clumping, norm, np.hypot(of_norm, LOOSE * norm / sqrt(2.0)))
+                errors = box.errors([spec.shape], on_whole_numbers(spec))
+                smooth = 1.0 / n + errors.at(errors.sharing, DENSITIES)
+                found = []
+                for joint in (SHARED, SHARED**box.axes):  # equal records, or columns of few values
+                    norm = n * np.sqrt(np.minimum(smooth + joint * DENSITIES[:, None], 1.0))
+                    scale = np.hypot(of_norm, np.gradient(norm, axis=1) / sqrt(8.0))
+                    found.append(likelihood(facts.clumping, norm, np.maximum(scale, ROUNDED * norm)))
+                likely = likely + np.logaddexp(*found)
         weights = np.exp(likely - np.max(likely))
         return Seen(n, DENSITIES, weights / weights.sum())
 
