@@ -12,7 +12,7 @@ from scipy.integrate import quad
 import scumble
 from scumble import Sketch
 from scumble.density.answers import BeyondBounds
-from scumble.density.expected_error import Box, _moments
+from scumble.density.expected_error import Box
 from scumble.density.field import AT_ONCE, Field
 from scumble.density.grid_cells import MAX_DIMENSIONS, Grid, Profile, supports
 from scumble.density.plan import plan_within
@@ -380,7 +380,7 @@ def test_the_centers_of_all_cells_at_once(kernel) -> None:
 @pytest.mark.parametrize("kernel", [EuclideanKernel(1.0, power=2), ManhattanKernel(2.0)])
 def test_the_means_behind_the_choice_are_right(kernel, length):
     """Against the definition, integrated adaptively."""
-    profile = Profile(kernel, 1)
+    box, profile = Box(kernel, 1, None, ([0.0], [length])), Profile(kernel, 1)
     half = length / 2.0
 
     def mean(f):
@@ -391,7 +391,7 @@ def test_the_means_behind_the_choice_are_right(kernel, length):
         return float(profile(np.array([[x]]))[0])
 
     expected = mean(lambda x: 2.0 * (1.0 - x / half) * k(x)), mean(lambda x: k(x) ** 2), mean(k)
-    np.testing.assert_allclose(_moments(profile, np.array([length])), expected, rtol=1e-3)
+    np.testing.assert_allclose((box.spread, box._square, box._mean), expected, rtol=1e-3)
 
 
 def test_half_widths_are_where_the_kernel_falls_to_one_half():
