@@ -717,3 +717,50 @@ def test_groups_follow_the_filters_and_can_be_taken_away(visit: Callable[..., An
     assert part.locator("tbody .value").first.inner_text().startswith("2024-")
     part.get_by_role("combobox", name="By").select_option(label="all records")
     expect(part.locator("tbody tr")).to_have_count(1)
+
+
+def test_remarks_on_the_page_are_those_of_python(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """But for quotes around names: pairs that were not counted together, cells that are cut, words counted as one."""
+    rng, n = np.random.default_rng(0), 5000
+    words = [f"w{k}" for k in range(40)]
+    schema = scumble.Schema(
+        minutes=scumble.Number(0, 320, whole=True, cells=32),
+        seen=scumble.Date("2024-01-01", "2024-03-31", cells="week"),
+        word=scumble.Category(words, other=False, missing=False),
+        smoker=scumble.Boolean(missing=False),
+    )
+    table = {
+        "minutes": rng.integers(0, 200, n),
+        "seen": np.datetime64("2024-01-01") + np.arange(n) % 91,
+        "word": rng.choice(words[:20], n),
+        "smoker": rng.random(n) < 0.3,
+    }
+    pairs = [("word", "smoker"), ("minutes", "smoker"), ("seen", "smoker")]
+    live = scumble.TableSketch(schema, pairs=pairs).update(table).release(epsilon=0.5)
+    release = scumble.TableRelease.from_bytes(live.to_bytes(draws=True))
+    export(TableExhibit(release, "remarks"), tmp_path / "remarks.html")
+    group = release.groups["word"]
+    rare = words[int(np.flatnonzero(np.bincount(group)[group] > 1)[0])]
+    opened, kinds = visit(), set()
+    for address, where in (
+        ("minutes=[90,91,false]", "minutes == 90"),
+        ("minutes=[90,100,false]", "minutes between 90 and 99"),
+        ("seen=[19787,19790,false]", "seen between '2024-03-05' and '2024-03-07'"),
+        (f'word=["{rare}"]', f"word == '{rare}'"),
+        (f'smoker=["true"]&word=["{rare}"]', f"word == '{rare}' and smoker"),
+        (f'seen=[19787,19790,false]&word=["{rare}"]&minutes=[0,40,false]', None),
+    ):
+        where = where or f"minutes < 40 and seen between '2024-03-05' and '2024-03-07' and word == '{rare}'"
+        page: Page = opened.open(f"{(tmp_path / 'remarks.html').as_uri()}#{address}")
+        page.reload()
+        page.wait_for_selector(READY)
+        assert page.locator(".chip").count() == address.count("=")
+        remarks = release.count(where).remarks
+        kinds |= {one[:13] for one in remarks}
+        told = page.locator(".answer .doubt").text_content() or ""
+        assert told.replace("Too few to tell from zero.", "").strip() == " ".join(remarks).replace("'", "")
+        page.get_by_role("combobox", name="Number").select_option(label="minutes")
+        page.get_by_role("combobox", name="By").select_option(label="word")
+        by = release.mean("minutes", where, by="word").attrs.get("remarks", [])
+        assert page.locator(".groups .doubt").text_content() == " ".join(by).replace("'", "")
+    assert len(kinds) == 3, "each kind was there"

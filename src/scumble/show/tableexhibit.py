@@ -25,6 +25,7 @@ from scumble.table.estimate import Estimate
 from scumble.table.mixture import Obeyed
 from scumble.table.questions import extremes_of
 from scumble.table.release import TableRelease
+from scumble.table.remarks import BEGINS, INFERRED, MOST_PAIRS, SLOT, on_page
 
 CONFIDENCE = 0.95
 
@@ -149,9 +150,10 @@ def _described(release: TableRelease, units: Mapping[str, str]) -> tuple[Facts, 
     arrays = Arrays()
     answers, spec = release._answers, release.spec
     draws = {name.removeprefix("draws."): arrays.add(array) for name, array in release.packed_draws().items()}
-    size = answers.posterior.size
+    size, groups = answers.posterior.size, dict(zip(spec.counted, answers.evidence[0].groups, strict=True))
     columns = [_column(name, column, units.get(name, ""), arrays) for name, column in release.schema.items()]
-    for place, column in enumerate(release.schema.values()):
+    for place, (name, column) in enumerate(release.schema.items()):
+        columns[place]["remarks"] = on_page(name, column, groups.get(place))
         if isinstance(column, Number) and column.positions is not None:
             each, expected = answers.values(place, column.representative, *extremes_of(column))
             columns[place] |= {"values": arrays.add(expected), "drawn": arrays.add(each)}
@@ -168,7 +170,8 @@ def _described(release: TableRelease, units: Mapping[str, str]) -> tuple[Facts, 
         "pairs": [list(pair) for pair in release._grouped.pairs],
         "rules": [_rules(one.rules, arrays) for one in answers.posterior.classes],
         "kept": [_kept(spec.schema, rule, arrays) for rule in spec.schema.constraints.each],
-        "groups": [arrays.add(np.asarray(group, np.int64)) for group in answers.evidence[0].groups],
+        "groups": [arrays.add(np.asarray(group, np.int64)) for group in groups.values()],
+        "remarks": {"begins": BEGINS, "inferred": INFERRED, "most": MOST_PAIRS, "slot": SLOT},
         "draws": draws,
         "lean": answers.lean.tolist(),
         "reach": reach(np.arange(1.0, size), CONFIDENCE).tolist(),

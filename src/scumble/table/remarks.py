@@ -18,8 +18,14 @@ Integers = npt.NDArray[np.int64]
 
 BEGINS = "Not counted together: "
 """The first words of every remark on pairs."""
+INFERRED = (
+    "Their relationship is inferred; the interval is too narrow if they are more strongly related than is typical."
+)
+"""The last."""
 MOST_PAIRS = 3
 """Pairs that one remark names."""
+SLOT = "␟"
+"""Stands in the page's texts where a level or columns will."""
 
 
 def not_counted_together(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -33,10 +39,7 @@ def not_counted_together(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
         return ()
     left = len(named) - MOST_PAIRS
     more = f" and {left} more {'pairs' if left > 1 else 'pair'}" if left > 0 else ""
-    return (
-        f"{BEGINS}{', '.join(named[:MOST_PAIRS])}{more}. Their relationship is inferred; "
-        "the interval is too narrow if they are more strongly related than is typical.",
-    )
+    return (f"{BEGINS}{', '.join(named[:MOST_PAIRS])}{more}. {INFERRED}",)
 
 
 NOTHING = 1e-9
@@ -67,10 +70,24 @@ def cut(asked: Condition) -> tuple[str, ...]:
     for name in asked.partly:
         column = asked.schema[name]
         if isinstance(column, Date):
-            found.append(f"The question cuts cells of {name!r}, which was counted {column.told_apart}: {EVENLY}")
+            found.append(cells_cut(name, column, ""))
         elif isinstance(column, Number) and (cells := [*_of_single_values(asked, name, column)]):
-            found.append(f"The question cuts cells of {name!r}, such as {column.levels[min(cells)]}: {EVENLY}")
+            found.append(cells_cut(name, column, str(column.levels[min(cells)])))
     return tuple(found)
+
+
+def cells_cut(name: str, column: Column, level: str) -> str:
+    """A remark on a column whose cells a question cuts, such as that of a `level`."""
+    which = f"which was counted {column.told_apart}" if isinstance(column, Date) else f"such as {level}"
+    return f"The question cuts cells of {name!r}, {which}: {EVENLY}"
+
+
+def on_page(name: str, column: Column, group: Integers | None) -> dict[str, str]:
+    """The remarks on a column, with a `SLOT` for what only the page knows, and names as it writes them."""
+    found = {"cut": cells_cut(name, column, SLOT)} if column.ordered else {}
+    if group is not None and (np.bincount(group) > 1).any():
+        found["pooled"] = counted_as_one(name, column, group, [SLOT])
+    return {kind: text.replace("'", "") for kind, text in found.items()}
 
 
 def _of_single_values(asked: Condition, name: str, column: Number) -> Iterator[int]:

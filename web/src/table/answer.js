@@ -1,7 +1,8 @@
 // The answer to the filter: how many records, which share, and the mean of a column.
 
 import { button, choice, h } from "../page/dom.js";
-import { apart, condition, interval, mean, records, share, withFilter, words } from "./filters.js";
+import { condition, interval, mean, records, share, withFilter, words } from "./filters.js";
+import { remarks } from "./remarks.js";
 
 const EVERYBODY = "All records. Drag across a chart or tick boxes to select some of them.";
 
@@ -42,7 +43,7 @@ export function answer(table, state) {
     const found = mean(table.mean(state.mean, state.filters));
     figure(average, found.value, found.interval);
     const filtered = state.filters.has(state.mean); // then the line on the count has told of its pairs
-    ofMean.textContent = filtered ? "" : apart(table, [state.mean, ...state.filters.keys()], state.mean);
+    ofMean.textContent = filtered ? "" : remarks(table, state.filters, [state.mean], state.mean).join(" ");
     ofMean.hidden = !ofMean.textContent;
   };
   return {
@@ -76,7 +77,7 @@ function chips(table, state) {
 // What the release cannot know, in words.
 function doubts(table, { filters }, found) {
   const few = filters.size && found.low <= 0 ? "Too few to tell from zero." : "";
-  return [few, apart(table, [...filters.keys()])].filter(Boolean).join(" ");
+  return [few, ...remarks(table, filters)].filter(Boolean).join(" ");
 }
 
 // The same question as release.count, `scumble count` and SQL's WHERE take it.

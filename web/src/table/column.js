@@ -27,8 +27,8 @@ export class Column {
   // `group` has the group of each level in pairs, or is null.
   constructor(described, arrays, group) {
     this.group = group;
-    const { name, kind, unit, words, size, missing, levels, log, whole, step, alike } = described;
-    Object.assign(this, { name, kind, unit, words, size, missing, log, whole, step });
+    const { name, kind, unit, words, size, missing, levels, log, whole, step, alike, remarks } = described;
+    Object.assign(this, { name, kind, unit, words, size, missing, log, whole, step, remarks });
     this.title = unit ? `${name} (${unit})` : name;
     this.edges = described.edges ? arrays[described.edges] : null;
     this.values = described.values ? arrays[described.values] : null;

@@ -2,7 +2,8 @@
 // hatched.
 
 import { choice, h, labeled, segments } from "../page/dom.js";
-import { apart, doubt, interval, records, share } from "./filters.js";
+import { doubt, interval, records, share } from "./filters.js";
+import { remarks } from "./remarks.js";
 
 export const PARTS = 8; // of a column with an order
 const NONE = 3; // the doubt of what may be none at all: it gets no color
@@ -23,7 +24,7 @@ export function crosstab(table, state) {
     legend(),
   );
   const draw = () => {
-    note.textContent = state.rows === state.across ? "" : apart(table, [...new Set([state.rows, state.across, ...state.filters.keys()])]);
+    note.textContent = state.rows === state.across ? "" : remarks(table, state.filters, [state.rows, state.across]).join(" ");
     note.hidden = !note.textContent;
     place.replaceChildren(drawn(table, state));
   };

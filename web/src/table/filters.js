@@ -126,20 +126,3 @@ export function doubt({ value, low, high }) {
   if (!(value > 0) || low <= 0) return 3;
   return half > 0.5 * value ? 2 : half > 0.2 * value ? 1 : 0;
 }
-
-// Columns that were not counted together: what to say of them.
-
-const NAMED = 2; // pairs
-
-// A line on such pairs among these columns, or of one of them alone; empty if there are none.
-export function apart(table, places, one = null) {
-  const pairs = table.unmeasured(places).filter((pair) => one === null || pair.includes(one));
-  if (!pairs.length) return "";
-  const named = pairs.slice(0, NAMED).map(([i, j]) => `${table.columns[i].name} and ${table.columns[j].name}`);
-  const left = pairs.length - NAMED;
-  const more = left > 0 ? ` and ${left} more ${left > 1 ? "pairs" : "pair"}` : "";
-  return `Not counted together: ${named.join(", ")}${more}. ${INFERRED}`;
-}
-
-const INFERRED =
-  "Their relationship is inferred; the interval is too narrow if they are more strongly related than is typical.";

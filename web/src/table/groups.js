@@ -3,7 +3,8 @@
 import { write } from "../page/csv.js";
 import { button, choice, download, h, labeled } from "../page/dom.js";
 import { broken, cellOf, NOBODY, PARTS, sheet } from "./crosstab.js";
-import { apart, interval, mean } from "./filters.js";
+import { interval, mean } from "./filters.js";
+import { remarks } from "./remarks.js";
 
 const QUARTILES = ["Lower quartile", "Median", "Upper quartile"];
 
@@ -24,7 +25,7 @@ export function groups(table, state) {
   );
   const draw = () => {
     const { number, by, filters } = state;
-    note.textContent = apart(table, [...new Set([number, ...(by === null ? [] : [by]), ...filters.keys()])]);
+    note.textContent = remarks(table, filters, by === null ? [number] : [number, by]).join(" ");
     note.hidden = !note.textContent;
     found = asked(table, state);
     const { column, rows, heading, names } = found;

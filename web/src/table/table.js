@@ -13,7 +13,7 @@ export class Table {
   constructor({ description, arrays }) {
     const { title, info, card, columns, place, pairs, compared } = description;
     const rules = description.kept.map((rule) => ({ ...rule, allowed: arrays[rule.allowed] }));
-    Object.assign(this, { title, info, card, place, pairs, rules, compared });
+    Object.assign(this, { title, info, card, place, pairs, rules, compared, said: description.remarks });
     const groups = new Map(description.counted.map((j, k) => [j, arrays[description.groups[k]]]));
     this.columns = columns.map((column, j) => new Column(column, arrays, groups.get(j) ?? null));
     this.answers = new Answers(description, arrays);
@@ -120,14 +120,8 @@ export class Table {
     return this.pairs.some((pair) => pair.includes(j));
   }
 
-  #together(i, j) {
+  together(i, j) {
     return [i, j].includes(this.place) || this.pairs.some((pair) => pair.includes(i) && pair.includes(j));
-  }
-
-  // Pairs among these columns that were never counted together.
-  unmeasured(places) {
-    const sorted = [...places].sort((a, b) => a - b);
-    return sorted.flatMap((i, at) => sorted.slice(at + 1).filter((j) => !this.#together(i, j)).map((j) => [i, j]));
   }
 
   // The name under which files of this release are downloaded.
