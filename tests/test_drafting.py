@@ -13,8 +13,10 @@ import pytest
 
 import scumble
 from scumble import BudgetError, cli
+from scumble.columns.column import Column
 from scumble.errors import CuratorWarning
-from scumble.sources.drafting import HALF, KINDS, LENGTHS, end_of, kind_of, on_grid, placed
+from scumble.gate.rows import PublishedRow
+from scumble.sources.drafting import GRID, HALF, KINDS, LENGTHS, _number, end_of, kind_of, on_grid, placed
 
 N = 10_000
 
@@ -112,7 +114,21 @@ def test_cells_of_the_grid_hold_their_numbers() -> None:
     for number in (*np.random.default_rng(0).normal(0, 1e3, 200).tolist(), 0.0, -0.0, 1.0, -1.0, 2.0**39, -(2.0**-28)):
         low, high = (end_of(on_grid(number), upper=upper) for upper in (False, True))
         assert low <= number <= high and (number == 0 or (high - low) <= abs(number) / 8)
-    assert on_grid(1e300) == LENGTHS[1] - 2 and on_grid(-1e300) == 0 and on_grid(1e-300) == HALF
+    assert on_grid(1e300) == LENGTHS[2] - 2 and on_grid(-1e300) == 0 and on_grid(1e-300) == HALF
+
+
+def test_bounds_of_any_cells_load_and_hold_them() -> None:
+    rng = np.random.default_rng(1)
+    for first, last in np.sort(rng.integers(0, LENGTHS[GRID] - 1, (60, 2)), axis=1).tolist():
+        for real, tail in ((True, 0), (False, 0), (True, 3), (False, 5)):
+            settings, _ = _number((first, last), real, tail, [], False)
+            column = Column.from_dict(settings, "x")
+            if isinstance(column, scumble.Number):
+                held = [end_of(first, upper=False), end_of(last, upper=True)]
+                if not real:  # the end that is farther from zero is not in its cell
+                    held = [held[0] + (held[0] <= -1), held[1] - (held[1] >= 1)]
+                    held = [float(np.ceil(held[0])), float(np.floor(held[1]))]
+                assert held[0] > held[1] or (column.low <= held[0] and held[1] <= column.high)
 
 
 @pytest.mark.parametrize(
@@ -135,11 +151,14 @@ def test_a_decimal_comma() -> None:
 
 
 def test_a_kind_needs_most_cells() -> None:
-    counts = np.zeros(len(KINDS), int)
-    counts[[0, 2, 9]] = 500, 89, 11
-    assert kind_of(counts) == "text"
-    counts[9] = 9
-    assert kind_of(counts) == "number"
+    def kind(others: int, variance: float = 0.0) -> str:
+        counts = np.zeros(len(KINDS), int)
+        counts[[0, 2, 9]] = 500, 89, others
+        return kind_of(PublishedRow(0, counts, variance, None, Fraction(1)))
+
+    assert kind(11) == "text" and kind(9) == "number"
+    assert kind(11, variance=1.0) == "number"  # it may be noise
+    assert kind(90, variance=1000.0) == "text"
 
 
 def test_the_command_writes_what_loads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

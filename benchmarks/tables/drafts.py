@@ -4,8 +4,10 @@
 
 Tables are written as text, with decimal commas, blanks behind words, and 3 % of the cells empty, "NA" or "-". They are
 released with a draft for ε = 0.1 and 0.9, and with the registry's public bounds and vocabularies for ε = 1, both at
-δ = 10⁻⁶ in all: the first six tables of the folder, synthetic ones if they are fewer. Counts are of random ranges and
-words; means are of whole columns and of the records with a random word. What a release refuses to answer counts as 0.
+δ = 10⁻⁶ in all: the first six tables of the folder, synthetic ones if they are fewer. Counts are of random
+ranges and words, and their errors relative to all records; means are of whole columns and of the records with a random
+word, and their errors in standard deviations of the column. Where a release refuses, the count is taken to be 0, and
+the mean that of the whole column. A table's ratio is the geometric mean of those of its two mean errors.
 """
 
 from __future__ import annotations
@@ -89,7 +91,7 @@ def questions(left: Any, known: Known, generator: np.random.Generator) -> list[A
 
 
 def errors(release: Any, left: Any, asked: list[Asked]) -> np.ndarray:
-    """Mean errors of counts relative to all records, and of means relative to the column's mean absolute value."""
+    """Mean errors of counts relative to all records, and of means in standard deviations of the column."""
     found: tuple[list[float], list[float]] = [], []
     for number, where in asked:
         held, terms = np.ones(len(left), bool), dict[str, Any]()
@@ -101,13 +103,20 @@ def errors(release: Any, left: Any, asked: list[Asked]) -> np.ndarray:
                 terms[name] = [bool(code) for code in column.encode(values).codes]
             else:
                 terms[name] = (float(one),) * 2 if word and column.kind == "number" else one
-        try:
-            value = (release.mean(number, terms or None) if number else release.count(terms)).value
-        except ParameterError:
-            value = 0.0
-        truth, unit = (left[number][held].mean(), left[number].abs().mean()) if number else (held.sum(), len(left))
-        found[number is not None].append(abs(value - truth) / unit)
+        value = answer(release, number, terms)
+        if number and value is None:
+            value = answer(release, number, {})
+        truth, unit = (left[number][held].mean(), left[number].std()) if number else (held.sum(), len(left))
+        found[number is not None].append(abs((value or 0.0) - truth) / unit)
     return np.array([np.nanmean(one) for one in found])
+
+
+def answer(release: Any, number: str | None, terms: dict[str, Any]) -> float | None:
+    """The mean of a column, or the count; None where it is refused."""
+    try:
+        return float((release.mean(number, terms or None) if number else release.count(terms)).value)
+    except ParameterError:
+        return None
 
 
 def judged(name: str, folder: Path | None) -> np.ndarray:
@@ -136,7 +145,7 @@ def main() -> None:
     lines = ["| table | counts, draft | people | means, draft | people | ratio |", "|---" + "|---:" * 5 + "|"]
     for name in chosen.tables or [*there, *SYNTHETIC][:JUDGED]:
         found = judged(name, chosen.data)
-        ratios.append(found[0].sum() / found[1].sum())
+        ratios.append(float(np.sqrt(np.prod(found[0] / found[1]))))
         lines.append(f"| {name} | {' | '.join(f'{error:.2%}' for error in found.T.flat)} | {ratios[-1]:.2f} |")
     lines.append(f"| geometric mean | | | | | {np.exp(np.log(ratios).mean()):.2f} |")
     print("\n".join(lines))

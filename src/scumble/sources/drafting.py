@@ -1,15 +1,18 @@
 """Schemas for tables of which nothing is public: kinds, bounds, missing cells and identifiers from one charged pass.
 
-Of each column four rows are counted. A record adds one to one counter of each, by its own cell alone:
+Of each column five rows are counted. A record adds one to one counter of each, by its own cell alone:
 
 - as what the cell can be read (`KINDS`);
-- where its number lies on a fixed grid of floats: sign, exponent, and the first three bits of the mantissa;
+- the sign and the exponent of its number, which is its octave;
+- where its number lies on a fixed grid of floats: the octave, and the first three bits of the mantissa;
 - the month of its date;
 - which value it is, of which only the number of distinct ones is published (`columns.distinct`).
 
-They are published as a plan for one budget (`gate.rows`): kinds and distinct values first, and then the grid or the
-months of columns that hold numbers or dates. A bound is the outermost cell, octave, year or so, whose noisy count noise
-alone would reach nowhere in the draft with a probability of 99 %. What lies outside of it counts at the bound.
+They are published as a plan for one budget (`gate.rows`): kinds and distinct values first; then the octaves or months
+of columns that hold numbers or dates; then the grid, in the octaves of either end. A bound is the outermost octave,
+cell, year or so, whose noisy count noise alone would reach nowhere in the draft with a probability of 99 %. Cells of a
+release are as usual up to there, and those of the grid beyond, as far as a long tail that noise may hide would lie
+(`OUTSIDE`). What lies outside of them counts at the bound.
 
 The words of columns of text are found by the build itself (``discover = true``).
 """
@@ -35,6 +38,7 @@ from scumble.columns.category import Boolean
 from scumble.columns.column import Column
 from scumble.columns.distinct import PARTS, cell_of
 from scumble.columns.hashing import UnsupportedValue
+from scumble.columns.number import Number as Bounded
 from scumble.columns.schema import Schema, in_toml, key_of
 from scumble.errors import DataError, MergeError, many
 from scumble.gate.rows import PublishedRow, PublishedRows, Wanted, publish_as_planned
@@ -58,19 +62,22 @@ KINDS = ("missing", "boolean", "whole", "number", "iso", "%d.%m.%Y", "%d/%m/%Y",
 """What a cell can be read as, the first that fits; "either" is 01/02/2020."""
 LEAST, MOST, STEPS = -30, 42, 8
 """Exponents of two of the grid, and its cells in each octave. Smaller numbers are zero, larger ones have the last."""
-HALF = (MOST - LEAST) * STEPS
+OCTAVES = MOST - LEAST
+HALF = OCTAVES * STEPS
 FIRST_YEAR, YEARS = 1800, 300
-LENGTHS = (len(KINDS), 2 * HALF + 2, 12 * YEARS + 1, len(PARTS))
-"""Of the four rows of a column; the last cell of grids is of what is no number, or no date."""
+LENGTHS = (len(KINDS), 2 * OCTAVES + 2, 2 * HALF + 2, 12 * YEARS + 1, len(PARTS))
+"""Of the rows of a column; the last cell of octaves, grids and months is of what is no number, or no date."""
+KIND, OCTAVE, GRID, MONTH, VALUE = range(5)
 SHARES = (Fraction(1, 8), Fraction(1, 8), Fraction(3, 4))
 """Of the budget, for all kinds, all distinct values and all bounds: a prior."""
 SURE = 0.01
 """The probability that noise alone makes any bound of a draft."""
 MOST_OF = 0.9
 """The share of cells that must be readable for a column to be of a kind, as in `columns.draft`."""
-HIDDEN, WIDER = 0.01, STEPS // 2
-"""Where noise hides more than this share of the records in a cell, bounds are so many cells, half an octave, wider, but
-no more than half of the cells between them: numbers that lie close together, such as years, have short tails."""
+OUTSIDE = 0.002
+"""The share of records that may lie beyond a bound. Where noise may hide more, so many octaves follow that no more lie
+beyond them, if each holds a quarter of the records of the one before (Pareto's tail of index 2: the longest with a
+finite variance), in cells of the grid."""
 FEW = 4
 """Deviations of noise that the records with a value must exceed, or what is drafted of them is mostly noise."""
 FINE = 50
@@ -90,8 +97,8 @@ class DraftSpec:
 
     @property
     def rows(self) -> int:
-        """Four for each column."""
-        return 4 * len(self.columns)
+        """Five for each column."""
+        return len(LENGTHS) * len(self.columns)
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -106,7 +113,7 @@ class DraftSpec:
     @cached_property
     def occupancies(self) -> Mapping[int, np.ndarray]:
         """The rows of distinct values."""
-        return dict.fromkeys(range(3, self.rows, 4), PARTS)
+        return dict.fromkeys(range(VALUE, self.rows, len(LENGTHS)), PARTS)
 
     touches: ClassVar[Mapping[int, int]] = {}
 
@@ -180,8 +187,8 @@ def draft(
     --------
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31 + k % 40 for k in range(4000)], "town": ["Ulm", "Bonn"] * 2000})
-    >>> draft(people, epsilon=1.0)
-    Schema(age=Number(0, 71, whole=True, missing=True), town=Category(discover=True))
+    >>> draft(people, epsilon=1.0).names, draft(people, epsilon=1.0)["age"].levels[:2]
+    (('age', 'town'), ('0', '1'))
     """
     budget = Budget.of(epsilon, delta, "add-remove", records_per_person, 0)
     opened = open_source(source, **reading)
@@ -201,11 +208,13 @@ def drafted(source: Source, columns: Sequence[str], budget: Budget, payer: Accou
     with secret.changing("update"):
         for piece in source.pieces(dict.fromkeys(columns, "any"), invalid="drop"):
             for place, name in enumerate(columns):
-                count(piece.batch.column(piece.batch.schema.names.index(name)), name, spec, secret, 4 * place)
+                count(
+                    piece.batch.column(piece.batch.schema.names.index(name)), name, spec, secret, len(LENGTHS) * place
+                )
     plan = _Plan(spec)
     published = publish_as_planned(secret, budget, payer, most=1, plan=plan)
     rows = {row.row: row for row in published.rows}
-    found = {name: _column(rows, 4 * place, published) for place, name in enumerate(columns)}
+    found = {name: _column(rows, len(LENGTHS) * place, published) for place, name in enumerate(columns)}
     if all(own["kind"] == "distinct" for own, _ in found.values()):  # a schema needs another column
         (_, told), only = found[columns[0]], "decide: most records have a value of their own; declare other columns"
         found[columns[0]] = {"kind": "category", "discover": True}, [*told[:-1], only]
@@ -219,39 +228,39 @@ _DAY, _MONTH_FIRST = ("%d.%m.%Y", "%d/%m/%Y"), "%m/%d/%Y"
 
 
 def count(column: cells.Column, name: str, spec: DraftSpec, secret: Secret, first: int) -> None:
-    """Add a batch of one column to its four rows."""
+    """Add a batch of one column to its rows."""
     try:
         texts, places = cells.texts(column)
     except UnsupportedValue:
         raise DataError(f"Column {name!r} holds {cells.describe(column)}. Hint: leave it out.") from None
-    found = np.array([placed(text, spec.decimal) for text in texts], np.int64).reshape(len(texts), 4)
-    for row in range(4):
+    found = np.array([placed(text, spec.decimal) for text in texts], np.int64).reshape(len(texts), len(LENGTHS))
+    for row, length in enumerate(LENGTHS):
         counters = secret.row(first + row)
-        counters += np.bincount(found[places, row], minlength=LENGTHS[row])
+        counters += np.bincount(found[places, row], minlength=length)
 
 
-def placed(text: bytes | None, decimal: str = ".") -> tuple[int, int, int, int]:
+def placed(text: bytes | None, decimal: str = ".") -> tuple[int, int, int, int, int]:
     """The cell of each row for a canonical text.
 
-    >>> placed(b"12.5"), placed(None)[:3], placed(b"31.12.2020")[:3] == (5, 1153, 12 * 220 + 11)
-    ((3, 845, 3600, 863), (0, 1153, 3600), True)
+    >>> placed(b"12.5"), placed(None)[:4], placed(b"31.12.2020")[:4] == (5, 145, 1153, 12 * 220 + 11)
+    ((3, 106, 845, 3600, 863), (0, 145, 1153, 3600), True)
     """
-    no_number, no_date = LENGTHS[1] - 1, LENGTHS[2] - 1
+    no_number, no_date = (LENGTHS[OCTAVE] - 1, LENGTHS[GRID] - 1), LENGTHS[MONTH] - 1
     value = -1 if text is None else cell_of(text)
     if text is None or value < 0:
-        return 0, no_number, no_date, len(PARTS) - 1
+        return 0, *no_number, no_date, len(PARTS) - 1
     marks = bytes.maketrans(b",.", b".,") if decimal == "," else None
     number = cells.number_in(text.translate(marks) if marks else text)
     if text.strip().lower() in (b"true", b"false"):
         number = math.nan
     if cells.is_code(text):
-        return KINDS.index("text"), no_number, no_date, value
+        return KINDS.index("text"), *no_number, no_date, value
     if math.isfinite(number):
-        return (2 if number.is_integer() else 3), on_grid(number), no_date, value
+        return (2 if number.is_integer() else 3), octave_of(cell := on_grid(number)), cell, no_date, value
     kind, month = _dated(text)
     if month is None and Boolean().encode([text.decode(errors="replace")]).codes[0] >= 0:
         kind = KINDS.index("boolean")
-    return kind, no_number, no_date if month is None else month, value
+    return kind, *no_number, no_date if month is None else month, value
 
 
 def _dated(text: bytes) -> tuple[int, int | None]:
@@ -282,6 +291,18 @@ def on_grid(number: float) -> int:
     return HALF + 1 + up if number > 0 else HALF - 1 - up
 
 
+def octave_of(cell: int) -> int:
+    """The octave of a cell of the grid."""
+    return OCTAVES + int(math.copysign(-(-abs(cell - HALF) // STEPS), cell - HALF))
+
+
+def _cells(octave: int) -> range:
+    """The cells of the grid in an octave."""
+    away = octave - OCTAVES
+    first = HALF + STEPS * away + (1 - STEPS if away > 0 else 0)
+    return range(first, first + (STEPS if away else 1))
+
+
 def end_of(cell: int, *, upper: bool) -> float:
     """An end of a cell of the grid.
 
@@ -303,25 +324,32 @@ class _Plan:
     """Kinds and distinct values of all columns, and then the bounds of those that have some."""
 
     def __init__(self, spec: DraftSpec) -> None:
-        self._columns = len(spec.columns)
+        self._columns, self._ranged = len(spec.columns), dict[int, str]()
 
     def __call__(self, found: PublishedRows, winners: tuple[int, ...]) -> dict[int, Wanted]:
+        several = len(LENGTHS)
         if not found.rows:
-            parts = [Wanted(share / self._columns) for share in SHARES]
-            return {4 * k + row: parts[row > 0] for k in range(self._columns) for row in (0, 3)}
-        if len(found.rows) > 2 * self._columns:
-            return {}
-        kinds = {row.row: kind_of(row.counts) for row in found.rows if row.row % 4 == 0}
-        wanted = [row + (1 if kind == "number" else 2) for row, kind in kinds.items() if kind in ("number", "date")]
-        return {row: Wanted(SHARES[2] / len(wanted)) for row in wanted}
+            parts = {KIND: SHARES[0] / self._columns, VALUE: SHARES[1] / self._columns}
+            return {several * k + row: Wanted(part) for k in range(self._columns) for row, part in parts.items()}
+        done = {row.row for row in found.rows}
+        if len(done) == 2 * self._columns:
+            kinds = {row.row: kind_of(row) for row in found.rows if row.row % several == KIND}
+            self._ranged = {row: kind for row, kind in kinds.items() if kind in ("number", "date")}
+        share = SHARES[2] / max(len(self._ranged), 1)
+        numbers = [row for row, kind in self._ranged.items() if kind == "number"]
+        if len(done) == 2 * self._columns:
+            dates = {row + MONTH: Wanted(share) for row in self._ranged if row not in numbers}
+            return {**dates, **{row + OCTAVE: Wanted(share / 2) for row in numbers}}
+        return {row + GRID: Wanted(share / 2) for row in numbers if row + GRID not in done}
 
 
-def kind_of(counts: Integers) -> str:
-    """What a column is, by the noisy numbers of its cells."""
-    held = np.maximum(counts[1:], 0)
-    of = dict(zip(("boolean", "number", "date"), (held[:1].sum(), held[1:3].sum(), held[3:8].sum()), strict=True))
-    best = max(of, key=lambda kind: of[kind])
-    return best if of[best] >= MOST_OF * max(held.sum(), 1) else "text"
+def kind_of(row: PublishedRow) -> str:
+    """What a column is, by the noisy numbers of its cells: text only if that is sure."""
+    counts = row.counts.astype(float)
+    of = dict(zip(("boolean", "number", "date"), (counts[1], counts[2:4].sum(), counts[4:9].sum()), strict=True))
+    best, held = max(of, key=lambda kind: of[kind]), counts[1:].sum()
+    doubt = 2 * math.sqrt(row.variance * len(KINDS))
+    return best if of[best] >= max(MOST_OF * held - doubt, held / 2, 1) else "text"
 
 
 def limits(row: PublishedRow, sizes: Sequence[int], law: Law, threshold: float, chance: float) -> dict[int, float]:
@@ -379,9 +407,12 @@ def ends(
 
 
 def _threshold(published: PublishedRows) -> tuple[float, float]:
-    """In standard deviations: what noise exceeds nowhere, by a union bound over all cells of grids; and the chance that
-    each cell has."""
-    looked = sum(1.3 * len(row.counts) for row in published.rows if row.row % 4 in (1, 2))
+    """In standard deviations: what noise exceeds nowhere, by a union bound over cells; and the chance of each cell."""
+    looked = sum(
+        1.3 * (4 * STEPS if place == GRID else len(row.counts))
+        for row in published.rows
+        if (place := row.row % len(LENGTHS)) in (OCTAVE, GRID, MONTH)
+    )
     chance = SURE / max(looked, 1.0)
     if published.privacy.law.pure:
         return math.log(1 / (2 * chance)) / math.sqrt(2), chance
@@ -398,7 +429,7 @@ def _column(rows: Mapping[int, PublishedRow], first: int, published: PublishedRo
     deviation, kinds = math.sqrt(own.variance), dict(zip(KINDS, own.counts.tolist(), strict=True))
     total = max(float(own.counts.sum()), 1.0)
     there = max(total - kinds["missing"], 1.0)
-    sketch = rows[first + 3]
+    sketch = rows[first + VALUE]
     values = estimated(
         sketch.counts[:-1].astype(float),
         sketch.variance,
@@ -415,13 +446,21 @@ def _column(rows: Mapping[int, PublishedRow], first: int, published: PublishedRo
     if there < FEW * noise:
         why = "the column is all but empty" if total > 4 * FEW * noise else "noise hides what it holds"
         remarks.append(f"decide: {why}; delete it, declare it, or spend more")
-    kind = kind_of(own.counts)
+    kind = kind_of(own)
     if kind == "boolean":
         return {"kind": "boolean", "missing": True}, remarks
-    if kind == "number" and (found := found_in(rows[first + 1], (32, 16, 8, 4, 2, 1), HALF)):
-        hidden = threshold * math.sqrt(rows[first + 1].variance) > HIDDEN * there
-        return _number(found, kinds["number"] > 4 * deviation, hidden, remarks, values.low > UNIQUE * there)
-    if kind == "date" and (found := found_in(rows[first + 2], (60, 12, 6, 3, 1))):
+    if kind == "number" and (octaves := found_in(rows[first + OCTAVE], (4, 2, 1), OCTAVES)):
+        grid, inner = rows[first + GRID], list[tuple[int, int]]()
+        for octave in octaves:
+            cells_there = _cells(octave)
+            part = grid._replace(counts=np.append(grid.counts[cells_there.start : cells_there.stop], 0))
+            seen = found_in(part, (4, 2, 1)) or (0, len(cells_there) - 1)
+            inner.append((cells_there.start + seen[0], cells_there.start + seen[1]))
+        beyond = threshold * math.sqrt(rows[first + OCTAVE].variance) / (OUTSIDE * there)
+        tail = math.ceil(math.log(max(beyond, 1.0), 4))
+        ends_found = inner[0][0], inner[1][1]
+        return _number(ends_found, kinds["number"] > 4 * deviation, tail, remarks, values.low > UNIQUE * there)
+    if kind == "date" and (found := found_in(rows[first + MONTH], (60, 12, 6, 3, 1))):
         return _date(found, kinds, remarks)
     if kind != "text":
         remarks.append("decide: noise hides its bounds; declare them, or spend more")
@@ -432,13 +471,9 @@ def _column(rows: Mapping[int, PublishedRow], first: int, published: PublishedRo
     return {"kind": "category", "discover": True}, remarks
 
 
-def _number(found: tuple[int, int], real: bool, hidden: bool, remarks: list[str], unique: bool) -> Drafted:
+def _number(found: tuple[int, int], real: bool, tail: int, remarks: list[str], unique: bool) -> Drafted:
     first, last = found
-    if hidden:
-        wider = min(WIDER, (last - first + 1) // 2)
-        first -= min(wider, max(first - HALF - 1, 0)) if first >= HALF else min(wider, first)
-        last += min(wider, HALF - 1 - last) if last < HALF else wider * (last > HALF)
-    low, high = end_of(first, upper=False), end_of(min(last, LENGTHS[1] - 2), upper=True)
+    low, high = end_of(first, upper=False), end_of(last, upper=True)
     if not real:  # ends of cells that are farther from zero are not in them
         low = math.ceil(low) if low >= 0 else math.floor(low) + 1
         high = math.ceil(high) - 1 if high > 0 else math.floor(high)
@@ -450,7 +485,17 @@ def _number(found: tuple[int, int], real: bool, hidden: bool, remarks: list[str]
     if unique:
         remarks.append('decide: most records have a number of their own; an identifier is kind = "distinct"')
     high = high if high > low else low + 1
-    return {"kind": "number", "low": low, "high": high, **({} if real else {"whole": True}), "missing": True}, remarks
+    settings = {"kind": "number", **({} if real else {"whole": True}), "missing": True}
+    if not tail:
+        return {**settings, "low": low, "high": high}, remarks
+    farther = range(1, STEPS * tail + 1)
+    above = {end_of(min(last + k, 2 * HALF), upper=True) for k in farther if high > 0}
+    below = {end_of(max(first - k, 0), upper=False) for k in farther if low < 0} | ({0.0} if low > 0 else set())
+    cuts = Bounded(low, high, whole=not real).cuts
+    inner = cuts.values(np.array(cuts.edges)).tolist()
+    inner[-1] = high + (not real and high > 0)  # which the last cell holds, and no other
+    edges = {*(edge for edge in below if edge < low), *inner, *(edge for edge in above if edge > inner[-1])}
+    return {**settings, "edges": sorted(edges if real else {math.ceil(edge) for edge in edges})}, remarks
 
 
 def _date(found: tuple[int, int], kinds: Mapping[str, int], remarks: list[str]) -> Drafted:
