@@ -16,7 +16,7 @@ import pytest
 
 import scumble
 from scumble.density.sketch import release_disjoint
-from scumble.gate import gate
+from scumble.gate import gate, secret
 from scumble.privacy import calibrate, noise
 from scumble.privacy.budget import Budget
 from scumble.privacy.sensitivity import Reach
@@ -165,3 +165,8 @@ def test_records_that_add_more_than_one_to_a_row_are_refused() -> None:
         gate.require_ones(SimpleNamespace(spec=SimpleNamespace(reach=Reach(2))))  # type: ignore[arg-type]
     with pytest.raises(scumble.PrivacyError, match="tokens"):
         gate.require_one_each(SimpleNamespace(touches=(3,)))  # type: ignore[arg-type]
+
+
+def test_records_are_counted_by_what_each_adds_to_a_row() -> None:
+    three_each = SimpleNamespace(row=lambda _: np.array([6, 3]), spec=SimpleNamespace(reach=Reach(3)))
+    assert secret.Secret.total.fget(three_each) == 3  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import scumble
@@ -135,6 +136,16 @@ def test_what_a_killed_run_left_replaces_nothing_paid(
 
 
 def test_a_file_that_holds_all_of_it_may_replace_it() -> None:
+    one, other = np.zeros((1, 2), np.int64), np.ones((1, 2), np.int64)
+    small, more, changed, named = (
+        files.to_bytes("release", {"name": name}, arrays)
+        for name, arrays in [
+            *(("a", {"counts": one}), ("a", {"counts": one, "draws": other}), ("a", {"counts": other})),
+            ("b", {"counts": one}),
+        ]
+    )
+    assert disk._holds(small, small) and disk._holds(more, small)
+    assert not any(disk._holds(new, old) for new, old in [(small, more), (changed, small), (named, small)])
     first, second = made("table")
     first.save("a.scumble")
     first.save("a.scumble", draws=True)

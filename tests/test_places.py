@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -165,6 +167,22 @@ def test_only_a_folder_that_is_not_there_is_missing(here: Path) -> None:
         found = places.write_error(OSError(error, "why"), "there/o", "there", 5)
         assert type(found) is (MissingFileError if error == errno.ENOENT else FileError) and found.errno == error
     assert type(places.write_error(OSError(errno.ENOENT, "why"), str(here / "o"), str(here), 5)) is FileError
+    for problem, reason in {
+        OSError(errno.ENAMETOOLONG, "why"): "its name is too long",
+        OSError(errno.EIO, "Why"): "why",
+        OSError(): "oserror",
+    }.items():
+        assert f": {reason}. Hint: " in str(places.write_error(problem, "there/o", "there", 5))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system's own stat")
+def test_a_mark_has_the_time_when_the_file_was_made(here: Path) -> None:
+    place = Place("o")
+    told = subprocess.run(["stat", "-c", "%i of %.9W", place.draft], capture_output=True, text=True, check=True)
+    wanted = told.stdout.strip()
+    assert place.mark == (wanted if int(wanted.split()[2].split(".")[0]) > 0 else wanted.split()[0])
+    assert place.locked
+    place.close()
 
 
 @pytest.mark.parametrize("why", [errno.EINVAL, errno.ENOTSUP])
@@ -330,6 +348,26 @@ def test_one_goes_on_at_a_time(here: Path) -> None:
     assert Path("c").read_bytes() == b"4" and not one.take(), "it is still the second's"
     two.let_go()
     assert sorted(os.listdir(here)) == ["c", "moved"]
+
+
+def test_no_older_version_of_an_only_file_lives_on(here: Path) -> None:
+    only, plain = Owned("o", only=True), Owned("p")
+    assert not only.locked and only.write(b"1") and plain.write(b"1") and only.locked
+    before = [open(name, "rb") for name in "op"]  # noqa: SIM115
+    assert only.write(b"2") and plain.write(b"2")
+    assert [file.read() for file in before] == [b"", b"1"]
+    for file in before:
+        file.close()
+    for name in "op":
+        os.link(name, f"{name}.link")
+    assert not only.write(b"3") and plain.write(b"3") and Path("o").read_bytes() == b"2"
+    os.unlink("o.link")
+    assert only.write(b"4") and Path("o").read_bytes() == b"4"
+    for name in "op":
+        os.replace(name, f"{name}.moved")
+    assert not only.write(b"5") and plain.write(b"5") and not os.path.exists("o")
+    only.let_go()
+    plain.let_go()
 
 
 def test_a_file_that_is_replaced_while_it_is_taken_is_taken_anew(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from scumble import files
 from scumble.columns.category import MOST_FOUND, Boolean, Category
 from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError
 from scumble.gate.secret import Secret
@@ -207,6 +208,14 @@ def test_the_bound_is_that_of_the_worst_number_of_words(scale: Fraction) -> None
     assert exact <= revealed(moves, scale, threshold) <= exact * (1 + 1e-5)
 
 
+def test_what_a_threshold_cannot_hide_is_revealed() -> None:
+    two = Moves(1, "add-remove", 2)
+    for threshold, certain in ((2, True), (3, False), (2**62 - 1, False), (2**62, True)):
+        found = revealed(two, Fraction(1), threshold)
+        assert found == 1.0 if certain else found < 0.8
+    assert revealed(Moves(9, "add-remove", 2), Fraction(9), 3) == 1.0
+
+
 def test_frequent_words_go_out_and_no_others() -> None:
     claim = claim_of_words(Budget(1.0, 1e-9), 2)  # scale 2
     first = Words().update([b"Ulm", b"Bonn", b"rare"], np.repeat([0, 1, 2], [400, 300, 1]))
@@ -305,6 +314,16 @@ def part_of(records: int) -> Secret:
     secret = TableSketch({"thing": Category(discover=True), "x": Boolean()}).secret
     secret.words[0].merge(Words.from_arrays(np.array([records]), np.array([1]), np.frombuffer(b"a", np.uint8)))
     return secret
+
+
+def test_a_secret_has_the_words_of_its_file_and_of_an_older_one() -> None:
+    metadata, arrays = part_of(3).contents()
+    older = {name: one for name, one in arrays.items() if name.partition(".")[0] not in ("buckets", "spans", "votes")}
+    assert len(older) == len(arrays) - 3
+    for kept in (arrays, older):
+        secret = TableSketch({"thing": Category(discover=True), "x": Boolean()}).secret
+        secret.fill(files.from_bytes(files.to_bytes("secret", metadata, kept), expect="secret"))
+        assert secret.words[0].margins() == {b"a": 3} and secret.planned == 0
 
 
 def test_numbers_stay_within_64_bits() -> None:

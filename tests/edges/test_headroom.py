@@ -13,6 +13,7 @@ from scumble.density.release import Release
 from scumble.density.share import Share
 from scumble.density.sketch import Sketch
 from scumble.errors import CorruptFileError, MergeError
+from scumble.files.format import fits
 
 LARGE = [2**62, 2**63 - 1, -(2**62), -(2**63)]
 
@@ -77,3 +78,11 @@ def test_what_has_room_is_as_it_was() -> None:
     second.secret.lineage = {"another"}
     assert first.merge(second).count == 2**60
     assert large_release(-(2**57)).count < 0
+
+
+def test_room_is_that_of_the_largest_the_least_and_the_fullest_row() -> None:
+    for sign in (1, -1):
+        half = np.array([[sign * 2**61, 0]])
+        assert fits(half) and not fits(half, half)
+        fullest = np.array([[sign * 2**60] * 5, [0] * 5])
+        assert not fits(fullest) and fits(fullest[:, :3])

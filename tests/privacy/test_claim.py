@@ -17,6 +17,7 @@ from scumble.gate.words import claim_of_words
 from scumble.privacy import PrivacyClaim, calibrate, disjoint, overlapping
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import _stored_fraction
+from scumble.privacy.sensitivity import Column
 from scumble.privacy.splitting import calibrate_shares
 
 PURE = calibrate(100, epsilon=1)
@@ -143,7 +144,8 @@ def test_bad_merges(combine) -> None:
         combine([])
 
 
-ALL = [PURE, SMALL, GAUSS, SWAP, FAMILY, disjoint([PURE, PURE]), overlapping([PURE, disjoint([GAUSS, SMALL])])]
+PERIODS = Budget(1.0).claim(4, column=Column(3, 3, 3))
+ALL = [PURE, SMALL, GAUSS, SWAP, FAMILY, PERIODS, disjoint([PURE, PURE]), overlapping([PURE, disjoint([GAUSS, SMALL])])]
 
 
 @pytest.mark.parametrize("claim", ALL, ids=str)

@@ -257,6 +257,18 @@ def test_what_no_noise_could_be_added_to_exactly_is_refused() -> None:
     with pytest.raises(DataError, match="38"):
         stream.update(day(1))
     assert int(stream._sketch.secret.counts.max()) == most and stream.update(pa.table({"x": [1.0]}))
+    stream._most, most = 7, int(stream._sketch.secret.counts.max())
+    stream.close_period()
+    assert stream._most == 7 + most > 7
+
+
+@pytest.mark.parametrize("drops", [True, False])
+def test_a_file_says_whether_records_may_have_been_left_out(drops: bool, tmp_path: Path) -> None:
+    stream = start(invalid="drop" if drops else "error")
+    stream.save(tmp_path / "s.secret")
+    stream.close()
+    assert files.read(tmp_path / "s.secret", expect="stream").metadata["drops"] is drops
+    assert scumble.load_stream(tmp_path / "s.secret")._sketch.secret.drops is drops
 
 
 def test_a_period_is_closed_once() -> None:
@@ -361,6 +373,8 @@ def test_another_release_of_a_period_is_not_given_out(tmp_path: Path) -> None:
 
 
 def test_a_sketch_is_merged_once_and_goes_nowhere_else(tmp_path: Path) -> None:
+    with pytest.raises(PrivacyError, match="whose records"):
+        start(person_column="who").merge(scumble.Sketch(KERNEL, **SIZE))
     stream = start()
     made = scumble.Sketch(KERNEL, **SIZE).update(day(1))
     made.save(tmp_path / "part.secret")
@@ -405,7 +419,7 @@ def test_a_forked_child_has_no_stream() -> None:
     stream = start()
 
     def closes() -> None:
-        with pytest.raises(BudgetError):
+        with pytest.raises(BudgetError, match="stays with the process that drew or loaded it"):
             stream.close_period()
 
     assert in_child(closes) == 0
