@@ -92,3 +92,35 @@ def test_all_that_a_loop_names_is_in_its_stamp() -> None:
                 or getattr(value, "__name__", "") == "math"
                 or isinstance(value, Loop | Spelled | int | float | np.generic)
             ), f"{loop.__name__} names {name}"
+
+
+COUNTED = """
+import hashlib, sys
+if sys.argv[1] == "plain":
+    sys.modules["numba"] = None
+import numpy, scumble
+points = numpy.random.default_rng(0).normal(50, 15, (12_000, 60))
+def told(name, found):
+    print(name, found.shape, hashlib.sha256(found.tobytes()).hexdigest())
+for design in ("iid", "orthogonal"):
+    kernel = scumble.EuclideanKernel(200.0, power=2)
+    told(design, scumble.Sketch(kernel, 60, rows=70, buckets=64, seed=1, design=design).update(points).secret.counts)
+table = {"x": points[:, 0], "town": ["Ulm", "Bonn", "Kiel"] * 4000}
+schema = scumble.Schema(x=scumble.Number(0, 100), town=scumble.Category(["Ulm", "Bonn"]))
+told("table", scumble.TableSketch(schema).update(table).secret.counts)
+shares = [scumble.TableSketch(schema, pairs=[("x", "town")]).update(table).release_share(epsilon=1.0, custodians=2) for _ in range(2)]
+print("shares", scumble.combine(shares).counts.shape)
+told("persons", scumble.PersonLimit(2).keep([k % 700 for k in range(3000)]))
+"""
+
+
+def test_without_numba_the_counters_are_the_same() -> None:
+    """Warnings, such as those of numbers that wrap, are errors."""
+
+    def ran(how: str) -> list[str]:
+        command = [sys.executable, "-W", "error", "-c", COUNTED, how]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    assert ran("plain") == ran("compiled")

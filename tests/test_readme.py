@@ -23,6 +23,7 @@ EXTRAS = {
     "plot": ["matplotlib"],
     "sql": ["adbc_driver_manager", "sqlglot", "pandas"],
     "duckdb": ["duckdb"],
+    "fast": ["numba"],
     "spark": ["pyspark", "pandas"],
     "opendp": ["opendp"],
     "frames": ["pandas", "polars"],

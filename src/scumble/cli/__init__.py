@@ -233,7 +233,7 @@ def _where(problem: BaseException | None) -> str:
     return "\nwhich led to\n\n".join(reversed(traces))
 
 
-NEEDED = ("numba", "pyarrow", "scipy", "threadpoolctl")
+NEEDED = ("pyarrow", "scipy", "threadpoolctl")
 """What pip installs with scumble, and who only reads may leave out."""
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from scumble.columns import line
 from scumble.columns.line import Span, Spans
 from scumble.errors import ParameterError
-from scumble.files.compiling import njit
+from scumble.files.compiling import can_compile, njit
 
 FEW = 10_000
 """For fewer places, NumPy searches."""
@@ -243,7 +243,7 @@ def cells_of(inner: np.ndarray, places: np.ndarray) -> np.ndarray:
 
     NumPy's ``searchsorted`` is slower, because it mispredicts half of its branches on unordered records.
     """
-    if len(places) < FEW:
+    if len(places) < FEW or not can_compile():
         return np.searchsorted(inner, places, side="right").astype(np.int32)
     levels = len(inner).bit_length()
     # Padded to 2^levels - 1 edges, so that every search takes the same steps.

@@ -243,7 +243,7 @@ def suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]:
             days = sorted(day for word in held if (day := read(word)) is not None)
             ends = [f"{EPOCH + datetime.timedelta(seconds=day):%Y-%m}" for day in (days[0], days[-1])]
             return ['kind = "date"', *written, *_blanks(ends), *missing]
-    codes = kind is None and _share(held, lambda word: cells.is_code(word.encode(errors="replace"))) >= CODES
+    codes = kind is None and _share(held, lambda word: cells.is_code(word.encode(errors="replace")), 0.0) >= CODES
     if not codes and (kind is None or cells.arrow_is_numeric(kind)):
         points, commas = ({word: read(word) for word in held} for read in (_number, _with_a_comma))
         shares = [_share(held, lambda word, of=of: math.isfinite(of[word])) for of in (points, commas)]  # type: ignore[misc]
@@ -269,8 +269,16 @@ def suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]:
     ]
 
 
-def _share(held: Words, reads: Callable[[str], object]) -> float:
-    return sum(often for word, often in held.items() if reads(word) not in (None, False)) / held.total()
+def _share(held: Words, reads: Callable[[str], object], least: float = MOST_OF) -> float:
+    """The share of cells that are read, or 0 as soon as it is surely below `least`."""
+    total = held.total()
+    most = (1 - least) * total
+    odd = 0
+    for word, often in held.items():
+        odd += often * (reads(word) in (None, False))
+        if odd > most * (1 + 1e-9):
+            return 0.0
+    return 1 - odd / total
 
 
 def _number(word: str) -> float:

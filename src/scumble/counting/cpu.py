@@ -216,9 +216,11 @@ def sums(
 
 def _early(hasher: Hasher, n: int) -> bool:
     """Whether NumPy does it, as long as nothing is compiled or loaded, or can be."""
-    if not has_codes(hasher):
-        return False
-    return not can_compile() or numpy_first.lasts(_work_of(hasher, n), exact.ready)
+    if has_codes(hasher):
+        return numpy_first.lasts(_work_of(hasher, n), exact.ready)
+    if not can_compile():
+        raise ImportError("numba compiles the `code` of a kernel of one's own. Hint: pip install 'scumble[fast]'.")
+    return False
 
 
 def has_codes(hasher: Hasher) -> bool:

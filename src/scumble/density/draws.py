@@ -20,7 +20,6 @@ from scumble.checks import Sides
 from scumble.counting import engine
 from scumble.density.grid_cells import Grid
 from scumble.density.layout import Layout, reach
-from scumble.files.compiling import njit
 from scumble.files.lazy_modules import special
 
 if TYPE_CHECKING:
@@ -189,19 +188,12 @@ def _weights(codes: np.ndarray, target: np.ndarray, steps: int) -> np.ndarray:
     return weights
 
 
-@njit(cache=True)
-def _left(codes, target, weights):
+def _left(codes: np.ndarray, target: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The mean over rows of target minus counted particles at each particle's bucket."""
-    rows, size = codes.shape
-    total = np.zeros(size)
-    left = np.empty(target.shape[1])
-    for r in range(rows):
-        left[:] = target[r]
-        for i in range(size):
-            left[codes[r, i]] -= weights[i]
-        for i in range(size):
-            total[i] += left[codes[r, i]]
-    return total / rows
+    total = np.zeros(len(weights))
+    for code, aim in zip(codes, target, strict=True):
+        total += (aim - np.bincount(code, weights, len(aim)))[code]
+    return total / len(codes)
 
 
 def _systematic(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:

@@ -26,15 +26,14 @@ Function: TypeAlias = Any
 """A function, or what numba makes of one: numba has no type for both."""
 LLVM: TypeAlias = Function
 """What numba and llvmlite hand to each other."""
-_told = False
 
 
 @functools.cache
 def can_compile() -> bool:
-    """Whether numba is installed. Who only reads releases can do without it."""
+    """Whether numba is installed: ``pip install 'scumble[fast]'``. Without it NumPy counts, and gets the same integers."""
     try:
         return importlib.util.find_spec("numba") is not None
-    except ValueError:  # it is blocked
+    except (ImportError, ValueError):  # it is blocked
         return False
 
 
@@ -95,9 +94,7 @@ class Loop:
     def _make(self) -> Function:
         # Without a lock, which a fork could find closed: several threads may get here, and go on with what one made.
         if not can_compile():
-            raise ImportError(
-                f"{self._function.__name__.strip('_')!r} is a loop that numba compiles. Hint: pip install numba."
-            )
+            return self.__dict__.setdefault("_made", self._function)
         import numba
 
         keep = self._options.get("cache", False)
@@ -107,7 +104,10 @@ class Loop:
                 made.enable_caching()
                 made._cache = _Forgiving(made._cache, _made_of(self._function))
             except RuntimeError:  # "no locator available"
-                _tell()
+                _tell(
+                    "scumble: no folder to keep compiled loops in, so each run compiles them anew. "
+                    "Hint: let NUMBA_CACHE_DIR name a folder that only you can write to."
+                )
         return self.__dict__.setdefault("_made", made)
 
 
@@ -186,15 +186,10 @@ def _content(file: str) -> str:
         return ""  # in a program that is one file, which is numba's own stamp
 
 
-def _tell() -> None:
+@functools.cache
+def _tell(text: str) -> None:
     """Once per process."""
-    global _told
-    if not _told:
-        _told = True
-        logging.getLogger("scumble").warning(
-            "scumble: no folder to keep compiled loops in, so each run compiles them anew. "
-            "Hint: let NUMBA_CACHE_DIR name a folder that only you can write to."
-        )
+    logging.getLogger("scumble").warning(text)
 
 
 FEW_CORES = 4
@@ -226,9 +221,12 @@ class Patience:
         self.spent = 0
 
     def lasts(self, work: int, ready: Ready) -> bool:
-        """Whether to do this work the slower way, too."""
+        """Whether to do this work the slower way, too; without numba, all of it."""
         after = self.spent + work
-        if after >= self.limits[-1] or (after >= self.limits[0] and ready()):
+        if not can_compile():
+            if after >= self.limits[-1]:
+                _tell("scumble: without numba, large tables are counted slowly. Hint: pip install 'scumble[fast]'.")
+        elif after >= self.limits[-1] or (after >= self.limits[0] and ready()):
             return False
         self.spent = after
         return True

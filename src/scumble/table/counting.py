@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scumble.files.compiling import Patience, available_threads, can_compile, njit
+from scumble.files.compiling import Patience, available_threads, njit
 from scumble.table.spec import TableSpec
 
 Integers = npt.NDArray[np.int64]
@@ -64,7 +64,7 @@ def add(spec: TableSpec, levels: Lines, counts: Integers, threads: int | None = 
         return
     layout = _layout(spec)
     table = layout.table
-    if not can_compile() or numpy_first.lasts(records * spec.rows, lambda: bool(_count.ready)):
+    if numpy_first.lasts(records * spec.rows, lambda: bool(_count.ready)):
         _count_slowly(levels, layout, counts)
         return
     parts = max(1, min(threads or available_threads(), spec.rows, 1 + records * spec.rows // WORTH_A_THREAD))
