@@ -1,7 +1,7 @@
 """A share of discrete Laplace noise: n of them, drawn apart, add up to exactly the full noise.
 
 A share is a difference of two Pólya variables (negative binomial with a fractional number of successes 1/n; Ács &
-Castelluccia 2011, Goryczka & Xiong 2017). With q = e^(−1/s), such a variable is Σ_j j·N_j for independent N_j ~
+Castelluccia 2011, Goryczka & Xiong 2017). With q = e^(−1/s), each is Σ_j j·N_j for independent N_j ~
 Poisson(q^j/(n j)). Candidates are drawn in blocks of sizes j, [2^b, 2^(b+1)) and one for all the rest, and thinned to
 these N_j by comparing uniform bits, or −ln U, with fractions: in float64 with a margin, and in exact arithmetic with
 more bits if that leaves it open. The law is exact (``splitting.proof.md``).
