@@ -108,7 +108,8 @@ for design in ("iid", "orthogonal"):
 table = {"x": points[:, 0], "town": ["Ulm", "Bonn", "Kiel"] * 4000}
 schema = scumble.Schema(x=scumble.Number(0, 100), town=scumble.Category(["Ulm", "Bonn"]))
 told("table", scumble.TableSketch(schema).update(table).secret.counts)
-shares = [scumble.TableSketch(schema, pairs=[("x", "town")]).update(table).release_share(epsilon=1.0, custodians=2) for _ in range(2)]
+parts = [scumble.TableSketch(schema, pairs=[("x", "town")]).update(table) for _ in range(2)]
+shares = [part.release_share(epsilon=1.0, custodians=2) for part in parts]
 print("shares", scumble.combine(shares).counts.shape)
 told("persons", scumble.PersonLimit(2).keep([k % 700 for k in range(3000)]))
 """

@@ -30,7 +30,7 @@ LLVM: TypeAlias = Function
 
 @functools.cache
 def can_compile() -> bool:
-    """Whether numba is installed: ``pip install 'scumble[fast]'``. Without it NumPy counts, and gets the same integers."""
+    """Whether numba is installed: ``pip install 'scumble[fast]'``. Without it NumPy counts the same integers."""
     try:
         return importlib.util.find_spec("numba") is not None
     except (ImportError, ValueError):  # it is blocked
