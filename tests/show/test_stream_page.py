@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pandas import DataFrame
 from playwright.sync_api import Page, expect
 
 import scumble
@@ -179,6 +180,34 @@ def test_a_curve_with_its_band(visit: Callable[..., Any], one: Shown) -> None:
     found.locator("summary").first.click()
     found.locator(".numbers tbody tr").first.wait_for()  # the table is made when it is opened
     assert found.locator(".numbers tbody tr").count() == 60
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_two_periods_are_compared_as_python_compares_them(
+    columns: int, visit: Callable[..., Any], one: Shown, two: Shown
+) -> None:
+    case = (one, two)[columns - 1]
+    found, (stream, ends) = case.open(visit), (case.exhibit.stream, case.description["ends"])
+    section = found.get_by_role("region", name="What differs")
+    for start, claim, end in ((0, "populations", len(ends) - 1), (0, "tables", 12), (11, "tables", 12)):
+        before, after = section.get_by_role("combobox").all()
+        before.select_option(f"Period {ends[start]}")
+        after.select_option(f"Period {ends[end]}")
+        section.get_by_role("radio", name={"populations": "Populations", "tables": "These records"}[claim]).check(
+            force=True
+        )
+        first, second = (stream.window(1, last=ends[at]) for at in (start, end))
+        right = first.compare(second, at=case.exhibit.points(), of=claim)
+        has = DataFrame(found.evaluate("scumble.story.differences(scumble.state).found"))
+        has = has.rename(columns={"value": "difference", "p": "p_value", "adjusted": "p_adjusted"})
+        for name in ("first", "second", "difference", "low", "high", "p_value", "p_adjusted"):
+            np.testing.assert_allclose(has[name], right[name], rtol=2e-3, atol=2e-6, err_msg=name)
+        sure = int((right["p_adjusted"] < 0.05).sum())
+        assert section.locator("svg circle").count() == has["sure"].sum() == sure
+        told = section.get_by_role("status").inner_text()
+        assert told.startswith(f"{sure or 'None'} of {len(right)} points") and claim in told
+    before.select_option(f"Period {ends[12]}")  # the same
+    assert section.locator("svg").count() == 0 and "two different" in section.get_by_role("status").inner_text()
 
 
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -173,9 +173,7 @@ def densities(first: Release, second: Release, at: Any, of: str, confidence: flo
         raise ParameterError("The releases have other kernels or columns. Hint: build both with the same kernel.")
     found = []
     for release in (first, second):
-        sums, errors, n = release.kernel_sum(at), release.standard_error(at), release.divisor
-        share = sums / n
-        noise = np.hypot(errors, share * release.count_standard_error) / n
+        (share, noise), n = shares(release, at), release.divisor
         inner = np.clip(share, 0.0, 1.0)
         found.append((share, noise, inner * (1 - inner) / n * (of == "populations")))
     (one, noise, sampling), (two, its, also) = found
@@ -186,6 +184,14 @@ def densities(first: Release, second: Release, at: Any, of: str, confidence: flo
         for place, each in enumerate(variance)
     ]
     return compared(rows, of, confidence, (), **_places(first, second, at))
+
+
+def shares(release: Release, at: Any) -> tuple[Floats, Floats]:
+    """The mean kernel value over all records at each point, with its standard error of noise and hashing."""
+    share = release.kernel_sum(at) / release.divisor
+    return share, np.hypot(
+        release.standard_error(at) / release.divisor, share * release.count_standard_error / release.divisor
+    )
 
 
 def _places(first: Release, second: Release, at: object) -> dict[str, object]:

@@ -1,7 +1,8 @@
 """What a stream has published, as a page over time: maps or curves of every period, and a line at any point.
 
-The page only draws. Python asks the stream's own releases at a grid of points, for a number of periods: the running
-total, windows, and single periods. So any kernel can be shown, and the page's numbers are Python's, as 32-bit floats.
+Python asks the stream's own releases at a grid of points, for a number of periods: the running total, windows, and
+single periods. So any kernel can be shown, and the page's numbers are Python's, as 32-bit floats. The page draws them;
+of any two single periods it computes the differences and p-values of `Release.compare`, as there are too many pairs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from scumble.density.comparing import shares
 from scumble.density.release import Release
 from scumble.errors import ParameterError
 from scumble.show import cards
@@ -45,7 +47,7 @@ class StreamExhibit(AnyExhibit):
     """
 
     parts = ("page.html", "stream.css", None, "stream.js")
-    # nothing is computed there, so there is no engine
+    # no release is read there, so there is no engine
 
     def __init__(
         self,
@@ -114,6 +116,7 @@ class StreamExhibit(AnyExhibit):
             "places": [place.tolist() for place in self.places],
             "ends": self.shown_periods,
             "choices": [self._choice(width, asked, arrays) for width in self.widths],
+            "compared": self._compared(asked, arrays),
             "arrays": arrays.index,
         }, arrays.to_base64()
 
@@ -131,6 +134,16 @@ class StreamExhibit(AnyExhibit):
             "sums": arrays.add(np.array(sums, np.float32).ravel()),
             "halves": arrays.add(np.array(halves, np.float32).ravel()),
             "counts": finite(np.array(counts).tolist()),
+        }
+
+    def _compared(self, asked: np.ndarray, arrays: Arrays) -> Facts:
+        """What a comparison of two single periods needs of each: shares, their noise, and the records in all."""
+        releases = [self.release(1, last) for last in self.shown_periods]
+        both = np.array([shares(release, asked) for release in releases], np.float32)
+        return {
+            "shares": arrays.add(both[:, 0].ravel()),
+            "noises": arrays.add(both[:, 1].ravel()),
+            "divisors": [release.divisor for release in releases],
         }
 
 

@@ -6,7 +6,7 @@ import { app, budgetText, footer, promised, start, wholeCard } from "../page/fra
 import { State } from "../page/state.js";
 import { rememberedTheme, wearTheme } from "../page/theme.js";
 import { number } from "../page/words.js";
-import { large, line, multiples, table, words } from "./stage.js";
+import { compared, large, line, multiples, table, words } from "./stage.js";
 import { nameOf, spanText, Story } from "./story.js";
 
 start(unpack, (content) => {
@@ -16,17 +16,22 @@ start(unpack, (content) => {
     choice: story.choices.length > 2 ? 1 : 0, // the running total, windows, or single periods
     at: story.ends.length - 1, // which of the periods
     here: story.busiest(), // the number of the chosen point
+    from: 0, // which two periods are compared
+    to: story.ends.length - 1,
+    of: "populations", // what the comparison is about
   });
   wearTheme(state);
   const parts = {
     slider: slider(story, state), large: large(story, state), words: words(story, state),
     line: line(story, state), table: table(story, state), multiples: multiples(story, state),
+    ...(story.ends.length > 1 ? { compared: compared(story, state) } : {}),
   };
   app.append(header(story, state), main(story, state, parts), footer("This page holds all that it shows."));
   state.on(["choice", "at", "here", "theme"], () => {
     for (const name of ["slider", "large", "words", "line", "table"]) parts[name].draw();
   });
   state.on(["choice", "theme"], parts.multiples.draw);
+  if (parts.compared) state.on(["from", "to", "of", "theme"], parts.compared.draw);
   state.on(["at"], parts.multiples.mark);
   for (const part of Object.values(parts)) part.draw();
   app.dataset.state = "done";
@@ -76,6 +81,7 @@ function main(story, state, parts) {
       h("p", { class: "hint" }, "All on one scale. Choose one to see it large."),
       parts.multiples.node,
     ),
+    parts.compared?.node,
     about(story),
   );
 }

@@ -1,12 +1,13 @@
 // A map or a curve of one picture, the same small, and a line over time. What the noise drowns is faded.
 
+import { interpolateRgb } from "d3-interpolate";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
 import { Chart } from "../page/chart.js";
 import { add, s } from "../page/dom.js";
 import { aspectOf } from "../page/axes.js";
 import { bar, fadeKey } from "../page/chart.js";
-import { ERRORS, faded, picture, raster } from "../page/shading.js";
+import { ERRORS, faded, picture, ramp, raster } from "../page/shading.js";
 import { tick } from "../page/words.js";
 
 const heightOf = (width, share) => Math.round(Math.max(280, Math.min(520, 60 + width * share)));
@@ -53,8 +54,32 @@ export function overTime(story, found, { width, palette, title, label }) {
   return chart.axes();
 }
 
-// A band and a line; where the interval reaches down to zero, the line is faint.
-function strokes({ body, scaleY, palette }, found, place) {
+// What differs between two periods, with a dot on each point that differs significantly.
+export function difference(story, found, { width, palette, title, label }) {
+  const { x, y } = story;
+  const most = Math.max(...found.map(({ value }) => Math.abs(value))) || 1;
+  const known = found.flatMap(({ low, high }) => [low, high]).filter(Number.isFinite);
+  const ends = [Math.min(0, ...known), Math.max(0, ...known)];
+  const up = y ?? answers("difference of density", ...ends);
+  const aspect = y && aspectOf(x, y);
+  const height = heightOf(width, y ? 0.66 : 0.5);
+  const chart = new Chart({ width, height, x, y: up, title, palette, label, aspect, head: y ? 64 : 34 });
+  if (y) {
+    const color = (t) => interpolateRgb(palette.paper, palette.classes[t < 0 ? 0 : 5])(Math.abs(t));
+    const shade = ramp((t) => color(2 * t - 1));
+    picture(chart, x, y, (i) => shade(0.5 + found[i].value / most / 2));
+    bar(chart, (t) => color(2 * t - 1), [-1, 0, 1].map((t) => [(t + 1) / 2, tick(Number((t * most).toPrecision(2)), most)]));
+  } else strokes(chart.grid(), found, (i) => x.place(chart.scaleX, x.values[i]), ({ sure }) => sure);
+  for (const { here, value } of found.filter(({ sure }) => sure)) {
+    const at = story.values(here);
+    const cy = y ? chart.placeY(at.y) : chart.scaleY(value);
+    add(chart.body, "circle", { cx: chart.placeX(at.x), cy, r: y ? 1.6 : 2.6, fill: palette.ink });
+  }
+  return chart.axes().node;
+}
+
+// A band and a line; where what is told may be zero, the line is faint.
+function strokes({ body, scaleY, palette }, found, place, clear = ({ low }) => low > 0) {
   const bottom = scaleY.domain()[0];
   const y = (value) => scaleY(Math.max(value, bottom));
   const band = area()
@@ -70,7 +95,7 @@ function strokes({ body, scaleY, palette }, found, place) {
       fill: "none", stroke: palette.line, "stroke-width": 2, "stroke-linecap": "round", opacity, d: drawn(found),
     });
   stroke(path, 0.35);
-  stroke(path.defined(({ low }) => low > 0), 1);
+  stroke(path.defined(clear), 1);
 }
 
 // A picture as large as a stamp, on the same scale.

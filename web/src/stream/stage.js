@@ -1,8 +1,9 @@
 // The chosen picture, large; the line over time at the chosen point; and small pictures of a dozen periods.
 
-import { arrow, button, h, onWidth, tableOf, unfolded } from "../page/dom.js";
+import { arrow, button, choice, h, labeled, onWidth, segments, tableOf, unfolded } from "../page/dom.js";
 import { paletteOf } from "../page/palette.js";
-import { curve, map, overTime, small } from "./pictures.js";
+import { curve, difference, map, overTime, small } from "./pictures.js";
+import { number } from "../page/words.js";
 import { answerText, countText, nameOf, placeText, records, spanText } from "./story.js";
 
 const PANELS = 12;
@@ -105,4 +106,58 @@ export function table(story, state) {
     });
     return [tableOf(`Records near ${placeText(story, state.here)}`, ["Periods", "Records near", "From", "To"], rows)];
   });
+}
+
+const RARE = 0.001;
+const CLAIMS = {
+  populations: ["Populations", "A claim about the populations that the records are random samples of: errors are noise and sampling."],
+  tables: ["These records", "A claim about the tables, the records of these two periods themselves: noise is the only error."],
+};
+
+// What differs between two single periods.
+export function compared(story, state) {
+  const options = story.ends.map((end, at) => [at, `Period ${end}`]);
+  const select = (name, text) =>
+    labeled(text, choice(options, state[name], (value) => state.set({ [name]: Number(value) })));
+  const periods = () => [state.from, state.to].map((at) => `period ${story.ends[at]}`);
+  const told = h("p", { role: "status" });
+  const place = h("div", { class: "difference" });
+  const numbers = unfolded("The same in numbers", () => {
+    const [one, two] = periods();
+    const rows = story.differences(state).ordered.map(({ here, first, second, value, low, high, adjusted }) => [
+      placeText(story, here), ...[first, second, value].map(number), `${number(low)} to ${number(high)}`, adjusted < RARE ? `under ${RARE}` : number(adjusted),
+    ]);
+    const headings = ["Point", one, two, "Difference", "95 % interval", "p, corrected"];
+    return [tableOf(`Density in ${two} minus ${one}, best evidence first`, headings, rows)];
+  });
+  const draw = () => {
+    const same = state.from === state.to;
+    numbers.node.hidden = same;
+    told.textContent = "Choose two different periods.";
+    if (same) return place.replaceChildren();
+    const { found } = story.differences(state);
+    const sure = found.filter((one) => one.sure).length;
+    const [one, two] = periods();
+    told.replaceChildren(
+      h("strong", {}, `${sure || "None"} of ${found.length} points ${sure === 1 ? "differs" : "differ"} significantly.`),
+      ` ${CLAIMS[state.of][1]}`,
+    );
+    const title = `Density: ${two} minus ${one}`;
+    const options = { width: sizeOf(place), palette: paletteOf(state), title, label: `${title}. ${told.textContent}` };
+    place.replaceChildren(h("figure", {}, difference(story, found, options)));
+    numbers.draw();
+  };
+  onWidth(place, draw);
+  const claims = Object.entries(CLAIMS).map(([of, [name]]) => [of, name]);
+  const node = h("section", { class: "compared", "aria-labelledby": "compared" },
+    h("h2", { id: "compared" }, "What differs"),
+    h("div", { class: "choose" },
+      select("from", "Period"), select("to", "Compared with"),
+      segments("of", "Claim", claims, state.of, (of) => state.set({ of })),
+    ),
+    told, place,
+    h("p", { class: "hint" }, "Dots: significant at 5 %, corrected for the number of points. Density: the mean kernel value over all records."),
+    numbers.node,
+  );
+  return { node, draw };
 }

@@ -1,15 +1,21 @@
 // What Python asked the stream: for each choice and period the kernel sums on a grid, with half their 95 % intervals.
 
+import { erf } from "../engine/special.js";
 import { Axis } from "../page/axes.js";
+import { ERRORS } from "../page/shading.js";
 import { counted, number } from "../page/words.js";
+
+const LEVEL = 0.05;
 
 export class Story {
   constructor({ description, arrays }) {
-    const { title, info, card, columns, places, ends, choices } = description;
+    const { title, info, card, columns, places, ends, choices, compared } = description;
     Object.assign(this, { title, info, card, ends });
     [this.x, this.y = null] = columns.map((column, j) => axisOf(column, j, places[j]));
     this.size = places.reduce((size, place) => size * place.length, 1);
     this.choices = choices.map((choice) => this.#choice(choice, arrays));
+    const { shares, noises, divisors } = compared;
+    this.compared = { shares: arrays[shares], noises: arrays[noises], divisors };
   }
 
   // `most`, the end of its scale of colors, is the greatest number that stands out of the noise in any period.
@@ -39,6 +45,30 @@ export class Story {
   // One point over time.
   line({ choice, here }) {
     return this.ends.map((_, at) => this.answer(choice, at, here));
+  }
+
+  // What differs between two single periods at each point, as Release.compare tells it: periods share noise, so their
+  // standard errors are added; p-values are normal, and corrected by Holm's method.
+  differences({ from, to, of }) {
+    const { shares, noises, divisors } = this.compared;
+    const found = Array.from({ length: this.size }, (_, here) => {
+      const [one, two] = [from, to].map((at) => at * this.size + here);
+      const sampling = [[one, from], [two, to]].map(([i, at]) => {
+        const share = Math.min(Math.max(shares[i], 0), 1);
+        return of === "populations" ? (share * (1 - share)) / divisors[at] : 0;
+      });
+      const error = Math.sqrt((noises[one] + noises[two]) ** 2 + sampling[0] + sampling[1]);
+      const value = shares[two] - shares[one];
+      const p = error > 0 ? 1 - erf(Math.abs(value) / error / Math.SQRT2) : Number(value === 0);
+      return { here, first: shares[one], second: shares[two], value, low: value - ERRORS * error, high: value + ERRORS * error, p };
+    });
+    let least = 0;
+    const ordered = [...found].sort((a, b) => a.p - b.p);
+    ordered.forEach((one, k) => {
+      least = Math.min(1, Math.max(least, one.p * (this.size - k)));
+      Object.assign(one, { adjusted: least, sure: least < LEVEL });
+    });
+    return { found, ordered };
   }
 
   // Which periods a picture is of.
