@@ -125,6 +125,13 @@ assert_type(release.count("age > 5") - release.count(), scumble.Estimate)
 assert_type(release.quantile("age", 0.5), scumble.Estimate)
 for found in (release.share("age > 5", by="town"), release.mean("age", by=["town"]), release.quantile("age", [0.5])):
     print(found["value"].sum())
+density = scumble.build("people.csv", scumble.EuclideanKernel(5.0), columns=["age"], epsilon=1.0)
+assert isinstance(density, scumble.Release)
+assert_type(density.rows, int)
+assert_type(density.kernel, scumble.Kernel)
+assert_type(scumble.TableSketch(release.schema).columns, tuple[str, ...])
+table = scumble.TableSketch(release.schema, pairs=[("age", "town")])
+assert_type(scumble.combine([table.release_share(1.0, custodians=1)]), scumble.TableRelease)
 print(release.sample(10)["age"].mean(), release.sample(10, format="arrow").num_rows)
 """
 

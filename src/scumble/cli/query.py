@@ -95,6 +95,7 @@ def _numbers(table: Any, release: Release) -> Any:
         return table
     from scumble.columns.kinds import points
 
+    assert release.columns is not None  # kinds are those of named columns
     return points(table, kinds, release.columns)
 
 

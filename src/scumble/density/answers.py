@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -42,6 +43,15 @@ class BeyondBounds(UserWarning):
         )
 
 
+T = TypeVar("T")
+
+
+def of_spec(read: Callable[[Spec], T], doc: str) -> T:
+    """A property that reads the spec; to type checkers, what it reads."""
+    found: Any = property(lambda answers: read(answers._spec), doc=doc)
+    return found
+
+
 class Answers(ABC):
     """Kernel sums, densities and intervals from counters, exact or noisy."""
 
@@ -57,13 +67,13 @@ class Answers(ABC):
         """All public parameters."""
         return self._spec
 
-    kernel = property(lambda self: self._spec.kernel, doc="What near means.")
-    rows = property(lambda self: self._spec.rows, doc="How many rows.")
-    buckets = property(lambda self: self._spec.buckets, doc="How many counters a row has.")
-    dimensions = property(lambda self: self._spec.dimensions, doc="How many columns a record has.")
-    columns = property(lambda self: self._spec.columns, doc="The columns' names, or None.")
-    seed = property(lambda self: self._spec.seed, doc="The public seed of the hash functions.")
-    design = property(lambda self: self._spec.design, doc="How the rows are drawn, or grid.")
+    kernel = of_spec(lambda spec: spec.kernel, "What near means.")
+    rows = of_spec(lambda spec: spec.rows, "How many rows.")
+    buckets = of_spec(lambda spec: spec.buckets, "How many counters a row has.")
+    dimensions = of_spec(lambda spec: spec.dimensions, "How many columns a record has.")
+    columns = of_spec(lambda spec: spec.columns, "The columns' names, or None.")
+    seed = of_spec(lambda spec: spec.seed, "The public seed of the hash functions.")
+    design = of_spec(lambda spec: spec.design, "How the rows are drawn, or grid.")
 
     @abstractmethod
     def _reader(self) -> Reader:

@@ -14,7 +14,7 @@ import numpy as np
 from scumble import files
 from scumble.checks import Json, keywords
 from scumble.checks import confidence as confidence_of
-from scumble.density.answers import Answers
+from scumble.density.answers import Answers, of_spec
 from scumble.density.comparing import claim, densities
 from scumble.density.layout import Reader
 from scumble.density.spec import Spec
@@ -25,6 +25,8 @@ from scumble.privacy.composition import disjoint as of_disjoint_persons
 from scumble.privacy.composition import of_disjoint_records, overlapping
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from scumble.show.comparison import Comparison
 
 
@@ -139,7 +141,7 @@ class Release(Answers):
         """The periods of the stream that it covers, or None."""
         return self._stream
 
-    bounds = property(lambda self: self._spec.bounds, doc="The public bounds, (low, high), or None.")
+    bounds = of_spec(lambda spec: spec.bounds, "The public bounds, (low, high), or None.")
 
     @property
     def counter_variance(self) -> float:
@@ -298,7 +300,7 @@ class Release(Answers):
     def _reader(self) -> Reader:
         return self._answering
 
-    def plot(self, **options: Any) -> Any:
+    def plot(self, **options: Any) -> Figure:
         """A matplotlib Figure of the density: a curve with its band, a map, or all pairs of columns.
 
         `ranges={"age": (0, 100)}` sets the range (default: the bounds), `at={"town": "Ulm"}` fixes columns; see

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from scumble.gate.spending import publish_once
 from scumble.privacy import audit_hooks
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.splitting import enough, variances
+
+if TYPE_CHECKING:
+    from scumble.table.release import TableRelease
+    from scumble.table.sketch import TableShare
 
 
 class Share:
@@ -50,8 +54,16 @@ class Share:
         self._sum: str | None = None
 
     spec = property(lambda self: self._spec, doc="All public parameters.")
-    privacy = property(lambda self: self._privacy, doc="What the *sum* of the shares will promise.")
-    identity = property(lambda self: self._identity, doc="The share's UUID.")
+
+    @property
+    def privacy(self) -> PrivacyClaim:
+        """What the *sum* of the shares will promise."""
+        return self._privacy
+
+    @property
+    def identity(self) -> str:
+        """The share's UUID."""
+        return self._identity
 
     @property
     def payload(self) -> np.ndarray:
@@ -164,7 +176,11 @@ def load_share(path: str | os.PathLike[str]) -> Share:
     return share
 
 
-def combine(shares: Iterable[Share]) -> Any:
+@overload
+def combine(shares: Iterable[TableShare]) -> TableRelease: ...  # type: ignore[overload-overlap]
+@overload
+def combine(shares: Iterable[Share]) -> Release: ...
+def combine(shares: Iterable[Share]) -> object:
     """Add up shares to a release. All must have the same parameters, and each goes into one sum only."""
     found = list(shares)
     if not found or not all(isinstance(share, Share) and type(share) is type(found[0]) for share in found):

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -57,6 +57,9 @@ from scumble.table.release import TableRelease
 from scumble.table.sketch import TableSketch, price
 from scumble.table.sketch import publish as publish_table
 from scumble.table.spec import TableSpec
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 KNOTS_SHARE, CHOICE_SHARE, PAIR_SHARE = Fraction(1, 16), Fraction(1, 20), Fraction(3, 20)
 """Parts of the budget: for the histograms, of what a pair leaves; for the choice of a pair, and for its table."""
@@ -265,7 +268,7 @@ class Additive(_Learnt, LearnsFromMoments):
             found[:, [i, j]] += self.pair_effects_[cell][:, None] / 2.0
         return found
 
-    def plot(self, **options: Any) -> Any:
+    def plot(self, **options: Any) -> Figure:
         """The curves with bands of two standard errors of the noise, a matplotlib Figure. Option: `title`.
 
         With the options `ranges`, `at` or `units`, predictions over one or two columns, as for other estimators.

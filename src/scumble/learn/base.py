@@ -65,6 +65,8 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.table.release import TableRelease
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from scumble.privacy.ledger import Ledger
 
 BESIDE_COUNTERS = 1 << 20
@@ -547,7 +549,7 @@ class PrivateEstimator(Fitted):
         check_is_fitted(self)
         models.save(self, path)
 
-    def plot(self, **options: Any) -> Any:
+    def plot(self, **options: Any) -> Figure:
         """A picture of what was learned, a matplotlib Figure; options as for :func:`scumble.show.pictures.draw`."""
         from scumble.show import pictures
 

@@ -108,7 +108,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
             raise parameter("release", "at least one release", release)
         model: PrivateKDE = super().from_release(releases[0], **parameters)
         model.releases_ = releases
-        model.bandwidths = [one.kernel.bandwidth for one in releases]
+        model.bandwidths = [_bandwidth(one) for one in releases]
         model._learn()
         return model
 
@@ -116,7 +116,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         self._refined: dict[str, Answers] = {}
         self._require_of(self.release_.kernel)
         if "releases_" in vars(self):
-            self.bandwidths_ = [float(release.kernel.bandwidth) for release in self.releases_]
+            self.bandwidths_ = [_bandwidth(release) for release in self.releases_]
 
     def _require_of(self, kernel: Kernel) -> None:
         if self.normalize:
@@ -262,3 +262,10 @@ def integral(kernel: Kernel, dimensions: int, names: Sequence[str] | None = None
     if len(seen) < dimensions:
         raise ParameterError("The kernel does not read all columns, so its integral is not finite.")
     return float(value)
+
+
+def _bandwidth(release: Release) -> float:
+    found = getattr(release.kernel, "bandwidth", None)
+    if found is None:
+        raise parameter("release", "releases of a kernel with a bandwidth", release.kernel)
+    return float(found)

@@ -51,7 +51,7 @@ class Comparison(DataFrame):  # type: ignore[misc]
     def _constructor(self) -> type[Comparison]:
         return Comparison
 
-    def plot(self, *, title: str | None = None, units: Mapping[str, str] | None = None) -> Any:
+    def plot(self, *, title: str | None = None, units: Mapping[str, str] | None = None) -> Figure:
         """A matplotlib Figure: the difference in each row with its interval, filled where it is significant.
 
         Significant is what has a corrected p-value below one minus the confidence of the intervals. `units` of columns

@@ -76,8 +76,7 @@ def _units(release: Release) -> list[float | None]:
     """The kernel's own unit along each column; None where the column is no line that could be searched."""
     out: list[float | None] = [None] * release.dimensions
     for factor in release.kernel.factors:
-        unbounded = isinstance(factor, ColumnKernel) and factor.origin is None
-        if unbounded or isinstance(factor, ProjectionKernel):
+        if isinstance(factor, ProjectionKernel) or (isinstance(factor, ColumnKernel) and factor.origin is None):
             which = factor.which(release.dimensions, release.columns)
             for j, scale in zip(which, factor._scales(release.columns, which), strict=True):
                 unit = float(scale) * factor.bandwidth

@@ -11,9 +11,10 @@ import os
 import re
 import uuid
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from scumble import files
 from scumble.checks import whole
@@ -23,6 +24,9 @@ from scumble.errors import CorruptFileError, DataError, ForeignFileError, Missin
 from scumble.privacy.claim import PrivacyClaim
 from scumble.streams.choosing import method_of
 from scumble.streams.method import Integers, Method
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROUNDING = 1 / 12
 """The variance that rounding a total to whole numbers adds."""
@@ -137,7 +141,7 @@ class StreamRelease:
         which = self._period("number", number)
         return self.window(first=which, last=which)
 
-    def series(self, Q: Any, *, width: int | None = 1, confidence: float = 0.95) -> np.ndarray:
+    def series(self, Q: object, *, width: int | None = 1, confidence: float = 0.95) -> np.ndarray:
         """The kernel sum at one or several points over time, (periods, points, 3): the estimate and its interval.
 
         `width` is that of each window: 1 for single periods, None for the running total.
@@ -149,7 +153,7 @@ class StreamRelease:
             found.append(np.stack([release.kernel_sum(Q), *release.interval(Q, confidence=confidence)], axis=-1))
         return np.array(found)
 
-    def plot(self, Q: Any = None, **options: Any) -> Any:
+    def plot(self, Q: npt.ArrayLike | None = None, **options: Any) -> Figure:
         """A matplotlib Figure over time: lines with bands at the points `Q`, or without points a map per window.
 
         Options are the `width` of each window (None for the running total), `confidence`, and `panels`, how many maps.

@@ -33,6 +33,8 @@ from scumble.table.spec import TableSpec
 from scumble.table.tokens import Counted
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from scumble.table.budgeting import Law
 
 WHOLE = (np.dtype(np.int64), np.dtype(np.int32))
@@ -333,7 +335,7 @@ class TableRelease(Asking, Comparing, Weighing):
 
     # ---- to look at ----
 
-    def plot(self, columns: str | Iterable[str] | None = None) -> object:
+    def plot(self, columns: str | Iterable[str] | None = None) -> Figure:
         """Histograms of all columns with intervals, a matplotlib Figure. Needs ``pip install 'scumble[plot]'``.
 
         `columns`: one of them, or some.

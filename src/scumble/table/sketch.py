@@ -14,7 +14,7 @@ import numpy as np
 from scumble import checks, files
 from scumble.columns.cells import Texts
 from scumble.columns.column import Strays
-from scumble.columns.schema import Described
+from scumble.columns.schema import Described, Schema
 from scumble.density.share import Share
 from scumble.errors import CorruptFileError, ParameterError, PrivacyError, many, parameter, warn
 from scumble.gate.gate import Holder, publish_share
@@ -142,10 +142,25 @@ class TableSketch(Holder):
         """A sketch with the same parameters and options, and no records."""
         return TableSketch.from_spec(self._spec, invalid=self._invalid, threads=self._threads)
 
-    spec = property(lambda self: self._spec, doc="All public parameters.")
-    schema = property(lambda self: self._spec.schema, doc="The columns.")
-    target = property(lambda self: self._spec.target, doc="The column whose levels are classes, or None.")
-    columns = property(lambda self: self._spec.columns, doc="The columns' names.")
+    @property
+    def spec(self) -> TableSpec:
+        """All public parameters."""
+        return self._spec
+
+    @property
+    def schema(self) -> Schema:
+        """The columns."""
+        return self._spec.schema
+
+    @property
+    def target(self) -> str | None:
+        """The column whose levels are classes, or None."""
+        return self._spec.target
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return self._spec.columns
 
     # ---- filling ----
 
