@@ -18,9 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from scumble.columns.kinds import shown
-from scumble.columns.table import Table
-from scumble.counting.engines import on_device, to_host
 from scumble.errors import MergeError, ParameterError, parameter
 
 if TYPE_CHECKING:
@@ -196,6 +193,10 @@ def shares(release: Release, at: Any) -> tuple[Floats, Floats]:
 
 def _places(first: Release, second: Release, at: object) -> dict[str, object]:
     """The points, column by column; and of two parts of a stream, which periods."""
+    from scumble.columns.kinds import shown
+    from scumble.columns.table import Table
+    from scumble.counting.engines import on_device, to_host
+
     kinds, names = first.kinds, first.columns or tuple(f"column {j}" for j in range(first.dimensions))
     table = Table.of(
         first.spec.asked(to_host(at) if on_device(at) else at), columns=first.columns, dimensions=first.dimensions
