@@ -11,8 +11,10 @@ import types
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import scumble
+from scumble.counting import cpu
 from scumble.files.compiling import Loop, Spelled
 
 OUTER = """
@@ -125,3 +127,12 @@ def test_without_numba_the_counters_are_the_same() -> None:
         return done.stdout.splitlines()
 
     assert ran("plain") == ran("compiled")
+
+
+def test_a_kernel_of_ones_own_asks_for_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=4, buckets=8)
+    monkeypatch.setattr(cpu, "has_codes", lambda hasher: False)
+    monkeypatch.setattr(cpu, "can_compile", lambda: False)
+    with pytest.raises(ImportError, match=r"scumble\[fast\]"):
+        sketch.update([[1.0]])
+    assert not sketch.secret.counts.any()

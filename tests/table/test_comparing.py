@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -319,3 +320,10 @@ def test_the_verb_refuses(files, monkeypatch):
         (["old.scumble", "old.scumble"], BAD_DATA),
     ):
         assert main(["compare", *words]) == code
+
+
+def test_without_pandas_a_comparison_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = (released(people(np.random.default_rng(k), 50)) for k in range(2))
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install"):
+        one.compare(other)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.errors import MergeError, ParameterError, parameter
+from scumble.files.lazy_modules import loaded
 
 if TYPE_CHECKING:
     from scumble.density.release import Release
@@ -123,6 +124,7 @@ def compared(
     rows: Sequence[dict[str, Any]], of: str, confidence: float, remarks: Sequence[str] = (), **more: object
 ) -> Comparison:
     """The rows as a frame, with corrected p-values; what is claimed stands in its ``attrs``, with `more`."""
+    loaded("pandas")  # which says what to install
     from scumble.show.comparison import Comparison
 
     found = Comparison([*rows])
