@@ -53,6 +53,16 @@ def test_it_counts_what_the_schema_cannot_read_or_match(capsys: pytest.CaptureFi
     assert sorted(os.listdir()) == before, "nothing is written"
 
 
+def test_records_left_out_for_an_empty_cell_are_told_how_to_stay(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("people.csv").write_text("town,age,sex\n" + "Ulm,41,\nUlm,41,no\n" * 50)
+    check = ["check", "people.csv", "--schema", "people.toml"]
+    assert main(check) == BAD_DATA
+    assert "50 with a missing value in 'sex'" in (told := capsys.readouterr().out) and "missing = true" in told
+    Path("people.toml").write_text(f"{SCHEMA}missing = true\n")
+    assert main(check) == 0
+    assert "missing = true" not in capsys.readouterr().out
+
+
 def test_near_misses_are_among_the_unmatched(capsys: pytest.CaptureFixture[str]) -> None:
     """Of records that are counted. Where there is nothing, nothing is found."""
     rows = [f"{k},ULM,41,{'yes' if k % 2 else 'unspeakable'}\n" for k in range(10)]

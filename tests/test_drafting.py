@@ -178,6 +178,14 @@ def test_noise_alone_gives_no_bounds(delta: float) -> None:
     assert {one.kind for one in schema.declared.values()} <= {"category", "boolean"}
 
 
+def test_a_boolean_that_noise_may_have_made_says_so() -> None:
+    """Numbers above one would be missing in it."""
+    ends = on_grid(0.0), on_grid(1.0)
+    (own, doubts), (sure, none) = (_number(ends, real=False, tail=tail, remarks=[], unique=False) for tail in (1, 0))
+    assert own == sure == {"kind": "boolean", "missing": True}
+    assert len(doubts) == 1 and not none
+
+
 def test_a_table_of_identifiers_has_a_draft_that_loads() -> None:
     ids = pd.DataFrame({"id": np.arange(N).astype(str) + np.array("k"), "other": [f"u{k}" for k in range(N)]})
     schema = scumble.draft(ids, epsilon=10.0)

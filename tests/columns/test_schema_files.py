@@ -342,6 +342,28 @@ def test_a_look_suggests_kinds_and_leaves_every_bound_and_word_to_the_curator(
         Schema.load(out)
 
 
+def test_a_look_takes_few_numbers_above_one_for_what_they_are() -> None:
+    """A boolean would count them as missing."""
+    dead = ["0"] * 95 + ["1"] * 4
+    columns = {"dead": [*dead, "2"], "code": [*dead, "9"], "typo": [*dead, "O"], "ok": ["no"] * 99 + [None]}
+    batch = pa.record_batch(columns)
+    text = draft(dict.fromkeys(columns), look([batch], batch.schema.names))
+    found = {name: one["kind"] for name, one in tomllib.loads(text)["columns"].items()}
+    assert found == {"dead": "number", "code": "number", "typo": "boolean", "ok": "boolean"}
+
+
+@pytest.mark.parametrize("how", [["--look"], ["--epsilon", "1"]])
+def test_a_draft_tells_the_curator_of_cells_in_another_encoding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], how: list[str]
+) -> None:
+    (tmp_path / "towns.csv").write_bytes("\n".join(["town", *["K\u00f6ln", "Ulm"] * 40]).encode("latin-1"))
+    command = ["schema", str(tmp_path / "towns.csv"), *how, "--out", "-"]
+    assert main(command) == 0
+    assert "40 values of 'town'" in (told := capsys.readouterr().err) and "--encoding" in told
+    assert main([*command, "--encoding", "latin-1"]) == 0
+    assert "--encoding" not in capsys.readouterr().err
+
+
 def test_a_look_at_typed_columns_keeps_their_types() -> None:
     typed = {"ok": pa.array([True, None] * 20), "n": pa.array([*range(20)] * 2), "day": pa.array(["2020-02-29"] * 40)}
     typed |= {"at": typed["day"].cast(pa.date32()), "word": pa.array(["a", "b"] * 20).dictionary_encode()}

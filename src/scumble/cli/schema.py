@@ -170,6 +170,7 @@ def run(args: argparse.Namespace) -> None:
             pieces = source.pieces(dict.fromkeys(columns, "any"), invalid="drop")
             seen = look((piece.batch for piece in pieces), columns)
             say(args, LOOKED)
+            _warn(args, source)
         guided = at_terminal(args)
         if guided:
             _guide(args, columns, source, types, seen)
@@ -274,8 +275,17 @@ def _private(args: argparse.Namespace, source: Source, columns: Sequence[str]) -
         raise ParameterError("A private draft finds kinds by itself. Hint: leave out --look and declarations.")
     budget = Budget.of(args.epsilon, args.delta, "add-remove", per_person(args), 0)
     text = drafted(source, columns, budget, Account.of(args.ledger, args.dataset, None)).toml()
+    _warn(args, source)
     if _wrote(args, text):
         say(args, f"Wrote {args.out}. Its comments say what remains to decide; then scumble build --schema.")
+
+
+def _warn(args: argparse.Namespace, source: Source) -> None:
+    """Tell the curator what was odd in the files that were read."""
+    from scumble.sources.tally import unusual
+
+    for line in unusual(source.oddities):
+        say(args, line)
 
 
 def _wrote(args: argparse.Namespace, text: str) -> bool:

@@ -229,7 +229,10 @@ def suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]:
     if not held:
         return [*_lines(kind), "# seen: nothing"]
     boolean = pt.is_boolean(kind) if kind is not None else False
-    if boolean or (kind is None and _share(held, lambda word: Boolean().encode([word]).valid[0]) >= MOST_OF):
+    odd = [word for word in held if kind is None and not Boolean().encode([word]).valid[0]]
+    if kind is None and not any(math.isfinite(_number(word)) for word in odd):  # 0, 1 and 2 are numbers
+        boolean = sum(held[word] for word in odd) <= (1 - MOST_OF) * held.total()
+    if boolean:
         return ['kind = "boolean"', *missing]
     if kind is None or pt.is_date(kind) or pt.is_timestamp(kind):
         formats = [None] if kind is not None else [None, *(day + time for time in _TIMES for day in _DAYS)]

@@ -480,6 +480,8 @@ def _number(found: tuple[int, int], real: bool, tail: int, remarks: list[str], u
     if 0 <= low < high / 2 or low == high:
         low = min(low, 0)
     if not real and (low, high) in ((0, 1), (0, 0)):
+        if tail:
+            remarks.append("decide: noise may hide numbers above 1, which would count as missing; declare them if any")
         return {"kind": "boolean", "missing": True}, remarks
     remarks.append("decide: numbers outside the bounds count at the nearest; wider ones cost little")
     if unique:

@@ -168,6 +168,8 @@ class Tally:
         if self.dropped:
             often = self.causes.columns(1 if self.rows == self.dropped_rows else curator.many_unread(self.rows))
             how = [curator.private(f"Hint: {how_read(self.sketches[0].spec, name, source.decimal)}") for name in often]
+            if isinstance(self.sketches[0].spec, TableSpec) and self.causes.rows(NO_CELL):
+                how.append(curator.private("Hint: missing = true in the schema counts cells without a value"))
             lines[:0] = [curator.left_out(self.dropped, self.left_out()), *how]
         empty = [
             str(one)
