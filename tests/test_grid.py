@@ -84,18 +84,6 @@ def test_on_whole_numbers_a_small_grid_is_exact(cells):
     np.testing.assert_allclose(found, brute(EuclideanKernel(4.0), X, X), rtol=1e-9)
 
 
-def test_every_record_counts_once_and_partitions_merge_to_the_integer():
-    rng = np.random.default_rng(5)
-    X = np.concatenate([gaussian(1, 5000, 3), rng.choice([-1e300, 0.0, -0.0, 1e300, 7.0], (50, 3))])
-    grid = Grid(EuclideanKernel(5.0), low=[-20.0] * 3, high=[20.25] * 3, shape=(7, 11, 5), width=3)
-    whole = counted(grid, X)
-    assert whole.sum() == len(X)
-    for parts in (2, 3, 17):
-        owner = rng.integers(0, parts, len(X))
-        np.testing.assert_array_equal(sum(counted(grid, X[owner == i]) for i in range(parts)), whole)
-    np.testing.assert_array_equal(counted(grid, X[rng.permutation(len(X))]), whole)
-
-
 @pytest.mark.parametrize("shape", [(7, 5), (300, 200)], ids=["few cells", "many cells"])
 @pytest.mark.parametrize("threads", [1, 2, 16])
 def test_threads_count_what_one_counts(threads, shape, monkeypatch):

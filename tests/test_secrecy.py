@@ -10,6 +10,7 @@ import pickle
 import re
 import stat
 import traceback
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -57,9 +58,10 @@ def test_merged_records_are_released_once() -> None:
 
 
 def test_a_sketch_is_not_pickled_or_copied(sketch: scumble.Sketch) -> None:
-    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+    table = scumble.TableSketch(scumble.Schema(age=scumble.Number(0, 9)))
+    for attempt, held in product((pickle.dumps, copy.copy, copy.deepcopy), (sketch, sketch.secret, table)):
         with pytest.raises(scumble.PrivacyError):
-            attempt(sketch)
+            attempt(held)
 
 
 def test_nothing_prints_the_counters(sketch: scumble.Sketch) -> None:
