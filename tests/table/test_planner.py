@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import scumble
+from scumble.columns.date import Date
+from scumble.errors import ParameterError
 from scumble.gate.rows import NONE, Contest, PublishedRow, PublishedRows
 from scumble.privacy.budget import Budget
-from scumble.table.budgeting import plan
+from scumble.show.cards import facts
+from scumble.sources.rehearsal import Rehearsal
+from scumble.table.budgeting import Noise, Plan, cells_of_triples, for_triples, plan
 from scumble.table.counting import reference
+from scumble.table.evidence import Evidence, Grouped, View
+from scumble.table.evidence import _column as column_of
+from scumble.table.grouping import Column, groups, pooled, runs
+from scumble.table.mixture import Mixture
 from scumble.table.planner import Planner, alone, evidence_of, grouped_by, records_of
-from scumble.table.prior import CHOOSING, EXTRA
+from scumble.table.prior import CHOOSING, DRAWS, EXTRA, LEVELS, SINGLES
 from scumble.table.sketch import COUNT_SHARE, price
 from scumble.table.spec import TableSpec
 
@@ -325,3 +338,314 @@ def test_an_important_pair_has_less_noise_than_it_would_have_otherwise(columns: 
     assert favored.pairs[0] < plain.pairs[0] and all(
         one > other for one, other in zip(favored.pairs[1:], plain.pairs[1:], strict=True)
     )
+
+
+# ---- groups of levels ----
+
+
+masses = st.lists(st.floats(-100, 1000, allow_nan=False), min_size=1, max_size=60)
+
+
+@given(masses, st.integers(1, 70), st.data())
+def test_any_column_gets_few_groups(counts: list[float], most: int, data: st.DataObject) -> None:
+    ordered = data.draw(st.integers(0, len(counts)))
+    group = groups(Column(len(counts), ordered), np.array(counts), most)
+    assert len(group) == len(counts)
+    used = np.unique(group)
+    assert used.tolist() == list(range(len(used)))
+    assert 1 <= len(used) <= most
+    assert np.isin(np.diff(group[:ordered]), (0, 1)).all()  # runs of a line, in order
+    if most > 1 and 0 < ordered < len(counts):
+        assert not set(group[:ordered]) & set(group[ordered:])  # what is missing is no large number
+    if len(counts) <= min(most, LEVELS):
+        assert len(used) == len(counts)
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=9), st.integers(1, 6))
+def test_runs_are_the_best_cut(mass: list[int], most: int) -> None:
+    array = np.array(mass, float)
+
+    def sum_of_squares(cuts: tuple[int, ...]) -> float:
+        return sum(part.sum() ** 2 for part in np.split(array, cuts))
+
+    best = min(
+        sum_of_squares(cuts)
+        for number in range(min(most, len(mass)))
+        for cuts in itertools.combinations(range(1, len(mass)), number)
+    )
+    group = runs(array, most)
+    assert (np.bincount(group, array) ** 2).sum() == pytest.approx(best)
+
+
+@given(masses, st.integers(1, 20))
+def test_the_heaviest_stay_alone(counts: list[float], most: int) -> None:
+    mass = np.array(counts)
+    group = pooled(mass, most)
+    alone = [g for g in np.unique(group) if (group == g).sum() == 1]
+    if len(mass) > most:
+        lumped = mass[group == most - 1]
+        assert all(mass[group == g][0] >= lumped.max() for g in alone if g != most - 1)
+        assert len(np.unique(group)) == most
+
+
+# ---- shares are the best of all, and the plan steps down as the budget shrinks ----
+
+
+laws = st.sampled_from(["laplace", "gaussian"])
+sizes = st.lists(st.integers(1, 500), min_size=2, max_size=8)
+
+
+@given(laws, sizes, st.integers(0, 10**6))
+def test_no_other_shares_err_less(law: str, cells: list[int], seed: int) -> None:
+    budget = Noise(law, 3.0)  # type: ignore[arg-type]
+    best = budget.shares(cells, 0.8)
+    assert best.sum() == pytest.approx(0.8)
+    other = 0.8 * np.random.default_rng(seed).dirichlet(np.ones(len(cells)))
+
+    def summed(shares: np.ndarray) -> float:
+        return sum(c * budget.deviation_at(t) ** 2 for c, t in zip(cells, shares, strict=True))
+
+    assert summed(best) <= summed(np.maximum(other, 1e-12)) * (1 + 1e-9)
+
+
+@given(laws, st.floats(0.01, 100), st.lists(st.floats(0.01, 1), min_size=1, max_size=9))
+def test_shares_spend_the_budget(law: str, scale: float, parts: list[float]) -> None:
+    """Σ 1/b_r = ε, or Σ 1/σ_r² = 1/σ²."""
+    budget = Noise(law, scale)  # type: ignore[arg-type]
+    shares = np.array(parts) / sum(parts)
+    power = 1 if law == "laplace" else 2
+    assert sum(budget.scale_at(t) ** -power for t in shares) == pytest.approx(scale**-power)
+
+
+@given(laws, st.floats(0.01, 1000), st.floats(-100, 1e9), st.integers(1, 100), st.floats(0, 1))
+def test_a_plan_spends_all_that_there_is_and_no_more(
+    law: str, scale: float, count: float, columns: int, part: float
+) -> None:
+    most = 1 + int(part * (columns - 1))
+    chosen = plan(count, columns, Noise(law, scale), most)  # type: ignore[arg-type]
+    assert chosen.singles + chosen.pairs == pytest.approx(1)
+    assert (chosen.choice == "singles") == (chosen.pairs == 0) == (chosen.rounds == 0)
+    assert chosen.rounds <= columns * (columns - 1) // 2
+    if chosen.choice == "adaptive":  # a pair can have its part
+        assert chosen.pairs / chosen.rounds <= (1 + 1e-12) / most
+    if chosen.rounds:
+        assert chosen.levels >= 2
+        s = Noise(law, scale).deviation_at(chosen.pairs / chosen.rounds)  # type: ignore[arg-type]
+        assert chosen.bearable == pytest.approx((count / s) ** 0.5)
+
+
+def test_smaller_budgets_choose_and_then_give_up() -> None:
+    choices = [plan(40_000, 15, Noise("laplace", 1 / epsilon)).choice for epsilon in (10, 0.1, 0.001)]
+    assert choices == ["all pairs", "adaptive", "singles"]
+    assert plan(40_000, 15, Noise("gaussian", 36.0)).choice == "all pairs"
+    assert plan(40_000, 15, Noise("laplace", 0.1)).singles < plan(40_000, 15, Noise("laplace", 4.0)).singles
+    rounds = [plan(40_000, 15, Noise("laplace", 1 / epsilon)).rounds for epsilon in (10, 0.5, 0.2, 0.1)]
+    assert rounds == sorted(rounds, reverse=True) and len(set(rounds)) == 4
+
+
+def test_columns_of_few_levels_need_not_stand_alone() -> None:
+    """600 records, ε = 1: no pairs of 16 levels an axis are to be had, and few half way between these and 5; but of 5
+    levels they all are. Of 60 records no pair bears ten levels."""
+    noise = Noise("laplace", 1.0)
+    assert plan(600, 4, noise).choice == "singles" and plan(2500, 4, noise).rounds == 3
+    few, fewer = plan(2500, 4, noise, cells=25.0), plan(600, 4, noise, cells=25.0)
+    assert (few.choice, few.rounds) == ("adaptive", 6) and few.levels >= 5
+    assert (fewer.choice, fewer.rounds) == ("adaptive", 6) and fewer.levels >= 5
+    assert plan(60, 4, noise, cells=100.0).choice == "singles"
+
+
+def test_columns_of_few_levels_are_told_with_more_pairs() -> None:
+    """The more, the fewer levels they have."""
+    noises = [Noise("laplace", 1 / epsilon) for epsilon in (0.3, 1.0, 3.0, 10.0)]
+    measured = [
+        [plan(10_000, 15, noise, cells=cells).rounds for noise in noises] for cells in (324.0, 100.0, 25.0, 4.0)
+    ]
+    assert all(list(one) == sorted(one) for one in zip(*measured, strict=True)) and measured[0] != measured[-1]
+
+
+def by_definition(count: float, columns: int, scale: float, most: float, cells: float) -> tuple[str, int]:
+    """Which pairs are measured with Laplace noise, and how many at most: the words of the module, in numbers."""
+
+    def borne(choice: str, size: float) -> float:
+        return (1 - SINGLES[choice]) * max(count, 1e-9) / (math.sqrt(2) * scale * size)
+
+    pairs = math.comb(columns, 2)
+    if borne("all pairs", LEVELS**2) >= pairs:
+        return "all pairs", pairs
+    rounds = int(borne("adaptive", LEVELS * math.sqrt(cells)))
+    if rounds < columns - 1:
+        rounds = int(borne("adaptive", cells))
+    if rounds:
+        rounds = min(max(min(rounds, DRAWS), math.ceil((1 - SINGLES["adaptive"]) * most)), pairs)
+    return "adaptive", rounds
+
+
+def test_as_many_pairs_as_bear_their_cells() -> None:
+    seen = set()
+    for count, columns, scale, most, cells in product(
+        (-7.0, 0.3, 61.0, 599.0, 2503.0, 40_009.0), (2, 3, 4, 15), (1e-3, 0.3, 1.0, 9.0), (1, 2, 9), (4.0, 25.0, 256.0)
+    ):
+        choice, rounds = by_definition(count, columns, scale, most, cells)
+        found = plan(count, columns, Noise("laplace", scale), most, cells)
+        share = (1 - SINGLES[choice]) / max(rounds, 1)
+        bearable = math.sqrt(max(count, 0) / (math.sqrt(2) * scale / share)) if rounds else 0.0
+        assert found.bearable == pytest.approx(bearable)
+        wanted = (choice, rounds, int(bearable)) if bearable >= 2 else ("singles", 0, 0)
+        assert (found.choice, found.rounds, found.levels, found.triples, found.triple_rounds) == (*wanted, 0.0, 0)
+        seen.add(found.choice)
+        if most == 1 and cells == LEVELS**2:
+            assert found == plan(count, columns, Noise("laplace", scale))
+    assert len(seen) == 3
+    assert plan(-7.0, 3, Noise("gaussian", 1e-3)) == Plan(1.0, 0.0, "singles", 0, 0, 0.0)
+
+
+def test_triples_are_one_or_two_or_none() -> None:
+    least = [64 / math.sqrt(EXTRA * (1 - CHOOSING) / rounds) for rounds in (1, 2)]  # eight cells or more at σ = 1
+    for count, most, wanted in [
+        *((0.99 * least[0], 9, 0), (1.01 * least[0], 9, 1), (0.99 * least[1], 9, 1), (1.01 * least[1], 9, 2)),
+        *((1e9, 1, 1), (1e9, 0, 0)),
+    ]:
+        assert for_triples(count, most, Noise("gaussian", 1.0)) == (float(EXTRA) * (wanted > 0), wanted)
+    assert cells_of_triples(-5.0, 1.0) == 0.0 and cells_of_triples(4.0, 0.25) == 4.0
+
+
+def test_noise_has_a_law_a_scale_and_a_deviation() -> None:
+    with pytest.raises(ParameterError, match="law"):
+        Noise("cauchy", 1.0)  # type: ignore[arg-type]
+    for bad in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(ParameterError, match="scale"):
+            Noise("laplace", bad)
+    assert Noise("gaussian", 3.0).deviation_at(0.25) == 6.0
+    assert Noise("laplace", 3.0).deviation_at(0.25) == pytest.approx(12 * math.sqrt(2))
+
+
+# ---- a table with more columns than its budget bears pairs of ----
+
+
+N, COLUMNS = 700, 12
+MANY = scumble.Schema({f"c{k}": scumble.Boolean() for k in range(COLUMNS)})
+
+
+@pytest.fixture(scope="module")
+def rows() -> pa.Table:
+    rng = np.random.default_rng(0)
+    return pa.table({name: rng.random(N) < 0.5 for name in MANY})
+
+
+@pytest.fixture(scope="module")
+def rehearsed(rows: pa.Table) -> Rehearsal:
+    found = scumble.build(rows, schema=MANY, n=N, epsilon=1.0, rehearse=True)
+    assert isinstance(found, Rehearsal)
+    return found
+
+
+@pytest.fixture(scope="module")
+def release(rows: pa.Table) -> scumble.TableRelease:
+    return scumble.TableSketch(MANY).update(rows).release(epsilon=1.0, n=N)
+
+
+def test_the_noise_that_is_predicted_is_the_noise_that_comes(
+    rehearsed: Rehearsal, release: scumble.TableRelease
+) -> None:
+    """No view gets more than a twelfth of the budget here: it takes six pairs to spend half of it."""
+    alone, pair = rehearsed.places
+    noise = facts(release)["noise"]
+    assert pair.error > 1.15 * math.sqrt(2) / (0.1 * 0.9)
+    assert noise["pair"] == pytest.approx(pair.error, rel=0.02)  # the count has 1 %
+    assert noise["level"] == pytest.approx(alone.error, rel=0.3)  # it hangs on which pairs are chosen
+
+
+@pytest.mark.parametrize("target", [None, "c"])
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_what_a_level_is_told_to_within_is_what_comes(epsilon: float, target: str | None) -> None:
+    """Its own counter has four times that: pairs tell of it, too, and the rehearsal knows as well as the card."""
+    rng = np.random.default_rng(3)
+    table = pa.table(
+        {"a": rng.uniform(0, 100, 8_000), "c": rng.choice(["x", "y"], 8_000), "d": rng.random(8_000) < 0.3}
+    )
+    schema = scumble.Schema(a=scumble.Number(0, 100), c=scumble.Category(["x", "y"]), d=scumble.Boolean())
+    options = {"schema": schema, "epsilon": epsilon, "n": 8_000, "target": target}
+    told = scumble.build(table, rehearse=True, **options).places[0].error
+    noise = facts(scumble.build(table, **options))["noise"]
+    assert noise["single"] > 2 * told
+    assert 0.7 < told / noise["level"] < 1.4
+
+
+def test_all_of_the_budget_is_spent(release: scumble.TableRelease) -> None:
+    """Σ 1/b of all views, pairs with a ninth more for their choice, is what the count leaves of ε = 1."""
+    alone, pairs = (sum(1 / s for s in part) for part in (release.scales[:COLUMNS], release.scales[COLUMNS:]))
+    assert 0.9999 < float(alone + pairs / (1 - CHOOSING)) / (1 - float(COUNT_SHARE)) <= 1
+    schema = scumble.Schema(fine=scumble.Number(0, 100, cells=100), **{f"c{k}": scumble.Boolean() for k in range(30)})
+    planner = Planner(scumble.TableSketch(schema).spec, Budget(0.01))
+    told = planner.predicted(1_000)
+    assert told.plan.choice == "singles" and max(told.singles) > 1.2 * min(told.singles)  # shares that are rounded
+    assert sum(math.sqrt(2) * planner.noise.scale / one for one in told.singles) == pytest.approx(1, rel=1e-6)
+
+
+@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day"])
+def test_cells_of_the_calendar_begin_where_the_calendar_says(unit: str) -> None:
+    """Day by day, by Python's own calendar."""
+    first, last = datetime.date(1968, 11, 13), datetime.date(1972, 3, 2)
+    column = Date(first, last, cells=unit)  # type: ignore[arg-type]
+    days = [first + datetime.timedelta(days=k) for k in range((last - first).days + 1)]
+    keys = {
+        "year": lambda day: day.year,
+        "quarter": lambda day: (day.year, (day.month - 1) // 3),
+        "month": lambda day: (day.year, day.month),
+        "week": lambda day: day.isocalendar()[:2],
+        "day": lambda day: day,
+    }
+    cells = list(dict.fromkeys(map(keys[unit], days)))
+    assert column.encode(days).codes.tolist() == [cells.index(keys[unit](day)) for day in days]
+    by_edges = Date(edges=[column.moment(edge) for edge in column.cuts.edges[:-1]] + [last])  # type: ignore[arg-type]
+    assert by_edges.cuts == column.cuts
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_a_release_knows_which_pairs_were_asked_about_and_not_measured(
+    joined: bool, release: scumble.TableRelease
+) -> None:
+    """In Python no question warns: warnings are errors here."""
+    measured = set(release.views[COLUMNS:])
+    one, two = next(pair for pair in itertools.combinations(MANY, 2) if (pair in measured) == joined)
+    loaded = scumble.TableRelease.from_bytes(release.to_bytes())
+    loaded.count(f"{one} or c0"), loaded.mean(one), loaded.count(by=two)
+    assert all("c0" in pair for pair in loaded.inferred)
+    for _ in range(2):
+        loaded.count(f"{two} and {one}")
+    assert ((one, two) in loaded.inferred) != joined and len(set(loaded.inferred)) == len(loaded.inferred)
+
+
+@pytest.mark.parametrize("target", [None, "kind"])
+def test_what_is_expected_of_a_pair_is_the_models_count_of_its_cells(target: str | None) -> None:
+    """Pair by pair, cell by cell, by the definition of a mixture."""
+    schema = scumble.Schema(
+        a=scumble.Number(0, 20, cells=20), b=scumble.Category(list("xyz")), kind=scumble.Boolean(), d=scumble.Boolean()
+    )
+    spec = scumble.TableSketch(schema, target=target).spec
+    planner = Planner(spec, Budget(1.0))
+    groups = tuple(np.arange(int(axis.max()) + 1) // 2 for axis in spec.axes)
+    planner.grouped = Grouped(spec, groups, ())
+    generator, counts = np.random.default_rng(0), [700.0, 301.5][: spec.classes]
+    evidence, models = [], []
+    for count in counts:
+        columns = tuple(column_of(spec, j) for j in spec.counted)
+        of = tuple(groups[j][spec.axes[j]] for j in spec.counted)
+        views = tuple(View((k,), np.full(c.levels, count / c.levels), 1.0) for k, c in enumerate(columns))
+        evidence.append(Evidence(columns, of, views))
+        tables = tuple(generator.dirichlet(np.ones(c.levels), 3) for c in columns)
+        models.append(Mixture(generator.dirichlet(np.ones(3)), tables))
+    rows = list(range(spec.singles, spec.singles + len(spec.pairs)))[::-1]
+    found = planner._expected(rows, models, evidence)
+    assert set(found) == set(rows)
+    for row in rows:
+        one, two = (spec.counted.index(j) for j in planner._set(row))
+        slow = []
+        for count, model, of in zip(counts, models, (each.groups for each in evidence), strict=True):
+            cells = np.zeros((int(of[one].max()) + 1, int(of[two].max()) + 1))
+            for (i, j), share in np.ndenumerate(model.table([one, two])):
+                cells[of[one][i], of[two][j]] += count * share
+            slow += np.rint(cells).ravel().tolist()
+        assert found[row].tolist() == slow and found[row].dtype == np.int64
+        assert planner._cells_of(row) is planner._cells_of(row)
+        assert len(found[row]) == int(planner._cells_of(row).max()) + 1

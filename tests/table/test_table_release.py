@@ -5,18 +5,22 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from tests.table.people import SCHEMA, by_pandas, people
 
 import scumble
-from scumble import Estimate, TableRelease, TableSketch
+from scumble import Category, Date, Estimate, Number, Schema, TableRelease, TableSketch
 from scumble.cli import main
 from scumble.columns.conditions import bounds, condition
+from scumble.table.questions import LEVELS, parts
 from scumble.table.spec import TableSpec
 
 FRAME = people(4000)
@@ -481,3 +485,197 @@ def test_a_mean_far_below_all_is_the_models_and_so_is_the_sum() -> None:
     assert mean.low < 20 and mean.value == pytest.approx(0.2 * 5.5 + 0.2 * 55 + 0.6 * 550, abs=20)
     assert total.value == pytest.approx(10_000 * mean.value, rel=0.05)
     assert mean.low <= mean.value <= mean.high
+
+
+# ---- records beyond the bounds count at them; and what a card says of columns ----
+
+
+def released(pay: np.ndarray, column: scumble.Number, epsilon: float = 2.0) -> scumble.TableRelease:
+    table = pa.table({"pay": pay, "sex": np.arange(len(pay)) % 2 == 0})
+    return scumble.TableSketch(scumble.Schema(pay=column, sex=scumble.Boolean())).update(table).release(epsilon)
+
+
+@pytest.fixture(scope="module")
+def paid() -> dict[str, scumble.TableRelease]:
+    """873 records above the bounds, 1,200 below them, and 20,000 in between."""
+    pay = np.concatenate([np.linspace(20, 90, 20_000), np.full(873, 130.0), np.full(1_200, 3.0)])
+    return {outside: released(pay, scumble.Number(10, 100, outside=outside), 50.0) for outside in ("clip", "drop")}
+
+
+@pytest.mark.parametrize(
+    ("where", "truth"),
+    [
+        *(("pay >= 100", 873), ("pay == 100", 873), ("pay > 99.9", 873), ("pay <= 10", 1_200), ("pay == 10", 1_200)),
+        *(("pay < 100 and pay > 10", 20_000), ("pay >= 100 and sex == True", 436)),
+    ],
+)
+def test_what_heaps_at_a_bound_belongs_to_a_question_about_the_bound(
+    paid: dict[str, scumble.TableRelease], where: str, truth: int
+) -> None:
+    """A bound is one value of its cell, and what lay beyond it counts there."""
+    found, contrary = paid["clip"].count(where), paid["clip"].count(f"not ({where})")
+    assert found.value == pytest.approx(truth, abs=30) and found.low <= truth <= found.high
+    assert found.value + contrary.value == pytest.approx(22_073, abs=60)
+
+
+def test_where_nothing_can_heap_a_bound_is_one_value_of_its_cell(paid: dict[str, scumble.TableRelease]) -> None:
+    """Records beyond the bounds were left out; and at zero, coarse cells cannot tell."""
+    assert paid["drop"].count("pay >= 100").value == pytest.approx(0, abs=10)
+    crowded = np.random.default_rng(1).exponential(10.0, 6_000)
+    found = released(crowded, scumble.Number(0, 1_000, zeros=False))
+    for bound in ("pay <= 0", "pay >= 1000"):
+        assert found.count(bound).value == pytest.approx(0, abs=1e-9)
+    assert found.count("pay <= 0").high > 1_000
+
+
+def test_only_a_bound_is_a_number_that_cells_can_tell() -> None:
+    found = released(np.linspace(1951, 1989, 6_000), scumble.Number(1950, 1990))
+    with pytest.raises(scumble.ParameterError, match="ask for a range"):
+        found.count("pay == 1960")
+    assert found.count("pay == 1990").value == pytest.approx(0, abs=1e-9)
+
+
+# ---- by which levels tables are asked ----
+
+
+YEARS = Date(edges=[*(f"{year}-01-01" for year in range(1965, 2000)), "1999-12-31"])
+
+
+def sizes(column: Number | Date | Category, bins: int | None = None) -> list[int]:
+    """How many cells each part has: all together they are the column, in order."""
+    weights = np.array([part.weights for part in parts(column, "x", bins)])
+    np.testing.assert_array_equal(weights.sum(axis=0), 1.0)
+    assert [*np.argmax(weights, axis=1)] == sorted(np.argmax(weights, axis=1))
+    return [int(found) for found in weights.sum(axis=1)]
+
+
+@pytest.mark.parametrize(
+    "column", [YEARS, Number(-90.0, 0.0, cells=90), Number(0.0, 1.0), Number(0.0, 1.0, missing=True), Number(17, 90)]
+)
+def test_each_cell_is_a_level(column: Number | Date) -> None:
+    assert sizes(column) == [1] * column.size
+
+
+@pytest.mark.parametrize("cells", [2, 64, 74, 90, 127, LEVELS, LEVELS + 1, 150, 997])
+@pytest.mark.parametrize("most", [LEVELS, 20])
+def test_groups_have_equally_many_cells(cells: int, most: int) -> None:
+    *found, last = (int(part.weights.sum()) for part in parts(Number(1.0, 2.0, cells=cells), "x", most=most))
+    assert len(found) < most and len({*found}) <= 1
+    assert last <= (found or [last])[0]
+
+
+@pytest.mark.parametrize("cells", [2, 50, 90, 101, 997])
+def test_so_many_bins_as_were_asked_for(cells: int) -> None:
+    """As equal as can be, the longer ones first; never fewer than can be had."""
+    for bins in (1, 2, 3, 4, 9, 20, 24):
+        found = sizes(Number(1.0, 2.0, cells=cells), bins)
+        assert len(found) == min(bins, cells) and found == sorted(found, reverse=True)
+        assert max(found) - min(found) <= 1
+
+
+def test_the_last_bin_ends_at_the_bound_and_holds_it() -> None:
+    lon = parts(Number(-73.99, -73.94, cells=50), "lon", 2)
+    assert [part.name for part in lon] == ["[-73.99, -73.965)", "[-73.965, -73.94]"]
+    assert lon[-1].ends == (pytest.approx(-73.965), -73.94)
+    money = parts(Number(0, 12_345_678, scale="log", cells=5), "money", 2)
+    assert [part.name for part in money] == ["[0, 1234.5678)", "[1234.5678, 12345678]"]
+    heights = parts(Number(0, 100, whole=True, missing=True), "height", 2)
+    assert [part.name for part in heights] == ["0 to 50", "51 to 100", "(missing)"]
+
+
+def test_a_condition_that_leaves_few_cells_has_a_group_for_each() -> None:
+    """Cells are joined if there are too many of those that are asked for, not of the whole column."""
+    schema = Schema(pay=Number(0, 999, whole=True, cells=1000), town=Category(["Ulm"]))
+    release = TableSketch(schema).update({"pay": [*range(1000)] * 5, "town": ["Ulm"] * 5000}).release(1e4)
+    found = release.count("pay < 5 and town == 'Ulm'", by="pay")
+    assert found["pay"].tolist() == ["0", "1", "2", "3", "4"]
+    found = release.count("pay between 990 and 999", by=["pay", "town"])
+    assert found["pay"].unique().tolist() == [str(pay) for pay in range(990, 1000)]
+    found = release.count("pay >= 100", by="pay")
+    assert found["pay"].tolist()[:2] == ["100 to 102", "103 to 105"] and found["value"].round().tolist()[0] == 15
+    assert len(found.attrs["remarks"]) == 1
+
+
+# ---- the most frequent words of a column, with their ranks; and columns of thousands of words or days ----
+
+
+WORDS = [f"w{k}" for k in range(2100)]
+
+
+LAW = 1.0 / np.arange(1, len(WORDS) + 1)
+CELLS = np.random.default_rng(4).choice([*WORDS, "unknown"], 60_000, p=[*0.9 * LAW / LAW.sum(), 0.1])
+
+
+@pytest.fixture(scope="module")
+def release() -> scumble.TableRelease:
+    schema = scumble.Schema(word=scumble.Category(WORDS), big=scumble.Boolean())
+    sketch = scumble.TableSketch(schema).update({"word": CELLS, "big": np.arange(60_000) % 3 == 0})
+    return sketch.release(epsilon=1.0, delta=1e-6)
+
+
+def test_the_most_frequent_words_and_their_ranks(release: scumble.TableRelease) -> None:
+    found = release.top("word", 30)
+    assert found["word"].tolist()[:8] == WORDS[:8]
+    assert not {"(other)", "(missing)"} & {*found["word"]}
+    assert (found["value"].diff().dropna() <= 0).all()
+    counts = pd.Series(CELLS).value_counts().drop("unknown")
+    ahead, level = (found["word"].map(counts.rank(method=how, ascending=False)) for how in ("min", "max"))
+    held = (found["rank_low"] <= level) & (ahead <= found["rank_high"])
+    assert held.mean() > 0.9 and (found["rank_high"] - found["rank_low"])[:8].max() == 0
+    assert (found["rank_low"] <= np.arange(1, 31)).all() and (np.arange(1, 31) <= found["rank_high"]).all()
+
+
+def test_counts_of_thousands_of_words_are_those_of_each(release: scumble.TableRelease) -> None:
+    by, histogram, top = release.count("big", by="word"), release.histogram("word", where="big"), release.top("word", 2)
+    assert len(by) == len(histogram) == len(WORDS) + 2
+    for answers in (by, histogram):
+        one = answers.set_index("word").loc["w1"]
+        alone = release.count("big and word == 'w1'")
+        assert [one["value"], one["low"], one["high"]] == pytest.approx([alone.value, alone.low, alone.high])
+    assert top["value"][0] == pytest.approx(release.count("word == 'w0'").value)
+    sql = scumble.sql("select word, count(*) as n from t group by word order by n desc limit 3", t=release)
+    assert {"w0", "w1"} <= {*sql["word"]}
+
+
+def test_ranks_within_groups(release: scumble.TableRelease) -> None:
+    found = release.top("word", 3, by="big")
+    assert found.groupby("big", sort=False)["word"].apply(list).tolist()[:2] == [WORDS[:3]] * 2
+    for row in found[found["big"].isin([True, False])].to_dict("records"):
+        alone = release.count({"big": row["big"], "word": row["word"]})
+        assert row["value"] == pytest.approx(alone.value)
+
+
+def test_what_has_no_top_is_refused(release: scumble.TableRelease) -> None:
+    for wrong in (lambda: release.top("word", 0), lambda: release.top("word", by="word"), lambda: release.top("wrod")):
+        with pytest.raises(scumble.ParameterError):
+            wrong()
+
+
+# ---- many cells ----
+
+
+ROOM = 200 * 2**20
+"""Bytes. A table of as many rows as columns, of 14,611 each, has 1.7 · 10⁹."""
+
+
+@pytest.fixture(scope="module")
+def days() -> scumble.TableRelease:
+    when = np.datetime64("2000-01-01") + np.arange(600) * 6
+    schema = scumble.Schema(day=scumble.Date("1990-01-01", "2029-12-31", cells="day", missing=True))
+    return scumble.TableSketch(schema).update(pd.DataFrame({"day": when})).release(epsilon=50.0)
+
+
+def test_no_answer_makes_a_table_of_cells_by_cells(days: scumble.TableRelease) -> None:
+    """A column of a cell for each day of forty years: what is asked of it takes room in proportion to its cells."""
+    asks: list[Callable[[scumble.TableRelease], Any]] = [
+        *(lambda found: found.quantile("day", 0.25), lambda found: found.histogram("day", bins=10)),
+        *(lambda found: found.count("day <= '1990-01-01'"), lambda found: found.count("day is missing")),
+    ]
+    for ask in asks:
+        found = scumble.TableRelease.from_bytes(days.to_bytes())  # nothing was asked of it yet
+        tracemalloc.start()
+        try:
+            ask(found)
+            assert tracemalloc.get_traced_memory()[1] < ROOM
+        finally:
+            tracemalloc.stop()

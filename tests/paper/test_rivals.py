@@ -1,0 +1,354 @@
+"""The rivals of function release: each has the noise that its guarantee needs, and finds the truth without noise."""
+
+from __future__ import annotations
+
+from math import exp, log1p, pi, sqrt
+
+import numpy as np
+import pytest
+from benchmarks.paper import race
+from benchmarks.paper import race as algorithm
+from benchmarks.paper.classification import logistic, naive_bayes
+from benchmarks.paper.densities import density_set
+from benchmarks.paper.functions import METHODS, bernstein, lsq_gauss
+from benchmarks.paper.functions.tables import exact_table
+from benchmarks.paper.regression import adaops, adassp, objective, ops, ssp
+from benchmarks.paper.regression.gaussian import gaussian_delta
+from benchmarks.paper.sums import kernel_sums
+from scipy.stats import norm
+
+import scumble
+from scumble import EuclideanKernel
+
+BY_NAME = {method.name: method for method in METHODS}
+DELTA = 1e-6
+RACE, PUBLISHED = "Private RACE, Algorithms 1 and 2", "Private RACE, as published"
+SETTINGS = {
+    "Bernstein mechanism": (("degree", 6), ("order", 4)),
+    "Fourier series": (("terms", 32),),
+    "Trigonometric polynomials": (("terms", 5),),
+    "PFDA": (("covariance", "exponential"), ("penalty", 1e-4)),
+    "Kernel mean embedding": (("points", 64),),
+    "MWEM": (("rounds", 4),),
+    "LSQ, random Fourier features": (("features", 256),),
+    "LSQ, fast Gauss transform": (("order", 3), ("side", 1.0)),
+    RACE: (("rows", 16),),
+    PUBLISHED: (("rows", 16),),
+}
+"""Small enough to try many neighbors."""
+GAUSSIAN = ("PFDA", "Kernel mean embedding")
+LAPLACE = tuple(name for name in SETTINGS if name not in (*GAUSSIAN, "MWEM", RACE, PUBLISHED))
+
+
+class Recorder:
+    """A generator that draws nothing and remembers the noise it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, float, int]] = []
+
+    def _draw(self, law, scale, size):
+        self.asked.append((law, float(scale), int(np.prod(size))))
+        return np.zeros(size)
+
+    def laplace(self, loc=0.0, scale=1.0, size=()):
+        return self._draw("laplace", scale, size)
+
+    def normal(self, loc=0.0, scale=1.0, size=()):
+        return self._draw("normal", scale, size)
+
+    def gumbel(self, loc=0.0, scale=1.0, size=()):
+        return self._draw("gumbel", scale, size)
+
+    def scale(self, law: str, alone: bool) -> float:
+        """The one scale of the noise on the count (alone) or on the vector."""
+        (scale,) = {scale for kind, scale, size in self.asked if kind == law and (size == 1) == alone}
+        return scale
+
+
+def noisy_vector(name: str, summary) -> tuple[np.ndarray, float]:
+    """The vector that gets the noise, and its sensitivity as the method claims it."""
+    if name == "Bernstein mechanism":
+        return summary.values, summary.sensitivity
+    if name == "Fourier series":
+        return summary.coefficients, summary.sensitivity
+    if name == "Trigonometric polynomials":
+        return summary.sums, summary.sums.size
+    if name == "PFDA":
+        return summary.coefficients / np.sqrt(summary.eigenvalues), summary.sensitivity
+    if name == "Kernel mean embedding":
+        return summary.coefficients, 1.0
+    if name == "MWEM":
+        return summary.truth, 1.0
+    if name == "LSQ, random Fourier features":
+        return np.concatenate([summary.cosines, summary.sines]), np.sqrt(2.0) * len(summary.frequencies)
+    if name == "LSQ, fast Gauss transform":
+        d = summary.coefficients.ndim
+        return summary.coefficients, lsq_gauss.sensitivity(summary.side, summary.order, d)
+    return summary.table.counts, len(summary.table.counts)
+
+
+def neighbors(d: int) -> np.ndarray:
+    """Records at corners and edges, on lattices, inside and outside the bounds (0, 100)."""
+    rng = np.random.default_rng(5)
+    if d == 1:
+        return np.linspace(-10.0, 110.0, 49)[:, None]
+    return np.vstack(
+        [np.zeros((1, d)), np.full((1, d), 50.0), rng.choice([0.0, 100.0], (4, d)), rng.uniform(0, 100, (8, d))]
+    )
+
+
+CASES = [(name, d) for name in SETTINGS for d in (1, 3) if not BY_NAME[name].why_not(50, d, 1.0)]
+
+
+@pytest.mark.parametrize(("name", "d"), CASES)
+def test_no_neighbor_changes_more_than_the_sensitivity(name, d):
+    method, kernel, bounds = BY_NAME[name], scumble.EuclideanKernel(5.0), (0.0, 100.0)
+    X = np.random.default_rng(4).uniform(0.0, 100.0, (50, d))
+    before, claimed = noisy_vector(name, method.summarize(X, kernel, bounds, SETTINGS[name], 3))
+    sizes = []
+    for x in neighbors(d):
+        after, _ = noisy_vector(name, method.summarize(np.vstack([X, x]), kernel, bounds, SETTINGS[name], 3))
+        change = np.abs(after - before).ravel()
+        sizes.append(change.max() if name == "MWEM" else np.linalg.norm(change, 2 if name in GAUSSIAN else 1))
+    assert max(sizes) <= claimed * (1.0 + 1e-9)
+    # The claim is not idle, either. MWEM's and the kernel mean's 1 needs a record at one of the public points.
+    assert max(sizes) >= claimed * (0.02 if d == 3 and name in ("MWEM", "Kernel mean embedding") else 0.5)
+
+
+def recorded(name: str, epsilon: float):
+    data, method, noise = density_set("hills-1d"), BY_NAME[name], Recorder()
+    summary = method.summarize(data.X, data.kernel, data.bounds, SETTINGS[name], 3)
+    method.publish(summary, epsilon, DELTA, noise)
+    return summary, noise
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 10.0])
+@pytest.mark.parametrize("name", LAPLACE)
+def test_laplace_noise_spends_the_budget_and_no_more(name, epsilon):
+    """Sensitivity/scale of the vector and 1/scale of the count add up to ε."""
+    summary, noise = recorded(name, epsilon)
+    vector, sensitivity = noisy_vector(name, summary)
+    assert {law for law, _, _ in noise.asked} == {"laplace"}
+    assert sum(size for _, _, size in noise.asked) == vector.size + 1
+    spent = sensitivity / noise.scale("laplace", alone=False) + 1.0 / noise.scale("laplace", alone=True)
+    assert spent == pytest.approx(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 10.0])
+@pytest.mark.parametrize("name", GAUSSIAN)
+def test_gaussian_noise_keeps_its_delta(name, epsilon):
+    """Vector and count together shift by μ² = Δ²/σ² + 1/σ_N²: δ of that shift (Balle & Wang 2018) is the promised."""
+    summary, noise = recorded(name, epsilon)
+    vector, sensitivity = noisy_vector(name, summary)
+    assert sum(size for _, _, size in noise.asked) == vector.size + 1
+    mu = np.hypot(sensitivity / noise.scale("normal", alone=False), 1.0 / noise.scale("normal", alone=True))
+    delta = norm.cdf(mu / 2 - epsilon / mu) - np.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
+    assert 0.99 * DELTA <= delta <= 1.001 * DELTA
+
+
+def test_mwem_spends_the_budget_and_no_more():
+    """Each round picks (scores change by 1, and get Gumbel noise after ε'/2) and measures (Laplace of scale 1/ε')."""
+    summary, noise = recorded("MWEM", 1.0)
+    laplaces = [scale for law, scale, _ in noise.asked if law == "laplace"]
+    assert len(laplaces) == 1 + summary.rounds
+    count, measured = laplaces[0], laplaces[1]
+    assert [law for law, _, _ in noise.asked].count("gumbel") == summary.rounds
+    assert {scale for law, scale, _ in noise.asked if law == "gumbel"} == {1.0}
+    assert 1.0 / count + 2 * summary.rounds / measured == pytest.approx(1.0)
+
+
+def test_race_has_the_noise_of_its_proof_and_the_published_code_has_not():
+    n = len(density_set("hills-1d").X)
+    for name, times in ((RACE, 1), (PUBLISHED, n)):
+        summary, noise = recorded(name, 0.5)
+        table, sensitivity = noisy_vector(name, summary)
+        assert noise.asked == [("laplace", pytest.approx(sensitivity / (times * 0.5)), table.size)]
+    assert BY_NAME[PUBLISHED].private == "not as claimed"
+
+
+# ---- without noise they find the truth ----
+
+# ---- what they are made of ----
+
+
+@pytest.mark.parametrize(("d", "degree"), [(1, 10), (1, 200), (2, 16)])
+def test_bernstein_sensitivity_encloses_the_supremum(d, degree):
+    kernel = scumble.EuclideanKernel(5.0)
+    bound = bernstein.sensitivity(kernel, (0.0, 100.0), d, degree)
+    axis = np.linspace(0.0, 100.0, degree + 1)
+    points = np.stack(np.meshgrid(*[axis] * d), axis=-1).reshape(-1, d)
+    tried = np.linspace(40.0, 60.0, 101 if d == 1 else 21)
+    supremum = kernel_sums(kernel, points, np.stack(np.meshgrid(*[tried] * d), axis=-1).reshape(-1, d)).max()
+    assert supremum <= bound <= 1.25 * supremum
+    assert bound < (degree + 1) ** d / 3
+
+
+# ---- the rivals of classification ----
+
+
+EPSILONS = (0.001, 0.1, 1.0, 10.0)
+
+
+@pytest.fixture(scope="module")
+def clouds() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, 3000)
+    return np.clip(0.4 + 0.2 * y[:, None] + rng.normal(0.0, 0.1, (3000, 4)), 0.0, 1.0), y
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_budget_of_logistic_regression(epsilon: float) -> None:
+    """Noise and Jacobian together cost ε, and the noise has at least half of it."""
+    ridge, rate = logistic.parameters(epsilon)
+    assert rate + log1p(logistic.CURVATURE / ridge) == pytest.approx(epsilon)
+    assert rate >= epsilon / 2.0 * (1.0 - 1e-9)
+
+
+def test_one_record_moves_the_noise_of_a_model_by_at_most_one(clouds, rng: np.random.Generator) -> None:
+    """The noise that leads to a given model is the negative gradient: with and without any record of the cube."""
+    X, _ = clouds
+    Z = logistic.on_ball(np.vstack([X[:50], rng.integers(0, 2, (200, 4))]))
+    assert np.linalg.norm(Z, axis=1).max() <= 1.0 + 1e-12
+    for theta in rng.normal(0.0, 5.0, (20, 5)):
+        margin = Z @ theta
+        slope = 1.0 / (1.0 + np.exp(-np.abs(margin)))  # the larger of both labels' gradients
+        assert (slope * np.linalg.norm(Z, axis=1)).max() <= 1.0
+        assert (slope * (1.0 - slope) * np.sum(Z * Z, axis=1)).max() <= logistic.CURVATURE
+
+
+def test_the_noise_of_logistic_regression_has_its_length(rng: np.random.Generator) -> None:
+    """A gamma law of shape d: mean d/rate, variance d/rate² (4,000 draws; 6.2 sd of the mean are 0.11)."""
+    lengths = [np.linalg.norm(logistic.noise(5, 2.0, rng)) for _ in range(4000)]
+    assert np.mean(lengths) == pytest.approx(2.5, abs=0.11)
+    assert np.var(lengths) == pytest.approx(1.25, abs=0.2)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_budget_of_naive_bayes(epsilon: float) -> None:
+    """One record moves the count by 1, the sums and the squares of d columns by at most 1 each."""
+    for d in (1, 8, 25):
+        one, many = naive_bayes.scales(d, epsilon)
+        assert 1.0 / one + d / many + d / many == pytest.approx(epsilon)
+
+
+def test_algorithm_1_adds_the_noise_that_its_proof_asks_for(clouds) -> None:
+    """The floor of Laplace noise of scale R/ε: its mean is −½, its mean size R/ε (6,400 counters; 6.2 sd)."""
+    X, _ = clouds
+    exact = algorithm.Race(exact_table(X, EuclideanKernel(0.5), 100, 64, 1))
+    scale = algorithm.honest(100, len(X), 0.5)
+    assert scale == 200.0
+    drawn = exact.with_noise(scale, np.random.default_rng(0)).table.counts - exact.table.counts
+    assert drawn.mean() == pytest.approx(-0.5, abs=6.2 * 200.0 * np.sqrt(2.0 / drawn.size))
+    assert np.abs(drawn + 0.5).mean() == pytest.approx(200.0, abs=6.2 * 200.0 / np.sqrt(drawn.size))
+
+
+def test_the_published_noise_is_n_times_less() -> None:
+    assert algorithm.honest(100, 4000, 1.0) / algorithm.as_published(100, 4000, 1.0) == pytest.approx(4000.0)
+
+
+# ---- the noise of the published code is N times too small ----
+
+
+ROWS, BUCKETS, EPSILON, TRIALS = 10, 64, 1.0, 600
+
+
+def guessed_right(scale: race.Scale) -> float:
+    """How often an attacker who knows all other records tells whether one more is in the sketch."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2000, 2))
+    tables = [exact_table(records, EuclideanKernel(1.0), ROWS, BUCKETS, 7) for records in (X[1:], X)]
+    without, with_it = (table.counts.astype(float) for table in tables)
+    assert np.abs(with_it - without).sum() == ROWS  # the sensitivity
+    noise = scale(ROWS, len(X), EPSILON)
+    right = 0
+    for _ in range(TRIALS):
+        present = int(rng.integers(0, 2))
+        released = race.Race(tables[present]).with_noise(noise, rng).table.counts + 0.5  # the floor took ½ on average
+        farther = np.abs(released - without).sum() - np.abs(released - with_it).sum()
+        right += int(farther > 0.0) == present
+    return right / TRIALS
+
+
+def test_the_published_noise_hides_nobody() -> None:
+    assert guessed_right(race.as_published) == 1.0
+
+
+def test_the_noise_of_the_proof_does() -> None:
+    """ε = 1 allows e/(1 + e) = 73 % on average; 600 trials exceed that by 9 points with probability below 1e-6."""
+    assert guessed_right(race.honest) < exp(EPSILON) / (1.0 + exp(EPSILON)) + 0.09
+
+
+# ---- the rivals of linear regression ----
+
+
+BUDGETS = (0.001, 0.01, 0.1, 1.0, 10.0)
+
+
+@pytest.mark.parametrize("epsilon", BUDGETS)
+def test_gaussian_noise_is_enough(epsilon: float) -> None:
+    """Every part moves by at most 1; parts compose as Gaussians do."""
+    assert gaussian_delta(epsilon, sqrt(2.0) / ssp.scale(epsilon, DELTA)) <= DELTA * 1.0001
+    assert gaussian_delta(epsilon, sqrt(3.0) / adassp.scale(epsilon, DELTA)) <= DELTA
+    assert gaussian_delta(epsilon, sqrt(3.0) / adassp.tight_scale(epsilon, DELTA)) == pytest.approx(DELTA, rel=1e-3)
+    # Two Gaussian parts within ε/2; the bounds that fail with δ/6 each; and the sample, (ε/2, δ/3).
+    assert gaussian_delta(epsilon / 2.0, sqrt(2.0) / adaops.scale(epsilon, DELTA)) <= DELTA / 3.0
+
+
+def test_the_published_noise_of_ssp_is_not_enough() -> None:
+    published = sqrt(np.log(4.0 / DELTA))
+    assert published / ssp.scale(1.0, DELTA) == pytest.approx(0.65, abs=0.01)
+    assert gaussian_delta(1.0, sqrt(2.0) / published) > 10.0 * DELTA
+
+
+def hockey_stick(p: tuple[float, float], q: tuple[float, float], epsilon: float, clip: float = np.inf) -> float:
+    """∫ max(p − e^ε q, 0) for two normal laws, both clipped to [−clip, clip]."""
+    from scipy.stats import norm
+
+    edge = min(clip, 40.0 * max(p[1], q[1]) + max(abs(p[0]), abs(q[0])))
+    t = np.linspace(-edge, edge, 40_001)
+
+    def law(one: tuple[float, float]) -> np.ndarray:
+        return np.exp(-0.5 * ((t - one[0]) / one[1]) ** 2) / (one[1] * sqrt(2.0 * pi))
+
+    inside = float(np.sum(np.maximum(law(p) - exp(epsilon) * law(q), 0.0)) * (t[1] - t[0]))
+    if clip == np.inf:
+        return inside
+    atoms = [(norm.cdf(-clip, *p), norm.cdf(-clip, *q)), (norm.sf(clip, *p), norm.sf(clip, *q))]
+    return inside + sum(max(float(a - exp(epsilon) * b), 0.0) for a, b in atoms)
+
+
+def sums_with_and_without() -> list[tuple[float, float, float, float]]:
+    """(Σx², Σxy) without and with one more record, in one dimension: quiet and loud data, all extreme records."""
+    tables = [(n * x * x, n * x * y) for n, x, y in ((0, 0.0, 0.0), (400, 0.05, 1.0), (400, 1.0, 1.0), (50, 1.0, 0.0))]
+    return [(g, c, g + x * x, c + x * y) for g, c in tables for x, y in ((1.0, -1.0), (1.0, 1.0), (0.3, -1.0))]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+def test_a_posterior_sample_is_private(epsilon: float) -> None:
+    """In one dimension the two laws are normal and δ(ε) is an integral. At most 401 records: n is public."""
+    ridge, gamma = ops.parameters(401, 1, epsilon, DELTA)
+    for gram, cross, other_gram, other_cross in sums_with_and_without():
+        laws = [
+            (c / (g + 1.0 + ridge), 1.0 / sqrt(gamma * (g + 1.0 + ridge)))
+            for g, c in ((gram, cross), (other_gram, other_cross))
+        ]
+        assert hockey_stick(*laws, epsilon) <= DELTA
+        assert hockey_stick(*laws[::-1], epsilon) <= DELTA
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+def test_a_perturbed_objective_is_private(epsilon: float) -> None:
+    """In one dimension the minimum is normal, clipped to the ball."""
+    ridge, sigma = objective.parameters(epsilon, DELTA)
+    for gram, cross, other_gram, other_cross in sums_with_and_without():
+        laws = [(c / (g + ridge), sigma / (g + ridge)) for g, c in ((gram, cross), (other_gram, other_cross))]
+        assert hockey_stick(*laws, epsilon, clip=1.0) <= DELTA
+        assert hockey_stick(*laws[::-1], epsilon, clip=1.0) <= DELTA
+
+
+def test_a_tenth_of_the_noise_would_be_seen() -> None:
+    """The test above can fail."""
+    ridge, sigma = objective.parameters(1.0, DELTA)
+    p = (200.0 / (400.0 + ridge), sigma / 10.0 / (400.0 + ridge))
+    q = (199.0 / (401.0 + ridge), sigma / 10.0 / (401.0 + ridge))
+    assert hockey_stick(p, q, 1.0, clip=1.0) > 10.0 * DELTA
