@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,8 @@ def test_a_table_is_put_between_its_marks(tmp_path: Path, monkeypatch: pytest.Mo
     assert page.between("a.md", "one") == "new"
 
 
-def test_intervals_of_every_kind_of_question_are_judged() -> None:
+def test_intervals_of_every_kind_of_question_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coverage, "synthetic", partial(synthetic, kinds=(-20, 4, -9, 3)))  # few columns
     found = coverage.coverage("chain", None, 3.0, 1e-6, 1, 22)
     assert {kind for kind, _, _ in found} == {*coverage.KINDS} and all(score >= 0 for _, _, score in found)
     assert np.mean([held for _, held, _ in found]) > 0.5
