@@ -152,14 +152,14 @@ def _shown(given: Options) -> str:
 def _register(title: str, kind: type[PrivateEstimator]) -> None:
     run = partial(fitted, kind=kind)
     names = options(kind)
-    slow = 2 if "starts" in names else 6  # the search takes its time
+    some = 2 if "starts" in names else 3  # of each value; without options, all pairs, unless the search takes long
     for number, given in enumerate(settings(kind)):
         mixed = bool({"schema", "categories"} & set(given))
         traits = ["missing", "missing things"] if mixed else ["floats"]
         traits += ["labels"] if given.get("unknown") == "drop" else []
         # A classifier does not do "replace" where classes would then be counted in public.
         forbidden = given.get("neighbors") == "replace" and "classes" in names
-        few = None if (title == "PrivateKDE" and mixed) or (not number and slow > 2) else slow
+        few = None if (title == "PrivateKDE" and mixed) or (not number and some > 2) else some
         each = {_shown(given): given}
         path(f"{title}({{}})", *traits, each=each, strict=True, forbidden=forbidden, few=few)(run)
     path(f"{title}(), charged to a ledger", each={"": {"charge": True}}, few=2)(run)

@@ -133,8 +133,9 @@ def test_a_plan_says_which_density_it_assumed() -> None:
     assert plans[0].density == 0.1 != plans[1].density and plans[2].density == 0.02
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize(("dimensions", "width"), [(1, 0.01), (1, 0.1), (2, 0.05), (2, 0.3), (3, 0.4)])
+@pytest.mark.parametrize(
+    ("dimensions", "width", "delta"), [(1, 0.01, 0.0), (1, 0.1, 1e-6), (2, 0.05, 1e-6), (2, 0.3, 0.0), (3, 0.4, 1e-6)]
+)
 def test_of_records_as_dense_as_assumed_the_error_is_as_predicted(dimensions: int, width: float, delta: float) -> None:
     """Within a factor of 5 below and 2 above: records that lie smoothly err less than those that are usual.
 

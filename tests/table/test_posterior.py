@@ -332,13 +332,13 @@ def test_fine_pairs_of_many_records_are_followed() -> None:
 
 
 def test_intervals_of_conjunctions_hold_and_are_no_wider_than_errors_ask_for() -> None:
-    """40 releases, twelve questions each of one to three columns: 95 % of 480 would be 456. With a chance of 93 % each,
+    """24 releases, twenty questions each of one to three columns: 95 % of 480 would be 456. With a chance of 93 % each,
     fewer than 414 hold with a probability below 1e-6, by the binomial law; so do more than 478 with one of 95 %."""
     codes, generator, held, errors, spreads = table(2_000, 6), np.random.default_rng(7), 0, [], []
-    for release in range(40):
+    for release in range(24):
         evidence = measured(codes, COLUMNS, GROUPS, 200.0, seed=100 + release)
         posterior = Posterior([drawn(evidence, "gaussian", release)], None)
-        for number in range(12):
+        for number in range(20):
             product, holds = {}, np.ones(len(codes), bool)
             for j in generator.choice(3, 1 + number % 3, replace=False):
                 some = np.sort(codes[generator.integers(len(codes), size=2), j])
