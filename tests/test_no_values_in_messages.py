@@ -15,6 +15,7 @@ import traceback
 import warnings
 from array import array
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -179,15 +180,14 @@ def test_sketches(kernel: str, invalid: str) -> None:
     grid: dict[str, Any] = {"design": "grid", "bounds": (0, 50), "buckets": 64}
     release = scumble.Sketch(KERNELS["numbers"], 2, **grid).release(1.0)
     for what, make in TABLES.items():
-        cells = scumble.Sketch(KERNELS["numbers"], 2, invalid=invalid, **grid)
-        searched(told(lambda: cells.update(make())), what)  # noqa: B023
-        searched(told(lambda: release.kernel_sum(make())), what)  # noqa: B023
         sketch = scumble.Sketch(one, columns=["a", "b"], rows=4, buckets=8, invalid=invalid)
         searched(told(lambda: sketch.update(make())), what)  # noqa: B023  called at once
-        plain = scumble.Sketch(KERNELS["numbers"], 2, rows=4, buckets=8, invalid=invalid)
-        searched(told(lambda: plain.update(make())), what)  # noqa: B023
         searched(told(lambda: one(make(), make())), what)  # noqa: B023
-        searched(told(lambda: plain.kernel_sum(make())), what)  # noqa: B023
+        if kernel == "numbers":
+            plain = scumble.Sketch(one, 2, rows=4, buckets=8, invalid=invalid)
+            for act in (scumble.Sketch(one, 2, invalid=invalid, **grid).update, plain.update, plain.kernel_sum):
+                searched(told(lambda: act(make())), what)  # noqa: B023
+            searched(told(lambda: release.kernel_sum(make())), what)  # noqa: B023
 
 
 RECORDS: dict[str, Callable[[], Any]] = {
@@ -236,13 +236,11 @@ def test_builds_of_tables_in_memory(kernel: str, invalid: str) -> None:
             continue
         searched(told(lambda: scumble.build(make(), KERNELS[kernel], ["a", "b"], **options)), what)  # noqa: B023
         searched(told(lambda: scumble.build(iter([make()]), KERNELS[kernel], ["a", "b"], **options)), what)  # noqa: B023
-    one = KERNELS["numbers"]
-    for what, make in TABLES.items():
-        if what == "a word":
+        if kernel != "numbers":
             continue
         by = {"label": "a", "classes": ["x", "y"], **options}
-        searched(told(lambda: build_by(make(), one, ["b"], **by)), what)  # noqa: B023
-        searched(told(lambda: scumble.build(make(), one, ["b"], person_column="a", **options)), what)  # noqa: B023
+        searched(told(lambda: build_by(make(), KERNELS[kernel], ["b"], **by)), what)  # noqa: B023
+        searched(told(lambda: scumble.build(make(), KERNELS[kernel], ["b"], person_column="a", **options)), what)  # noqa: B023
 
 
 def test_persons() -> None:
@@ -262,11 +260,11 @@ def test_estimators(kind: Any) -> None:
     known = inspect.signature(kind).parameters.keys()
     good, labels = np.full((2, 2), 1.0), ["a", "b"] if "classes" in known else [1.0, 2.0]
     fitted = small(kind).fit(good, labels)
+    verbs = ("predict", "score_samples", "decision_function", "keep", "keep_probability", "nearest", "crowded")
+    asks = cycle([getattr(fitted, verb) for verb in verbs if hasattr(fitted, verb)] or [lambda _: None])
     for what, make in TABLES.items():
         searched(told(lambda: small(kind).fit(make(), labels)), what)  # noqa: B023
-        for verb in ("predict", "score_samples", "decision_function", "keep", "keep_probability", "nearest", "crowded"):
-            if hasattr(fitted, verb):
-                searched(told(lambda: getattr(fitted, verb)(make())), (what, verb))  # noqa: B023
+        searched(told(lambda: next(asks)(make())), what)  # noqa: B023  all of them read tables alike
     ways: tuple[dict[str, Any], ...] = (
         {},
         {"unknown": "drop"},

@@ -91,7 +91,7 @@ def neighbors(d: int) -> np.ndarray:
     """Records at corners and edges, on lattices, inside and outside the bounds (0, 100)."""
     rng = np.random.default_rng(5)
     if d == 1:
-        return np.linspace(-10.0, 110.0, 49)[:, None]
+        return np.linspace(-10.0, 110.0, 25)[:, None]
     return np.vstack(
         [np.zeros((1, d)), np.full((1, d), 50.0), rng.choice([0.0, 100.0], (4, d)), rng.uniform(0, 100, (8, d))]
     )

@@ -98,7 +98,7 @@ def test_the_curve_is_above_brute_force(kind: str, epsilon: float, shares: list[
     claim = calibrate(len(shares), epsilon=epsilon, delta=delta, shares=shares, count_share=count, mechanism=kind)
     moves = [(1, float(scale)) for scale in [*claim.row_scales, *([claim.scales.count] if claim.scales.count else [])]]
     assert brute(claim.epsilon, kind, moves) <= claim.delta + 1e-12
-    for at in (1e-4, 1e-2, 0.05):
+    for at in (1e-4, 0.05):
         assert brute(claim.equivalent(at), kind, moves) <= at
         assert brute(claim.equivalent(at) * 0.6, kind, moves) > at  # not far above it
 
