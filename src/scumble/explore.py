@@ -17,11 +17,10 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from scumble.show.exhibit import Exhibit, PairExhibit
+from scumble.show.exhibit import Exhibit, PairExhibit, StreamExhibit
 from scumble.show.opening import exhibit_of, explore, read
 from scumble.show.pages import export, page
 from scumble.show.server import Server
-from scumble.show.streamexhibit import StreamExhibit
 from scumble.show.tableexhibit import TableExhibit
 
 __all__ = ["Exhibit", "PairExhibit", "Server", "StreamExhibit", "TableExhibit"]

@@ -19,7 +19,7 @@ import scumble
 from scumble.cli import main
 from scumble.show.opening import read
 from scumble.show.pages import export, page
-from scumble.show.streamexhibit import StreamExhibit
+from scumble.show.exhibit import StreamExhibit
 from scumble.streams.published import StreamRelease
 
 KERNEL = scumble.EuclideanKernel(3.0, power=2)

@@ -397,7 +397,7 @@ def test_the_card_has_the_price_of_a_record_and_the_noise(tmp_path: Path) -> Non
     release = exact(epsilon=1.0)
     release.save(tmp_path / "tags.scumble")
     again = scumble.load(tmp_path / "tags.scumble")
-    from scumble.show.tablecards import facts, lines
+    from scumble.show.cards import facts, lines
 
     own = facts(again)["tokens"]
     assert own["tags"]["most"] == 3 and own["one"].keys() == {"most", "noise"}

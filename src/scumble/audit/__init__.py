@@ -27,15 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble.audit.epsilon import (
-    Exact,
-    Mechanism,
-    Promise,
-    Samples,
-    collect,
-    epsilon_finding,
-    promises_of,
-)
+from scumble.audit.epsilon import Exact, Mechanism, Promise, Samples, collect, epsilon_finding, promises_of
 from scumble.audit.law import Law, count_findings, law_findings
 from scumble.audit.report import Finding, Report
 from scumble.audit.sensitivity import broken_bound, sensitivity_finding

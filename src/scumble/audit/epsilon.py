@@ -159,12 +159,7 @@ def promises_of(claim: PrivacyClaim) -> list[Promise]:
 
 
 def epsilon_finding(
-    here: Samples,
-    there: Samples,
-    promises: Sequence[Promise],
-    *,
-    alpha: float,
-    exact: Exact | None = None,
+    here: Samples, there: Samples, promises: Sequence[Promise], *, alpha: float, exact: Exact | None = None
 ) -> Finding:
     """Whether the releases of two neighbors keep all the promises, for all events, in both directions.
 

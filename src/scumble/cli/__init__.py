@@ -9,8 +9,7 @@ A verb is a module of this package with the same name, which `VERBS` lists. It h
                         audit asks for paths through it.
 
 What verbs share is in ``options.py`` (each option once), ``parsing.py`` (from words to arguments), ``terminal.py``
-(standard streams), ``questions.py`` (at a terminal), ``inputs.py``, ``output.py`` and ``handover.py`` (from counters to
-a release on disk).
+(standard streams), ``inputs.py``, ``output.py`` and ``handover.py`` (from counters to a release on disk).
 
 Exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad or missing data, 5 a file damaged, not
 scumble's or not to be written, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, 141 a broken pipe, 1 a bug.

@@ -16,14 +16,7 @@ from scumble.cli.output import check_out, say, tell_weak
 from scumble.columns.category import Boolean, Category
 from scumble.columns.cells import chosen
 from scumble.columns.column import Column
-from scumble.columns.curator import (
-    NO_CLASS,
-    NOTHING_COUNTED,
-    left_out,
-    many_unread,
-    no_record_of,
-    private,
-)
+from scumble.columns.curator import NO_CLASS, NOTHING_COUNTED, left_out, many_unread, no_record_of, private
 from scumble.columns.kinds import converted, read_as
 from scumble.columns.number import Number
 from scumble.columns.schema import Schema

@@ -56,8 +56,7 @@ def tell_doubts(args: argparse.Namespace, release: AnyRelease) -> None:
     """After a release is written: what its own noisy counts say went wrong, which costs nothing."""
     if args.quiet:
         return
-    from scumble.show.cards import few
-    from scumble.show.tablecards import RARE, strange
+    from scumble.show.cards import RARE, few, strange
     from scumble.table.release import TableRelease
 
     if found := few(release):

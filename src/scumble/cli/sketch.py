@@ -29,9 +29,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.files.places import Place
 
     require(
-        args,
-        source="the table to read, such as people.parquet",
-        out="the secret file to write, such as part.secret",
+        args, source="the table to read, such as people.parquet", out="the secret file to write, such as part.secret"
     )
     secret_out(args.out)
     check_out(args.out, ours=True, secret=True)

@@ -147,10 +147,7 @@ def _undermining(facts: Facts, others: list[str] | None, dataset: str | None) ->
             "Trust model",
             "central: the curator holds the records and is trusted; recipients of the release need not be.",
         ),
-        (
-            "Floating point",
-            "no floating-point number touches the noise: integers and exact fractions throughout.",
-        ),
+        ("Floating point", "no floating-point number touches the noise: integers and exact fractions throughout."),
         (
             "Timing and other side channels",
             "the release is made once, offline, and answers come from the file, so their timing reveals nothing. "

@@ -10,10 +10,9 @@ from typing import Any
 from scumble import files
 from scumble.density.loading import release_in
 from scumble.errors import CorruptFileError, ParameterError, parameter
-from scumble.show.exhibit import Exhibit, PairExhibit
+from scumble.show.exhibit import Exhibit, PairExhibit, StreamExhibit
 from scumble.show.pages import AnyExhibit, export
 from scumble.show.server import Server
-from scumble.show.streamexhibit import StreamExhibit
 from scumble.show.tableexhibit import TableExhibit
 from scumble.streams.published import StreamRelease
 from scumble.table.release import TableRelease

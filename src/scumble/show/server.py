@@ -72,13 +72,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(
-        self,
-        exhibit: AnyExhibit,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        names: Iterable[str] = (),
-    ) -> None:
+    def __init__(self, exhibit: AnyExhibit, host: str = "127.0.0.1", port: int = 0, names: Iterable[str] = ()) -> None:
         self.exhibit = exhibit
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._page: bytes | None = None

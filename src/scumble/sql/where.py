@@ -36,14 +36,7 @@ CONDITIONS = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
 )
 """What is true or false of a record."""
-SIGNS: dict[type, str] = {
-    exp.EQ: "==",
-    exp.NEQ: "!=",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-}
+SIGNS: dict[type, str] = {exp.EQ: "==", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 _TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,

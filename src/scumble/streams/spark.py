@@ -126,12 +126,7 @@ class Stream:
             file.keep(tally, (0, number + 1), now=True)
 
     def release(
-        self,
-        epsilon: Number | None = None,
-        delta: Number = 0.0,
-        *,
-        backend: str = "exact",
-        **promise: Unpack[Promise],
+        self, epsilon: Number | None = None, delta: Number = 0.0, *, backend: str = "exact", **promise: Unpack[Promise]
     ) -> Release | Bundle:
         """Release what was counted since the start or since the last release, and start the next period.
 

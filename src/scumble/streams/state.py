@@ -161,11 +161,7 @@ def contents(stream: Stream) -> tuple[Json, dict[str, np.ndarray]]:
 
 
 def restore(
-    stream: Stream,
-    data: Json,
-    arrays: dict[str, np.ndarray],
-    folder: str | os.PathLike[str] | None,
-    **options: Any,
+    stream: Stream, data: Json, arrays: dict[str, np.ndarray], folder: str | os.PathLike[str] | None, **options: Any
 ) -> None:
     """Make a stream of what `contents` gave."""
     try:

@@ -26,16 +26,7 @@ from scumble import (
     Tokens,
 )
 from scumble.audit.greybox import BUDGETS, path
-from scumble.audit.greybox.neighbors import (
-    CLASSES,
-    THINGS,
-    Table,
-    arrow,
-    by_class,
-    halves,
-    numbers,
-    side,
-)
+from scumble.audit.greybox.neighbors import CLASSES, THINGS, Table, arrow, by_class, halves, numbers, side
 from scumble.audit.report import Options
 from scumble.audit.sensitivity import TableMaker
 from scumble.counting import ENGINES
