@@ -138,7 +138,7 @@ def test_no_output_is_an_input(
     before = contents(desk)
     assert main(words) == 2, words
     said = capsys.readouterr().err
-    assert said.count("\n") == 1 and ("it would be overwritten" in said or "are the same file" in said), said
+    assert said.count("\n") == 1 and ("would overwrite" in said or "are the same file" in said), said
     assert contents(desk) == before
 
 
@@ -148,9 +148,9 @@ def test_folders_patterns_databases_and_streams(desk: Path) -> None:
     sources = {"t": "t/new.csv", "t/*.csv": "t/new.csv", "t/**/*.csv": "t/in/new.csv"}
     os.mkdir("t/in")
     for source, out in sources.items():
-        with pytest.raises(ParameterError, match="lies among the files"):
+        with pytest.raises(ParameterError, match="lies among"):
             require_apart({"--out": out}, {"SOURCE": [source]})
-        with pytest.raises(ParameterError, match=r"overwritten|among"):
+        with pytest.raises(ParameterError, match=r"overwrite|among"):
             require_apart({"--out": "t/a.csv"}, {"SOURCE": [source]})
         require_apart({"--out": "t/new.scumble", "--checkpoint": "t/c.secret"}, {"SOURCE": [source]})
         require_apart({"--out": "new.csv"}, {"SOURCE": [source]})
@@ -169,8 +169,8 @@ def test_folders_patterns_databases_and_streams(desk: Path) -> None:
 def test_standard_streams_are_files_too(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     python = f"{sys.executable} -m scumble"
     before = Path("q.csv").read_bytes()
-    shell(f"{python} build - {' '.join(SIZE)} --epsilon 1 --out q.csv < q.csv", 2, "would be overwritten")
-    shell(f"{python} query r.scumble q.csv >> q.csv", 2, "would be overwritten")
+    shell(f"{python} build - {' '.join(SIZE)} --epsilon 1 --out q.csv < q.csv", 2, "would overwrite")
+    shell(f"{python} query r.scumble q.csv >> q.csv", 2, "would overwrite")
     shell(f"{python} {' '.join(BUILD)} --out /dev/stdout > o", 2, "not a regular file. Hint: '-'")
     assert main([*BUILD, "--out", "/dev/null"]) == 2 and "not a regular file" in capsys.readouterr().err
     assert Path("q.csv").read_bytes() == before and os.path.islink("/dev/stdout")

@@ -122,9 +122,7 @@ def _extract(identity: str, path: str, dataset: str | None) -> Facts:
     for account in accounts:
         if any(charge.identity == identity for charge in account.charges):
             return dict(account.to_dict())
-    raise ParameterError(
-        f"Release {identity} was not charged to this ledger. Hint: leave out --ledger, or name its own."
-    )
+    raise ParameterError(f"Release {identity} was not charged to this ledger. Hint: name its own, or none.")
 
 
 def _versions() -> Facts:

@@ -133,9 +133,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
         if args.schema is not None:
             of_kernels = given(args, "columns KERNEL bounds KINDS")
             for name in (name for name, value in of_kernels.items() if value is not None):
-                raise ParameterError(
-                    f"--{name} goes with kernels, and --schema describes a whole table. Hint: leave it out."
-                )
+                raise ParameterError(f"--{name} goes with kernels, not with --schema. Hint: leave it out.")
             return make(schema=Schema.load(args.schema), **running)
         columns = source.columns(args.columns or None, besides=(options.get("label"), args.person_column))
         source.require(columns)

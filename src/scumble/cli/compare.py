@@ -62,9 +62,7 @@ def run(args: argparse.Namespace) -> None:
     options: dict[str, object] = {"of": args.of, "confidence": args.confidence}
     if not hasattr(first, "schema"):
         if secret or not args.at:
-            raise ParameterError(
-                "Densities are compared at points, release with release. Hint: --at age=40,income=3e4."
-            )
+            raise ParameterError("Densities are compared at points. Hint: two releases, and --at age=40,income=3e4.")
         options["at"] = {name: [point[name] for point in args.at] for name in args.at[0]}
     with remarked() as remarks, waiting(args.quiet):
         if secret:

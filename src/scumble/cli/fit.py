@@ -160,24 +160,16 @@ def _require_fitting(
 ) -> None:
     """Refuse what the task would ignore or cannot learn, and leaving records out where their number is public."""
     if isinstance(args.bounds, dict) and args.target in args.bounds:
-        raise ParameterError(
-            f"--bounds are those of columns to learn from, and {args.target!r} is the target. Hint: --target-bounds."
-        )
+        raise ParameterError(f"--bounds cannot name the target, {args.target!r}. Hint: --target-bounds.")
     for option in ("classes", "unknown") if regresses else ("target_bounds",):
         if getattr(args, option) is not None:
             raise ParameterError(f"--{option.replace('_', '-')} does not go with --task {args.task}.")
     if regresses and target is not None and not isinstance(target, (Number, Boolean)):
         other = "classify or separate" if isinstance(target, Category) else "classify, with --classes"
-        raise ParameterError(
-            f"--task {args.task} learns a number, and {args.schema} says that {args.target!r} is a {target.kind}. "
-            f"Hint: --task {other}."
-        )
+        raise ParameterError(f"--task {args.task} needs a number, not a {target.kind}. Hint: --task {other}.")
     if args.neighbors == "replace" and (args.invalid == "drop" or any(map(_drops, columns))):
         what = "--invalid drop" if args.invalid == "drop" else 'a column with outside = "drop"'
-        raise PrivacyError(
-            f"{what} does not go with --neighbors replace: how many records are counted then depends on their cells, "
-            "and that number would be public. Hint: use --neighbors add-remove, or correct such cells."
-        )
+        raise PrivacyError(f"{what} does not go with --neighbors replace, which publishes the count. Hint: add-remove.")
 
 
 def _features(args: argparse.Namespace, schema: Schema) -> Schema:
@@ -205,10 +197,7 @@ def _classes_of(
         classes = [False, True] if given is None else given
         sides = [int(code) for code in Boolean().encode(classes).codes]
         if sorted(sides) != [0, 1]:
-            raise ParameterError(
-                "--classes must be a word for yes and one for no: the schema says that the target is a boolean. "
-                "Hint: leave it out."
-            )
+            raise ParameterError("--classes must be a word for yes and one for no, of a boolean. Hint: leave it out.")
         words = [classes[sides.index(code)] for code in (0, 1)]
         return words, _in_words(words, codes)
     if given is not None:
@@ -357,6 +346,5 @@ def _refuse(source: Source, found: Bad, position: tuple[int, int], rows: int) ->
             cells[name] += int(np.count_nonzero(mask))
         where = ", ".join(f"{count:,} in column {name!r}" for name, count in cells.items())
         raise DataError(
-            f"{place}: missing or unreadable values: {where} {UNPUBLISHED}. Hint: leave such records out with "
-            "--invalid drop, or count them with missing = true or other = true in a --schema."
+            f"{place}: missing or unreadable values: {where} {UNPUBLISHED}. Hint: --invalid drop leaves these out."
         )

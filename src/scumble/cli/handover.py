@@ -197,21 +197,14 @@ class Part:
         self._file = Owned(os.path.realpath(path))
         self.path = self._file.path
         if not self._file.take():
-            raise BudgetError(
-                f"{self.path!r} is being released by another process, which only one can do. "
-                "Hint: query that release; it costs nothing."
-            )
+            raise BudgetError(f"{self.path!r} is being released by another process. Hint: query that release.")
         try:
             if os.path.isfile(path) and os.stat(path).st_nlink > 1:
-                raise PrivacyError(
-                    f"{path!r} has several names (hard links): a release would empty one of them, and the others "
-                    "would keep its counters. Hint: remove the other names first."
-                )
+                raise PrivacyError(f"{path!r} has several names, of which a release empties one. Hint: remove others.")
             self.container = files.read(self.path, expect="secret")
             if not self._file.locked:
                 raise FileError(
-                    f"Cannot lock {self.path!r}: it is not yours to write to, or its disk has no locks, so it "
-                    "could be released twice. Hint: copy it to a local disk, and remove it here."
+                    f"Cannot lock {self.path!r}, so it could be released twice. Hint: move it to a local disk of yours."
                 )
         except BaseException:
             self.close()
@@ -256,10 +249,7 @@ class Part:
         """The release that a killed run made of this part, if it is whole; refused if another budget is asked for."""
         found = Left.of(self.container.metadata, self.path, self.note)
         if found is not None and self.container.metadata["pledge"].get("asked") != asked:
-            raise BudgetError(
-                f"A killed run released this part as {found.identity!r}, and the complete release is in "
-                f"{found.path!r}. Hint: ask for the budget of that run to get it."
-            )
+            raise BudgetError(f"A killed run has released it into {found.path!r}. Hint: ask for that run's budget.")
         return found
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scumble import files
 from scumble.cli.options import given
 from scumble.cli.output import say
-from scumble.errors import CorruptFileError, ForeignFileError, ParameterError
+from scumble.errors import CorruptFileError, ForeignFileError, ParameterError, many
 from scumble.files.lazy_modules import pa
 
 if TYPE_CHECKING:
@@ -74,10 +74,7 @@ def table_release(path: str) -> TableRelease:
 
     found = load_release(path, tables=True)
     if not isinstance(found, TableRelease):
-        raise ParameterError(
-            f"{path} is not the release of a table. Hint: scumble query asks for densities; scumble build --schema "
-            "makes releases of tables."
-        )
+        raise ParameterError(f"{path} is not the release of a table. Hint: scumble build --schema makes one.")
     return found
 
 
@@ -134,18 +131,12 @@ def whole_rows(
             clean = with_columns(clean, pa.RecordBatch.from_arrays([with_questions(batch[name])], names=[name]))
         yield piece._replace(batch=clean)
     if late := list(source.oddities.late):
-        say(
-            args,
-            f"Left out because only later lines have them: {', '.join(map(repr, late[:20]))}. Hint: name a file "
-            "instead of '-'.",
-        )
+        listed = ", ".join(map(repr, late[:20]))
+        say(args, f"Left out because only later lines have them: {listed}. Hint: name a file instead of '-'.")
     for name, cells in unread.items():
         what = "missing" if name in needed else "written with \ufffd in their place"
-        say(
-            args,
-            f"{'1 cell' if cells == 1 else f'{cells:,} cells'} of {name!r}: bytes that are no {args.encoding.upper()} "
-            f"text are {what}. Hint: --encoding {other_than(args.encoding)}.",
-        )
+        other, told = other_than(args.encoding), f"no {args.encoding.upper()} text"
+        say(args, f"{many(cells, 'cell')} of {name!r} {what}: {told}. Hint: --encoding {other}.")
 
 
 def with_columns(batch: pa.RecordBatch, others: pa.RecordBatch) -> pa.RecordBatch:

@@ -66,11 +66,7 @@ def _merge_parts(args: argparse.Namespace, containers: list[files.Container]) ->
     secret_out(args.out)
     merge([sketch_in(container) for container in containers]).save(args.out)
     say(args, f"Wrote {args.out}, which is SECRET: exact counters. Next: scumble release {args.out} --epsilon 1 ...")
-    say(
-        args,
-        f"Delete {', '.join(args.files)}: exact counters are still there, and releasing them too would publish their "
-        "records twice.",
-    )
+    say(args, f"Delete {', '.join(args.files)}: releasing them too would publish their records twice.")
 
 
 def _merged(containers: list[files.Container], disjoint: Any) -> AnyRelease:

@@ -353,19 +353,14 @@ def promised(args: argparse.Namespace, why: str = "the privacy budget; typical a
     if not currencies:
         raise ParameterError(f"Give --epsilon: {why}.")
     if len(currencies) > 1:
-        raise ParameterError(
-            f"Give the budget in one form, not in --{' and --'.join(currencies)}. Hint: --epsilon (with --delta), "
-            "--rho (zero-concentrated) or --mu (Gaussian differential privacy)."
-        )
+        raise ParameterError(f"Give the budget in one form, not in --{' and --'.join(currencies)}. Hint: --epsilon.")
     return {**currencies, **given(args, "delta neighbors"), "records_per_person": per_person(args)}
 
 
 def per_person(args: argparse.Namespace) -> int:
     """The most records of a person; with a column of persons it must be given."""
     if args.records_per_person is None and getattr(args, "person_column", None) is not None:
-        raise ParameterError(
-            "Give --records-per-person with --person-column: how many records of each person may count, such as 10."
-        )
+        raise ParameterError("Give --records-per-person with --person-column: how many of each may count.")
     return args.records_per_person or 1
 
 
@@ -388,9 +383,7 @@ def kernel_from(args: argparse.Namespace, columns: list[str]) -> Kernel:
             raise ParameterError(f"{column!r} is none of the columns {', '.join(columns)}. Hint: add it to --columns.")
     rest = [column for column in columns if column not in categories and column not in tokens]
     if not rest and (args.bandwidth is not None or args.scale is not None):
-        raise ParameterError(
-            "--bandwidth and --scale are for columns of numbers; there are none. Hint: leave them out."
-        )
+        raise ParameterError("--bandwidth and --scale are for numbers, and no column has any. Hint: leave them out.")
     found = []
     if rest:
         found.append((args.kernel or "euclidean", rest, _settings(args)))
@@ -405,8 +398,8 @@ def _settings(args: argparse.Namespace) -> Settings:
     if kind in ("euclidean", "manhattan") and args.bandwidth is None:
         table = "Give --schema for a whole table; or, for a density, " if hasattr(args, "schema") else ""
         raise ParameterError(
-            f"{table or 'Give '}{'give ' if table else ''}--bandwidth, which is public: how far apart two records "
-            "may be and still be near. Hint: --scale age=10,income=20000 --bandwidth 1 means about 10 years or 20,000."
+            f"{table or 'Give '}{'give ' if table else ''}--bandwidth: how far apart two records are that are near. "
+            "Hint: --scale age=10,income=20000 --bandwidth 1."
         )
     if kind in ("angular", "hamming", "jaccard") and args.bandwidth is not None:
         raise ParameterError(f"The {kind} kernel has no bandwidth. Hint: --power makes it sharper.")

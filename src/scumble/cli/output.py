@@ -151,9 +151,7 @@ def check_out(
     if there and not (ours or replace):
         raise ParameterError(f"{out!r} already exists. Hint: name another file, or add --replace.")
     if ours and files.is_foreign(out):
-        raise ParameterError(
-            f"{out!r} already exists and is not a .scumble file. Hint: name another file, or remove that one first."
-        )
+        raise ParameterError(f"{out!r} already exists and is not a .scumble file. Hint: name another file.")
     if ours and there and files.holds_noise(out):
         raise ParameterError(f"{out!r} already exists and holds noise that is paid for. Hint: name another file.")
     kind = files.kind_at(out) if ours and there else None
@@ -236,8 +234,7 @@ class TableWriter:
             batch = batch.cast(self._schema)
         except (ValueError, TypeError):
             raise DataError(
-                f"A column changes its type between batches, so {self._out!r} cannot hold it. "
-                "Hint: write text, --out answers.csv, or give the table one type per column."
+                f"A column changes its type, which {self._out!r} cannot. Hint: --out answers.csv."
             ) from None
         self._writer.write(batch) if self.kind != "parquet" else self._writer.write_batch(batch)
 

@@ -42,9 +42,7 @@ def run(args: argparse.Namespace) -> None:
     check_table(args)
     model = learn.load(args.model)
     if not hasattr(model, "predict"):
-        raise DataError(
-            f"{args.model} is a {type(model).__name__}, which predicts nothing. Hint: scumble fit makes one."
-        )
+        raise DataError(f"{args.model}, a {type(model).__name__}, predicts nothing. Hint: scumble fit makes a model.")
     source = opened(args)
     columns = _columns(args, model, source)
     levels = model._levels()
@@ -83,16 +81,12 @@ def _columns(args: argparse.Namespace, model: Model, source: Source) -> list[str
     if not hasattr(model, "feature_names_in_"):
         columns = source.columns(args.columns)
         if len(columns) != model.n_features_in_:
-            raise DataError(
-                f"The model was fitted to {many(model.n_features_in_, 'column')} without names, and there are "
-                f"{len(columns)}. Hint: --columns names them, in the order of the fit."
-            )
+            wide = many(model.n_features_in_, "column")
+            raise DataError(f"The model was fitted to {wide}, not {len(columns)}. Hint: name them by --columns.")
         return columns
     names = [str(name) for name in model.feature_names_in_]
     if args.columns is not None and {*args.columns} != {*names}:
-        raise ParameterError(
-            f"--columns must name the columns of the fit, {', '.join(names)}. Hint: leave it out: the model knows them."
-        )
+        raise ParameterError(f"--columns must name the columns of the fit, {', '.join(names)}. Hint: leave it out.")
     missing = [name for name in names if source.declared and name not in source.names]
     if missing:
         lacking = ", ".join(map(repr, missing))

@@ -90,10 +90,7 @@ def run(args: argparse.Namespace) -> None:
         release = found  # type: ignore[assignment]  # of a schema
         tell_doubts(args, found)
     else:
-        say(
-            args,
-            f"{args.out} already exists, so nothing was counted or charged. Hint: new records need a new --folder.",
-        )
+        say(args, f"{args.out} already exists: nothing was counted or charged. Hint: new records need a new --folder.")
     _write_rest(args, release)  # type: ignore[arg-type]
     say(args, f"Published {args.folder}: {release.privacy}. Put the folder on any web server.")  # type: ignore[union-attr]
 

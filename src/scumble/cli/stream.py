@@ -140,9 +140,7 @@ def _append(args: argparse.Namespace) -> None:
         opened = stream.periods + 1
         if args.period is not None and args.period < opened:
             if not stream.knows(batch):
-                raise ParameterError(
-                    f"Period {args.period} is closed, and this batch was not counted in it. Hint: --period {opened}."
-                )
+                raise ParameterError(f"Period {args.period} is closed, without this batch. Hint: --period {opened}.")
             say(args, f"Period {args.period} is closed, and this batch was counted before; nothing was done.")
             return
         if args.period is not None and args.period > opened:
@@ -217,8 +215,6 @@ def _digest(source: list[str]) -> str:
     if not any("://" in one for one in source):
         find_files(source)  # refuses what is not there
     if len(source) != 1 or not os.path.isfile(source[0]):
-        raise ParameterError(
-            "Give --batch, a name for these records, so that they are counted once. Only a single file needs none."
-        )
+        raise ParameterError("Give --batch, a name for these records, to count them once. A single file needs none.")
     with open(source[0], "rb") as file:
         return f"sha256 {hashlib.file_digest(file, 'sha256').hexdigest()}"

@@ -38,9 +38,7 @@ def run(args: argparse.Namespace) -> None:
     try:
         claim = json.loads(data)
     except (ValueError, RecursionError):
-        raise DataError(
-            f"{args.claim!r} is not an answer of `scumble mcp`. Hint: save the whole answer, as JSON."
-        ) from None
+        raise DataError(f"{args.claim!r} is not an answer of `scumble mcp`. Hint: save all of it, as JSON.") from None
     if differences := verify(claim, map(table_release, args.releases)):
         more = f" And {len(differences) - 1} more." if len(differences) > 1 else ""
         raise DataError(f"The answer disagrees with the release. {differences[0]}{more}")

@@ -179,10 +179,7 @@ def _require_in_order(schema: Schema, tree: Tree) -> None:
             continue  # refused later, with a better message
         if low[0] >= high[1] and low > high:
             lower, upper = (str(end) if isinstance(end, Real) else repr(str(end)) for end in ends)
-            raise ParameterError(
-                f"The range of {name!r} has its lower end, {lower}, above its upper end, {upper}. "
-                "Hint: write the lower end first."
-            )
+            raise ParameterError(f"The range of {name!r} is {lower} to {upper}. Hint: write the lower end first.")
 
 
 def _ranges(tree: Tree) -> Iterator[tuple[str, tuple[object, object]]]:
@@ -337,9 +334,7 @@ def _products(schema: Schema, tree: Tree, wanted: bool, ends: bool | None = None
 
 def _require_few(products: list[Product]) -> None:
     if len(products) > MOST_TERMS:
-        raise ParameterError(
-            f"The condition is a union of more than {MOST_TERMS} parts. Hint: ask for less at once, or use `in`."
-        )
+        raise ParameterError(f"The condition has more than {MOST_TERMS} parts. Hint: ask for less, or use `in`.")
 
 
 def _both(here: list[Product], there: list[Product]) -> list[Product]:
@@ -410,10 +405,8 @@ def _part(column: Column, atom: Atom, wanted: bool, ends: bool | None) -> Part:
     if atom.operator == "missing":
         return Part((), column.missing) if wanted else Part((column.line,))
     if MISSING in atom.literals:
-        raise ParameterError(
-            f"{MISSING!r} is not a value of {atom.column!r}. Hint: write {written(atom.column)} is missing "
-            "(in SQL: is null; in a mapping: None)."
-        )
+        hint = f"Hint: write {written(atom.column)} is missing (in SQL: is null; in a mapping: None)."
+        raise ParameterError(f"{MISSING!r} is not a value of {atom.column!r}. {hint}")
     try:
         if not column.ordered and atom.operator not in ("==", "in"):
             raise ParameterError(f"a {column.kind} has no order: use ==, != or in")

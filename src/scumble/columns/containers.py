@@ -44,10 +44,7 @@ def take_apart(X: Any, wanted: Sequence[str] | None = None, width: int | None = 
     if is_of(X, "pyarrow", "Array", "ChunkedArray"):
         return _one(X, None)
     if is_of(X, "scipy", "sparray", "spmatrix", "_spbase"):
-        raise DataError(
-            "`X` must be dense, got a SciPy sparse matrix: every cell is counted, zeros too. "
-            "Hint: pass X.toarray(), in parts if large."
-        )
+        raise DataError("`X` must be dense, got a sparse matrix. Hint: pass X.toarray(), in parts if large.")
     if isinstance(X, Mapping):
         return _named([_single(value, str(name)) for name, value in X.items()], list(X))
     if isinstance(X, list | tuple):

@@ -155,10 +155,7 @@ def known(name: object, columns: Collection[str], *, text: str = "") -> str:
     if isinstance(name, str) and name in getattr(columns, "distinct", ()):
         raise ParameterError(f"Of column {name!r}, only distinct values were counted. Hint: ask distinct({name!r}).")
     if isinstance(name, str) and name in getattr(columns, "tokens", ()):
-        raise ParameterError(
-            f"Column {name!r} holds tokens, which were counted one by one. "
-            f"Hint: ask top({name!r}), count(by={name!r}) or crosstab({name!r})."
-        )
+        raise ParameterError(f"Column {name!r} holds tokens. Hint: ask top({name!r}), count(by={name!r}) or crosstab.")
     guess = did_you_mean(name, columns)
     quotes = f" If it is text, put it {text}." if text else ""
     more = f" and {len(columns) - LISTED} more" if len(columns) > LISTED else ""

@@ -195,10 +195,7 @@ def ranges_by(kinds: Kinds, ranges: Mapping[str, Sequence[object]]) -> dict[str,
     for name, ends in ranges.items():
         low, high = ends_by(kinds.get(name, ""), ends)
         if isinstance(low, str) or isinstance(high, str):
-            raise ParameterError(
-                f"The range of {name!r} must be numbers, got dates. Hint: only columns that were declared as dates or "
-                "times have a range of dates."
-            )
+            raise ParameterError(f"The range of {name!r} must be numbers. Hint: or declare it as dates.")
         found[name] = float(low), float(high)
     return found
 
@@ -241,9 +238,7 @@ def require_numbers(kinds: Kinds, roles: Mapping[str, str]) -> None:
         if name not in roles:
             raise ParameterError(f"{name!r}, declared as {kind}, is not among the columns {', '.join([*roles][:10])}.")
         if roles[name] != "number":
-            raise ParameterError(
-                f"{name!r} is declared as {kind} and the kernel reads it as {roles[name]}. Hint: declare it once."
-            )
+            raise ParameterError(f"{name!r} is declared {kind}, and the kernel's {roles[name]}. Hint: declare it once.")
 
 
 KINDS = {"whole": "whole", "dates": "date", "times": "time", "booleans": "boolean"}
@@ -308,10 +303,7 @@ def roles_of(kernel: Kernel, columns: Sequence[str]) -> dict[str, str]:
         role = "number" if factor.reads == "tokens" and len(which) > 1 else factor.reads
         for name in (columns[j] for j in which):
             if roles.setdefault(name, role) != role:
-                raise ParameterError(
-                    f"The kernel reads the column {name!r} both as {roles[name]} and as {role}. "
-                    "Hint: give each factor its own columns."
-                )
+                raise ParameterError(f"The kernel reads {name!r} as {roles[name]} and {role}. Hint: name it once.")
     return {name: roles.get(name, "any") for name in columns}
 
 

@@ -151,10 +151,8 @@ def _rules(schema: Schema, text: str, found: list[Rule]) -> None:
 
 def _require_room(schema: Schema, names: Sequence[str], found: Sequence[Rule]) -> None:
     if math.prod(schema[name].size for name in names) + sum(rule.allowed.size for rule in found) > MOST_CELLS:
-        raise ParameterError(
-            f"The rules are about more than {MOST_CELLS:,} pairs of cells, with those on {names[0][:40]!r}. "
-            "Hint: give these columns fewer cells, or leave out a rule."
-        )
+        pairs = f"more than {MOST_CELLS:,} pairs of cells"
+        raise ParameterError(f"Rules on {names[0][:40]!r} are about {pairs}. Hint: fewer cells, or leave out a rule.")
 
 
 def _parts(tree: Tree) -> Iterator[Tree]:
@@ -165,9 +163,7 @@ def _parts(tree: Tree) -> Iterator[Tree]:
         for part in tree.parts:
             yield from _parts(part)
     elif not isinstance(tree, Pair) and any(isinstance(part, Pair) for part in grammar.parts_of(tree)):
-        raise ParameterError(
-            "A rule that compares two columns must stand alone. Hint: rules=['discharged >= admitted']."
-        )
+        raise ParameterError("A rule on two columns must stand alone. Hint: rules=['discharged >= admitted'].")
     else:
         yield tree
 
@@ -274,9 +270,7 @@ def _require_forest(schema: Schema, pairs: Mapping[tuple[int, int], Floats]) -> 
     for one, two in pairs:
         if of[one] == of[two]:
             names = f"{schema.names[one]!r} and {schema.names[two]!r}"
-            raise ParameterError(
-                f"Rules join {names} in a circle. Hint: leave out a rule, such as one that follows from the others."
-            )
+            raise ParameterError(f"Rules join {names} in a circle. Hint: leave out one that follows from the others.")
         of = {j: of[one] if root == of[two] else root for j, root in of.items()}
 
 

@@ -373,9 +373,7 @@ def _derived(columns: Mapping[str, Column]) -> dict[int, Derived]:
             continue
         parent = columns.get(column.within)
         if not isinstance(parent, category.Category) or column.within == name:
-            raise ParameterError(
-                f"{name!r} is within {column.within[:60]!r}, which is no other category. Hint: declare that one, too."
-            )
+            raise ParameterError(f"{name!r} is within {column.within[:60]!r}, no other category. Hint: declare it.")
         if column.within in below:
             both = f"{below[column.within]!r} and {name!r} are both within {column.within!r}"
             raise ParameterError(f"{both}, which can follow from one of them alone. Hint: leave out one `within`.")
@@ -534,7 +532,5 @@ def _refuse_blanks(columns: Mapping[str, object], name: str) -> None:
     ]
     if blanks:
         listed = ", ".join(f"{key} of {column!r}" for column, key in blanks[:2]) + ", …" * (len(blanks) > 2)
-        raise ParameterError(
-            f"{name} has {many(len(blanks), 'blank')} left: {listed}. Hint: replace {BLANK!r} by what is known in "
-            "advance, never by a value looked up in the table."
-        )
+        left = many(len(blanks), "blank")
+        raise ParameterError(f"{name} has {left} left: {listed}. Hint: replace {BLANK!r} by what is known in advance.")

@@ -54,16 +54,12 @@ def write(
     """
     target, data = checks.path(path), bytes_of(kind, metadata, arrays, bound=bound)
     if is_foreign(target):
-        raise ForeignFileError(
-            f"Cannot write {target!r}: it already exists and is not a .scumble file. "
-            "Hint: name another file, or remove that one first."
-        )
+        raise ForeignFileError(f"Cannot write {target!r}: it is not a .scumble file. Hint: name another file.")
     with in_turn(target):
         lost = kind not in format.SECRET_KINDS and kind_at(target) in format.SECRET_KINDS and not os.path.islink(target)
         if lost or (not again and holds_noise(target)):
             raise SecretFileError(
-                f"Cannot write {target!r}: it already exists and holds exact counters or noise. "
-                "Hint: name another file."
+                f"Cannot write {target!r}: it holds exact counters or noise. Hint: name another file."
             )
         kept = keep_paid(target, lambda: b"" if bound else data(""))
         try:
@@ -127,15 +123,9 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
         raise problem from error
     container = from_bytes(data, expect=expect, source=source)
     if BOUND in container.metadata and about.st_nlink > 1:
-        raise SecretFileError(
-            f"Cannot read {source}: it has a second name (a hard link), and its noise was drawn before its records: "
-            "what is published under the two would differ by exact numbers. Hint: remove the other name."
-        )
+        raise SecretFileError(f"Cannot read {source}: its noise is used once, and it has two names. Hint: remove one.")
     if container.metadata.pop(BOUND, mark) != mark:
-        raise SecretFileError(
-            f"Cannot read {source}: it is a copy, and its noise was drawn before its records: what is published from "
-            "the copy and from the original would differ by exact numbers. Hint: use the original, or begin anew."
-        )
+        raise SecretFileError(f"Cannot read {source}: it is a copy; its noise is used once. Hint: use the original.")
     if container.kind in format.SECRET_KINDS and os.name == "posix" and about.st_mode & 0o077:
         warnings.warn(
             f"{source} holds exact counters and others on this machine may read it. Hint: chmod 600 it.",

@@ -161,10 +161,7 @@ def from_bytes(data: bytes, *, expect: str | tuple[str, ...], source: str = "the
     digest.update(ZEROS)
     digest.update(memoryview(data)[at + 64 :])
     if digest.hexdigest().encode("ascii") != data[at : at + 64]:
-        raise CorruptFileError(
-            f"Cannot read {source}: its content does not match its checksum, so it was altered or damaged. "
-            "Hint: copy it again from where it came from."
-        )
+        raise CorruptFileError(f"Cannot read {source}: its content does not match its checksum. Hint: copy it again.")
     # From here on the bytes are as somebody wrote them; that somebody may still mean ill.
     try:
         header = _parse(data[8:start].decode("ascii"))
@@ -178,10 +175,7 @@ def from_bytes(data: bytes, *, expect: str | tuple[str, ...], source: str = "the
         arrays = _arrays(header, data, start, version)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         # `from None`: the inner message may quote the content.
-        raise CorruptFileError(
-            f"Cannot read {source}: its header breaks the rules of the format, so scumble did not write it. "
-            "Hint: ask for the file again, from a source you trust."
-        ) from None
+        raise CorruptFileError(f"Cannot read {source}: its header breaks the format. Hint: copy it again.") from None
     _check_kind(kind, expect, source)
     return Container(kind, metadata, arrays, version, library)
 
@@ -199,10 +193,7 @@ def preamble(head: bytes, size: int, source: str) -> tuple[int, int, int]:
             raise CorruptFileError(truncated)
         if sum(a == b for a, b in zip(magic, MAGIC, strict=False)) >= len(MAGIC) - 4:
             raise CorruptFileError(f"Cannot read {source}: its first bytes are damaged. Hint: copy it again.")
-        raise ForeignFileError(
-            f"{foreign} Hint: releases and models are .scumble files, sketches .secret files. "
-            "Of a table, scumble build (scumble.build) makes one."
-        )
+        raise ForeignFileError(f"{foreign} Hint: of a table, scumble build (scumble.build) makes a .scumble file.")
 
     at = 8 + len(MAGIC)
     found = _VERSION.match(head, at)
@@ -211,8 +202,7 @@ def preamble(head: bytes, size: int, source: str) -> tuple[int, int, int]:
     version = int(found[1])
     if version > FORMAT_VERSION:
         raise NewerFileError(
-            f"Cannot read {source}: it has format version {version} and this scumble ({__version__}) knows "
-            f"versions up to {FORMAT_VERSION}. Hint: pip install --upgrade scumble."
+            f"Cannot read {source}: scumble {__version__} knows no format {version}. Hint: a newer scumble."
         )
     digest = _DIGEST.match(head, found.end())
     length = int.from_bytes(head[:8], "little")
@@ -288,15 +278,9 @@ def _check_kind(kind: str, expect: str | tuple[str, ...], source: str) -> None:
     if kind in expected:
         return
     if kind not in KINDS:
-        raise ForeignFileError(
-            f"Cannot read {source}: it holds a kind of content that this scumble ({__version__}) does not "
-            "know. Hint: pip install --upgrade scumble."
-        )
+        raise ForeignFileError(f"Cannot read {source}: its content is unknown here. Hint: install a newer scumble.")
     if kind in SECRET_KINDS and not any(one in SECRET_KINDS for one in expected):
-        raise SecretFileError(
-            f"Cannot read {source}: it is {KINDS[kind]} and holds exact counters, not a public release. "
-            f"Hint: {READER[kind]}."
-        )
+        raise SecretFileError(f"Cannot read {source}: it is {KINDS[kind]}, with exact counters. Hint: {READER[kind]}.")
     if "release" in expected:  # its other kinds need no names
         expected = tuple(one for one in expected if one == "release" or one not in RELEASES)
     wanted = " or ".join(KINDS.get(one, one) for one in expected)

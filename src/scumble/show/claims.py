@@ -291,10 +291,7 @@ class Desk:
             raise ParameterError(f"{asked['statistic']!r} needs `{field}`. Hint: {', '.join(_numbers(schema))}.")
         name = known(asked[field], schema)
         if asked["statistic"] not in ("median", "quantile") and name not in _numbers(schema):
-            raise ParameterError(
-                f"{name!r} does not hold numbers. Hint: ask count with by={name!r}, or a column of numbers: "
-                f"{', '.join(_numbers(schema))}."
-            )
+            raise ParameterError(f"{name!r} holds no numbers. Hint: count by it, or ask {', '.join(_numbers(schema))}.")
         return name
 
     def _where(self, asked: Facts) -> str | None:

@@ -62,9 +62,9 @@ class Exhibit(AnyExhibit):
         self._given = ranges_by(kinds, self._given[0]), *self._given[1:]
         for name, (low, high) in self._given[0].items():
             if not (np.isfinite([low, high]).all() and low < high):
+                told = f"got {low:.12g} to {high:.12g}"
                 raise ParameterError(
-                    f"`ranges` of {name!r} must be finite, with the low end below the high end, got {low:.12g} to "
-                    f"{high:.12g}. Hint: {name}=LOW:HIGH ({{{name!r}: (low, high)}}), what to draw of it."
+                    f"`ranges` of {name!r} must be finite, the low end first, {told}. Hint: {name}=LOW:HIGH."
                 )
 
     @property
@@ -195,9 +195,7 @@ class Exhibit(AnyExhibit):
         """A class or a number for each point, as `scumble predict` gives them; for classes also the probabilities."""
         model = self.classifier or _nameless(self.model)
         if model is None or not hasattr(model, "predict"):
-            raise DataError(
-                "Nothing to predict: this file holds densities alone. Hint: bundles and fitted models predict."
-            )
+            raise DataError("Nothing to predict: it holds densities alone. Hint: fitted models predict.")
         X = np.asarray(self._table(asked, numbers=True), dtype=np.float64)
         out: Facts = {"prediction": model.predict(X).tolist()}
         if hasattr(model, "predict_proba"):
@@ -301,10 +299,7 @@ def _shown(found: object) -> Release | Bundle:
     releases = vars(found).get("releases_") if hasattr(found, "privacy_") else None
     release = releases[0] if releases else getattr(found, "release_", None)
     if release is not None and not isinstance(release, (Release, Bundle)):
-        raise ParameterError(
-            f"{type(found).__name__} was learned from {type(release).__name__}, which has no density to explore. "
-            "Hint: the model's plot() draws it, and the release of a table has a page of its own."
-        )
+        raise ParameterError(f"A {type(found).__name__} has no density to explore. Hint: its plot() draws it.")
     if release is None:
         raise parameter("found", "a Release, a Bundle or a fitted estimator", type(found).__name__)
     return release
@@ -341,8 +336,7 @@ class PairExhibit(AnyExhibit):
         if len(found) != 2 or not all(isinstance(release, Release) for release in found.values()):
             kinds = ", ".join(type(release).__name__ for release in found.values())
             raise ParameterError(
-                f"Two releases of densities, with names that differ, can stand side by side, got {kinds or 'none'}. "
-                "Hint: a bundle's classes stand side by side on its own page."
+                f"Two releases of densities stand side by side, got {kinds or 'none'}. Hint: give them two names."
             )
         self.title = " and ".join(found) if title is None else title
         self.sides = [
@@ -351,10 +345,8 @@ class PairExhibit(AnyExhibit):
         one, other = self.sides
         for what, mine, yours in (("columns", one.names, other.names), ("roles", one.roles, other.roles)):
             if mine != yours:
-                raise ParameterError(
-                    f"Two releases side by side must have the same {what}, got {', '.join(mine)} and "
-                    f"{', '.join(yours)}. Hint: explore each of them on its own."
-                )
+                theirs = f"{', '.join(mine)} and {', '.join(yours)}"
+                raise ParameterError(f"Two releases must have the same {what}, got {theirs}. Hint: explore each.")
         if not all(side.drawable for side in self.sides):
             raise ParameterError("A release whose kernel is written in Python cannot be drawn by a page.")
 
@@ -578,11 +570,8 @@ class StreamExhibit(AnyExhibit):
 def _names(release: Release) -> list[str]:
     names, kinds = ranging.column_names(release), ranging.roles(release)
     if len(names) not in (1, 2) or any(kind != "number" for kind in kinds) or not release.kernel.numeric:
-        raise ParameterError(
-            f"The page of a stream shows one or two columns of numbers, this stream has {', '.join(names)} "
-            f"({', '.join(kinds)}). Hint: `series` gives numbers over time at any points, and `plot` draws them; "
-            "`window` makes a release, which `scumble explore` shows."
-        )
+        told = f"{', '.join(names)} ({', '.join(kinds)})"
+        raise ParameterError(f"A stream's page shows one or two columns of numbers, not {told}. Hint: use `series`.")
     return names
 
 

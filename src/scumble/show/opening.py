@@ -29,9 +29,7 @@ def read(path: str | os.PathLike[str]) -> Any:
         try:
             from scumble.learn import models
         except ImportError:
-            raise ParameterError(
-                f"{os.fspath(path)!r} holds a fitted model, which needs scikit-learn. {LEARN}"
-            ) from None
+            raise ParameterError(f"{os.fspath(path)!r}, a fitted model, needs scikit-learn. {LEARN}") from None
         return models.from_container(container)
     try:
         return release_in(container)

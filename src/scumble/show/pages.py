@@ -152,10 +152,7 @@ class Arrays:
         self._blocks.append(data + bytes(-len(data) % 8))
         self._size += len(self._blocks[-1])
         if self._size > MOST_BYTES:
-            raise ParameterError(
-                f"The release is too large for a page (over {MOST_BYTES >> 20} MB). "
-                "Hint: serve it with scumble explore --api, or use fewer cells or rows."
-            )
+            raise ParameterError("The release is too large for a page. Hint: scumble explore --api, or fewer cells.")
         return name
 
     def to_base64(self) -> str:

@@ -76,10 +76,8 @@ def _view(model: Model, ranges: plots.Ranges, at: At, units: Units) -> View:
     stands_for.columns = tuple(_names(model))
     view = View(stands_for, {name: ranges[name] for name in ranges if name not in at}, at, units)
     if len(view.free) > 2:
-        raise ParameterError(
-            f"One or two columns can be drawn and {len(view.free)} are free. "
-            f"Hint: fix the others, such as at={{{view.free[-1]!r}: {sum(view.ranges[view.free[-1]]) / 2:g}}}."
-        )
+        fixed = {view.free[-1]: sum(view.ranges[view.free[-1]]) / 2}
+        raise ParameterError(f"One or two columns can be drawn, not {len(view.free)}. Hint: fix others, as at={fixed}.")
     return view
 
 

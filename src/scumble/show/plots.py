@@ -166,10 +166,8 @@ class View:
             elif release.bounds is not None:
                 low, high = release.bounds[0][j], release.bounds[1][j]
             else:
-                raise ParameterError(
-                    f"Give --range {name}=LOW:HIGH (ranges={{{name!r}: (low, high)}}): what to draw. A release of "
-                    "hashed rows does not know where its data is; guesses cost nothing."
-                )
+                told = f"--range {name}=LOW:HIGH (ranges={{{name!r}: (low, high)}})"
+                raise ParameterError(f"Give {told}: what to draw of hashed rows; guesses cost nothing.")
             if not low < high:
                 told = ":".join(shown(end, self.kinds.get(name)) for end in (low, high))
                 raise ParameterError(f"--range {name} must have its low end below its high end, got {told}.")

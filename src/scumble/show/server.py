@@ -81,9 +81,7 @@ class Server(ThreadingHTTPServer):
             super().__init__((host, port), Handler)
         except (OSError, OverflowError) as problem:
             told = getattr(problem, "strerror", None) or str(problem)
-            raise ParameterError(
-                f"Cannot listen on {host}:{port}: {told}. Hint: leave out --port for a free one."
-            ) from None
+            raise ParameterError(f"Cannot listen on {host}:{port}: {told}. Hint: leave out --port.") from None
         self.hosts = {f"{name}:{self.server_port}" for name in (*LOOPBACK, host, *names)}
         if self.server_port == 80:
             self.hosts |= {name.rsplit(":", 1)[0] for name in self.hosts}
@@ -220,18 +218,14 @@ class Handler(BaseHTTPRequestHandler):
         except ValueError:
             raise Refused(411, "The header Content-Length is missing.") from None
         if not 0 <= length <= MOST_BYTES:
-            raise Refused(
-                413, f"A question may have {MOST_BYTES >> 20} MB, this has {length} bytes. Hint: ask in parts."
-            )
+            raise Refused(413, f"A question may have {MOST_BYTES >> 20} MB, got {length} bytes. Hint: ask in parts.")
         body = self.rfile.read(length)
         try:
             found = json.loads(body, parse_constant=_no_number, parse_int=_whole)
             if b"\\" in body:
                 json.dumps(found, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise Refused(
-                400, "The body spells half a character: after \\ud83d, say, the other half must follow."
-            ) from None
+            raise Refused(400, "The body spells half a character: after \\ud83d, its other half must follow.") from None
         except (ValueError, RecursionError) as problem:
             raise Refused(400, f"The body is no JSON: {problem}.") from None
         if not isinstance(found, dict):

@@ -59,7 +59,7 @@ class TableExhibit(AnyExhibit):
         named = {"A private table": found} if isinstance(found, TableRelease) else dict(found)
         if len(named) > 2 or not all(isinstance(one, TableRelease) for one in named.values()):
             raise ParameterError(
-                "One release of a table can be shown, or two of the same columns. Hint: explore a density on its own."
+                "A table's release can be shown, or two of the same columns. Hint: explore each alone."
             )
         self.title, self._named, self.units = title or " and ".join(named), named, dict(units or {})
         self.release = next(iter(named.values()))

@@ -180,7 +180,7 @@ def _tables(tables: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
     else:
         raise DataError(
             f"The source must be a path, a database URI or a table with named columns, got {type(tables).__name__}. "
-            "Hint: pandas.DataFrame(X, columns=['age', 'income']) names the columns of an array."
+            "Hint: pandas.DataFrame(X, columns=['age', 'income']) names them."
         )
 
 
@@ -194,9 +194,7 @@ def _collected(frame: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
         if empty:
             yield from _tables(frame.limit(0).collect())
     except AttributeError:
-        raise DataError(
-            "This version of polars gives no batches. Hint: pass frame.collect(), or a newer polars."
-        ) from None
+        raise DataError("This polars gives no batches. Hint: pass frame.collect(), or a newer polars.") from None
     except ScumbleError:
         raise
     except Exception:  # the message may quote cells
@@ -215,10 +213,8 @@ def _streamed(table: object) -> Iterator[pa.RecordBatch]:
             yield batch
             batch = next(batches, None)
     except Exception:  # the message may quote cells
-        raise DataError(
-            f"The {type(table).__name__} cannot be read as a stream of Arrow batches. "
-            "Hint: a table has named columns; to_frame() makes one of a single column."
-        ) from None
+        what = type(table).__name__
+        raise DataError(f"The {what} gives no named columns. Hint: to_frame() makes a table of a column.") from None
 
 
 def _named(names: list[object], columns: list[Column]) -> tuple[tuple[str, ...], Named]:

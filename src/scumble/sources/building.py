@@ -201,10 +201,7 @@ def _require_callable(progress: object) -> None:
 def _unpaid(source: object, kernel: Kernel | None, columns: Sequence[str] | None, options: Json) -> Build:
     """The same build without what it would write or charge, and without running a query."""
     if isinstance(source, Iterator | pa.RecordBatchReader):
-        raise ParameterError(
-            "A rehearsal would use up the first table of this iterator. "
-            "Hint: rehearse with an empty table of these columns."
-        )
+        raise ParameterError("A rehearsal would use up this iterator. Hint: rehearse with an empty table.")
     if is_of(source, "polars", "LazyFrame"):
         import polars
 
@@ -465,23 +462,14 @@ class Options:
     def require_hidden(self, budget: Budget) -> None:
         """Refuse what would publish an exact number: under replace, or with noise drawn first."""
         if self.noise_first and self.person_column is not None:
-            raise PrivacyError(
-                "Noise first does not work with a column of persons, whose table would be exact. "
-                "Hint: leave out one of them."
-            )
+            raise PrivacyError("Noise first does not go with persons, whose table is exact. Hint: leave out one.")
         if self.noise_first and self.schema is not None:
-            raise PrivacyError(
-                "Noise first does not work with a schema: which cells are merged depends on the first noise. "
-                "Hint: leave it out."
-            )
+            raise PrivacyError("Noise first does not go with a schema: noise merges cells. Hint: leave it out.")
         if budget.neighbors == "replace" and self.others:
             what, number = ("Classes do", "the size of each class")
             if self.label is None:
                 what, number = ("A column of persons does", "how many records were counted")
-            raise PrivacyError(
-                f"{what} not go with neighbors='replace', which would publish {number}. "
-                "Hint: use neighbors='add-remove'."
-            )
+            raise PrivacyError(f"{what} not go with neighbors='replace', which publishes {number}. Hint: 'add-remove'.")
 
     @property
     def others(self) -> dict[str, str]:
@@ -494,16 +482,11 @@ class Options:
         for name in self.others:
             if name in columns or self.label == self.person_column:
                 use = "label" if name == self.label else "person"
-                raise ParameterError(
-                    f"Column {name!r} is that of the {use}, and cannot be counted, too. "
-                    "Hint: leave it out of the schema, or of --columns (columns=)."
-                )
+                raise ParameterError(f"Column {name!r} is that of the {use}. Hint: leave it out of what is counted.")
         for name in self.bounds if isinstance(self.bounds, Mapping) else ():
             if name in known and name not in columns and name not in self.others:
-                raise ParameterError(
-                    f"`bounds` names {name!r}, which is not among the columns that are counted, {', '.join(columns)}. "
-                    "Hint: add it to --columns (columns=), or leave out its bounds."
-                )
+                counted = ", ".join(columns)
+                raise ParameterError(f"`bounds` names {name!r}, none of the columns {counted}. Hint: add the column.")
 
     def spec(
         self,

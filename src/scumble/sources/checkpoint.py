@@ -54,10 +54,7 @@ class Checkpoint:
         self._payment: str | None = None
 
     def _taken_by_another(self) -> BudgetError:
-        return BudgetError(
-            f"Another process is resuming from the checkpoint {self.path!r}, and counters are released only once. "
-            "Hint: wait for it, or give this build a checkpoint of its own."
-        )
+        return BudgetError(f"Another process is resuming from {self.path!r}. Hint: wait, or give each a checkpoint.")
 
     def resume(self, tally: Tally) -> Position:
         """Fill the tally from the file, if there is one. Returns where to continue."""
@@ -73,10 +70,7 @@ class Checkpoint:
             self._compare(data["source"], data["parameters"])
             require_free(data)
             if "released" in data:
-                raise BudgetError(
-                    f"The counters of {self.path!r} were released before, as {became(data)}, and are gone. "
-                    "Hint: delete the file to start anew."
-                )
+                raise BudgetError(f"{self.path!r} became {became(data)}. Hint: delete the file to start anew.")
             self._payment = container.payment
             if tally.noise_is_due and not any("noise_first" in sketch for sketch in data["sketches"]):
                 return 0, 0  # killed before its noise was drawn: nothing was counted
@@ -105,10 +99,8 @@ class Checkpoint:
         mine = json.loads(json.dumps(self._parameters))  # as it was read: tuples are lists
         for name in sorted(set(mine) | set(parameters)):
             if mine.get(name) != parameters.get(name):
-                raise ParameterError(
-                    f"The checkpoint belongs to another build: {name} was {_short(parameters.get(name))} there and is "
-                    f"{_short(mine.get(name))} now. {hint}"
-                )
+                was, now = _short(parameters.get(name)), _short(mine.get(name))
+                raise ParameterError(f"The checkpoint is of another build: {name} was {was} and is {now}. {hint}")
 
     def left(self) -> Json | None:
         """The metadata, if the counters were pledged or released by the same build."""

@@ -159,10 +159,8 @@ class DatabaseSource(Source):
         for name, role in roles.items():
             field = self._types[name]
             if role == "number" and pa.types.is_string(field.type) and _postgres_type(field) != "numeric":
-                raise DataError(
-                    f"Column {name!r} of {self} must hold numbers, got text. "
-                    "Hint: name it in --categories, or turn it into numbers in --query."
-                )
+                hint = "Hint: name it in --categories, or turn it into numbers in --query."
+                raise DataError(f"Column {name!r} of {self} must hold numbers, got text. {hint}")
 
     def settle(self, names: Iterable[str]) -> None:
         if not self._sqlite:  # which goes through its tables row by row
@@ -177,10 +175,7 @@ class DatabaseSource(Source):
 
     def fingerprint(self) -> Json:
         if not self._sqlite:
-            raise ParameterError(
-                "This database may return its rows in another order each time, so it has no checkpoint. "
-                "Hint: leave out --checkpoint, or export the rows to Parquet first."
-            )
+            raise ParameterError("Without an order of rows there is no checkpoint. Hint: export to Parquet.")
         files = []
         for path in (self._file or "", f"{self._file}-wal"):
             if os.path.exists(path) and os.path.getsize(path):
@@ -220,10 +215,7 @@ class DuckSource(DatabaseSource):
         try:
             return duckdb.connect(self._file or "", read_only=True)
         except duckdb.Error:
-            raise DataError(
-                f"{self._name} cannot be opened as a DuckDB database. Hint: check the path, and that no other program "
-                "has it open for writing."
-            ) from None
+            raise DataError(f"{self._name} is no DuckDB database, or open elsewhere. Hint: check the path.") from None
 
     def _tables(self) -> dict[str, str]:
         query = (
@@ -307,10 +299,8 @@ def table_or_query(name: str, tables: dict[str, str], table: str | None, query: 
     if table is not None and query is not None:
         raise ParameterError("Give `table` or `query`, not both.")
     if table is None and query is None:
-        raise ParameterError(
-            "Give --table or --query (table=, query=): a database holds many tables. "
-            f"{name} has: {', '.join(sorted(tables)) or 'none'}."
-        )
+        listed = ", ".join(sorted(tables)) or "none"
+        raise ParameterError(f"Give --table or --query (table=, query=): {name} has the tables {listed}.")
     if table is not None and table not in tables:
         raise DataError(f"There is no table {table!r} in {name}.{did_you_mean(table, sorted(tables))}")
     inner = query.strip().rstrip(";") if query is not None else f"SELECT * FROM {tables[table or '']}"

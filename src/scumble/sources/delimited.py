@@ -43,8 +43,7 @@ class Delimited(Format):
             raise formats.empty(file)
         if self.options.decimal == self._delimiter(file):
             raise ParameterError(
-                f"In {file.name}, a comma cannot separate both cells and decimals. "
-                "Hint: name the delimiter, such as --delimiter ';' (delimiter=';')."
+                f"In {file.name}, a comma separates cells and decimals. Hint: --delimiter (delimiter=)."
             )
         return tuple(self._header(file))
 
@@ -78,10 +77,7 @@ class Delimited(Format):
                 opened.close()
         if formats.is_wide(self.options.encoding) and b"\0" not in data:
             given = self.options.encoding
-            raise DataError(
-                f"{file.name} is not {given.upper()} text: it has no wide characters. "
-                "Hint: leave out --encoding (encoding=) if it is UTF-8, or name another, such as --encoding latin-1."
-            )
+            raise DataError(f"{file.name} is not {given.upper()} text. Hint: another --encoding (encoding=), or none.")
         return data.decode(self._encoding, "replace"), len(data) == formats.HEAD
 
     def _not_text(self, file: File, place: str = "") -> DataError:

@@ -91,10 +91,7 @@ class Format(ABC):
 
     def damaged(self, file: File) -> DataError:
         """The file cannot be read. Arrow's own message may quote cells and is not shown."""
-        return DataError(
-            f"{file.name} cannot be read as {self.title}: it is damaged, cut short or of another format. "
-            "Hint: copy it again, or name its format with --format."
-        )
+        return DataError(f"{file.name} cannot be read as {self.title}: damaged, or another format. Hint: --format.")
 
 
 class StandardInput:
@@ -126,10 +123,7 @@ class StandardInput:
             raise DataError(f"Standard input is empty. {READS}")
         found = format or format_of(self.head)
         if found == "parquet" or self.head.startswith(b"ARROW1"):
-            raise DataError(
-                "Standard input cannot be Parquet or an Arrow file: they are read from their end. "
-                "Hint: save it to a file first, or pipe CSV, JSON lines or an Arrow stream."
-            )
+            raise DataError("Parquet and Arrow files cannot be piped in. Hint: name the file, or pipe CSV.")
         return File("-", "standard input", found)
 
 
@@ -258,9 +252,7 @@ def encoding_named(name: str) -> str:
     except (LookupError, ValueError, TypeError):
         known = False
     if not known:
-        raise DataError(
-            f"There is no encoding {str(name)[:40]!r} for files of text. Hint: utf-8, utf-16 and latin-1 are usual."
-        )
+        raise DataError(f"There is no encoding {str(name)[:40]!r} of text. Hint: utf-8, utf-16 and latin-1 are usual.")
     return "utf8" if found.name in ("utf-8", "utf-8-sig") else name.lower()
 
 

@@ -183,10 +183,7 @@ def _object(line: bytes) -> Json | None:
 
 
 def _no_object(file: File, row: int) -> DataError:
-    return DataError(
-        f"{file.name}, line {row + 1:,}, is not a JSON object. "
-        'Hint: JSON lines hold one object per line, such as {"age": 41}; jq -c ".[]" writes an array so.'
-    )
+    return DataError(f'{file.name}, line {row + 1:,}, is not a JSON object. Hint: jq -c ".[]" writes one per line.')
 
 
 def _whole(digits: str) -> int | float:
@@ -318,9 +315,7 @@ class _Sheet:
         try:
             import openpyxl
         except ImportError:
-            raise ParameterError(
-                "Reading Excel workbooks needs openpyxl. Hint: pip install 'scumble[excel]'."
-            ) from None
+            raise ParameterError("Workbooks need openpyxl. Hint: pip install 'scumble[excel]'.") from None
         try:
             self._bytes = open(self._file.path, "rb")
         except OSError as error:

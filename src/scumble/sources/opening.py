@@ -65,10 +65,8 @@ def open_source(
         raise ParameterError("`query` goes with a database, such as sqlite:///file.db.")
     for path in paths:
         if "://" in path and not os.path.exists(path):
-            raise ParameterError(
-                f"scumble does not read from {path.split('://')[0]}://. Hint: it reads files, sqlite:///file.db, "
-                "duckdb:///file.duckdb, postgresql://host/name, pyarrow.fs (in Python) and a pipe into '-'."
-            )
+            hint = "Hint: files, sqlite:///file.db, duckdb:///file.duckdb, postgresql://host/name, or '-'."
+            raise ParameterError(f"scumble does not read from {path.split('://')[0]}://. {hint}")
     options = Options(delimiter, encoding_named(encoding), table, decimal)
     return FileSource(paths, format=format, options=options)
 

@@ -72,10 +72,7 @@ def find_files(source: str | Sequence[str], format: str | None = None) -> list[F
     kinds = sorted({file.format for file in found})
     if len(kinds) > 1:
         quoted = ", ".join(map(repr, names[:3])) + " and more" * (len(names) > 3)
-        raise DataError(
-            f"{quoted} holds files of several formats: {', '.join(kinds)}. "
-            "Hint: choose one with a pattern, such as 'folder/*.parquet'."
-        )
+        raise DataError(f"{quoted} holds {' and '.join(kinds)}. Hint: choose one with a pattern, 'folder/*.parquet'.")
     return found
 
 
@@ -148,10 +145,7 @@ def format_of(head: bytes) -> str:
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):  # zip, and Excel before 2007
-        raise DataError(
-            "This is an archive or an old Excel file, which scumble does not read. "
-            "Hint: unpack it; save sheets as .xlsx or CSV."
-        )
+        raise DataError("This is an archive or an old Excel file. Hint: unpack it; save sheets as .xlsx or CSV.")
     if head[8:].startswith(MAGIC):
         raise DataError("This is a file of scumble's own, not a table. Hint: scumble info shows what it is.")
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
@@ -187,14 +181,9 @@ def require_apart(outputs: Mapping[str, str], inputs: Mapping[str, Iterable[str]
         for other, sources in inputs.items():
             for source in sources:
                 if any(mark in here for name in _names(source) for mark in _marks(name)):
-                    raise ParameterError(
-                        f"{flag} {path!r} is what {other} reads: it would be overwritten. Hint: name another file."
-                    )
+                    raise ParameterError(f"{flag} {path!r} would overwrite what {other} reads. Hint: another file.")
                 if path != "-" and _among(path, source, every):
-                    raise ParameterError(
-                        f"{flag} {path!r} lies among the files that {other} {source!r} reads. "
-                        "Hint: write it to another folder."
-                    )
+                    raise ParameterError(f"{flag} {path!r} lies among {other} {source!r}. Hint: another folder.")
         for mark in here:
             if mark in written:
                 raise ParameterError(f"{written[mark]} and {flag} are the same file, {path!r}. Hint: name two files.")

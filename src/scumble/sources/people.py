@@ -131,10 +131,7 @@ class PersonLimit:
 
 def _named(name: bytes | None) -> bytes:
     if name is None:
-        raise DataError(
-            "A person is missing, or not named by text, a number or a date. "
-            "Hint: drop such records first, or give each a name of its own."
-        )
+        raise DataError("A person is missing, or no text, number or date. Hint: drop such records first.")
     return name
 
 

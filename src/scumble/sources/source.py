@@ -123,8 +123,7 @@ class Source(ABC):
             return list(wanted)
         if not self.declared:
             raise PrivacyError(
-                f"{self} declares no columns: JSON lines have no header, and the keys of records are private. "
-                "Hint: name the columns, --columns age,income (columns=['age', 'income'])."
+                f"{self} declares no columns, as keys are private. Hint: --columns age,income (columns=[...])."
             )
         found = [name for name in self.names if name not in besides]
         if self.first_line and (reason := doubt(self.names)):
@@ -132,10 +131,8 @@ class Source(ABC):
         if numbers := [name for name in found if numbers_rows(name)]:
             named = ",".join(name for name in found if name not in numbers)
             column = f"a column {numbers[0]!r}" if numbers[0].strip() else "a column without a name"
-            raise DataError(
-                f"{self} has {column}, as pandas and R write row numbers. "
-                f"Hint: name the other columns, --columns {named or 'A,B'} (columns=[...])."
-            )
+            hint = f"Hint: name the other columns, --columns {named or 'A,B'} (columns=[...])."
+            raise DataError(f"{self} has {column}, as pandas and R write row numbers. {hint}")
         return found
 
     def types(self, columns: Sequence[str]) -> dict[str, pa.DataType | None]:
@@ -168,10 +165,7 @@ def numbers_rows(name: str) -> bool:
 
 def changed(name: str) -> DataError:
     """A source has changed while it was read."""
-    return DataError(
-        f"{name} has changed while it was read, so nothing is released. "
-        "Hint: run it again when it is not being written, or on a copy."
-    )
+    return DataError(f"{name} has changed while it was read: nothing is released. Hint: run it again, on a copy.")
 
 
 def no_column(name: str, source: str, known: Sequence[str], wanted: Sequence[str], *, first_line: bool) -> DataError:

@@ -194,9 +194,7 @@ class Tally:
             if names := self.causes.columns():
                 why = how_read(self.sketches[0].spec, names[0], source.decimal)
             reasons = ", ".join(self.left_out())
-            raise DataError(
-                f"{source}: every record would be left out: {reasons} {UNPUBLISHED}. Hint: {why}; {AS_IT_IS}."
-            )
+            raise DataError(f"{source}: all records left out: {reasons} {UNPUBLISHED}. Hint: {why}; {AS_IT_IS}.")
 
     def left_out(self) -> list[str]:
         """Why rows were left out, and how many, the most frequent cause first."""
@@ -404,8 +402,7 @@ class UnknownClass(DataError):
 def nobody(person: str, count: int) -> DataError:
     """So many cells of the column of persons are missing."""
     return DataError(
-        f"Whose records these are is unknown: {many(count, 'value')} of column {person!r} missing. "
-        "Hint: correct them, or leave such records out with --invalid drop (invalid='drop')."
+        f"{many(count, 'person')} missing in {person!r}. Hint: --invalid drop (invalid='drop') leaves such records out."
     )
 
 

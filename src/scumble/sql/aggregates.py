@@ -95,16 +95,12 @@ def aggregate_of(node: Node, scope: Scope) -> Aggregate:
         return replace(found, where=both(tree_of(node.expression.this, scope), found.where))
     inner = node.this if isinstance(node, exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls) else node
     if isinstance(inner, _SINGLE):
-        raise ParameterError(
-            f"{shown(node)} is the value of a single record, which no release reveals. "
-            "Hint: quantile_cont(x, 0.01) and quantile_cont(x, 0.99) are near the ends; a schema has the bounds."
-        )
+        hint = "Hint: quantile_cont(x, 0.01) and quantile_cont(x, 0.99) are near the ends."
+        raise ParameterError(f"{shown(node)} is the value of a single record, which no release reveals. {hint}")
     if isinstance(node, (exp.WithinGroup, *_QUANTILES)):
         return _quantile(node, scope)
     if isinstance(node, exp.Mode):
-        raise refused(
-            f"{shown(node)}: GROUP BY {shown(node.this)} ORDER BY count(*) DESC LIMIT 1 gives the most common value"
-        )
+        raise refused(f"{shown(node)}: GROUP BY {shown(node.this)} ORDER BY count(*) DESC LIMIT 1 gives it")
     argument, kind = bare(node.this), type(node).__name__.lower()
     if isinstance(node, exp.ApproxDistinct) or (isinstance(node, exp.Count) and isinstance(argument, exp.Distinct)):
         return _distinct([argument] if isinstance(node, exp.ApproxDistinct) else argument.expressions, scope)
@@ -234,9 +230,7 @@ def _computed(node: Node, scope: Scope, what: str) -> Value:
         share = (Branch(EVERYTHING, (), (((), 1 / number(node.expression)),)),)
         return _each(value_of(node.this, scope, what), share)
     if not isinstance(node, exp.Add | exp.Sub | exp.Mul) and not square:
-        raise refused(
-            f"{what}({shown(node)}): of columns, + - * and CASE are computed, and / by a number; so is the square x * x"
-        )
+        raise refused(f"{what}({shown(node)}): of columns, + - *, CASE, and / by a number are computed")
     left = value_of(node.this, scope, what)
     right = left if square else value_of(node.expression, scope, what)
     return _each(left, right, {exp.Add: 1.0, exp.Sub: -1.0}.get(type(node)))

@@ -236,8 +236,7 @@ class _Reader:
         for node in self._selected:
             if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
                 raise ParameterError(
-                    "SELECT * asks for records, and a release has none. Hint: scumble sample, or "
-                    "`release.sample`, draws synthetic ones, and `release.relation` hands them to DuckDB."
+                    "SELECT * asks for records: a release has none. Hint: `release.sample` draws some."
                 )
         grouped = self._grouped()
         self._places: dict[str, int] = {self._form(node): place for place, node in reversed(list(enumerate(grouped)))}
@@ -308,11 +307,8 @@ class _Reader:
                 name = self._scope.column(node)
                 column = self._scope.schema[name]
                 mean = f"avg({identifier(name)}), or " if column.kind == "number" else ""
-                raise ParameterError(
-                    f"Column {name!r} by itself asks for single records, and a release has none. Hint: {mean}count(*) "
-                    f"and GROUP BY {groups_of(name, column)}; scumble sample, or `release.sample`, draws synthetic "
-                    "records."
-                )
+                hint = f"Hint: {mean}count(*) and GROUP BY {groups_of(name, column)}; `release.sample` draws records."
+                raise ParameterError(f"Column {name!r} by itself asks for records, and a release has none. {hint}")
             if not isinstance(node, exp.Column):
                 raise refused(f"{shown(node)}: what is selected must be grouped by, or be computed of aggregates")
         return formula_of(node, self._scope)
@@ -413,7 +409,5 @@ def _aggregates(node: Node) -> bool:
 def _position(node: Node, most: int, where: str) -> int:
     place = number(node) if not node.is_string else None
     if not isinstance(place, int) or not 1 <= place <= most:
-        raise ParameterError(
-            f"{where} {shown(node)} must be a column, or the number of one that is selected, 1 to {most}."
-        )
+        raise ParameterError(f"{where} {shown(node)} must be a selected column, or its number, 1 to {most}.")
     return place - 1

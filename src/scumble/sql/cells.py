@@ -97,10 +97,8 @@ def require_whole_cells(tree: Tree, where: Tree, name: str, scope: Scope, what: 
     if all(one.partly and not bounds(one)[0].possible for one in found):
         column = scope[name]
         assert isinstance(column, Number | Date)
-        raise ParameterError(
-            f"{what} cuts through cells of column {name!r}, so groups would be guessed. Hint: {instead(name, column)}; "
-            "a schema can declare other cells."
-        )
+        hint = f"Hint: {instead(name, column)}; a schema can declare other cells."
+        raise ParameterError(f"{what} cuts through cells of column {name!r}, so groups would be guessed. {hint}")
 
 
 UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute")
@@ -195,9 +193,7 @@ def runs(part: Part, scope: Scope) -> dict[object, Tree]:
     found: dict[object, list[Tree]] = {}
     begin = starts(column, part.unit)
     if len(begin) > MOST_GROUPS:
-        raise ParameterError(
-            f"The column has more than {MOST_GROUPS:,} {part.unit}s. Hint: date_trunc('year', x), or a range in WHERE."
-        )
+        raise ParameterError(f"There are over {MOST_GROUPS:,} {part.unit}s. Hint: date_trunc('year', x), or a WHERE.")
     for place, (start, end) in enumerate(pairwise([*begin, None])):
         assert start is not None
         ends = [Atom(name, ">=", (start,))] if place else []

@@ -111,10 +111,8 @@ def _operation(node: Node) -> tuple[str, list[Node], int]:
         return "same", [node.this], 0
     if isinstance(node, exp.Cast) and node.to.is_type("int", "bigint"):
         return "whole", [node.this], 0
-    raise refused(
-        f"{shown(node)}: of aggregates, + - * /, round, floor, ceil, abs, sqrt, ln, exp, pow, nullif(x, 0) and "
-        "coalesce(x, 0) are computed"
-    )
+    known = "+ - * /, round, floor, ceil, abs, sqrt, ln, exp, pow, nullif(x, 0), coalesce(x, 0)"
+    raise refused(f"{shown(node)}: of aggregates, {known} are computed")
 
 
 def worked_out(formula: Formula, answer: Callable[[Aggregate], Estimate], confidence: float) -> Estimate:

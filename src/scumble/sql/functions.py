@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from scumble import files
 from scumble.density.release import Release
-from scumble.errors import ParameterError
+from scumble.errors import ParameterError, parameter
 from scumble.table.release import TableRelease
 
 
@@ -29,9 +29,7 @@ def register(connection: Any) -> None:
         Such as ``duckdb.connect()``.
     """
     if not hasattr(connection, "create_function"):
-        raise ParameterError(
-            f"`connection` must be DuckDB's, got {type(connection).__name__}. Hint: duckdb.connect() gives one."
-        )
+        raise parameter("connection", "DuckDB's", type(connection).__name__, "duckdb.connect() gives one.")
     connection.create_function("scumble_density", _density, None, "DOUBLE", type="arrow")
     texts = ["VARCHAR", "VARCHAR"]
     connection.create_function("scumble_count", _count, texts, "DOUBLE", type="arrow")

@@ -72,11 +72,8 @@ def scope_of(tree: Node, releases: Mapping[str, TableRelease]) -> Scope:
         raise ParameterError("There is no release to ask. Hint: scumble.sql('select … from people', people=release).")
     for name, release in releases.items():
         if not isinstance(release, TableRelease):
-            raise ParameterError(
-                f"{name!r} must be the release of a table, got {type(release).__name__}. Hint: scumble.load(…) "
-                "reads one from its file, scumble.build(…, schema=…) makes one; its name in the statement is the "
-                "keyword."
-            )
+            hint = "Hint: scumble.load(…) reads one, scumble.build(…, schema=…) makes one."
+            raise ParameterError(f"{name!r} must be the release of a table, got {type(release).__name__}. {hint}")
     source = tree.args.get("from_")
     table = None if source is None else source.this
     if table is None:

@@ -221,8 +221,7 @@ def _joined(outer: Node, inner: Node, name: str) -> Node:
     beyond = [key for key, part in inner.args.items() if part and key not in allowed]
     if beyond or (grouped and (outer.args.get("group") or outer.args.get("having") or _computes(outer))):
         raise ParameterError(
-            "A table in WITH or FROM may filter records and name columns; a grouped one may only be picked from, "
-            "filtered and sorted. Hint: ask for its groups first, by themselves."
+            "WITH and FROM may filter records; groups may be picked and sorted. Hint: ask for the groups first."
         )
     computed = {
         one.alias_or_name.lower(): bare(one.unalias()) for one in inner.expressions if not isinstance(one, exp.Star)

@@ -183,10 +183,8 @@ def _vocabulary(name: str, scope: Scope, what: str) -> Category:
     if not isinstance(column, Category) or not all(isinstance(word, str) for word in column.values):
         raise ParameterError(f"Column {name!r} is no column of words, which {what} is for. Hint: compare it with =.")
     if column.other:
-        raise ParameterError(
-            f"{what} cannot be answered on {name!r}: words beyond its vocabulary are counted together. "
-            f"Hint: {identifier(name)} IN (…)."
-        )
+        hint = f"Hint: {identifier(name)} IN (…)."
+        raise ParameterError(f"{what} cannot be answered on {name!r}, whose other words are counted together. {hint}")
     return column
 
 
@@ -197,9 +195,7 @@ def _require_text(scope: Scope, *nodes: Node) -> None:
             continue
         text = shown(exp.Literal.string(bare(node).name))
         if bare(node).this.args.get("quoted"):
-            raise ParameterError(
-                f"{shown(node)}: double quotes are for names of columns. Hint:put text in single quotes, {text}."
-            )
+            raise ParameterError(f"{shown(node)}: double quotes are for columns. Hint: write text as {text}.")
         if scope.alike(bare(node).name) is None:
             known(bare(node).name, scope.schema, text=f"in single quotes, {text}")
 
@@ -341,10 +337,7 @@ def _single(name: str, column: Number | Date) -> Iterator[tuple[object, Tree]]:
     """Whole numbers and days, where each has a cell to itself."""
     first, end = column.line
     if not column.each_apart:
-        raise ParameterError(
-            f"The cells of column {name!r} hold several values each, so there is no group for each value. "
-            f"Hint: {instead(name, column)}."
-        )
+        raise ParameterError(f"Cells of {name!r} hold several values each. Hint: {instead(name, column)}.")
     for place in range(first, end):
         shown = column.moment(place) if isinstance(column, Date) else place
         yield shown, Atom(name, "==", (shown,))
@@ -390,18 +383,14 @@ def _width(node: Node, whole_node: Node, scope: Scope) -> tuple[str, int | float
     if isinstance(node, exp.Floor) and not node.args.get("decimals"):
         node = bare(node.this)
     elif not whole:
-        raise refused(
-            f"GROUP BY {shown(whole_node)}: columns, floor(x / 10) * 10, date_trunc, month and the like, conditions "
-            "and CASE are known"
-        )
+        known = "columns, floor(x / 10) * 10, date_trunc, month and the like, conditions and CASE"
+        raise refused(f"GROUP BY {shown(whole_node)}: {known} are known")
     width: int | float = 1
     if isinstance(node, exp.Div | exp.IntDiv):
         width = number(node.expression)
         node = bare(node.this)
     if not isinstance(node, exp.Column) or not width > 0 or (whole and not isinstance(width, int)):
-        raise refused(
-            f"GROUP BY {shown(whole_node)}: write it as floor(x / 10) * 10, of a column and a step above zero"
-        )
+        raise refused(f"GROUP BY {shown(whole_node)}: write floor(x / 10) * 10, with a step above zero")
     return scope.column(node), width, whole
 
 

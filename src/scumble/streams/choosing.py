@@ -117,8 +117,8 @@ def chosen(method: str, periods: int, rows: int, budget: Budget) -> Expected:
     fit = [one for one in _methods(whole_periods(periods), budget) if method in ("auto", one.name)]
     if not fit:
         raise ParameterError(
-            f"The method {method!r} does not go with this budget: 'bridge' has Laplace noise and needs epsilon=, "
-            "'toeplitz' has Gaussian noise and needs delta= above 0. Hint: leave the method out; the quietest is taken."
+            f"The method {method!r} does not go with this budget: 'bridge' needs epsilon=, 'toeplitz' delta= above 0. "
+            "Hint: leave the method out; the quietest is taken."
         )
     found = min((_expected(one, rows, budget) for one in fit), key=lambda one: one.total)
     if found.calibration.scales.counters > LARGEST_SCALE:

@@ -51,10 +51,8 @@ def into(stream: Published) -> Callable[[Any, int], None]:
         if stream.knows(name):
             return
         if number and not stream.knows(before):
-            raise DataError(
-                f"Batch {number} of the query came, and the one before was not counted. Hint: the stream's file and "
-                "Spark's checkpointLocation belong together."
-            )
+            hint = "Hint: the stream's file and Spark's checkpointLocation belong together."
+            raise DataError(f"Batch {number} of the query came, and the one before was not counted. {hint}")
         tally = Tally(stream.spec, **stream.counting)
         count(batch, tally)
         stream.merge(tally.sketches[0], batch=name)
@@ -117,11 +115,8 @@ class Stream:
             if number < following:
                 return
             if number > following:
-                raise DataError(
-                    f"Batch {number} of the stream came, and {following} is the next to be counted: the records "
-                    f"between are not in {self._path!r}. Hint: it and Spark's checkpointLocation belong together; "
-                    "delete both to start anew."
-                )
+                hint = f"Hint: {self._path!r} and Spark's checkpointLocation belong together."
+                raise DataError(f"Batch {number} of the stream came, and {following} is the next to be counted. {hint}")
             count(batch, tally)
             file.keep(tally, (0, number + 1), now=True)
 
@@ -154,10 +149,7 @@ class Stream:
             taken, until = Owned(self._path), time.monotonic() + PATIENCE
             while not taken.take():
                 if time.monotonic() > until:
-                    raise BudgetError(
-                        f"Another process is at work on {self._path!r}, and its counters are released once. "
-                        "Hint: wait for it."
-                    )
+                    raise BudgetError(f"Another process is at work on {self._path!r}. Hint: wait for it.")
                 time.sleep(0.05)
             try:
                 yield
@@ -180,8 +172,6 @@ class Stream:
         try:
             return str(files.read(self._path, expect="checkpoint").metadata["source"]["spark query"])
         except FileNotFoundError:
-            raise DataError(
-                f"Nothing was counted yet: there is no {self._path!r}. Hint: start the stream first."
-            ) from None
+            raise DataError(f"Nothing was counted yet: no {self._path!r} exists. Hint: start the stream.") from None
         except (KeyError, TypeError):
             raise DataError(f"{self._path!r} is the checkpoint of a build, not of a stream.") from None

@@ -79,10 +79,8 @@ class State:
         if not os.path.lexists(self.path):
             return None
         self.let_go()
-        raise PrivacyError(
-            f"There is a file {self.path!r} already, and a stream begins with one of its own. "
-            "Hint: choose another name, or go on with scumble stream append (scumble.load_stream)."
-        )
+        hint = "Hint: choose another name, or scumble stream append (scumble.load_stream)."
+        raise PrivacyError(f"There is a file {self.path!r} already, and a stream begins with its own. {hint}")
 
     def reserve(self, metadata: Json, arrays: dict[str, np.ndarray]) -> None:
         """Prove that a next version of this size can be written."""
@@ -96,10 +94,7 @@ class State:
         try:
             found = files.read(self.path, expect="stream")
             if found.payment is not None:
-                raise BudgetError(
-                    f"The stream in {self.path!r} has not begun: its start was interrupted. Hint: start it again in "
-                    "the same way; it is charged once."
-                )
+                raise BudgetError(f"The stream in {self.path!r} has not begun. Hint: start it again; that is free.")
             return found
         except BaseException:
             self.let_go()
@@ -108,19 +103,15 @@ class State:
     def write(self, metadata: Json, arrays: dict[str, np.ndarray]) -> None:
         """The next version, whole or not at all."""
         if not self._file.write(self._bytes(metadata, arrays)):
-            raise BudgetError(
-                f"The stream's file {self.path!r} was moved, has a second name (a hard link), or another process has "
-                "put a file there; its noise is used once. Hint: put it back where it was, with one name."
-            )
+            hint = "Hint: put it back where it was, with one name."
+            raise BudgetError(f"The stream's file {self.path!r} was moved or replaced, or has a second name. {hint}")
 
     @staticmethod
     def _bytes(metadata: Json, arrays: dict[str, np.ndarray]) -> Callable[[str], bytes]:
         return files.bytes_of("stream", {"note": NOTE, **metadata}, arrays, bound=True)
 
     def _taken(self) -> BudgetError:
-        return BudgetError(
-            f"Another process is at work on the stream in {self.path!r}, and its noise is used once. Hint: wait for it."
-        )
+        return BudgetError(f"Another process is at work on the stream in {self.path!r}. Hint: wait for it.")
 
     def let_go(self, *, withdraw: bool = False) -> None:
         """Others may go on from it; a place that this process claimed, and where nothing has begun, is given up."""

@@ -155,9 +155,7 @@ class Stream:
             State(file).begun()  # refuses another file
         path = None if folder is None else require_folder(folder)
         if path is not None and any(name.startswith("total-") for name in os.listdir(path)):
-            raise parameter(
-                "folder", "one in which no stream has published", path, "each stream has a folder of its own."
-            )
+            raise parameter("folder", "one in which no stream has published", path, "a folder of its own.")
         if path is not None:
             Place(os.path.join(path, name_of(1))).close()  # a folder that cannot be written is refused now
         self._begin(sketch, expected.method, expected.calibration, person_column, people, path, backend)
@@ -363,10 +361,8 @@ class Stream:
             if period is not None and whole("period", period, 1, self.horizon) <= self._closed:
                 return self.total(period)
             if period is not None and period > self._closed + 1:
-                raise ParameterError(
-                    f"Period {period} cannot be published before period {self._closed + 1}, which is open. "
-                    "Hint: publish that one first."
-                )
+                opened = self._closed + 1
+                raise ParameterError(f"Period {opened} is open, before period {period}. Hint: publish that one first.")
             self._require_period()
             require_public_count(self.privacy, [self._sketch.secret])
             self._told = [] if self._sketch.secret.counts.any() else [no_record_in(self._closed + 1)]
@@ -398,10 +394,8 @@ class Stream:
             if not os.path.lexists(path):
                 release.save(path)
             elif not np.array_equal(_counts_at(path), release.counts):
-                raise BudgetError(
-                    f"The file {path!r} holds another release of this period, and their difference would reveal "
-                    "exact numbers. Hint: this stream is a copy of the one that published it; use that one."
-                )
+                hint = "Hint: this stream is a copy of the one that published it; use that one."
+                raise BudgetError(f"{path!r} holds another release of this period. {hint}")
         return release
 
     def published(self) -> StreamRelease:
@@ -433,10 +427,7 @@ class Stream:
                 state.claim()
                 self._state = state
             elif path is not None and State(path).path != self._state.path:
-                raise PrivacyError(
-                    f"This stream is kept in {self._state.path!r}: a second file would publish with the same noise. "
-                    "Hint: save() without a path."
-                )
+                raise PrivacyError(f"This stream is kept in {self._state.path!r} alone. Hint: save() without a path.")
             with self._half_way("save"):
                 self._keep()
 
@@ -473,10 +464,8 @@ class Stream:
 
     def _require_period(self) -> None:
         if self._closed >= self.horizon:
-            raise BudgetError(
-                f"All {self.horizon:,} periods of this stream have been published. Hint: start a new stream; "
-                "next time declare more periods: ten times as many cost about a sixth."
-            )
+            hint = "Hint: start a new one, with more periods: ten times as many cost about a sixth."
+            raise BudgetError(f"All {self.horizon:,} periods of this stream have been published. {hint}")
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise PrivacyError("A Stream is not pickled or copied: it holds exact counters. Hint: `stream.save(...)`.")
@@ -490,10 +479,8 @@ def _counts_at(path: str) -> Any:
     try:
         return files.read(path, expect="release").arrays.get("counts")
     except (CorruptFileError, ForeignFileError) as problem:
-        raise type(problem)(
-            f"The release of the last period, {path!r}, is damaged or is not a release. "
-            "Hint: move it away, and try again: the stream writes the same release again."
-        ) from None
+        hint = "Hint: move it away, and try again: the stream writes it again."
+        raise type(problem)(f"The release of the last period, {path!r}, is damaged or none. {hint}") from None
 
 
 def _name(batch: str) -> bytes:

@@ -132,10 +132,7 @@ class ClusterBuild(Build):
         if options.get("checkpoint") is not None:
             raise ParameterError("A cluster has no `checkpoint`: Spark itself repeats lost work. Hint: leave it out.")
         if options.get("noise_first"):
-            raise PrivacyError(
-                "Noise first does not work on a cluster: partitions are counted exactly before they are merged. "
-                "Hint: leave it out, or build on one machine."
-            )
+            raise PrivacyError("Noise first does not go with a cluster, which counts exactly. Hint: leave it out.")
         others = [options[name] for name in ("label", "person_column") if options.get(name) is not None]
         schema = options.get("schema")
         wanted = columns if schema is None else list(schema.declared)
@@ -197,10 +194,7 @@ def read(
     if decimal != ".":
         raise ParameterError("Spark reads no decimals after a comma. Hint: leave out --engine spark.")
     if kind == "json" and roles is None:
-        raise PrivacyError(
-            "JSON lines declare no columns, and the keys of records are private. "
-            "Hint: name the columns, --columns age,income."
-        )
+        raise PrivacyError("JSON lines declare no columns, and keys are private. Hint: --columns age,income.")
     # Spark's folder need not be this one.
     paths = [os.path.abspath(path) if glob.glob(path) else path for path in paths]
     try:
@@ -219,10 +213,7 @@ def read(
 
 def _format(path: str) -> str:
     if path == "-" or path.startswith(("sqlite:", "duckdb:", "postgresql:", "postgres:")):
-        raise ParameterError(
-            f"Spark does not read {path.split(':')[0]!r}. Hint: give files that its workers see, --table for a table "
-            "of its catalog, or leave out --engine spark."
-        )
+        raise ParameterError(f"Spark does not read {path.split(':')[0]!r}. Hint: files, --table, or another --engine.")
     name = path.rstrip("/*").removesuffix(".snappy")
     kind = "orc" if name.endswith(".orc") else kind_of(name)[0]
     if not kind and "." in name.rsplit("/", 1)[-1]:

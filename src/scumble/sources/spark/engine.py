@@ -28,9 +28,7 @@ def _pyspark() -> Frame:
         with _calm():
             import pyspark.sql
     except ImportError:
-        raise ScumbleError(
-            "PySpark is not installed. Hint: pip install 'scumble[spark]', here and on every worker, and Java 17."
-        ) from None
+        raise ScumbleError("There is no PySpark. Hint: pip install 'scumble[spark]', on workers too.") from None
     return pyspark
 
 
@@ -38,10 +36,7 @@ def _require_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") or (home and os.access(os.path.join(home, "bin", "java"), os.X_OK)):
         return
-    raise ScumbleError(
-        "Spark needs Java 17, and there is no `java` here. Hint: apt-get install openjdk-17-jre-headless (Debian), "
-        "brew install openjdk@17 (macOS), or set JAVA_HOME."
-    )
+    raise ScumbleError("Spark needs Java 17, and there is no `java` here. Hint: install openjdk 17, or set JAVA_HOME.")
 
 
 @contextlib.contextmanager
@@ -91,10 +86,7 @@ def require_same_again(df: Frame) -> None:
     """Refuse a table that could differ when a task runs again."""
     plan = getattr(df, "_jdf", None)  # Spark Connect keeps its plans to itself
     if plan is not None and not plan.queryExecution().optimizedPlan().deterministic():
-        raise ParameterError(
-            "`df` uses rand(), uuid() or the like: a repeated task would count other records. "
-            "Hint: df.checkpoint() first, or write it to a table and read that."
-        )
+        raise ParameterError("`df` uses rand() or the like, which differs if repeated. Hint: df.checkpoint().")
 
 
 @contextlib.contextmanager
