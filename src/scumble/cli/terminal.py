@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from scumble.errors import ScumbleError, many, readable
@@ -181,7 +182,7 @@ def words(state: Any) -> str:
 
     >>> from scumble.sources import Progress
     >>> words(Progress(1200, 400.0, 0.25, 9.0))
-    ' 25%  1,200 rows  400 rows/s  0:09 left'
+    ' 25%  1,200 rows  400 rows/s  0:00:09 left'
     """
     if hasattr(state, "of"):
         return f"{state.done / state.of:4.0%}  {state.done:,} of {state.of:,} partitions"
@@ -189,11 +190,5 @@ def words(state: Any) -> str:
     if state.done is not None:
         parts.insert(0, f"{state.done:4.0%}")
     if state.seconds_left is not None:
-        parts.append(f"{_minutes(state.seconds_left)} left")
+        parts.append(f"{timedelta(seconds=round(state.seconds_left))} left")
     return "  ".join(parts)
-
-
-def _minutes(seconds: float) -> str:
-    minutes, seconds = divmod(int(seconds + 0.5), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

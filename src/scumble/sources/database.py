@@ -71,8 +71,10 @@ class DatabaseSource(Source):
             raise ParameterError("Reading databases needs ADBC. Hint: pip install 'scumble[sql]'.") from None
         try:
             return postgresql.connect(uri)
-        except Exception as problem:
-            raise DataError(_no_connection(uri, str(problem))) from None
+        except Exception:
+            where = urlsplit(uri).hostname or "this machine"
+            hint = "Hint: check host, port, user and database, or set PGPASSWORD."
+            raise DataError(f"The database on {where} cannot be opened. {hint}") from None
 
     def _tables(self) -> dict[str, str]:
         """The tables' names, and how each is written in a query."""
@@ -306,15 +308,6 @@ def table_or_query(name: str, tables: dict[str, str], table: str | None, query: 
     inner = query.strip().rstrip(";") if query is not None else f"SELECT * FROM {tables[table or '']}"
     # A new line: the query may end in a comment.
     return f"({inner}\n) AS scumble_source", f", table {table}" if table is not None else ", the query"
-
-
-def _no_connection(uri: str, words: str) -> str:
-    where = urlsplit(uri).hostname or "this machine"
-    if any(word in words for word in ("does not exist", "password", "authentication", 'role "')):
-        return (
-            f"The database server on {where} refuses this name, user or password. Hint: check them, or set PGPASSWORD."
-        )
-    return f"The database on {where} cannot be reached. Hint: is it running, and are host and port right?"
 
 
 def _postgres_type(field: pa.Field) -> str:

@@ -168,9 +168,7 @@ class Crew:
                     self._handed += 1
                 yield piece
         finally:
-            close = getattr(pieces, "close", None)
-            if close is not None:
-                close()
+            _close(pieces)
 
     def _find(self, piece: Piece) -> Found | None:
         """A thread's work. Counters of an interrupted thread are not used again."""
@@ -340,9 +338,7 @@ def read_ahead(
         except BaseException as problem:
             failure.append(problem)
         finally:
-            close = getattr(items, "close", None)
-            if close is not None:
-                close()
+            _close(items)
             put(None)
 
     # A daemon: a read that never returns (an idle pipe) must not keep the process alive.
@@ -364,6 +360,10 @@ def read_ahead(
         wake()
         # A thread that returns while the interpreter exits would abort it.
         thread.join(_PATIENCE)
+
+
+def _close(items: object) -> None:
+    getattr(items, "close", lambda: None)()
 
 
 def in_order(items: Iterable[T], work: Callable[[T], S], threads: int) -> Iterator[S]:
@@ -395,9 +395,7 @@ def begun(items: Iterator[T], work: Callable[[T], S], threads: int) -> Iterator[
             for item in items:
                 yield item, partial(work, item) if threads == 1 else pool.submit(work, item).result
         finally:
-            close = getattr(items, "close", None)
-            if close is not None:
-                close()
+            _close(items)
 
     try:
         yield handed()

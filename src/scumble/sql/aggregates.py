@@ -331,15 +331,13 @@ class Moments:
         for asked, _, branches in self._parts:
             sums = np.zeros(2)
             for columns, factor in branches[one].terms:
-                ranges = [self._range(asked, name) for name in columns]
+                schema = self._release.schema
+                ranges = [asked.ends(place_of(schema, name), *extremes_of(schema[name])) for name in columns]
                 corners = [factor * math.prod(corner) for corner in itertools.product(*ranges)]
                 sums += [min(corners), max(corners)]
             lows.append(sums[0])
             highs.append(sums[1])
         return (float(min(lows)), float(max(highs))) if lows else (-math.inf, math.inf)
-
-    def _range(self, asked: Question, name: str) -> tuple[float, float]:
-        return asked.ends(place_of(self._release.schema, name), *extremes_of(self._release.schema[name]))
 
     def _total(self, wanted: Callable[..., Polynomial]) -> Floats:
         """The sum of a polynomial over all records."""

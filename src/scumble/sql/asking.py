@@ -229,7 +229,7 @@ class _Reader:
 
     def __init__(self, tree: Node, scope: Scope, where: Tree) -> None:
         self._tree, self._scope = tree, scope
-        self._selected = [_without_alias(node) for node in tree.expressions]
+        self._selected = [bare(node.unalias()) for node in tree.expressions]
         self._aliases = {
             node.alias.lower(): bare(node.this) for node in tree.expressions if isinstance(node, exp.Alias)
         }
@@ -396,10 +396,6 @@ def understood(tree: Node, scope: Scope) -> Statement:
 def columns_of(output: Output) -> list[str]:
     """The names of an output's columns: a number has its interval next to it."""
     return [output.name] if isinstance(output.what, int) else [output.name, f"{output.name}_low", f"{output.name}_high"]
-
-
-def _without_alias(node: Node) -> Node:
-    return bare(node.this if isinstance(node, exp.Alias) else node)
 
 
 def _aggregates(node: Node) -> bool:

@@ -216,10 +216,11 @@ def _select(tree: Node, names: Mapping[str, Node]) -> Node:
 
 def _joined(outer: Node, inner: Node, name: str) -> Node:
     """A SELECT from another one, as one."""
-    grouped = bool(inner.args.get("group")) or any(one.find(*_INNER) for one in inner.expressions)
+    computes, grouped = (any(one.find(*_INNER) for one in part.expressions) for part in (outer, inner))
+    grouped = grouped or bool(inner.args.get("group"))
     allowed = {"expressions", "from_", "where", *(("group", "having") if grouped else ())}
     beyond = [key for key, part in inner.args.items() if part and key not in allowed]
-    if beyond or (grouped and (outer.args.get("group") or outer.args.get("having") or _computes(outer))):
+    if beyond or (grouped and (outer.args.get("group") or outer.args.get("having") or computes)):
         raise ParameterError(
             "WITH and FROM may filter records; groups may be picked and sorted. Hint: ask for the groups first."
         )
@@ -241,10 +242,6 @@ def _joined(outer: Node, inner: Node, name: str) -> Node:
     if grouped:
         outer.set("group", inner.args.get("group"))
     return outer
-
-
-def _computes(outer: Node) -> bool:
-    return any(one.find(*_INNER) for one in outer.expressions)
 
 
 def _name_keys(inner: Node, computed: Mapping[str, Node]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any
 
@@ -223,27 +225,12 @@ def _like(node: Node, scope: Scope) -> Tree:
 
 
 def is_like(word: str, pattern: str) -> bool:
-    """Whether a word has a form: % is any text, _ any letter.
-
-    The last % takes as little as it can, and more when the rest does not fit: no pattern takes long.
+    """Whether a word has a form: % is any text, _ any letter; no pattern takes long.
 
     >>> [is_like(word, "%o_n%") for word in ("Bonn", "Bon", "Cologne", "London")]
     [True, False, True, False]
     """
-    at = place = 0
-    star = -1
-    mark = 0
-    while at < len(word):
-        if place < len(pattern) and pattern[place] == "%":
-            star, mark, place = place, at, place + 1
-        elif place < len(pattern) and pattern[place] in ("_", word[at]):
-            at, place = at + 1, place + 1
-        elif star >= 0:
-            mark += 1
-            at, place = mark, star + 1
-        else:
-            return False
-    return not pattern[place:].strip("%")
+    return fnmatchcase(word, re.sub(r"[*?[]", r"[\g<0>]", pattern).replace("%", "*").replace("_", "?"))
 
 
 COARSER = "group more coarsely, such as by floor(x / 100) * 100 or date_trunc('year', x)"
