@@ -249,7 +249,9 @@ class Part:
         """The release that a killed run made of this part, if it is whole; refused if another budget is asked for."""
         found = Left.of(self.container.metadata, self.path, self.note)
         if found is not None and self.container.metadata["pledge"].get("asked") != asked:
-            raise BudgetError(f"A killed run has released it into {found.path!r}. Hint: ask for that run's budget.")
+            raise BudgetError(
+                f"A killed run has released it as {found.identity!r} into {found.path!r}. Hint: ask for its budget."
+            )
         return found
 
 

@@ -72,7 +72,7 @@ def find_files(source: str | Sequence[str], format: str | None = None) -> list[F
     kinds = sorted({file.format for file in found})
     if len(kinds) > 1:
         quoted = ", ".join(map(repr, names[:3])) + " and more" * (len(names) > 3)
-        raise DataError(f"{quoted} holds {' and '.join(kinds)}. Hint: choose one with a pattern, 'folder/*.parquet'.")
+        raise DataError(f"{quoted} holds {', '.join(kinds)} files. Hint: choose one, as by 'folder/*.parquet'.")
     return found
 
 
