@@ -195,7 +195,7 @@ def ranges_by(kinds: Kinds, ranges: Mapping[str, Sequence[object]]) -> dict[str,
     for name, ends in ranges.items():
         low, high = ends_by(kinds.get(name, ""), ends)
         if isinstance(low, str) or isinstance(high, str):
-            raise ParameterError(f"The range of {name!r} must be numbers. Hint: or declare it as dates.")
+            raise ParameterError(f"The range of {name!r} must be numbers. Hint: dates need columns declared as dates.")
         found[name] = float(low), float(high)
     return found
 

@@ -86,10 +86,7 @@ def device_table(X: OnDevice) -> DeviceTable:
     try:
         import cupy
     except ImportError:
-        raise ScumbleError(
-            "The table lies on a GPU, and CuPy is not installed. "
-            "Hint: pip install 'scumble[gpu]', or pass a copy in host memory."
-        ) from None
+        raise ScumbleError("A table on a GPU needs CuPy. Hint: pip install 'scumble[gpu]', or pass a copy.") from None
     return DeviceTable(cupy.from_dlpack(X), cupy)
 
 
@@ -112,9 +109,7 @@ class DeviceTable:
 
     def __init__(self, values: OnDevice, cupy: OnDevice) -> None:
         if values.ndim != 2:
-            raise DataError(
-                f"A table on a GPU must have two axes, got {values.ndim}. Hint: reshape it to (records, columns)."
-            )
+            raise DataError(f"A table on a GPU must have two axes, got {values.ndim}. Hint: (records, columns).")
         if values.dtype.kind not in "fiub":
             raise DataError(f"A table on a GPU must hold real numbers, got {values.dtype}.")
         self._values, self._cupy = values, cupy

@@ -144,9 +144,7 @@ def _devices() -> tuple[CudaDevice, ...]:
     try:
         import cupy
     except ImportError:
-        raise ScumbleError(
-            "engine='gpu' needs CuPy. Hint: pip install 'scumble[gpu]', or the CuPy wheel for your CUDA version."
-        ) from None
+        raise ScumbleError("engine='gpu' needs CuPy. Hint: pip install 'scumble[gpu]'.") from None
     try:
         found = [cupy.cuda.Device(number) for number in range(cupy.cuda.runtime.getDeviceCount())]
     except cupy.cuda.runtime.CUDARuntimeError:
@@ -154,8 +152,7 @@ def _devices() -> tuple[CudaDevice, ...]:
     able = [device.id for device in found if int(device.compute_capability) >= CAPABILITY]
     if not able:
         raise ScumbleError(
-            f"engine='gpu' needs a CUDA device of compute capability {CAPABILITY / 10} or later, and "
-            f"{'there is none' if found else 'no device was found'}. Hint: use engine='cpu'; the counters are the same."
+            f"engine='gpu' needs a CUDA device of compute capability {CAPABILITY / 10} or later. Hint: engine='cpu'."
         )
     return tuple(CudaDevice(number) for number in able)
 

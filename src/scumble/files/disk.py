@@ -123,7 +123,7 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
         raise problem from error
     container = from_bytes(data, expect=expect, source=source)
     if BOUND in container.metadata and about.st_nlink > 1:
-        raise SecretFileError(f"Cannot read {source}: its noise is used once, and it has two names. Hint: remove one.")
+        raise SecretFileError(f"Cannot read {source}: it has a second name; its noise is used once. Hint: remove one.")
     if container.metadata.pop(BOUND, mark) != mark:
         raise SecretFileError(f"Cannot read {source}: it is a copy; its noise is used once. Hint: use the original.")
     if container.kind in format.SECRET_KINDS and os.name == "posix" and about.st_mode & 0o077:

@@ -202,7 +202,8 @@ def preamble(head: bytes, size: int, source: str) -> tuple[int, int, int]:
     version = int(found[1])
     if version > FORMAT_VERSION:
         raise NewerFileError(
-            f"Cannot read {source}: scumble {__version__} knows no format {version}. Hint: a newer scumble."
+            f"Cannot read {source}: it has format version {version} and this scumble ({__version__}) knows "
+            f"versions up to {FORMAT_VERSION}. Hint: pip install --upgrade scumble."
         )
     digest = _DIGEST.match(head, found.end())
     length = int.from_bytes(head[:8], "little")

@@ -172,10 +172,7 @@ def keep_noise(secret: Secret, home: str, *, finished: bool = False) -> None:
     assert secret.noise is not None
     file = Owned(home, only=True)
     if not os.path.exists(home):
-        raise BudgetError(
-            f"The sketch's file {home!r} is gone; another process may have released it. "
-            "Hint: query that release; it costs nothing."
-        )
+        raise BudgetError(f"The sketch's file {home!r} is gone: perhaps it was released. Hint: query that release.")
     try:
         if not file.take():
             raise _another_has(home)
@@ -184,9 +181,7 @@ def keep_noise(secret: Secret, home: str, *, finished: bool = False) -> None:
         content = _digest(secret.counts, secret.noise.count)
         gone = there.finished and _digest(found.arrays["counts"], there.count) != content
         if gone or there.identity != secret.noise.identity:
-            raise BudgetError(
-                f"The sketch in {home!r} was released with other records. Hint: query that release; it costs nothing."
-            )
+            raise BudgetError(f"The sketch in {home!r} was released with other records. Hint: query that release.")
         secret.noise.finished = there.finished or finished
         if not file.write(files.bytes_of("secret", *secret.contents(), bound=True)):
             raise _another_has(home)
@@ -195,9 +190,7 @@ def keep_noise(secret: Secret, home: str, *, finished: bool = False) -> None:
 
 
 def _another_has(home: str) -> BudgetError:
-    return BudgetError(
-        f"Another process is using the sketch's file {home!r}, and its noise can be released only once. Hint: wait."
-    )
+    return BudgetError(f"Another process is using the sketch's file {home!r}. Hint: wait for it.")
 
 
 def publish_share(
@@ -287,10 +280,7 @@ class Holder:
         secret = self.secret
         with secret.lock:
             if secret.home not in (None, os.path.realpath(path)):
-                raise PrivacyError(
-                    f"This sketch began with noise and is kept in {secret.home!r}; a second file could reveal exact "
-                    "counters. Hint: save it there."
-                )
+                raise PrivacyError(f"A sketch with noise is kept in {secret.home!r} alone. Hint: save it there.")
             if secret.home is not None:
                 keep_noise(secret, secret.home)
                 return
@@ -309,10 +299,8 @@ class Holder:
         return self.secret.contents()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise PrivacyError(
-            f"A {type(self).__name__} cannot be pickled or copied, as it holds exact counters. "
-            "Hint: `sketch.save('part.secret')` writes a secret file; `sketch.release(epsilon=...)` makes it public."
-        )
+        hint = "Hint: `sketch.save('part.secret')` writes a secret file; `sketch.release(epsilon=...)` makes it public."
+        raise PrivacyError(f"A {type(self).__name__} cannot be pickled or copied, as it holds exact counters. {hint}")
 
 
 def begin(secret: Secret, claim: PrivacyClaim, payer: Account | None, payment: str | None = None) -> str:

@@ -54,10 +54,8 @@ def left_release(metadata: Json, secret: str | None = None) -> tuple[str, files.
         except FileError:
             continue
     if "released" not in metadata and not os.path.isdir(os.path.dirname(ready)):
-        raise BudgetError(
-            f"A killed run may have released this part into the folder {os.path.dirname(ready)!r}, which is missing. "
-            "Hint: mount it again, or create it if it is lost for good."
-        )
+        folder = os.path.dirname(ready)
+        raise BudgetError(f"A killed run may have released this part into {folder!r}, which is gone. Hint: mount it.")
     return None
 
 
@@ -72,7 +70,5 @@ def require_free(metadata: Json) -> None:
     left = left_release(metadata)
     if left is not None:
         path, container = left
-        raise BudgetError(
-            f"A killed run released this part as {identity_of(container)!r}, whole in {path!r}. "
-            "Hint: run `scumble release` again with the same budget to take it."
-        )
+        hint = "Hint: run `scumble release` again with the same budget to take it."
+        raise BudgetError(f"A killed run released this part as {identity_of(container)!r}, whole in {path!r}. {hint}")

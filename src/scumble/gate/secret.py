@@ -180,9 +180,7 @@ class Secret:
     def require_exact(self) -> None:
         """Refuse a secret that began with noise."""
         if self.noise is not None:
-            raise PrivacyError(
-                "This sketch began with noise and has no exact answers. Hint: call release() and query that."
-            )
+            raise PrivacyError("This sketch began with noise, without exact answers. Hint: query its release().")
 
     @contextmanager
     def changing(self, verb: str) -> Iterator[np.ndarray]:
@@ -236,10 +234,7 @@ class Secret:
                 raise MergeError("A sketch that began with noise does not merge. Hint: merge the releases.")
             self.spec.require_equal(other.spec)
             if bool(self.planned) != bool(other.planned):
-                raise MergeError(
-                    "Cannot merge: only one of the sketches leaves its number of rows open. "
-                    "Hint: build both with the same parameters."
-                )
+                raise MergeError("Cannot merge: one leaves its number of rows open. Hint: build both alike.")
             words = [*zip(self.words, other.words, strict=True)]
             most = max((mine.records + its.records for mine, its in words), default=0)
             if not fits(self.counts, other.counts) or most > MOST_RECORDS:
@@ -341,8 +336,7 @@ def require_unreleased(container: Container) -> None:
     """Refuse a part that was released, or is pledged to a release."""
     if "released" in container.metadata:
         raise BudgetError(
-            f"The part was released before, as {became(container.metadata)}, and its counters are gone. "
-            "Hint: query that release; it costs nothing."
+            f"It became {became(container.metadata)}, and its counters are gone. Hint: query that release."
         )
     require_free(container.metadata)
 

@@ -51,10 +51,8 @@ def leave_behind(lineage: set[str]) -> None:
 
 def _require_here(lineage: set[str], verb: str) -> None:
     if lineage & _LEFT_BEHIND:
-        raise BudgetError(
-            f"Cannot {verb}: this sketch has records from before this process was forked, and its parent may release "
-            "them. Hint: release it there, or with a ledger."
-        )
+        hint = "Hint: release it in the parent, or with a ledger."
+        raise BudgetError(f"Cannot {verb}: this sketch has records from before this process was forked. {hint}")
 
 
 _PUBLISHED: dict[str, str] = {}
@@ -99,10 +97,8 @@ def require_public_count(claim: PrivacyClaim, secrets: Sequence[Secret]) -> None
     elif _FILTERED_BY_HAND:
         why = f"this process has dropped records with {_FILTERED_BY_HAND[0]}"
     if why:
-        raise PrivacyError(
-            f"Cannot release with neighbors='replace': {why}, so the public number of records depends on them. "
-            "Hint: use neighbors='add-remove', or invalid='error'."
-        )
+        hint = "Hint: use neighbors='add-remove', or invalid='error'."
+        raise PrivacyError(f"Cannot release with neighbors='replace', whose count is public: {why}. {hint}")
 
 
 def filtered_by_hand(tool: str) -> None:
@@ -119,10 +115,7 @@ def publish_once(noise: str, content: str) -> None:
     """Refuse to publish noise in a second thing; repeating the first is fine."""
     with _SPENDING:
         if _PUBLISHED.setdefault(noise, content) != content:
-            raise BudgetError(
-                "Cannot release: the noise of this sketch or share was published before, and the difference would "
-                "reveal exact numbers. Hint: query that release; it costs nothing."
-            )
+            raise BudgetError("Cannot release: published before, and the difference would be exact. Hint: query that.")
 
 
 def _add_up(before: Key | None, now: Key | None) -> bool:
@@ -138,10 +131,7 @@ def spend_in_stream(secret: Secret) -> None:
         secret.require_open("merge")
         _require_here(secret.lineage, "merge")
         if any(_SPENT.get(one) for one in secret.lineage):
-            raise BudgetError(
-                "Cannot merge: records of this sketch were released before, or are in a stream. "
-                "Hint: use each sketch in one stream only."
-            )
+            raise BudgetError("Cannot merge: these records were released, or are in a stream. Hint: use a sketch once.")
         for one in secret.lineage:
             _SPENT.setdefault(one, []).append(None)
 
@@ -161,10 +151,8 @@ def spend(secrets: Sequence[Secret], claim: PrivacyClaim, where: Account | Prepa
         if account is None:  # a ledger adds up what all processes spend
             _require_here(lineage, verb)
         if not all(_add_up(before, account) for one in lineage for before in _SPENT.get(one, ())):
-            raise BudgetError(
-                "Cannot release: records of this sketch were released before, and only one dataset (and part) of a "
-                "ledger may release them again. Hint: query that release; it costs nothing."
-            )
+            hint = "Hint: query that release, or release with the same ledger and dataset (and part)."
+            raise BudgetError(f"Cannot release: records of this sketch were released before. {hint}")
         for one in lineage:
             _SPENT.setdefault(one, []).append(account)
         for secret in secrets:

@@ -103,10 +103,7 @@ class Kernel(ABC):
         if cls.reads not in get_args(Reads):
             raise parameter(f"{cls.__name__}.reads", f"one of {', '.join(get_args(Reads))}", cls.reads)
         if "read" in vars(cls) and "reads" not in vars(cls):  # files are read by what `reads` says
-            raise ParameterError(
-                f"{cls.__name__} has a `read` of its own and must say what that reads. "
-                "Hint: reads = 'number', 'category' or 'tokens', in the class."
-            )
+            raise ParameterError(f"{cls.__name__} has a `read` and must say what that reads. Hint: reads = 'number'.")
         if vars(cls).get("name"):
             Kernel.registry[cls.name] = cls
         else:
@@ -210,18 +207,15 @@ class Kernel(ABC):
     def _evaluate(self, X: Table, Y: Table) -> np.ndarray:
         left, right = (self._readable(table) for table in (X, Y))
         if left.offsets is None and right.offsets is None and left.values.shape[1] != right.values.shape[1]:
-            raise DataError(
-                f"X has {many(left.values.shape[1], 'column')} and Y has {right.values.shape[1]}: they must be equal."
-            )
+            wide = many(left.values.shape[1], "column")
+            raise DataError(f"X has {wide} and Y has {right.values.shape[1]}: they must be equal.")
         return self._collision_of(left, right) ** self.power
 
     def _readable(self, table: Table) -> Records:
         which = self.which(table.width, table.names)
         records, bad = self.read(table, which)
         if bad.any():
-            raise DataError(
-                f"Cells that are missing, infinite or too large: {int(bad.sum()):,}. Hint: drop those rows."
-            )
+            raise DataError(f"Missing, infinite or too large cells: {int(bad.sum()):,}. Hint: drop those rows.")
         return self._scaled(records, table.names, which)
 
     def _scaled(self, records: Records, names: Sequence[str] | None, which: Sequence[int]) -> Records:
@@ -274,10 +268,8 @@ class Kernel(ABC):
         name = values.pop("kernel", None)
         kind = Kernel.registry.get(name) if isinstance(name, str) else None
         if kind is None:
-            raise ForeignFileError(
-                f"The kernel {name!r} is none of {', '.join(sorted(Kernel.registry))}. "
-                "Hint: import the module that defines it first."
-            )
+            known = ", ".join(sorted(Kernel.registry))
+            raise ForeignFileError(f"The kernel {name!r} is none of {known}. Hint: import the module that defines it.")
         return kind._from_settings(values)
 
     @classmethod
@@ -334,8 +326,7 @@ def _position(column: str | int, width: int, names: Sequence[str] | None) -> int
     if isinstance(column, str):
         if names is None:
             raise ParameterError(
-                f"The kernel asks for the column {column!r}, but the table has no column names. "
-                "Hint: pass a DataFrame or Arrow table, give the sketch `columns=[...]`, or use positions."
+                f"The kernel asks for {column!r}, and columns have no names. Hint: pass a frame, or `columns=[...]`."
             )
         if column not in names:
             if like_a_record(names):

@@ -81,7 +81,7 @@ class Server(ThreadingHTTPServer):
             super().__init__((host, port), Handler)
         except (OSError, OverflowError) as problem:
             told = getattr(problem, "strerror", None) or str(problem)
-            raise ParameterError(f"Cannot listen on {host}:{port}: {told}. Hint: leave out --port.") from None
+            raise ParameterError(f"Cannot listen on {host}:{port}: {told}. Hint: without --port, a free one.") from None
         self.hosts = {f"{name}:{self.server_port}" for name in (*LOOPBACK, host, *names)}
         if self.server_port == 80:
             self.hosts |= {name.rsplit(":", 1)[0] for name in self.hosts}

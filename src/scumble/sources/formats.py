@@ -91,7 +91,7 @@ class Format(ABC):
 
     def damaged(self, file: File) -> DataError:
         """The file cannot be read. Arrow's own message may quote cells and is not shown."""
-        return DataError(f"{file.name} cannot be read as {self.title}: damaged, or another format. Hint: --format.")
+        return DataError(f"{file.name} is not {self.title}, or damaged or cut short. Hint: name its --format.")
 
 
 class StandardInput:

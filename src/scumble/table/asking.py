@@ -159,17 +159,11 @@ class Asking(Released):
         """
         if column in self.schema.distinct:
             if where is not None:
-                raise ParameterError(
-                    f"Distinct values of {column!r} were counted over all records, not under a condition. "
-                    "Hint: leave out `where`."
-                )
+                raise ParameterError(f"Distinct values of {column!r} are of all records. Hint: leave out `where`.")
             return self._sketched(column, checks.confidence(confidence))
         place, one = place_of(self.schema, column), self.schema[column]
         if isinstance(one, Number | Date) and not one.each_apart:
-            raise ParameterError(
-                f"The cells of column {column!r} hold several values each, so there is no count of distinct values. "
-                "Hint: declare the column as `Distinct`."
-            )
+            raise ParameterError(f"The cells of {column!r} hold several values each. Hint: declare it as `Distinct`.")
         asked, given = (
             self._question(where),
             [part for part in parts(one, column, most=one.size) if part.name != MISSING],
@@ -304,10 +298,8 @@ class Asking(Released):
         """
         place, asked = place_of(self.schema, column), self._question(where)
         if isinstance(bins, int | np.integer) and not self.schema[column].ordered:
-            raise ParameterError(
-                f"`bins` are for numbers and dates, and {column!r} is a {self.schema[column].kind}: each of its words "
-                "is one. Hint: leave them out."
-            )
+            kind = self.schema[column].kind
+            raise ParameterError(f"`bins` are for numbers and dates, and {column!r} is a {kind}. Hint: leave them out.")
         rows = []
         levels = parts(self.schema[column], column, bins)
         for part, found in zip(levels, self._count_each(asked, place, levels, confidence), strict=True):
@@ -476,15 +468,12 @@ class Asking(Released):
         """Refuse what was not counted."""
         if any(others):
             raise ParameterError(
-                f"Tokens of {column!r} were counted over all records, and by themselves. "
-                "Hint: leave out all other arguments but k= and confidence=."
+                f"Tokens of {column!r} were counted by themselves. Hint: give k= and confidence= alone."
             )
 
     def _co_occurrence(self, column: str, confidence: float) -> DataFrame:
         if self.schema.tokens[column].most == 1:
-            raise ParameterError(
-                f"One token of each record was counted in {column!r}, and no pair. Hint: declare most=2 or more."
-            )
+            raise ParameterError(f"No pairs of tokens in {column!r} were counted. Hint: declare most=2 or more.")
         alone, pairs = (self._tokens(column, pairs=both) for both in (False, True))
         size = range(len(pairs.words))
         single = alone.estimates(confidence)

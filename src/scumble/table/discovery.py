@@ -148,6 +148,4 @@ def divided(spec: TableSpec, budget: Budget) -> tuple[Budget, Discovery | None]:
 def require_declared(spec: object, where: str) -> None:
     """Refuse columns whose words are still to be found."""
     if isinstance(spec, TableSpec) and spec.hashed:
-        raise ParameterError(
-            f"Words cannot be found (discover=True) {where}. Hint: declare them, or build on one machine."
-        )
+        raise ParameterError(f"Words cannot be found (discover=True) {where}. Hint: declare them.")

@@ -110,10 +110,7 @@ class TableRelease(Asking, Comparing, Weighing):
             return suggest_attribute(self, name, ELSEWHERE | columns)
 
         def __getitem__(self, name: object) -> object:
-            raise TypeError(
-                "No record is in a release, and no column can be taken out. Hint: ask `mean(column)`, "
-                "`histogram(column)` or `count(where, by=column)`; `sample(1000)` draws synthetic records."
-            )
+            raise TypeError("A release has neither records nor columns. Hint: ask `mean(column)`, or `sample(1000)`.")
 
     # ---- what it is ----
 

@@ -69,9 +69,7 @@ def library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
-        raise ParameterError(
-            f"The answer is a {name} frame, and {name} is not installed. Hint: pip install {name}."
-        ) from None
+        raise ParameterError(f"A {name} frame needs {name}. Hint: pip install {name}.") from None
 
 
 def _pandas(rows: pa.Table, schema: Schema) -> DataFrame:
@@ -122,8 +120,7 @@ def _drawn(
         codes = model.draw(missing if surely else 2 * missing + 64, generator, whole)
         if not len(codes):
             raise ParameterError(
-                "According to this release, nobody meets the condition, so there is nothing to draw. Hint: widen it; "
-                "`count`, or scumble count, shows how many records meet a condition."
+                "By this release, nobody meets the condition. Hint: widen it; `count` tells how many do."
             )
         if not where.exact:
             codes = codes[generator.random(len(codes)) * sum(weight(codes, product) for _, product in whole) < 1]
@@ -290,9 +287,7 @@ def estimated(
 ) -> Estimate | DataFrame:
     """The statistic with its interval: an Estimate, or a frame of several."""
     if not callable(statistic):
-        raise ParameterError(
-            "`statistic` must be a function of a pandas frame. Hint: release.estimate(lambda t: t['age'].std())."
-        )
+        raise ParameterError("`statistic` must be a function of a frame. Hint: estimate(lambda t: t['age'].std()).")
     posterior = answers.posterior
     size = max(1, min(round(answers.total.value), most))
     halves = [
@@ -361,6 +356,5 @@ def _numbers(found: Any) -> dict[object, float]:
             name: float(number) for name, number in (found if isinstance(found, Mapping) else {None: found}).items()
         }
     except (TypeError, ValueError):
-        raise ParameterError(
-            "A statistic must return a number, a Series or a dict of numbers. Hint: for example t['age'].std()."
-        ) from None
+        must = "A statistic must return a number, a Series or a dict of numbers"
+        raise ParameterError(f"{must}. Hint: for example t['age'].std().") from None

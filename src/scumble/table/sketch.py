@@ -297,10 +297,7 @@ class TableSketch(Holder):
 
     def __getattr__(self, name: str) -> NoReturn:
         if name == "start_with_noise":
-            raise AttributeError(
-                f"A TableSketch has no `{name}`: which cells of a table are added up, and with how much noise, is "
-                "decided by the first noisy numbers, so its noise cannot be drawn beforehand. Hint: call release()."
-            )
+            raise AttributeError(f"A TableSketch has no `{name}`: its cells depend on noise. Hint: call release().")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
@@ -404,13 +401,9 @@ def share_of(
     """One custodian's share of a release in which every view has the same noise."""
     require_declared(spec, "with noise in shares")
     if spec.triples or spec.positions:
-        raise ParameterError(
-            "Noise in shares needs views that are fixed beforehand. Hint: name the pairs of columns to measure, "
-            "TableSketch(schema, pairs=[('age', 'sex')])."
-        )
+        raise ParameterError("Noise in shares needs fixed views. Hint: TableSketch(schema, pairs=[('age', 'sex')]).")
     if spec.sketched:
-        raise ParameterError(
-            f"Custodians' distinct values of {next(iter(spec.sketched))!r} cannot be added up. Hint: leave it out."
-        )
+        name = next(iter(spec.sketched))
+        raise ParameterError(f"Custodians' distinct values of {name!r} cannot be added up. Hint: leave it out.")
     made = publish_share(secret, budget, payer, custodians=custodians, dropouts=dropouts)
     return TableShare(spec, made.counts, made.noisy_count, made.privacy, made.identity)
