@@ -123,7 +123,7 @@ class Source(ABC):
             return list(wanted)
         if not self.declared:
             raise PrivacyError(
-                f"{self} declares no columns, as keys of records are private. Hint: --columns age,income (columns=[...])."
+                f"{self} declares no columns, as keys of records are private. Hint: --columns age,income (columns=)."
             )
         found = [name for name in self.names if name not in besides]
         if self.first_line and (reason := doubt(self.names)):
