@@ -8,12 +8,10 @@ be in one place: another secret file may replace one, a public one may not.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import itertools
 import json
 import os
 import stat
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -21,7 +19,7 @@ import numpy as np
 
 from scumble import checks
 from scumble.checks import Json
-from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError, nearest
+from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError, nearest, warn
 from scumble.files import format
 from scumble.files.format import Container, from_bytes, to_bytes
 from scumble.files.places import in_turn, mark_of, write_error, write_whole
@@ -69,12 +67,7 @@ def write(
                 forget(kept, target)
             raise
     if kept is not None:
-        warnings.warn(
-            f"{target!r} held another release or model, which was paid for and cannot be made again: it is kept as "
-            f"{kept!r}. Hint: remove it if nobody needs it, or save under another name.",
-            UserWarning,
-            stacklevel=3,
-        )
+        warn(f"{target!r} held another release or model, which was paid for: it is kept as {kept!r}.")
 
 
 def bytes_of(
@@ -127,11 +120,7 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
     if container.metadata.pop(BOUND, mark) != mark:
         raise SecretFileError(f"Cannot read {source}: it is a copy; its noise is used once. Hint: use the original.")
     if container.kind in format.SECRET_KINDS and os.name == "posix" and about.st_mode & 0o077:
-        warnings.warn(
-            f"{source} holds exact counters and others on this machine may read it. Hint: chmod 600 it.",
-            UserWarning,
-            stacklevel=3,
-        )
+        warn(f"{source} holds exact counters and others on this machine may read it. Hint: chmod 600 it.")
     match container.metadata.pop(format.PAYMENT, None):
         case [str(payment), str(bound_to)] if bound_to == mark:
             return replace(container, payment=payment)
@@ -284,31 +273,15 @@ def holds_noise(path: str | os.PathLike[str]) -> bool:
 
 
 def near_file(path: str, like: Callable[[str], object]) -> str:
-    """A question after a name that is not there: of the files next to it that are `like` it, the one with a near name;
-    or nothing.
+    """A question after a name that is not there: which file next to it that is `like` it may be meant; or nothing.
 
-    Ends are not compared, for all that are like have one: ``nofile.csv`` is not near to ``one.csv``, and ``people.csv``
-    is near to ``people.parquet``.
+    Ends are not compared: ``people.csv`` is near to ``people.parquet``, and ``nofile.csv`` is not to ``one.csv``.
     """
     folder, name = os.path.split(path)
     try:
         beside = sorted(one for one in os.listdir(folder or ".") if one != name and like(one))
     except (OSError, ValueError):
         return ""
-    stems: dict[str, list[str]] = {}
-    for one in beside:
-        stems.setdefault(_stem(one), []).append(one)
-    stem = nearest(_stem(name), stems)
-    if stem is None:
-        return ""
-    found = max(stems[stem], key=lambda one: difflib.SequenceMatcher(None, one, name).ratio())
-    return f" Did you mean {os.path.join(folder, found)!r}?"
-
-
-def _stem(name: str) -> str:
-    """A name without its ends, of which it may have two.
-
-    >>> _stem("people.csv.gz"), _stem(".hidden")
-    ('people', '.hidden')
-    """
-    return name[:1] + name[1:].partition(".")[0]
+    stems = {one.partition(".")[0]: one for one in reversed(beside)}
+    stem = nearest(name.partition(".")[0], stems)
+    return "" if stem is None else f" Did you mean {os.path.join(folder, stems[stem])!r}?"

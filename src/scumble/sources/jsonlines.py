@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import warnings
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
@@ -24,7 +23,7 @@ from scumble.columns.cells import number_or_none
 from scumble.columns.hashing import UNTOLD, text_of
 from scumble.columns.kinds import Roles, numbers_from_text, says_nothing
 from scumble.columns.tokens import as_list
-from scumble.errors import DataError, ParameterError
+from scumble.errors import DataError, ParameterError, warn
 from scumble.files.lazy_modules import pa, pajson, pc
 from scumble.sources.arrow import as_arrow
 from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
@@ -270,12 +269,9 @@ class Excel(Format):
             names = next(sheet.rows, ())
         if self.options.sheet is None and len(sheet.titles) > 1 and not self._warned:
             self._warned = True
-            warnings.warn(
-                f"{file.name} has {len(sheet.titles)} sheets, and the first is read: {sheet.titles[0]!r}. "
-                f"Hint: --table SHEET (table=) chooses another: {', '.join(sheet.titles[1:6])}.",
-                UserWarning,
-                stacklevel=2,
-            )
+            first, *others = sheet.titles
+            hint = f"Hint: --table SHEET (table=) chooses another: {', '.join(others[:5])}."
+            warn(f"{file.name} has {len(sheet.titles)} sheets, and the first is read: {first!r}. {hint}")
         if not names:
             raise empty(file)
         while names[-1] is None:
