@@ -200,7 +200,9 @@ class Part:
             raise BudgetError(f"{self.path!r} is being released by another process. Hint: query that release.")
         try:
             if os.path.isfile(path) and os.stat(path).st_nlink > 1:
-                raise PrivacyError(f"{path!r} has several names, of which a release empties one. Hint: remove others.")
+                raise PrivacyError(
+                    f"{path!r} has several names, of which a release empties one. Hint: remove the rest."
+                )
             self.container = files.read(self.path, expect="secret")
             if not self._file.locked:
                 raise FileError(

@@ -234,7 +234,7 @@ class TableWriter:
             batch = batch.cast(self._schema)
         except (ValueError, TypeError):
             raise DataError(
-                f"A column changes its type, which {self._out!r} cannot. Hint: --out answers.csv."
+                f"A column changes its type, which {self._out!r} cannot hold. Hint: --out answers.csv."
             ) from None
         self._writer.write(batch) if self.kind != "parquet" else self._writer.write_batch(batch)
 

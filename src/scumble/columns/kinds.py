@@ -238,7 +238,7 @@ def require_numbers(kinds: Kinds, roles: Mapping[str, str]) -> None:
         if name not in roles:
             raise ParameterError(f"{name!r}, declared as {kind}, is not among the columns {', '.join([*roles][:10])}.")
         if roles[name] != "number":
-            raise ParameterError(f"{name!r} is declared {kind}, and the kernel's {roles[name]}. Hint: declare it once.")
+            raise ParameterError(f"{name!r} is declared {kind}, and read as {roles[name]}. Hint: declare it once.")
 
 
 KINDS = {"whole": "whole", "dates": "date", "times": "time", "booleans": "boolean"}

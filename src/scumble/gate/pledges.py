@@ -55,7 +55,9 @@ def left_release(metadata: Json, secret: str | None = None) -> tuple[str, files.
             continue
     if "released" not in metadata and not os.path.isdir(os.path.dirname(ready)):
         folder = os.path.dirname(ready)
-        raise BudgetError(f"A killed run may have released this part into {folder!r}, which is gone. Hint: mount it.")
+        raise BudgetError(
+            f"A killed run may have released this part into {folder!r}, which is gone. Hint: mount it, or make it."
+        )
     return None
 
 

@@ -180,7 +180,7 @@ class Secret:
     def require_exact(self) -> None:
         """Refuse a secret that began with noise."""
         if self.noise is not None:
-            raise PrivacyError("This sketch began with noise, without exact answers. Hint: query its release().")
+            raise PrivacyError("This sketch began with noise: it has no exact answers. Hint: query its release().")
 
     @contextmanager
     def changing(self, verb: str) -> Iterator[np.ndarray]:
@@ -336,7 +336,7 @@ def require_unreleased(container: Container) -> None:
     """Refuse a part that was released, or is pledged to a release."""
     if "released" in container.metadata:
         raise BudgetError(
-            f"It became {became(container.metadata)}, and its counters are gone. Hint: query that release."
+            f"The part became {became(container.metadata)}, and its counters are gone. Hint: query that release."
         )
     require_free(container.metadata)
 

@@ -115,7 +115,9 @@ def publish_once(noise: str, content: str) -> None:
     """Refuse to publish noise in a second thing; repeating the first is fine."""
     with _SPENDING:
         if _PUBLISHED.setdefault(noise, content) != content:
-            raise BudgetError("Cannot release: published before, and the difference would be exact. Hint: query that.")
+            raise BudgetError(
+                "Cannot release: this noise was published before, and the difference is exact. Hint: query that release."
+            )
 
 
 def _add_up(before: Key | None, now: Key | None) -> bool:

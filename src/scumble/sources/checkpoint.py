@@ -70,7 +70,9 @@ class Checkpoint:
             self._compare(data["source"], data["parameters"])
             require_free(data)
             if "released" in data:
-                raise BudgetError(f"{self.path!r} became {became(data)}. Hint: delete the file to start anew.")
+                raise BudgetError(
+                    f"The counters of {self.path!r} became {became(data)}. Hint: delete the file to start anew."
+                )
             self._payment = container.payment
             if tally.noise_is_due and not any("noise_first" in sketch for sketch in data["sketches"]):
                 return 0, 0  # killed before its noise was drawn: nothing was counted

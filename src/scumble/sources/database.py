@@ -177,7 +177,7 @@ class DatabaseSource(Source):
 
     def fingerprint(self) -> Json:
         if not self._sqlite:
-            raise ParameterError("Without an order of rows there is no checkpoint. Hint: export to Parquet.")
+            raise ParameterError("This database orders no rows, so it has no checkpoint. Hint: export to Parquet.")
         files = []
         for path in (self._file or "", f"{self._file}-wal"):
             if os.path.exists(path) and os.path.getsize(path):

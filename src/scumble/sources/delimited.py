@@ -43,7 +43,7 @@ class Delimited(Format):
             raise formats.empty(file)
         if self.options.decimal == self._delimiter(file):
             raise ParameterError(
-                f"In {file.name}, a comma separates cells and decimals. Hint: --delimiter (delimiter=)."
+                f"In {file.name}, a comma separates both cells and decimals. Hint: --delimiter ';' (delimiter=';')."
             )
         return tuple(self._header(file))
 

@@ -131,7 +131,7 @@ class PersonLimit:
 
 def _named(name: bytes | None) -> bytes:
     if name is None:
-        raise DataError("A person is missing, or no text, number or date. Hint: drop such records first.")
+        raise DataError("A person is missing, or neither text, number nor date. Hint: drop such records first.")
     return name
 
 

@@ -427,7 +427,7 @@ class Stream:
                 state.claim()
                 self._state = state
             elif path is not None and State(path).path != self._state.path:
-                raise PrivacyError(f"This stream is kept in {self._state.path!r}: no second file. Hint: save() alone.")
+                raise PrivacyError(f"It is kept in {self._state.path!r}: no second file. Hint: save() without a path.")
             with self._half_way("save"):
                 self._keep()
 
