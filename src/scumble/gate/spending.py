@@ -116,7 +116,7 @@ def publish_once(noise: str, content: str) -> None:
     with _SPENDING:
         if _PUBLISHED.setdefault(noise, content) != content:
             raise BudgetError(
-                "Cannot release: this noise was published before, and the difference is exact. Hint: query that release."
+                "Cannot release: this noise was published before, and a difference is exact. Hint: query that release."
             )
 
 
@@ -133,7 +133,9 @@ def spend_in_stream(secret: Secret) -> None:
         secret.require_open("merge")
         _require_here(secret.lineage, "merge")
         if any(_SPENT.get(one) for one in secret.lineage):
-            raise BudgetError("Cannot merge: these records were released, or are in a stream. Hint: use a sketch once.")
+            raise BudgetError(
+                "Cannot merge: records were released before, or are in a stream. Hint: use a sketch once."
+            )
         for one in secret.lineage:
             _SPENT.setdefault(one, []).append(None)
 
