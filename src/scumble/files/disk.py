@@ -52,12 +52,14 @@ def write(
     """
     target, data = checks.path(path), bytes_of(kind, metadata, arrays, bound=bound)
     if is_foreign(target):
-        raise ForeignFileError(f"Cannot write {target!r}: it is not a .scumble file. Hint: name another file.")
+        raise ForeignFileError(
+            f"Cannot write {target!r}: it already exists and is not a .scumble file. Hint: name another file."
+        )
     with in_turn(target):
         lost = kind not in format.SECRET_KINDS and kind_at(target) in format.SECRET_KINDS and not os.path.islink(target)
         if lost or (not again and holds_noise(target)):
             raise SecretFileError(
-                f"Cannot write {target!r}: it holds exact counters or noise. Hint: name another file."
+                f"Cannot write {target!r}: it already exists and holds exact counters or noise. Hint: name another."
             )
         kept = keep_paid(target, lambda: b"" if bound else data(""))
         try:
@@ -67,7 +69,7 @@ def write(
                 forget(kept, target)
             raise
     if kept is not None:
-        warn(f"{target!r} held another release or model, which was paid for: it is kept as {kept!r}.")
+        warn(f"{target!r} held another release or model, which was paid for and is kept as {kept!r}.")
 
 
 def bytes_of(

@@ -161,7 +161,9 @@ def from_bytes(data: bytes, *, expect: str | tuple[str, ...], source: str = "the
     digest.update(ZEROS)
     digest.update(memoryview(data)[at + 64 :])
     if digest.hexdigest().encode("ascii") != data[at : at + 64]:
-        raise CorruptFileError(f"Cannot read {source}: its content does not match its checksum. Hint: copy it again.")
+        raise CorruptFileError(
+            f"Cannot read {source}: it is damaged: its checksum does not match. Hint: copy it again."
+        )
     # From here on the bytes are as somebody wrote them; that somebody may still mean ill.
     try:
         header = _parse(data[8:start].decode("ascii"))
@@ -281,7 +283,9 @@ def _check_kind(kind: str, expect: str | tuple[str, ...], source: str) -> None:
     if kind not in KINDS:
         raise ForeignFileError(f"Cannot read {source}: its content is unknown here. Hint: install a newer scumble.")
     if kind in SECRET_KINDS and not any(one in SECRET_KINDS for one in expected):
-        raise SecretFileError(f"Cannot read {source}: it is {KINDS[kind]}, with exact counters. Hint: {READER[kind]}.")
+        raise SecretFileError(
+            f"Cannot read {source}: it is {KINDS[kind]} and holds exact counters. Hint: {READER[kind]}."
+        )
     if "release" in expected:  # its other kinds need no names
         expected = tuple(one for one in expected if one == "release" or one not in RELEASES)
     wanted = " or ".join(KINDS.get(one, one) for one in expected)
