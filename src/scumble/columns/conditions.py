@@ -334,7 +334,7 @@ def _products(schema: Schema, tree: Tree, wanted: bool, ends: bool | None = None
 
 def _require_few(products: list[Product]) -> None:
     if len(products) > MOST_TERMS:
-        raise ParameterError(f"The condition has more than {MOST_TERMS} parts. Hint: ask for less, or use `in`.")
+        raise ParameterError(f"The condition is a union of more than {MOST_TERMS} parts. Hint: ask for less at once.")
 
 
 def _both(here: list[Product], there: list[Product]) -> list[Product]:

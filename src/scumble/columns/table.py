@@ -153,7 +153,7 @@ def _select(parts: containers.Parts, wanted: list[str]) -> containers.Parts:
     if names is None:
         if len(parts.columns) != len(wanted):
             asked = "1 was" if len(wanted) == 1 else f"{len(wanted)} were"
-            has = f"{many(len(parts.columns), 'column')} without names"
+            has = f"no column names and {many(len(parts.columns), 'column')}"
             raise DataError(f"`X` has {has}, but {asked} asked for. Hint: pass exactly these columns, in order.")
         return parts._replace(names=tuple(wanted))
     if names == tuple(wanted) and len(set(names)) == len(names):

@@ -69,7 +69,7 @@ def write(
                 forget(kept, target)
             raise
     if kept is not None:
-        warn(f"{target!r} held another release or model, which was paid for and is kept as {kept!r}.")
+        warn(f"{target!r} held another release or model, which was paid for and stays: it is kept as {kept!r}.")
 
 
 def bytes_of(

@@ -195,7 +195,9 @@ def preamble(head: bytes, size: int, source: str) -> tuple[int, int, int]:
             raise CorruptFileError(truncated)
         if sum(a == b for a, b in zip(magic, MAGIC, strict=False)) >= len(MAGIC) - 4:
             raise CorruptFileError(f"Cannot read {source}: its first bytes are damaged. Hint: copy it again.")
-        raise ForeignFileError(f"{foreign} Hint: of a table, scumble build (scumble.build) makes a .scumble file.")
+        raise ForeignFileError(
+            f"{foreign} Hint: releases and models are .scumble files; scumble build (scumble.build) makes one."
+        )
 
     at = 8 + len(MAGIC)
     found = _VERSION.match(head, at)

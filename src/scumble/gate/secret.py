@@ -335,9 +335,7 @@ class Secret:
 def require_unreleased(container: Container) -> None:
     """Refuse a part that was released, or is pledged to a release."""
     if "released" in container.metadata:
-        raise BudgetError(
-            f"The part became {became(container.metadata)}, and its counters are gone. Hint: query that release."
-        )
+        raise BudgetError(f"The part was released before, as {became(container.metadata)}. Hint: query that release.")
     require_free(container.metadata)
 
 

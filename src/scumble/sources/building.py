@@ -482,7 +482,8 @@ class Options:
         for name in self.others:
             if name in columns or self.label == self.person_column:
                 use = "label" if name == self.label else "person"
-                raise ParameterError(f"Column {name!r} is that of the {use}. Hint: leave it out of what is counted.")
+                hint = "Hint: leave it out of the schema, or of --columns (columns=)."
+                raise ParameterError(f"Column {name!r} is that of the {use}, and cannot be counted, too. {hint}")
         for name in self.bounds if isinstance(self.bounds, Mapping) else ():
             if name in known and name not in columns and name not in self.others:
                 counted = ", ".join(columns)
