@@ -17,9 +17,9 @@ from playwright.sync_api import Page, expect
 
 import scumble
 from scumble.cli import main
+from scumble.show.exhibit import StreamExhibit
 from scumble.show.opening import read
 from scumble.show.pages import export, page
-from scumble.show.exhibit import StreamExhibit
 from scumble.streams.published import StreamRelease
 
 KERNEL = scumble.EuclideanKernel(3.0, power=2)
