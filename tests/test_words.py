@@ -9,6 +9,7 @@ import random
 import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -20,11 +21,12 @@ from scumble import files
 from scumble.columns.category import MOST_FOUND, Boolean, Category
 from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError
 from scumble.gate.secret import Secret
-from scumble.gate.words import Words, _are_votes, _narrow, claim_of_words, publish_words, share_of_words
+from scumble.gate.words import Words, _are_votes, _narrow, claim_of_words, divided, publish_words
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
-from scumble.privacy.laws.discrete_laplace import revealed
+from scumble.privacy.laws import GAUSSIAN, LAPLACE
+from scumble.privacy.laws.law import Law
 from scumble.privacy.sensitivity import Moves
 from scumble.table.sketch import TableSketch
 
@@ -135,10 +137,24 @@ def test_votes_are_of_whole_letters_and_of_words_that_may_be() -> None:
     assert _are_votes(np.array([3, 1, *[0] * 7])) and not _are_votes(np.array([3, *[0] * 8]))
 
 
-def test_words_get_a_tenth_for_one_column_a_quarter_for_nine_and_half_of_delta() -> None:
-    for columns, part in ((1, Fraction(1, 10)), (9, Fraction(1, 4))):
-        own, rest = share_of_words(Budget(Fraction(1), Fraction(1, 10**6)), columns)
-        assert (own.epsilon, rest.epsilon, own.delta, rest.delta) == (part, 1 - part, *[Fraction(1, 2 * 10**6)] * 2)
+@pytest.mark.parametrize(("columns", "part"), [(1, Fraction(1, 10)), (9, Fraction(1, 4))])
+def test_words_and_views_with_laplace_noise_share_epsilon(columns: int, part: Fraction) -> None:
+    budget = Budget(Fraction(1), Fraction(1, 10**6), count_share=0)
+    words, rest = divided(budget, columns, lambda rest: rest.claim(2))
+    assert words == claim_of_words(budget.share(part, Fraction(1, 2)), columns)
+    assert (rest.epsilon, rest.delta, words.delta) == (1 - part, Fraction(1, 2 * 10**6), 5e-7)
+
+
+@pytest.mark.parametrize(("columns", "odds"), [(1, 1 / 9), (8, 2 / 9)])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+def test_words_and_views_with_gaussian_noise_share_rho(columns: int, odds: float, neighbors: str) -> None:
+    words, rest = divided(Budget(1.0, 1e-6, neighbors, 2), columns, lambda rest: rest.claim(100))
+    views = rest.claim(100)
+    claim, moved = overlapping([words, views]), columns * (4 if neighbors == "replace" else 2) ** 2
+    assert words.mechanism == views.mechanism == "discrete-gaussian"
+    assert views.rho is not None
+    assert math.isclose(moved / (2 * float(words.scales.counters) ** 2), odds * views.rho, rel_tol=1e-2)
+    assert 0.995 < claim.epsilon <= 1.0 and claim.delta <= 1e-6 and claim.added_up == "gaussian"
 
 
 def test_words_of_one_bucket_need_no_more_memory_than_others() -> None:
@@ -152,68 +168,123 @@ def test_words_of_one_bucket_need_no_more_memory_than_others() -> None:
     assert peak < 100e6  # at once, their votes were 320 MB
 
 
+def law_of(claim: PrivacyClaim) -> tuple[np.ndarray, np.ndarray]:
+    """The noise by its definition: numbers and their chances."""
+    scale = float(claim.scales.counters)
+    numbers = np.arange(-math.ceil(40 * scale), math.ceil(40 * scale) + 1)
+    weights = claim.law.weights(np.abs(numbers), scale)
+    return numbers, weights / weights.sum()
+
+
 def tail(margin: int, claim: PrivacyClaim, threshold: int) -> float:
-    """The chance that a word of this margin is published, from the law of the noise."""
-    ratio, far = math.exp(-1 / float(claim.scales.counters)), threshold - margin
-    return ratio**far / (1 + ratio) if far > 0 else 1 - ratio ** (1 - far) / (1 + ratio)
+    """The chance that a word of this margin is published."""
+    numbers, chances = law_of(claim)
+    return float(chances[numbers >= threshold - margin].sum())
 
 
-def excess(v: tuple[int, ...], w: tuple[int, ...], claim: PrivacyClaim, threshold: int) -> float:
-    """The least δ at the claim's ε for the margins v against w: sums over all that can be published of them."""
-    reach, scale = 60, float(claim.scales.counters)
-    numbers = np.arange(threshold, threshold + reach)
+def excess(v: tuple[int, ...], w: tuple[int, ...], claim: PrivacyClaim, threshold: int, after: Any = None) -> float:
+    """The least δ at the claim's ε for the margins v against w: sums over all that can be published of them.
+
+    `after` is the claim of a counter that one record moves by one, and of both together.
+    """
+    numbers, chances = law_of(claim)
 
     def law(margin: int) -> np.ndarray:
-        weights = np.exp(-np.abs(numbers - margin) / scale) * math.tanh(0.5 / scale) * (margin > 0)
-        return np.append(weights, 1.0 - (tail(margin, claim, threshold) if margin else 0.0))
+        seen = numbers + margin >= threshold
+        return np.append(chances[seen][:60] * (margin > 0), 1.0 - chances[seen].sum() * (margin > 0))
 
-    joint = [np.ones(1), np.ones(1)]
-    for margins in zip(v, w, strict=True):
-        joint = [np.outer(before, law(margin)).ravel() for before, margin in zip(joint, margins, strict=True)]
-    return float(np.maximum(joint[0] - math.exp(claim.epsilon) * joint[1], 0).sum())
+    def laws(first: int, second: int) -> tuple[np.ndarray, np.ndarray]:
+        one, other = law(first), law(second)
+        size = max(len(one), len(other))
+        return tuple(np.concatenate([x[:-1], np.zeros(size - len(x)), x[-1:]]) for x in (one, other))  # type: ignore[return-value]
+
+    joint, epsilon = [np.ones(1), np.ones(1)], claim.epsilon
+    for first, second in zip(v, w, strict=True):
+        joint = [np.outer(before, own).ravel() for before, own in zip(joint, laws(first, second), strict=True)]
+    if after is not None:
+        further, whole = after
+        _, chances = law_of(further)
+        epsilon, moved = whole.epsilon, (np.append(chances, 0.0), np.append(0.0, chances))
+        joint = [np.outer(before, own).ravel() for before, own in zip(joint, moved, strict=True)]
+    return float(np.maximum(joint[0] - math.exp(epsilon) * joint[1], 0).sum())
+
+
+def concentrated(rho: str, delta: float, neighbors: str, people: int) -> Budget:
+    return Budget(1, delta, neighbors, people, count_share=0).in_rho(Fraction(rho))
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "neighbors", "people"),
-    [(1.0, 1e-3, "add-remove", 1), (0.5, 1e-2, "replace", 1), (2.0, 1e-3, "add-remove", 2), (3.0, 1e-4, "replace", 2)],
+    "budget",
+    [
+        Budget(1.0, 1e-3),
+        Budget(0.5, 1e-2, "replace"),
+        Budget(2.0, 1e-3, "add-remove", 2),
+        Budget(3.0, 1e-4, "replace", 2),
+        concentrated("1/8", 1e-3, "add-remove", 1),
+        concentrated("1/4", 1e-2, "replace", 1),
+        concentrated("1", 1e-3, "add-remove", 2),
+    ],
+    ids=lambda one: f"{one.neighbors}-{one.records_per_person}-{'rho' if one.rho else 'epsilon'}",
 )
-def test_neighbors_are_as_alike_as_the_claim_says(epsilon: float, delta: float, neighbors: str, people: int) -> None:
-    claim = claim_of_words(Budget(epsilon, delta, neighbors, people), 1)
-    threshold, apart = claim.threshold or 0, people * (1 + (neighbors == "replace"))
+def test_neighbors_are_as_alike_as_the_claim_says(budget: Budget) -> None:
+    claim, people = claim_of_words(budget, 1), budget.records_per_person
+    threshold, apart = claim.threshold or 0, people * (1 + (budget.neighbors == "replace"))
     margins = [*range(apart + 2), threshold - 1, threshold]
     worst = dict.fromkeys((threshold, threshold - 1), 0.0)
     for v, w in itertools.product(itertools.product(margins, repeat=2), repeat=2):
         if 0 < abs(v[0] - w[0]) + abs(v[1] - w[1]) <= apart:
             for least in worst:
                 worst[least] = max(worst[least], excess(v, w, claim, least))
-    assert worst[threshold] <= delta
-    if apart <= 2:  # two words show the worst of it: one less would be too little
-        assert worst[threshold - 1] > delta
+    assert worst[threshold] <= claim.delta == budget.delta
+    if apart <= 2 and claim.law.pure:  # two words show the worst of it: one less would be too little
+        assert worst[threshold - 1] > claim.delta
+
+
+@pytest.mark.parametrize("rho", ["1/20", "1/4"])
+def test_words_and_a_counter_after_them_are_as_private_as_their_claim_says(rho: str) -> None:
+    words, counter = (
+        claim_of_words(concentrated(rho, 1e-3, "add-remove", 1), 1),
+        concentrated("1/10", 1e-3, "add-remove", 1),
+    )
+    after = counter.claim(1), overlapping([words, counter.claim(1)])
+    threshold = words.threshold or 0
+    pairs = [(0, 1), (1, 2), (threshold - 1, threshold), (threshold, threshold + 1)]
+    worst = max(excess((v,), (w,), words, threshold, after) for pair in pairs for v, w in (pair, pair[::-1]))
+    assert after[1].added_up == "gaussian" and after[1].epsilon < words.epsilon + after[0].epsilon
+    assert 0.2 * after[1].delta < worst <= after[1].delta
 
 
 @pytest.mark.parametrize(("columns", "people"), [(1, 1), (1, 7), (3, 2)])
-def test_the_threshold_is_the_least_by_brute_force(columns: int, people: int) -> None:
-    claim = claim_of_words(Budget(1.0, 1e-6, "add-remove", people), columns)
+@pytest.mark.parametrize(
+    "budget", [Budget(1.0, 1e-6), concentrated("1/100", 2e-6, "add-remove", 1)], ids=["pure", "rho"]
+)
+def test_the_threshold_is_the_least_by_brute_force(columns: int, people: int, budget: Budget) -> None:
+    claim = claim_of_words(replace(budget, records_per_person=people), columns)
     least = claim.threshold or 0
-    assert float(claim.scales.counters) == columns * people
-    for threshold, enough in ((least, True), (least - 1, False)):
+    if claim.law.pure:
+        assert float(claim.scales.counters) == columns * people
+    for threshold in (least, least - 1, least - 2):
         worst = columns * max(j * tail(people - j + 1, claim, threshold) for j in range(1, people + 1))
-        assert (worst <= 1e-6) == enough == (revealed(claim.moves, claim.scales.counters, threshold) <= 1e-6)
+        bound = claim.law.revealed(claim.moves, claim.scales.counters, threshold)
+        assert (bound <= 1e-6) == (threshold == least)
+        assert worst <= bound * (1 + 1e-9)
+    assert worst > 1e-6  # with two less
 
 
 @pytest.mark.parametrize("scale", [Fraction(7, 10), Fraction(19, 10), Fraction(31, 10)])
 def test_the_bound_is_that_of_the_worst_number_of_words(scale: Fraction) -> None:
     moves, threshold, q = Moves(2, "add-remove", 6), 40, np.exp(-1 / float(scale))
     exact = 2 * max(j * q ** (threshold - (6 - j + 1)) / (1 + q) for j in range(1, 7))
-    assert exact <= revealed(moves, scale, threshold) <= exact * (1 + 1e-5)
+    assert exact <= LAPLACE.revealed(moves, scale, threshold) <= exact * (1 + 1e-5)
 
 
-def test_what_a_threshold_cannot_hide_is_revealed() -> None:
+@pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
+def test_what_a_threshold_cannot_hide_is_revealed(law: Law) -> None:
     two = Moves(1, "add-remove", 2)
     for threshold, certain in ((2, True), (3, False), (2**62 - 1, False), (2**62, True)):
-        found = revealed(two, Fraction(1), threshold)
+        found = law.revealed(two, Fraction(1), threshold)
         assert found == 1.0 if certain else found < 0.8
-    assert revealed(Moves(9, "add-remove", 2), Fraction(9), 3) == 1.0
+    assert law.revealed(Moves(9, "add-remove", 2), Fraction(9), 3) == 1.0
 
 
 def test_frequent_words_go_out_and_no_others() -> None:
@@ -277,11 +348,14 @@ def test_what_a_file_holds() -> None:
 @pytest.mark.parametrize("budget", [Budget(1.0), Budget.of(rho=0.1, delta=1e-6), Budget.of(mu=0.1)])
 def test_no_words_without_delta(budget: Budget) -> None:
     with pytest.raises(PrivacyError, match="declare the words"):
-        claim_of_words(budget, 1)
+        divided(budget, 1, lambda rest: rest.claim(100))
 
 
-def test_the_claim_is_checked_and_adds_up() -> None:
-    claim = claim_of_words(Budget(0.1, 5e-7), 1)
+@pytest.mark.parametrize(
+    "budget", [Budget(0.1, 5e-7), concentrated("1/100", 5e-7, "add-remove", 1)], ids=["pure", "rho"]
+)
+def test_the_claim_is_checked(budget: Budget) -> None:
+    claim = claim_of_words(budget, 1)
     assert PrivacyClaim.from_dict(claim.to_dict()) == claim
     data = claim.to_dict()
     threshold = claim.threshold or 0
@@ -291,17 +365,25 @@ def test_the_claim_is_checked_and_adds_up() -> None:
         {"threshold": 2**62},
         {"threshold": True},
         {"delta": 1e-7},
-        {"epsilon": 0.09},
+        {"epsilon": 0.9 * claim.epsilon},
         {"rho": 1.0},
         {"records_per_person": 10**400, "unit": "person"},
-        {"mechanism": "discrete-gaussian"},
+        {"mechanism": "discrete-gaussian" if claim.law.pure else "discrete-laplace"},
         {"custodians": 2, "dropouts": 0},
     ):
         with pytest.raises(ParameterError):
             PrivacyClaim.from_dict(data | bad)
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+def test_the_claim_adds_up(neighbors: str) -> None:
+    claim = claim_of_words(Budget(0.1, 5e-7, neighbors), 1)
+    threshold = claim.threshold or 0
+    assert 0.9 * 5e-7 < claim.exception <= 5e-7 and math.isclose(claim.equivalent(5e-7), claim.epsilon, rel_tol=1e-6)
+    # A replaced record may move one word's margin by two: as one coin that shows all, not as two that show half of it.
     noise_alone = Budget(0.1, count_share=0).claim(1)
-    assert claim.equivalent(1e-6) == noise_alone.equivalent(5e-7) < 0.1 and claim.equivalent(5e-7) == claim.epsilon
-    rest = Budget(0.9, 5e-7).claim(100)
+    assert claim.equivalent(0.5) == noise_alone.equivalent(0.5 - claim.exception) < 0.1
+    rest = Budget(0.9, 5e-7, neighbors).claim(100)
     both = overlapping([claim, rest])
     assert math.isclose(both.epsilon, 1.0, rel_tol=1e-9) and both.delta == 1e-6 and both.rho is None
     assert not both.by_facts and PrivacyClaim.from_dict(both.to_dict()) == both

@@ -128,12 +128,17 @@ def publish_rows(
 
 def shared_claim(budget: Budget, spec: Shape, shares: Sequence[Number]) -> PrivacyClaim:
     """What `publish_rows` will claim: a row has an equal part of its share for each counter that a record touches."""
-    paid = [row for row, share in enumerate(shares) if as_fraction("shares", share)]
-    each = [as_fraction("shares", shares[row]) / spec.touches.get(row, 1) for row in _touched(spec, paid)]
+    each = shares_touched(spec, shares)
     claim = budget.claim(len(each), each, spec.reach)
     if not claim.scales.rows:  # the curve of equal scales is of persons who touch a counter of each row
         require_one_each(spec)
     return claim
+
+
+def shares_touched(spec: Shape, shares: Sequence[Number]) -> list[Fraction]:
+    """The share of each counter that a record touches."""
+    paid = [row for row, share in enumerate(shares) if as_fraction("shares", share)]
+    return [as_fraction("shares", shares[row]) / spec.touches.get(row, 1) for row in _touched(spec, paid)]
 
 
 def _touched(spec: Shape, rows: Iterable[int]) -> list[int]:

@@ -5,9 +5,9 @@ that bit set adds one, any other takes one off. The votes' signs spell the bucke
 its *margin*: of one word its number of records, of two words the difference. Votes are sums over records, so no order,
 thread or merge matters, and one record moves each of them by one.
 
-**Publication.** Every bucket, empty or not, gets discrete Laplace noise; a leader goes out with its noisy margin if
-that reaches a threshold (Korolova, Kenthapadi, Mishra & Ntoulas 2009). The claim's δ is the chance that words go out
-which a single person holds.
+**Publication.** Every bucket, empty or not, gets noise of the law that the rest of the release has; a leader goes out
+with its noisy margin if that reaches a threshold (Korolova, Kenthapadi, Mishra & Ntoulas 2009). A part of the claim's δ
+is the chance that words go out which a single person holds.
 
 **Memory.** Words are kept with their numbers, which say all votes. Beyond `MOST_WORDS`, those of the fullest buckets
 are forgotten and their votes kept: at most 2^20 buckets, with as many numbers as their longest word has bits.
@@ -15,9 +15,8 @@ are forgotten and their votes kept: at most 2^20 buckets, with as many numbers a
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, pairwise
@@ -31,7 +30,7 @@ from scumble.errors import CorruptFileError, PrivacyError
 from scumble.privacy import audit_hooks
 from scumble.privacy.budget import Budget, failure
 from scumble.privacy.claim import PrivacyClaim
-from scumble.privacy.laws.discrete_laplace import least_threshold
+from scumble.privacy.sensitivity import Reach
 
 Integers = npt.NDArray[np.int64]
 
@@ -228,13 +227,16 @@ def _parts(data: np.ndarray, ends: Integers) -> list[np.ndarray]:
 
 
 def claim_of_words(budget: Budget, columns: int) -> PrivacyClaim:
-    """What publishing the words of so many columns costs: noise for all of ε, and a threshold for all of δ."""
-    if budget.pure or budget.rho is not None:
-        raise PrivacyError(NO_DELTA)
-    pure = replace(budget, delta=0, count_share=0).claim(columns)
+    """What publishing the words of so many columns costs.
+
+    Laplace noise has all of ε and the threshold all of δ. Gaussian noise, for a budget in ρ, has half of δ.
+    """
     allowed = failure(budget.delta)
-    least = least_threshold(pure.moves, pure.scales.counters, allowed)
-    return replace(pure, delta=allowed, rho=None, threshold=least)
+    if budget.rho is not None:
+        allowed /= 2
+    noise = replace(budget, delta=0 if budget.rho is None else allowed, count_share=0).claim(columns, reach=EITHER_WAY)
+    least = noise.law.least_threshold(noise.moves, noise.scales.counters, allowed)
+    return replace(noise, delta=failure(budget.delta), rho=None, signed=False, threshold=least)
 
 
 def publish_words(columns: Sequence[Words], claim: PrivacyClaim, name: str) -> list[dict[bytes, int]]:
@@ -261,14 +263,28 @@ def publish_words(columns: Sequence[Words], claim: PrivacyClaim, name: str) -> l
     return public
 
 
-def share_of_words(budget: Budget, columns: int) -> tuple[Budget, Budget]:
-    """A budget divided: for the words of so many columns, and for the rest."""
-    odds = ODDS * Fraction(math.isqrt(10**6 * columns), 10**3)
-    part = odds / (1 + odds)
-    return budget.share(part, Fraction(1, 2)), budget.share(1 - part, Fraction(1, 2))
+def divided(budget: Budget, columns: int, rest: Callable[[Budget], PrivacyClaim]) -> tuple[PrivacyClaim, Budget]:
+    """What finding the words of so many columns will claim, and the budget that is left; `rest` is what that claims.
+
+    Words have the law of the rest: Laplace noises cost the sum of their ε, Gaussian ones the sum of their ρ.
+    """
+    if budget.pure or budget.rho is not None:
+        raise PrivacyError(NO_DELTA)
+    pure = rest(budget).law.pure
+    odds = ODDS * Fraction(columns ** (1 / 2 if pure else 1 / 3)).limit_denominator(1000)
+    shares, halves = (odds / (1 + odds), 1 / (1 + odds)), (Fraction(1, 2),) * 2
+    if pure:
+        own, left = (budget.share(share, half) for share, half in zip(shares, halves, strict=True))
+    else:
+        own, left = budget.divide(shares, lambda two: [claim_of_words(two[0], columns), rest(two[1])], halves)
+    return claim_of_words(own, columns), left
 
 
+EITHER_WAY = Reach(signed=True)
+"""How a record moves the margins of a column: one of them up or down, by one."""
 ODDS = Fraction(1, 9)
-"""The part of ε that finds the words of one column, relative to the rest: a prior. With so many columns thresholds are
-proportional to columns / part, and errors of views to 1 / (1 − part): the sum is least where the odds grow with the
-root of the columns. Words have half of δ."""
+"""The part of the budget that finds the words of one column, relative to the rest: a prior. Words have half of δ.
+
+With R columns and a part p of ε, thresholds are proportional to R/p and errors of views to 1/(1 − p): their weighted
+sum is least where the odds grow with R^(1/2). Of ρ they are proportional to √(R/p) and 1/√(1 − p), and the odds grow
+with R^(1/3)."""

@@ -293,8 +293,11 @@ class Budget:
         """So many equal parts of the whole."""
         return (self.share(Fraction(1, parts)),) * parts
 
-    def divide(self, shares: Sequence[Fraction], claims: Claims) -> list[Budget]:
+    def divide(
+        self, shares: Sequence[Fraction], claims: Claims, failures: Sequence[Fraction] | None = None
+    ) -> list[Budget]:
         """Budgets of these shares, for releases that together cost no more than the whole; `claims` is what they claim.
+        δ has shares of its own if `failures` says so.
 
         Without δ, ε is shared out. With it, Gaussian releases add up to one whose ρ is the sum of theirs, so ρ is
         shared out, as much of it as ε and δ allow. A single release keeps its choice of noise.
@@ -313,19 +316,24 @@ class Budget:
         assert found is not None
 
         def parts(rho: Fraction) -> list[Budget]:
-            return [replace(self, delta=delta * share).in_rho(rho * share) for share in shares]
+            each = zip(shares, failures or shares, strict=True)
+            return [replace(self, delta=delta * failing).in_rho(rho * share) for share, failing in each]
 
         def cost(rho: Fraction) -> Fraction:
             return Fraction(overlapping(claims(parts(rho))).epsilon)
 
         # ε grows at least as the root of ρ: what is lowered by the square of the excess is low enough, and maybe too
-        # low.
+        # low. Then it grows nearly as a power of ρ.
         low = high = Fraction(found)
-        while (total := cost(low)) > epsilon:
-            high, low = low, low * (epsilon / total) ** 2 * CLOSER
-        while high > low * NEAR:
-            middle = (low + high) / 2
-            low, high = (middle, high) if cost(middle) <= epsilon else (low, middle)
+        little = most = cost(low)
+        while little > epsilon:
+            high, most, low = low, little, low * (epsilon / little) ** 2 * CLOSER
+            little = cost(low)
+        while high > low * NEAR and epsilon > little * NEAR:
+            power = math.log(high / low) / math.log(most / little)
+            middle = low * Fraction((epsilon / little) ** power) * CLOSER
+            total = cost(middle)
+            low, little, high, most = (middle, total, high, most) if total <= epsilon else (low, little, middle, total)
         return parts(low)
 
 

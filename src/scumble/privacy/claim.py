@@ -15,8 +15,7 @@ from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.privacy import composition
 from scumble.privacy.composition import MERGED
 from scumble.privacy.exact import as_fraction, float_down, float_up, show
-from scumble.privacy.laws import LAPLACE, LAWS
-from scumble.privacy.laws.discrete_laplace import revealed
+from scumble.privacy.laws import LAWS
 from scumble.privacy.laws.law import Law, Size
 from scumble.privacy.noise import Integers
 from scumble.privacy.sensitivity import NEIGHBORS, ONCE, Column, Moves, Reach, Scales, unit_of
@@ -40,8 +39,8 @@ class PrivacyClaim:
       whether it may subtract.
     - `parts`, `combination`: the claims of a merged release, and how they were combined.
     - `custodians`, `dropouts`: how many made the noise, and how many of them may be missing or untrusted.
-    - `threshold`: of words that nobody declared, the least noisy number with which one is published; δ is the chance
-      that one is which a single person holds, and no ρ is claimed.
+    - `threshold`: of words that nobody declared, the least noisy number with which one is published. `exception` is the
+      chance that one is which a single person holds: a part of δ, and no ρ is claimed.
     - `column`: in a stream, what a record does to all that is published of one counter; the claim covers all periods.
 
     >>> from scumble.privacy import calibrate
@@ -91,7 +90,8 @@ class PrivacyClaim:
         """How far one person moves the release."""
         assert self.rows is not None
         column = ONCE if self.column is None else Column(*self.column)
-        return Moves(self.rows, self.neighbors, self.records_per_person, column, Reach(self.step, self.signed))
+        signed = self.signed or self.threshold is not None  # a replaced record may move one word's number twice
+        return Moves(self.rows, self.neighbors, self.records_per_person, column, Reach(self.step, signed))
 
     @cached_property
     def scales(self) -> Scales:
@@ -102,6 +102,13 @@ class PrivacyClaim:
             return Scales(Fraction(self.exact_scale), count)
         runs = tuple((rows, Fraction(scale)) for rows, scale in self.exact_scales)
         return Scales(min(scale for _, scale in runs), count, runs)
+
+    @property
+    def exception(self) -> float:
+        """Of words that nobody declared, the part of δ by which one goes out that a single person holds; else 0."""
+        if self.threshold is None:
+            return 0.0
+        return self.law.revealed(self.moves, self.scales.counters, self.threshold)
 
     @property
     def row_scales(self) -> tuple[Fraction, ...]:
@@ -148,7 +155,8 @@ class PrivacyClaim:
         if self.mechanism == MERGED:
             return composition.curve(self, delta)
         if self.threshold is not None:
-            return self.law.curve(self.moves, self.scales, delta - self.delta) if delta > self.delta else math.inf
+            left = delta - self.exception
+            return self.law.curve(self.moves, self.scales, left) if left > 0 else math.inf
         # A sum of shares has its law up to e^±c, c at most `slack` (splitting.proof.md, Lemma 3).
         shares = self.law.shares if self.custodians is not None else None
         room = 2 * shares.slack if shares is not None else 0.0
@@ -275,11 +283,12 @@ class PrivacyClaim:
         stated = None if scales.rows else float(scales.counters), None if scales.count is None else float(scales.count)
         if (self.scale, self.count_scale) != stated:
             raise ParameterError("The claim's scales differ from its exact scales.")
+        left = self.delta - self.exception
         if self.threshold is not None:
-            enough = self.rho is None and self.delta >= revealed(moves, scales.counters, self.threshold)
+            enough = self.rho is None and left >= 0
         else:
             enough = self.rho is not None and self.rho >= float_up(law.rho(moves, scales))
-        if not (enough and law.proves(moves, scales, self.epsilon, self.delta)):
+        if not (enough and law.proves(moves, scales, self.epsilon, left)):
             raise ParameterError("The claim promises more privacy than its noise scales give.")
 
 
@@ -374,8 +383,8 @@ _RULES: tuple[_Rule, ...] = (
     ("step", "at least 1", lambda c: c.step >= 1),
     (
         "threshold",
-        "at least 1, with Laplace noise",
-        lambda c: c.threshold is None or (1 <= c.threshold < 2**62 and c.mechanism == LAPLACE.name),
+        "at least 1, of a single release",
+        lambda c: c.threshold is None or (1 <= c.threshold < 2**62 and c.mechanism != MERGED),
     ),
     (
         "column",

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from scumble.errors import MergeError, ParameterError
-from scumble.privacy.exact import float_up
+from scumble.privacy.exact import float_down, float_up
 from scumble.privacy.gaussian import least_epsilon, zcdp_delta
 from scumble.privacy.laws import LAWS
 from scumble.privacy.sensitivity import unit_of
@@ -129,12 +129,12 @@ def _tightest(parts: tuple[PrivacyClaim, ...], delta: float) -> tuple[float, str
         total = _total(one for one in rhos if one is not None)
         ways.append((least_epsilon(lambda epsilon: zcdp_delta(epsilon, total), delta), "rho"))
     for law in LAWS.values():
-        plain = [part for part in parts if part.custodians is None and part.threshold is None]
-        alike = [part for part in plain if part.mechanism == law.name]
+        alike = [part for part in parts if part.custodians is None and part.mechanism == law.name]
         others = [part for part in parts if part not in alike]
-        if not alike or any(part.delta for part in others):
+        left = float_down(Fraction(delta) - sum(Fraction(part.exception) for part in alike))
+        if not alike or any(part.delta for part in others) or left <= 0:
             continue
-        together = law.together([(part.moves, part.scales) for part in alike], delta)
+        together = law.together([(part.moves, part.scales) for part in alike], left)
         if together is not None:
             ways.append((_total([together, *(part.epsilon for part in others)]), law.family.lower()))
     return min(ways)

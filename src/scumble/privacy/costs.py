@@ -55,8 +55,8 @@ class Cost:
         epsilon, rho = law.epsilon(moves, scales), law.rho(moves, scales)
         short = _simple if rounded else _short
         if claim.threshold is not None:
-            assert epsilon is not None
-            return Cost(short(epsilon), Fraction(repr(claim.delta)), None)
+            stated = Fraction(repr(claim.epsilon)) if epsilon is None else short(epsilon)
+            return Cost(stated, Fraction(repr(claim.delta)), None)
         assert claim.rho is not None
         if claim.custodians is not None:
             rho = max(rho, Fraction(claim.rho))  # a sum of shares has a little more

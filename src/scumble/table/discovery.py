@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -27,9 +29,10 @@ from scumble.columns.hashing import BUCKETS, bucket_of
 from scumble.columns.schema import Schema
 from scumble.errors import ParameterError
 from scumble.gate.rows import Contest, Discovery, Groups, PublishedRows, Wanted
-from scumble.gate.words import claim_of_words, share_of_words
+from scumble.gate.words import divided as divided_for_words
 from scumble.privacy.budget import Budget
-from scumble.table.planner import Planner
+from scumble.privacy.claim import PrivacyClaim
+from scumble.table.planner import Planner, shares_of_claim
 from scumble.table.spec import USUAL, Integers, TableSpec
 
 Ranked = Mapping[bytes, int]
@@ -141,8 +144,13 @@ def divided(spec: TableSpec, budget: Budget) -> tuple[Budget, Discovery | None]:
     """The budget of the views, and what finding words costs before them."""
     if not spec.hashed:
         return budget, None
-    own, rest = share_of_words(budget, len(spec.hashed))
-    return rest, Discovery(claim_of_words(own, len(spec.hashed)))
+    claim, rest = _divided(budget, len(spec.hashed), shares_of_claim(usual(spec), budget))
+    return rest, Discovery(claim)
+
+
+@lru_cache(maxsize=64)
+def _divided(budget: Budget, columns: int, shares: tuple[Fraction, ...]) -> tuple[PrivacyClaim, Budget]:
+    return divided_for_words(budget, columns, lambda rest: rest.claim(len(shares), shares))
 
 
 def require_declared(spec: object, where: str) -> None:

@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble import checks
-from scumble.gate.rows import NONE, Contest, PublishedRow, PublishedRows, Wanted
-from scumble.privacy.budget import Budget
+from scumble.gate.rows import NONE, Contest, PublishedRow, PublishedRows, Wanted, shares_touched
+from scumble.privacy.budget import Budget, worst_case
 from scumble.table import budgeting
 from scumble.table.budgeting import Choice, Noise, Plan
 from scumble.table.evidence import Evidence, Grouped
@@ -553,3 +553,21 @@ def evidence_of(grouped: Grouped, public: PublishedRows) -> list[Evidence]:
 def _rounded(share: Fraction) -> Fraction:
     """Rounded down: shares add up to no more than they were meant to."""
     return Fraction(math.floor(share * 2**40), 2**40)
+
+
+def shares_of_claim(spec: TableSpec, budget: Budget) -> tuple[Fraction, ...]:
+    """The shares of the budget that a release's claim is made for, a row each."""
+    if not spec.pairs:
+        return tuple(shares_touched(spec, shares_of(spec)))
+    return tuple(worst_case(spec.rows, Planner(spec, budget).most))
+
+
+def shares_of(spec: TableSpec) -> list[Fraction]:
+    """Where there is nothing to plan, all columns get the same, next to what distinct values and tokens get."""
+    of_distinct = [share_of_distinct(spec)] * len(spec.sketched)
+    of_tokens = [share_of_tokens(spec)] * len(spec.touches)
+    parts = with_positions(spec, np.ones(len(spec.views) - len(spec.placed) - len(of_distinct)))
+    rest = float(1 - sum(of_distinct) - sum(of_tokens))
+    shares = [Fraction(share).limit_denominator(2**20) for share in (rest * parts).tolist()]
+    first = len(spec.placed) + (spec.place is not None)
+    return [*shares[:first], *of_distinct, *shares[first:], *of_tokens]

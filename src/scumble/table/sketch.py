@@ -18,7 +18,7 @@ from scumble.columns.schema import Described, Schema
 from scumble.density.share import Share
 from scumble.errors import CorruptFileError, ParameterError, PrivacyError, many, parameter, warn
 from scumble.gate.gate import Holder, publish_share
-from scumble.gate.rows import Groups, Plan, planned_claim, publish_as_planned, publish_rows, shared_claim
+from scumble.gate.rows import Groups, Plan, publish_as_planned, publish_rows
 from scumble.gate.secret import Secret, require_unreleased
 from scumble.gate.spending import Prepaid
 from scumble.privacy.account import Account
@@ -30,7 +30,7 @@ from scumble.privacy.splitting import enough, variances
 from scumble.table import counting
 from scumble.table.discovery import Found, Ranked, divided, require_declared, usual
 from scumble.table.evidence import Grouped
-from scumble.table.planner import Planner, share_of_distinct, share_of_tokens, with_positions
+from scumble.table.planner import Planner, shares_of, shares_of_claim
 from scumble.table.prior import LEVELS
 from scumble.table.release import TableRelease
 from scumble.table.spec import TableSpec
@@ -334,7 +334,7 @@ def publish(
         plan = discovery or planner
         published = publish_as_planned(secret, rest, payer, most=planner.most, plan=plan, keep=keep)
     else:  # nothing to plan
-        published = publish_rows(secret, rest, payer, shares=_shares(spec), discovery=discovery, keep=keep)
+        published = publish_rows(secret, rest, payer, shares=shares_of(spec), discovery=discovery, keep=keep)
     return TableRelease(
         (found[0].planner if found else planner).grouped,
         np.concatenate([row.counts for row in published.rows]),
@@ -349,22 +349,9 @@ def publish(
 def price(spec: TableSpec, budget: Budget) -> PrivacyClaim:
     """What a release will claim, and cost: known before any record is."""
     budget, discovery = divided(spec, budget)
-    if not spec.pairs:
-        claim = shared_claim(budget, spec, _shares(spec))
-    else:
-        claim = planned_claim(budget, spec.rows, Planner(usual(spec), budget).most)
+    shares = shares_of_claim(usual(spec), budget)
+    claim = budget.claim(len(shares), shares, spec.reach)
     return claim if discovery is None else overlapping([discovery.claim, claim])
-
-
-def _shares(spec: TableSpec) -> list[Fraction]:
-    """Where there is nothing to plan, all columns get the same, next to what distinct values and tokens get."""
-    of_distinct = [share_of_distinct(spec)] * len(spec.sketched)
-    of_tokens = [share_of_tokens(spec)] * len(spec.touches)
-    parts = with_positions(spec, np.ones(len(spec.views) - len(spec.placed) - len(of_distinct)))
-    rest = float(1 - sum(of_distinct) - sum(of_tokens))
-    shares = [Fraction(share).limit_denominator(2**20) for share in (rest * parts).tolist()]
-    first = len(spec.placed) + (spec.place is not None)
-    return [*shares[:first], *of_distinct, *shares[first:], *of_tokens]
 
 
 class TableShare(Share):

@@ -20,8 +20,9 @@ from functools import lru_cache
 import numpy as np
 
 from scumble.privacy import noise
-from scumble.privacy.exact import dyadic_below, float_down, root_above, simplest_above
+from scumble.privacy.exact import dyadic_below, float_down, float_up, root_above, simplest_above
 from scumble.privacy.gaussian import (
+    PADDING,
     Shift,
     analytic_gaussian_sigma,
     certified_delta,
@@ -72,6 +73,10 @@ class DiscreteGaussian(Law):
     def weights(self, sizes: noise.Integers, scale: float) -> Floats:
         steps = sizes / scale
         return np.exp(-0.5 * steps * steps)
+
+    def tail(self, scale: Fraction, least: int) -> float:
+        """That of the continuous law from least − 1 on (Canonne, Kamath & Steinke 2020, Proposition 25)."""
+        return math.erfc((least - 1) / (float_up(scale) * math.sqrt(2))) / 2 * PADDING
 
     def serves(self, epsilon: float, delta: float) -> bool:
         return delta > 0

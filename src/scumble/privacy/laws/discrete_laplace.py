@@ -58,6 +58,9 @@ class DiscreteLaplace(Law):
     def weights(self, sizes: noise.Integers, scale: float) -> Floats:
         return np.exp(-(sizes / scale))
 
+    def tail(self, scale: Fraction, least: int) -> float:
+        return math.exp(-least / float_up(scale)) / (1 + math.exp(-1 / float_down(scale))) * PADDING
+
     def serves(self, epsilon: float, delta: float) -> bool:
         return True
 
@@ -142,32 +145,6 @@ def unequal_delta(epsilon: float, coins: np.ndarray, steps: np.ndarray) -> float
 
     # Up to an order of a million: beyond, the rounding of (α − ½)·step would pass the padding.
     return min(1.0, renyi_delta(epsilon, divergence, 14.0) * PADDING)
-
-
-def revealed(moves: Moves, scale: Fraction, threshold: int) -> float:
-    """Upper bound on the chance that a number goes out which is zero without one person (``gate/words.proof.md``).
-
-    A person moves the numbers of each row by κ together. Those that only they make positive are published from the
-    threshold T on. For j of them, each is κ − j + 1 at most; in R rows: R · max_j j · P(noise ≥ T − κ + j − 1).
-    """
-    most = moves.sides * moves.most
-    if not most < threshold < 2**62:
-        return 1.0
-    # j exp(−j/scale) rises up to j = scale, and then falls.
-    words = [min(max(number, 1), most) for number in (math.floor(scale), math.ceil(scale))]
-    tails = [j * math.exp((most - threshold - j + 1) / float_up(scale)) for j in words]
-    return min(1.0, moves.rows * max(tails) / (1 + math.exp(-1 / float_down(scale))) * PADDING)
-
-
-def least_threshold(moves: Moves, scale: Fraction, delta: float) -> int:
-    """The least threshold with which `revealed` is at most δ."""
-    low = high = moves.sides * moves.most
-    while revealed(moves, scale, high) > delta:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if revealed(moves, scale, middle) > delta else (low, middle)
-    return high
 
 
 def _log_twice_cosh(x: np.ndarray) -> np.ndarray:

@@ -58,6 +58,10 @@ class Law(ABC):
     def weights(self, sizes: noise.Integers, scale: float) -> Floats:
         """P(k), up to a constant, for |k| in `sizes`: the definition, for the auditor."""
 
+    @abstractmethod
+    def tail(self, scale: Fraction, least: int) -> float:
+        """An upper bound on the chance of at least so much, which is at least 1; its logarithm is concave."""
+
     # -- what it costs ------------------------------------------------------------------------
 
     @abstractmethod
@@ -98,6 +102,35 @@ class Law(ABC):
     def together(self, releases: Sequence[tuple[Moves, Scales]], delta: float) -> float | None:
         """The least ε of several releases as one mechanism, if that is sharper than sums of ε or ρ; else None."""
         return None
+
+    def revealed(self, moves: Moves, scale: Fraction, threshold: int) -> float:
+        """Upper bound on the chance that a number goes out which is zero without one person (``gate/words.proof.md``).
+
+        A person moves the numbers of each row by κ together. Those that only they make positive are published from the
+        threshold T on. For j of them, each is κ − j + 1 at most; in R rows: R · max_j j · P(noise ≥ T − κ + j − 1).
+        """
+        most = moves.sides * moves.most
+        if not most < threshold < 2**62:
+            return 1.0
+
+        def chance(words: int) -> float:
+            return words * self.tail(scale, threshold - most + words - 1)
+
+        low, high = 1, most  # what has a concave logarithm rises, and then falls
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if chance(middle) < chance(middle + 1) else (low, middle)
+        return min(1.0, moves.rows * chance(low))
+
+    def least_threshold(self, moves: Moves, scale: Fraction, delta: float) -> int:
+        """The least threshold with which `revealed` is at most δ."""
+        low = high = moves.sides * moves.most
+        while self.revealed(moves, scale, high) > delta:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.revealed(moves, scale, middle) > delta else (low, middle)
+        return high
 
     @abstractmethod
     def spent(self, moves: Sequence[int], scale: Fraction) -> Fraction:
