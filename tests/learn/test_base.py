@@ -110,6 +110,9 @@ def test_what_fit_does_not_take(kind: Any, table: np.ndarray) -> None:
         model.fit(csr_matrix(table), y)
     with pytest.raises(TypeError, match="weights"):
         model.fit(table, y, weights=None)
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError, match="from_release"):
+        model.partial_fit(table, y)
     assert model.bounds == (0, 10) and not hasattr(model, "release_")
 
 
@@ -189,6 +192,16 @@ def test_what_is_no_release_is_refused(kind: Any, table: np.ndarray, tmp_path: P
     with pytest.raises(scumble.ForeignFileError, match="model"):
         sketch.release(1.0).save(tmp_path / "r.scumble")
         learn.load(tmp_path / "r.scumble")
+
+
+def test_parts_are_added_to_a_sketch_instead_of_partial_fits(table: np.ndarray) -> None:
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 2, rows=100)
+    for part in np.array_split(table, 3):
+        sketch.update(part)
+    model = learn.PrivateKDE.from_release(sketch.release(epsilon=1e6))
+    assert len(table) == round(model.release_.count) and model.privacy_.epsilon <= 1e6
+    near, far = model.score_samples([[2.0, 2.0], [9.0, 0.5]])
+    assert near > far + 1.0
 
 
 def test_each_fit_is_a_release(table: np.ndarray) -> None:

@@ -39,13 +39,15 @@ def test_it_chooses_by_public_facts(columns: int, classes: int, options: dict[st
     assert PrivateClassifier(**options)._way(columns, classes, 10_000) == way
 
 
-def test_wide_tables_of_which_little_matters() -> None:
-    """Sixty columns, three of them informative: noisy steps had an AUC of 0.8715 ± 0.0001 in six fits."""
+@pytest.mark.parametrize(("delta", "way"), [(1e-6, "steps"), (0.0, "planes")])
+def test_wide_tables_of_which_little_matters(delta: float, way: str) -> None:
+    """Sixty columns, three of them informative: in six fits noisy steps had an AUC of 0.8715 ± 0.0001, planes of other
+    such tables 0.868 ± 0.004; without privacy it is 0.871."""
     rng = np.random.default_rng(1)
     X = np.clip(rng.normal(size=(15_000, 60)), -4, 4)
     y = X[:, :3] @ [1.5, 1.2, 0.9] + rng.logistic(size=15_000) > 0
-    model = PrivateClassifier(delta=1e-6, bounds=(-4, 4), classes=[False, True]).fit(X, y)
-    assert model.way_ == "steps" and roc_auc_score(y, model.decision_function(X)) > 0.86
+    model = PrivateClassifier(delta=delta, bounds=(-4, 4), classes=[False, True]).fit(X, y)
+    assert model.way_ == way and roc_auc_score(y, model.decision_function(X)) > (0.86 if delta else 0.83)
 
 
 def skewed(rows: int) -> tuple[np.ndarray, np.ndarray]:

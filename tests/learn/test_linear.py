@@ -10,6 +10,7 @@ import pytest
 
 import scumble
 from scumble.learn import PrivateLinearClassifier, minimize
+from scumble.learn.linear import quiet, trusted
 
 
 @pytest.fixture
@@ -27,6 +28,26 @@ def test_it_finds_the_plane(halves, delta: float, least: float) -> None:
     """The best plane is right at 0.86; private ones at 0.831 ± 0.017 and 0.852 ± 0.004 (twenty fits)."""
     X, y = halves
     assert fitted(X, y, delta=delta).score(X, y) > least
+
+
+def test_eigenvalues_are_freed_of_noise(rng: np.random.Generator) -> None:
+    """What is best for the noisy eigenvectors is what the matrix is along them; noise alone moves values by 20."""
+    truth = np.diag(np.append(np.full(97, 5.0), [30.0, 40.0, 60.0]))
+    noise = rng.normal(size=(100, 100))
+    values, vectors = np.linalg.eigh(truth + (noise + noise.T) / np.sqrt(2.0))
+    best = np.einsum("ji,jk,ki->i", vectors, truth, vectors)
+    assert np.abs(values - best).max() > 10.0
+    assert np.mean((quiet(values, 1.0) - best) ** 2) < 0.05 * np.mean((values - best) ** 2)
+    np.testing.assert_allclose(quiet(values, 1e-9), values)
+
+
+def test_few_large_numbers_are_trusted_among_noise(rng: np.random.Generator) -> None:
+    numbers = np.append(np.full(5, 12.0), rng.normal(size=200))
+    trust = trusted(numbers**2, np.ones(205))
+    assert trust[:5].min() > 0.9 and trust[5:].mean() < 0.3 and 0.0 <= trust.min() <= trust.max() <= 1.0
+    even = trusted(rng.normal(0.0, 3.0, 200) ** 2, np.ones(200))
+    assert abs(even.mean() - 8.0 / 9.0) < 0.15  # all of one size: what of the variance is no noise
+    np.testing.assert_allclose(trusted(numbers**2, np.full(205, 1e-12)), 1.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

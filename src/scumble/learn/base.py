@@ -38,7 +38,7 @@ from scumble.density.release import Release
 from scumble.density.release_plan import DEFAULT_RECORDS
 from scumble.density.sketch import Sketch, release_disjoint
 from scumble.density.spec import Spec
-from scumble.errors import ParameterError, PrivacyError, parameter
+from scumble.errors import ParameterError, PrivacyError, parameter, suggest_attribute
 from scumble.gate.spending import Prepaid
 from scumble.kernels import EuclideanKernel, Kernel
 from scumble.learn.columns import (
@@ -76,6 +76,12 @@ CURATORS = ("clipped_",)
 
 FACTS = ("bounds", "classes", "count", "target_bounds")
 """What `public` may declare: that these facts about the table are already public and may be read from it."""
+
+LACKING = {
+    "partial_fit": "each fit is a release, with a price of its own; pass all records to one, or add them to a sketch "
+    "in parts and learn by from_release"
+}
+"""What scikit-learn's estimators may have, and these do not."""
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -541,6 +547,11 @@ class PrivateEstimator(Fitted):
         return Levels(release, held.get("target_")) if isinstance(release, TableRelease) else None
 
     # ---- files, pictures, scikit-learn ----
+
+    if not TYPE_CHECKING:  # or every attribute would have a type
+
+        def __getattr__(self, name: str) -> object:
+            return suggest_attribute(self, name, LACKING)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to a file, atomically: parameters, what was learned, the releases. No pickle."""

@@ -18,6 +18,8 @@ LEAST = 2.0
 """Standard errors of a count: no class is taken to be smaller."""
 CLEAREST = 0.95
 """The most of a class's indicator that planes are taken to explain: log-odds stay finite."""
+PRIORS, TURNS = 16, 50
+"""Sizes that a plane's columns may have, and turns until the share of each is settled."""
 
 
 @estimator
@@ -89,9 +91,11 @@ class PrivateLinearClassifier(LearnsFromMoments, TakesVectors, Classifier):
 def class_model(release: MomentRelease) -> tuple[Floats, Floats, Floats]:
     """(classes, columns + 1) planes, (classes,) offsets and shares: the log-odds of a class are z·plane + offset.
 
-    Ridge regression on a class's indicator makes scores s = z·w. How these are distributed follows from the moments:
-    their mean and variance V over all records, and the gap g between their means inside and outside the class, whose
-    share is π. As of two normal laws (Fisher's discriminant), the log-odds are
+    Ridge regression on a class's indicator makes scores s = z·w. The products' eigenvalues are freed of their noise
+    (`quiet`), and each column's part of a plane is as large as the noise in the class's sum lets one trust (`trusted`).
+    How scores are distributed follows from the moments: their mean and variance V over all records, and the gap g
+    between their means inside and outside the class, whose share is π. As of two normal laws (Fisher's discriminant),
+    the log-odds are
 
         log(π/(1 − π)) + (s − mean − (½ − π) g) g/(V − π(1 − π) g²),
 
@@ -110,23 +114,57 @@ def class_model(release: MomentRelease) -> tuple[Floats, Floats, Floats]:
     of_classes = sums.reshape(spec.classes, q)
     everyone = of_classes.sum(axis=0)
     values, vectors = np.linalg.eigh(spec.matrix(products))
-    penalty = CAUTION * release.errors[1] * ONCE[spec.pure] / TWICE[spec.pure] * np.sqrt(q)
-    inverse = 1.0 / (np.maximum(values, 0.0) + penalty)
-    along = (of_classes - shares[:, None] * everyone) @ vectors
-    planes = (along * inverse) @ vectors.T
-    found = along**2 @ inverse
-    gaps = found - noise * inverse.sum()
-    known = np.maximum(along**2 - noise, 0.0) @ inverse**2
-    errors = np.sqrt(noise * (4.0 * known + 2.0 * noise * np.sum(inverse**2)))
+    error = release.errors[1] * ONCE[spec.pure] / TWICE[spec.pure]
+    kept = np.maximum(quiet(values, error), 0.0) + CAUTION * error * np.sqrt(q)
+    inverse = (vectors / kept) @ vectors.T
+    squares, apart = inverse**2, of_classes - shares[:, None] * everyone
+    planes = apart @ inverse
+    own = noise * ((1.0 - shares) ** 2 + (spec.classes - 1) * shares**2)  # of what sets a class apart
+    trusts = np.array([trusted(*pair) for pair in zip(planes**2, np.outer(own, squares.sum(axis=1)), strict=True)])
+    planes = planes * trusts
+    found = (planes * apart).sum(axis=1)
+    gaps = found - noise * trusts @ np.diag(inverse)
+    known = np.maximum((planes**2).sum(axis=1) - noise * trusts**2 @ squares.sum(axis=0), 0.0)
+    errors = np.sqrt(noise * (4.0 * known + 2.0 * noise * (trusts @ squares * trusts).sum(axis=1)))
     scale = size * total
     usual = max(float(gaps.sum()), 0.0) / float(scale.sum())
     trust = usual**2 / (usual**2 + (errors / scale) ** 2 + 1e-300)
     gap = np.maximum(trust * gaps / scale + (1.0 - trust) * usual, 0.0)
     mean = planes @ everyone / total
-    spread = found / total - size * gap**2
+    spread = (planes @ vectors) ** 2 @ kept / total - size * gap**2
     steep = gap / np.maximum(np.maximum(spread, (1.0 - CLEAREST) * gap * size), 1e-300)
     offsets = np.log(shares / (1.0 - shares)) - steep * (mean + (0.5 - shares) * gap)
     return steep[:, None] * planes, offsets, shares
+
+
+def quiet(values: Floats, error: float) -> Floats:
+    """Eigenvalues of a symmetric matrix without what noise of that deviation in its entries adds.
+
+    Noise drives eigenvalues apart, each away from all others. What is left of them is the best that goes with the
+    eigenvectors as they are (Bun, Allez, Bouchaud & Potters 2016).
+    """
+    gaps = values[:, None] - values
+    found: Floats = values - 2.0 * error**2 * (gaps / np.maximum(gaps**2 + error**2, 1e-300)).sum(axis=1)
+    return found
+
+
+def trusted(squares: Floats, variances: Floats) -> Floats:
+    """What part of each number with noise of these variances is no noise: 1 for all where there is none.
+
+    The numbers' own laws are normal, of a few variances, of which each has a share (Stephens 2017): where few numbers
+    are large and the others nothing, the large ones stay.
+    """
+    seen = squares / (variances + 1e-30 * squares + 1e-300)
+    sizes = np.append(0.0, np.geomspace(1.0 / PRIORS, max(float(seen.max()), 1.0), PRIORS))
+    logs = -0.5 * (seen[:, None] / (1.0 + sizes) + np.log1p(sizes))
+    chances = np.exp(logs - logs.max(axis=1, keepdims=True))
+    shares = np.full(len(sizes), 1.0 / len(sizes))
+    for _ in range(TURNS):
+        owned = chances * shares
+        owned /= owned.sum(axis=1, keepdims=True)
+        shares = owned.mean(axis=0)
+    found: Floats = owned @ (sizes / (1.0 + sizes))
+    return found
 
 
 def class_scores(release: MomentRelease, planes: Floats, offsets: Floats, X: Floats) -> Floats:
