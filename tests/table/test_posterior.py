@@ -119,6 +119,23 @@ def test_a_half_of_a_column_follows_its_posterior(counts: list[float], total: fl
     assert law[0] + law[-1] > 0.01 or levels == 4, "some halves are empty"
 
 
+@pytest.mark.parametrize("ordered", [0, 48])
+def test_levels_alike_are_told_alike_though_their_noise_is_not(ordered: int) -> None:
+    """Levels with low noise are covered as well as others: their half of the tree is not chosen by noise."""
+    levels, count, deviation, tables, draws = 48, 100.0, 60.0, 200, 20
+    column, group, generator = Column(levels, ordered=ordered), np.arange(levels), np.random.default_rng(0)
+    held = np.empty((tables, levels), bool)
+    for one in held:
+        view = View((0,), count + deviation * generator.standard_normal(levels), deviation**2)
+        each = Tree(Evidence((column,), (group,), (view,)), 0).draw(
+            np.full(draws, levels * count), spread_evenly(generator, draws, levels)
+        )
+        far = stats.t.ppf(0.975, draws - 1) * each.std(axis=0, ddof=1) * math.sqrt(1 + 1 / draws)
+        one[:] = np.abs(each.mean(axis=0) - count) <= far
+    share = held.mean(axis=1)  # five standard errors: a false alarm below 1e-6
+    assert share.mean() >= 0.9 - 5 * share.std(ddof=1) / math.sqrt(tables)
+
+
 def test_contrasts_and_their_variances_are_the_best_of_a_dense_model() -> None:
     """The value is linear in singles and margins of pairs; no other share of the margins has a smaller variance."""
     tree = Tree(SMALL, 0)

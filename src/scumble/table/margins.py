@@ -73,7 +73,7 @@ class Tree:
         self.column, self.group = evidence.columns[column], evidence.groups[column]
         self.single, self.noise = evidence.single(column).counts, max(evidence.single(column).variance, LEAST)
         self.told, self.sure = pair_margins(evidence, column)
-        self.order = _ordered(self.column, self.single)
+        self.order = _ordered(self.column)
         groups = np.zeros((len(self.order) + 1, len(self.told)))
         groups[np.arange(1, len(groups)), self.group[self.order]] = 1.0
         self._groups, self._sums = np.cumsum(groups, axis=0), np.append(0.0, np.cumsum(self.single[self.order]))
@@ -151,13 +151,14 @@ def split(center: Floats, deviation: Floats, records: Floats, share: Floats, uni
     return np.asarray(np.where(turned, records - found, found))
 
 
-def _ordered(column: Column, counts: Floats) -> Integers:
-    """Levels as the tree halves them: those without neighbors first, the most frequent before others; then the line.
+def _ordered(column: Column) -> Integers:
+    """Levels as the tree halves them: those without neighbors, then the line.
 
-    >>> _ordered(Column(5, ordered=4, missing=True, lone=0), np.array([9.0, 1.0, 2.0, 3.0, 4.0]))
+    Counts have no say: of levels that were sorted by them, a half would hold those whose noise is low.
+
+    >>> _ordered(Column(5, ordered=4, missing=True, lone=0))
     array([0, 4, 1, 2, 3])
     """
     levels = np.arange(column.levels)
     line = (levels < column.ordered) & (levels != column.lone)
-    apart = levels[~line]
-    return np.concatenate([apart[np.argsort(-counts[apart], kind="stable")], levels[line]])
+    return np.concatenate([levels[~line], levels[line]])
