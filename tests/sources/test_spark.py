@@ -163,6 +163,31 @@ def test_a_whole_table_too(df, table: pa.Table) -> None:
     assert isinstance(job.release(), scumble.TableRelease)
 
 
+def test_words_that_nobody_declared_and_sets_of_words_too(session, table: pa.Table, folder: Path) -> None:
+    draw = np.random.default_rng(9)
+    sets = [["Ulm", "Bonn", "x"][: k % 4] or None for k in draw.integers(0, 9, table.num_rows)]
+    streets = pa.array([f"street {k}" for k in draw.geometric(0.01, table.num_rows)])
+    wider = table.append_column("seen", pa.array(sets)).append_column("street", streets)
+    pq.write_table(wider, folder / "wider.parquet")
+    schema = scumble.Schema(
+        street=scumble.Category(discover=True),
+        town=scumble.Category(discover=True),
+        seen=scumble.Tokens(["Ulm", "Bonn"], 2),
+        b=scumble.Number(0, 8, whole=True),
+    )
+    df = session.read.parquet(str(folder / "wider.parquet")).repartition(5)
+    job = ClusterBuild(df, schema=schema, epsilon=3.0, delta=1e-6)
+    (found,) = job.count().sketches
+    wanted = scumble.TableSketch(schema).update(wider)
+    np.testing.assert_array_equal(found.secret.counts, wanted.secret.counts)
+    for mine, its in zip(found.secret.words, wanted.secret.words, strict=True):
+        assert mine.margins() == its.margins() and mine.records == its.records > 5000
+    assert len(wanted.secret.words[0].margins()) > 300
+    release = job.release()
+    assert {"Ulm", "Köln", "Bonn"} == set(release.schema["town"].values)  # 2,000 records each: false alarms below e^-50
+    assert abs(release.top("seen", 1)["value"][0] - sum("Ulm" in (one or []) for one in sets)) < 500
+
+
 def test_no_record_decides_here_either_whether_there_is_a_release(session) -> None:
     df = session.createDataFrame(pa.table({"town": ["zz"] * 100})).repartition(2)
     with pytest.warns(CuratorWarning, match="not in its vocabulary"):
@@ -290,11 +315,6 @@ def test_what_does_not_go_with_a_cluster_is_refused(df, session) -> None:
         spark.build(df, kernel, ["b"], epsilon=1.0, noise_first=True)
     with pytest.raises(scumble.ParameterError, match="build_by"):
         spark.build(df, kernel, ["b"], epsilon=1.0, classes=["Ulm"])
-    with pytest.raises(scumble.ParameterError, match="no order"):
-        spark.build(df, schema=scumble.Schema(town=scumble.Category(discover=True)), epsilon=1.0, delta=1e-6)
-    with pytest.raises(scumble.ParameterError, match="not counted on Spark"):
-        tokens = scumble.Schema(town=scumble.Tokens(["Ulm"], 2), b=scumble.Number(0, 9))
-        spark.build(df, schema=tokens, epsilon=1.0)
     with pytest.raises(scumble.DataError, match="no rows"):
         spark.build(df.where("b > 100"), kernel, ["b"], epsilon=1.0, rows=8, invalid="error")
     name = "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled"

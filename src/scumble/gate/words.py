@@ -152,6 +152,15 @@ class Words:
             votes[theirs[starts], : cast.shape[1]] += np.add.reduceat(cast, starts)
         return votes
 
+    def split(self, parts: int) -> dict[int, Words]:
+        """The same candidates in parts of so many, by their buckets."""
+        found = defaultdict[int, Words](Words)
+        for bucket, words in self._buckets().items():
+            found[bucket % parts]._numbers.update((word, self._numbers[word]) for word in words)
+        for bucket, votes in self._votes.items():
+            found[bucket % parts]._votes[bucket] = votes
+        return found
+
     def margins(self) -> dict[bytes, int]:
         """The exact margins: secret."""
         return {leader: margin for _, leader, margin in self.leaders()}

@@ -153,7 +153,7 @@ def _divided(budget: Budget, columns: int, shares: tuple[Fraction, ...]) -> tupl
     return divided_for_words(budget, columns, lambda rest: rest.claim(len(shares), shares))
 
 
-def require_declared(spec: object, where: str) -> None:
+def require_declared(spec: TableSpec, where: str) -> None:
     """Refuse columns whose words are still to be found."""
-    if isinstance(spec, TableSpec) and spec.hashed:
+    if spec.hashed:
         raise ParameterError(f"Words cannot be found (discover=True) {where}. Hint: declare them.")

@@ -40,7 +40,6 @@ from scumble.sources.paths import kind_of
 from scumble.sources.spark.counting import Partitions, Report, count, gathered, known
 from scumble.sources.spark.engine import Frame, aggregate, json_lines, quoted, require_frame, session, task, whole_lines
 from scumble.sources.tally import Tally
-from scumble.table.discovery import require_declared
 from scumble.table.release import TableRelease
 
 __all__ = ["Partitions", "build", "build_by", "register", "session", "sketch", "sketch_from"]
@@ -138,11 +137,6 @@ class ClusterBuild(Build):
         wanted = columns if schema is None else list(schema.declared)
         empty = columns_of(df, None if wanted is None else [*wanted, *others])
         super().__init__(empty, kernel, columns, **options)
-        require_declared(self.tally.sketches[0].spec, "on Spark, whose parts of a table have no order")
-        if schema is not None and schema.tokens:
-            name = next(iter(schema.tokens))
-            hint = "Hint: leave it out, or build on one machine."
-            raise ParameterError(f"Tokens, as in {name!r}, are not counted on Spark. {hint}")
         self._df, self._file = df, file
         if not text:
             sketch_of(self.tally.sketches[0].spec).update(empty)  # a column of a wrong type shows here

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import math
 import threading
@@ -23,6 +24,7 @@ from scumble.density.loading import sketch_of
 from scumble.density.sketch import Sketch
 from scumble.density.spec import Spec
 from scumble.errors import DataError, ScumbleError
+from scumble.gate.words import STORED, Words
 from scumble.sources.source import BATCH_ROWS
 from scumble.sources.spark import engine
 from scumble.sources.spark.engine import Frame, map_batches
@@ -100,7 +102,8 @@ def count(
     """
     spec = tally.sketches[0].spec
     classes = len(tally.sketches)
-    columns = [name for name in (*spec.columns, tally.label, person) if name is not None]
+    own = spec.schema.declared if isinstance(spec, TableSpec) else spec.columns
+    columns = [name for name in (*own, tally.label, person) if name is not None]
     df = df.select(*map(engine.quoted, columns))
     engine.require_same_again(df)
     if person is not None:
@@ -131,7 +134,7 @@ def _take(sums: Sums, tally: Tally) -> None:
         tally.strays.add_numbers(columns, about[2:])
     for part, mine in enumerate(tally.sketches):
         counted = mine.empty()
-        sums.into(part, counted.contents()[1]["counts"])
+        sums.into(part, counted)
         mine.merge(counted)
     tally.rows += int(rows)
     if tally.classes is None:
@@ -167,10 +170,10 @@ class Order:
         counting = _Counting(self, self.threads or cores)
         try:
             for table in gathered(batches):
-                for part, counts in counting.update(table):
-                    yield from rows(part, counts, number % self.shares)
-            for part, counts in counting.finish():
-                yield from rows(part, counts, number % self.shares)
+                for part, sketch in counting.update(table):
+                    yield from rows_of(part, sketch, number % self.shares)
+            for part, sketch in counting.finish():
+                yield from rows_of(part, sketch, number % self.shares)
         except ScumbleError as problem:
             yield row((REFUSAL, 0), f"{number:9}{problem}".encode(), number % self.shares)
             for _ in batches:  # Spark wants its batches read
@@ -198,7 +201,7 @@ class _Counting:
         """For the curator: rows read, rows dropped, and strays by column."""
         return np.array([self._rows, self._dropped, *self._strays.numbers(self._spec.columns or ())], np.int64)
 
-    def update(self, table: pa.Table) -> Iterator[tuple[int, np.ndarray]]:
+    def update(self, table: pa.Table) -> Iterator[tuple[int, Sketch | TableSketch]]:
         """Count the rows of a table; yields the sketches that had to make room."""
         self._rows += table.num_rows
         if (roles := self._order.roles) is not None:
@@ -221,7 +224,7 @@ class _Counting:
                 yield from self._close(list(self._open))
             self._count(part, table.slice(first, last - first))
 
-    def finish(self) -> Iterator[tuple[int, np.ndarray]]:
+    def finish(self) -> Iterator[tuple[int, Sketch | TableSketch]]:
         """The sketches that are still open."""
         yield from self._close(list(self._open))
 
@@ -237,11 +240,11 @@ class _Counting:
             sketch.update(table)
             self._strays.add(beyond_grid(table, sketch.spec))
 
-    def _close(self, parts: list[int]) -> Iterator[tuple[int, np.ndarray]]:
+    def _close(self, parts: list[int]) -> Iterator[tuple[int, Sketch | TableSketch]]:
         for part in parts:
             sketch = self._open.pop(part)
             self._dropped += sketch.dropped
-            yield part, sketch.contents()[1]["counts"]
+            yield part, sketch
 
     def _owned(self, table: pa.Table, person: str) -> pa.Table:
         """The rows whose person is known. Spark has limited the rows of each."""
@@ -289,6 +292,8 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 SCHEMA = "part int, piece int, share int, body binary"
 PIECE = 1 << 17
 """Counters per piece: 1 MiB."""
+WORDS, SLOTS = 1 << 24, 64
+"""Pieces from `WORDS` on are of words, each column's in so many parts."""
 ABOUT, REFUSAL = -1, -2
 TASK_BYTES = 32 * 2**20
 """Counters that one merging task adds up."""
@@ -306,6 +311,25 @@ def rows(part: int, counts: np.ndarray, share: int) -> Iterator[pa.RecordBatch]:
         yield row((part, piece), flat[first : first + PIECE].tobytes(), share)
 
 
+def rows_of(part: int, sketch: Sketch | TableSketch, share: int) -> Iterator[pa.RecordBatch]:
+    """What a sketch has counted, and the words of columns that none were declared for."""
+    yield from rows(part, sketch.contents()[1]["counts"], share)
+    for column, words in enumerate(sketch.secret.words):
+        for slot, some in words.split(SLOTS).items():
+            yield row((part, WORDS + column * SLOTS + slot), _packed(some), share)
+
+
+def _packed(words: Words) -> bytes:
+    body = io.BytesIO()
+    np.savez(body, **words.to_arrays())  # type: ignore[arg-type]
+    return body.getvalue()
+
+
+def _unpacked(body: bytes) -> Words:
+    with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
+        return Words.from_arrays(*(arrays[name] for name in STORED))
+
+
 def row(key: Key, body: bytes, share: int = 0) -> pa.RecordBatch:
     """One piece of the counters as a row."""
     columns = [pa.array([number], pa.int32()) for number in (*key, share)]
@@ -317,6 +341,7 @@ class Sums:
 
     def __init__(self) -> None:
         self.counters: dict[Key, np.ndarray] = {}
+        self.words: dict[Key, Words] = {}
         self.refusal: bytes | None = None
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -329,15 +354,21 @@ class Sums:
             said = body.to_pybytes()
             self.refusal = said if self.refusal is None else min(said, self.refusal)
             return
+        if key[1] >= WORDS:
+            self.words.setdefault(key, Words()).merge(_unpacked(body.to_pybytes()))
+            return
         counts = np.frombuffer(body, "<i8")
         if key in self.counters:
             self.counters[key] += counts
         else:
             self.counters[key] = counts.copy()
 
-    def into(self, part: int, counts: np.ndarray) -> None:
-        """Add the pieces of one class to its counters."""
-        flat = counts.reshape(-1)
+    def into(self, part: int, sketch: Sketch | TableSketch) -> None:
+        """Add the pieces of one class to its sketch."""
+        for (of, piece), words in self.words.items():
+            if of == part:
+                sketch.secret.words[(piece - WORDS) // SLOTS].merge(words)
+        flat = sketch.contents()[1]["counts"].reshape(-1)
         for piece, first in enumerate(range(0, flat.size, PIECE)):
             if (part, piece) in self.counters:
                 flat[first : first + PIECE] += self.counters[part, piece]
@@ -350,6 +381,8 @@ def merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         sums.add(batch)
     for key, counts in sums.counters.items():
         yield row(key, counts.tobytes())
+    for key, words in sums.words.items():
+        yield row(key, _packed(words))
     if sums.refusal is not None:
         yield row((REFUSAL, 0), sums.refusal)
 
