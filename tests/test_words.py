@@ -78,7 +78,10 @@ def test_no_order_batch_or_merge_matters(
         for part in rest:
             merged.merge(part)
         stored = Words.from_arrays(*merged.to_arrays().values())
-        for found in (merged, stored, counted(records, cuts)):
+        again = Words()
+        for part in merged.split(2).values():
+            again.merge(part)
+        for found in (merged, stored, again, counted(records, cuts)):
             assert found.margins() == by_definition(records)
             assert found.records == sum(number >= 0 for number in records)
 
