@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
@@ -47,7 +48,7 @@ def test_digits_tell_a_number_and_its_interval_apart(capsys: pytest.CaptureFixtu
         return pd.DataFrame({"key": [1984.0], **cells})
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scumble.sql.asking.sql", answered)
+        patch.setattr(import_module("scumble.sql.asking"), "sql", answered)
         assert main(["sql", "people.scumble", "select 1"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split() == [
         "1984",
