@@ -214,7 +214,7 @@ def test_the_limit_is_one_for_all_classes(rng: np.random.Generator) -> None:
 def test_missing_persons_are_refused_or_dropped() -> None:
     table = pa.table({"age": [1.0, 2.0, 3.0], "who": ["ann", None, "bob"]})
     options = {"person_column": "who", "rows": 4, "buckets": 8}
-    with pytest.raises(scumble.DataError, match="1 value of column 'who' missing"):
+    with pytest.raises(scumble.DataError, match="1 person missing in 'who'"):
         build(table, KERNEL, ["age"], epsilon=1.0, invalid="error", **options)
     job = Build(table, KERNEL, ["age"], invalid="drop", **options)
     job.count()

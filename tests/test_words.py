@@ -255,6 +255,9 @@ def test_words_and_a_counter_after_them_are_as_private_as_their_claim_says(rho: 
     worst = max(excess((v,), (w,), words, threshold, after) for pair in pairs for v, w in (pair, pair[::-1]))
     assert after[1].added_up == "gaussian" and after[1].epsilon < words.epsilon + after[0].epsilon
     assert 0.2 * after[1].delta < worst <= after[1].delta
+    both = [(one.moves, one.scales) for one in (words, after[0])]
+    least = GAUSSIAN.together(both, after[1].delta - words.exception)
+    assert least <= after[1].epsilon <= least * (1 + 1e-6)
 
 
 @pytest.mark.parametrize(("columns", "people"), [(1, 1), (1, 7), (3, 2)])
@@ -274,7 +277,7 @@ def test_the_threshold_is_the_least_by_brute_force(columns: int, people: int, bu
     assert worst > 1e-6  # with two less
 
 
-@pytest.mark.parametrize("scale", [Fraction(7, 10), Fraction(19, 10), Fraction(31, 10)])
+@pytest.mark.parametrize("scale", [Fraction(7, 10), Fraction(29, 20), Fraction(19, 10), Fraction(31, 10)])
 def test_the_bound_is_that_of_the_worst_number_of_words(scale: Fraction) -> None:
     moves, threshold, q = Moves(2, "add-remove", 6), 40, np.exp(-1 / float(scale))
     exact = 2 * max(j * q ** (threshold - (6 - j + 1)) / (1 + q) for j in range(1, 7))

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lawful import calibrate, calibrate_shares
+from scumble.gate.words import claim_of_words
 from scumble.privacy import costs, disjoint, overlapping
+from scumble.privacy.budget import Budget
 from scumble.privacy.costs import Balance, Charge, Cost, _largest, _rho_of, _short, _simple, _sum, total_of
 from scumble.privacy.exact import show
 from scumble.privacy.gaussian import zcdp_delta
@@ -224,3 +226,11 @@ def test_a_budget_of_rho_alone_has_no_epsilon() -> None:
 )
 def test_digits_shown(value: str, up: str, down: str) -> None:
     assert (show(Fraction(value)), show(Fraction(value), up=False)) == (up, down)
+
+
+@pytest.mark.parametrize("budget", [Budget(0.5, 1e-6), Budget(1, 1e-6).in_rho(Fraction(1, 100))], ids=["pure", "rho"])
+def test_words_that_nobody_declared_cost_their_claim(budget: Budget) -> None:
+    claim = claim_of_words(budget, 3)
+    cost = Cost.of(claim)
+    assert cost.delta == Fraction("1e-6") and cost.rho is None
+    assert cost.epsilon == (Fraction(1, 2) if claim.law.pure else Fraction(repr(claim.epsilon)))

@@ -170,6 +170,19 @@ def test_a_plan_pays_however_many_words_are_found() -> None:
         assert max(one.share for one in step.values()) <= Fraction(1, most)  # type: ignore[union-attr]
 
 
+def test_pairs_of_found_words_are_chosen_in_contests() -> None:
+    schema = Schema(COLUMNS)
+    planner = Planner(usual(TableSpec.of(schema)), Budget(1.0, 1e-6), 1_000)
+    assert planner.predicted(1_000).plan.choice == "adaptive"
+    release = sketch(1_000).release(epsilon=1.0, delta=1e-6, n=1_000)
+    assert 1 <= sum(len(view) == 2 for view in release.views) < 3
+
+
+def test_shares_of_noise_need_declared_words() -> None:
+    with pytest.raises(ParameterError, match="discover=True"):
+        sketch(100, pairs=[]).release_share(1.0, 1e-6, custodians=2)
+
+
 def test_parts_are_kept_and_merged(tmp_path: Path) -> None:
     data = table(2_000)
     halves = [{name: cells[k * 1000 : (k + 1) * 1000] for name, cells in data.items()} for k in range(2)]
