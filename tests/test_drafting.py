@@ -136,7 +136,13 @@ def test_bounds_of_any_cells_load_and_hold_them() -> None:
     [
         *((None, "missing"), (b"", "missing"), (b"NA", "missing"), (b"Yes", "boolean"), (b"true", "boolean")),
         *((b"17", "whole"), (b"1e3", "whole"), (b"$1,234.50", "number"), (b"inf", "text"), (b"2020-02-29", "iso")),
-        *((b"2020", "whole"), (b"31.12.2020", "%d.%m.%Y"), (b"31/12/2020", "%d/%m/%Y"), (b"12/31/2020", "%m/%d/%Y")),
+        *(
+            (b"2020", "whole"),
+            (b"2020/12/31", "%Y/%m/%d"),
+            (b"31.12.2020", "%d.%m.%Y"),
+            (b"31/12/2020", "%d/%m/%Y"),
+            (b"12/31/2020", "%m/%d/%Y"),
+        ),
         *((b"01/02/2020", "either"), (b"\xff\xfe", "text"), (b"9999-12-31", "iso"), (b"Ulm", "text")),
     ],
 )
@@ -153,7 +159,7 @@ def test_a_decimal_comma() -> None:
 def test_a_kind_needs_most_cells() -> None:
     def kind(others: int, variance: float = 0.0) -> str:
         counts = np.zeros(len(KINDS), int)
-        counts[[0, 2, 9]] = 500, 89, others
+        counts[[0, 2, -1]] = 500, 89, others
         return kind_of(PublishedRow(0, counts, variance, None, Fraction(1)))
 
     assert kind(11) == "text" and kind(9) == "number"

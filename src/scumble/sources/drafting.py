@@ -58,7 +58,19 @@ Integers = npt.NDArray[np.int64]
 Drafted = tuple[dict[str, object], list[str]]
 """The settings of a column, and remarks."""
 
-KINDS = ("missing", "boolean", "whole", "number", "iso", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "either", "text")
+KINDS = (
+    "missing",
+    "boolean",
+    "whole",
+    "number",
+    "iso",
+    "%Y/%m/%d",
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "either",
+    "text",
+)
 """What a cell can be read as, the first that fits; "either" is 01/02/2020."""
 LEAST, MOST, STEPS = -30, 42, 8
 """Exponents of two of the grid, and its cells in each octave. Smaller numbers are zero, larger ones have the last."""
@@ -224,7 +236,7 @@ def drafted(source: Source, columns: Sequence[str], budget: Budget, payer: Accou
 
 # ---- counting ----
 
-_DAY, _MONTH_FIRST = ("%d.%m.%Y", "%d/%m/%Y"), "%m/%d/%Y"
+_YEAR_FIRST, _DAY, _MONTH_FIRST = "%Y/%m/%d", ("%d.%m.%Y", "%d/%m/%Y"), "%m/%d/%Y"
 
 
 def count(column: cells.Column, name: str, spec: DraftSpec, secret: Secret, first: int) -> None:
@@ -268,7 +280,7 @@ def _dated(text: bytes) -> tuple[int, int | None]:
     iso = clock.seconds_in(text) if len(text) >= len("2020-01") else None
     if iso is not None:
         return KINDS.index("iso"), _month(iso[0])
-    read = {one: clock.seconds_in(text, clock.pattern_of(one), only=True) for one in (*_DAY, _MONTH_FIRST)}
+    read = {one: clock.seconds_in(text, clock.pattern_of(one), only=True) for one in (_YEAR_FIRST, *_DAY, _MONTH_FIRST)}
     fits = [one for one, found in read.items() if found is not None]
     if not fits:
         return KINDS.index("text"), None
@@ -346,7 +358,7 @@ class _Plan:
 def kind_of(row: PublishedRow) -> str:
     """What a column is, by the noisy numbers of its cells: text only if that is sure."""
     counts = row.counts.astype(float)
-    of = dict(zip(("boolean", "number", "date"), (counts[1], counts[2:4].sum(), counts[4:9].sum()), strict=True))
+    of = dict(zip(("boolean", "number", "date"), (counts[1], counts[2:4].sum(), counts[4:-1].sum()), strict=True))
     best, held = max(of, key=lambda kind: of[kind]), counts[1:].sum()
     doubt = 2 * math.sqrt(row.variance * len(KINDS))
     return best if of[best] >= max(MOST_OF * held - doubt, held / 2, 1) else "text"
@@ -504,6 +516,7 @@ def _date(found: tuple[int, int], kinds: Mapping[str, int], remarks: list[str]) 
     slashed = {one: kinds[one] for one in (_DAY[1], _MONTH_FIRST)}
     of = {
         "iso": kinds["iso"],
+        _YEAR_FIRST: kinds[_YEAR_FIRST],
         _DAY[0]: kinds[_DAY[0]],
         max(slashed, key=slashed.__getitem__): kinds["either"] + max(slashed.values()),
     }
