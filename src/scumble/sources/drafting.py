@@ -254,7 +254,7 @@ def count(column: cells.Column, name: str, spec: DraftSpec, secret: Secret, firs
 def placed(text: bytes | None, decimal: str = ".") -> tuple[int, int, int, int, int]:
     """The cell of each row for a canonical text.
 
-    >>> placed(b"12.5"), placed(None)[:4], placed(b"31.12.2020")[:4] == (5, 145, 1153, 12 * 220 + 11)
+    >>> placed(b"12.5"), placed(None)[:4], placed(b"31.12.2020")[:4] == (6, 145, 1153, 12 * 220 + 11)
     ((3, 106, 845, 3600, 863), (0, 145, 1153, 3600), True)
     """
     no_number, no_date = (LENGTHS[OCTAVE] - 1, LENGTHS[GRID] - 1), LENGTHS[MONTH] - 1
