@@ -56,7 +56,6 @@ NO_MATTER = {
     "seed": "public",
     "timeout": "how long a ledger waits",
     "part": "a name in the ledger",
-    "rehearse": "reads no record, and publishes nothing (tests/test_rehearsal.py)",
     "allow_empty": "on in every path here, so the empty table is a neighbor like any other",
     "y": "ignored where it may be left out",
 }

@@ -108,7 +108,7 @@ merge r.scumble b.scumble --out e.scumble|merge r.scumble t.scumble --out e.scum
 ledger book|ledger book --json|ledger book --dataset EVILpeople|ledger book --dataset EVILx|ledger EVILbook
 stream window periods --width 1 --out EVILw.scumble|stream window periods --width 9 --out w.scumble
 stream append s.secret t.csv|stream publish s.secret --period 7
-schema t.csv|schema points.csv --columns EVILx|build t.csv --schema t.toml --epsilon 1 --rehearse
+schema t.csv|schema points.csv --columns EVILx|plan --schema t.toml --n 9
 build t.csv --schema t.toml --epsilon 1 --out EVILo.scumble|build points.csv --schema t.toml --epsilon 1 --out o.scumble
 build t.csv --columns EVILage --bandwidth 1 --epsilon 1 --out EVILp.scumble|build t.csv --columns EVILtown --bandwidth 1
 fit t.csv --task classify --schema t.toml --target EVILtown --epsilon 1 --out EVILf.scumble|plan --columns EVILx

@@ -1,4 +1,4 @@
-"""`plan`, `build`, `info`, a rehearsal and Python's own ways decide by one function, and mean one thing by *error*."""
+"""`plan`, `build`, `info` and Python's own ways decide by one function, and mean one thing by *error*."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import scumble
 from scumble.cli import main
 from scumble.learn import PrivateKDE
-from scumble.privacy.wording import AS_USUAL, UNKNOWN_SPREAD
+from scumble.privacy.wording import AS_USUAL
 
 N = 20_000
 SIZE = ("design", "rows", "buckets", "shape")
@@ -69,28 +69,17 @@ def test_all_verbs_tell_of_one_release(
 
     planned = said("plan", *words, "--density", str(density))
     made = said("build", "t.parquet", *words, "--out", "o.scumble")
-    rehearsed = said("build", "t.parquet", *words, "--rehearse")
     info = said("info", "o.scumble", "--json")
     for other in (made, info):
         assert_alike(other, planned)
     written = (tmp_path / "o.scumble").stat().st_size
     assert planned["bytes"] == pytest.approx(written, rel=STEP - 1, abs=3000)
 
-    # A rehearsal reckons with the density that a plan takes by itself, and both say that it is decided later.
+    # What a plan leaves open for the noisy facts to decide.
     usual = said("plan", *words)
-    cells = " × ".join(f"{side:,}" for side in usual["shape"] or ())
-    made_of = f"A grid of {cells} cells" if cells else f"{usual['rows']:,} rows of"
-    assert rehearsed["kind"].startswith(made_of) and rehearsed["bytes"] == usual["bytes"]
-    assert usual["spread"] == (AS_USUAL if bounds else "")
-    assert rehearsed["spread"] == (AS_USUAL if bounds else UNKNOWN_SPREAD)
-    assert planned["spread"] == ""
-    denser = " × ".join(f"{side:,}" for side in usual["denser"] or ())
-    of = "cells" if usual["denser_design"] == "grid" else "rows"
-    same = (usual["denser"], usual["denser_design"]) == (usual["shape"] or [usual["rows"]], usual["design"])
-    comes_to = "is the same." if same else f"about {denser} {of}."
-    assert comes_to in rehearsed["later"] if denser else not rehearsed["later"]
-    assert ("Design and size" in rehearsed["later"]) == usual["either"] == ("delta" in options)
-    assert bool(denser) == (options.get("rows") is None)
+    assert usual["spread"] == (AS_USUAL if bounds else "") and planned["spread"] == ""
+    assert bool(usual["denser"]) == (options.get("rows") is None)
+    assert usual["either"] == ("delta" in options)
 
     # One definition of the error: the card's, at its own density, is the plan's there.
     there = said("plan", *words, "--density", str(info["expected_error"]["density"]))
@@ -131,3 +120,25 @@ def assert_sketched_and_streamed_alike(said: Any, words: list[str], planned: dic
     for path in ("o.scumble", "part.scumble", "days"):
         found = scumble.load(path)
         assert (found.total() if path == "days" else found).kinds == {"a": "whole"}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("--columns a,b --bounds a=0:9,b=0:9", []),
+        ("--columns a --bounds a=0:999", ["The bandwidth is narrow: the bounds of 'a' are 1,000"]),
+        ("--columns a,b --bounds a=0:9,b=0:150", ["No scale: a step of 1 is as far in each of 'a', 'b'"]),
+        ("--columns a,b --bounds a=0:9,b=0:150 --scale a=1,b=1", ["'b' outweighs 'a': 150 bandwidths to 9"]),
+        ("--columns a", ["No bounds: the file is larger than a grid's"]),
+        ("--dimensions 2", []),
+    ],
+)
+def test_a_plan_names_arguments_that_are_probably_mistakes(
+    options: str, told: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["plan", *options.split(), "--n", "1000", "--bandwidth", "1", "--epsilon", "1"]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["advice"]
+    assert len(found) == len(told) and all(map(str.startswith, found, told))
+    assert main(words) == 0
+    assert capsys.readouterr().out.count("Advice: ") == len(told)

@@ -260,7 +260,6 @@ def test_a_column_of_persons_needs_the_records_of_each(tmp_path: Path, capsys: p
     stream = ["--epsilon", "1", "--periods", "2", "--folder", out]
     for words in (
         ["build", absent, *whose, "--epsilon", "1", "--out", out],
-        ["build", absent, *whose, "--epsilon", "1", "--rehearse"],
         ["sketch", absent, *whose, "--out", out],
         ["stream", "plan", *whose, *stream],
         ["stream", "start", out, *whose, *stream],

@@ -278,6 +278,13 @@ def test_build_gives_a_release_with_the_plans_choice(table: pa.Table, tmp_path: 
     assert seen[-1] == ROWS
 
 
+def test_a_misspelt_option_is_no_option_that_was_left_out() -> None:
+    """Else a budget would be another, or bounds would be none."""
+    for word, meant in {"bound": "bounds", "epsilom": "epsilon", "date": "dates", "ledgr": "ledger"}.items():
+        with pytest.raises(TypeError, match=f"no option '{word}'. Did you mean '{meant}'"):
+            scumble.build({"age": [1.0, 2.0]}, scumble.EuclideanKernel(1.0), **{word: ["age"]})
+
+
 def test_one_sketch_a_class(table: pa.Table, tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "t.parquet")
     (tmp_path / "t.csv").write_bytes(csv_bytes(table))

@@ -22,7 +22,6 @@ from scumble.errors import ParameterError
 from scumble.gate.rows import NONE, Contest, PublishedRow, PublishedRows
 from scumble.privacy.budget import Budget
 from scumble.show.cards import facts
-from scumble.sources.rehearsal import Rehearsal
 from scumble.table.budgeting import Noise, Plan, cells_of_triples, for_triples, plan
 from scumble.table.counting import reference
 from scumble.table.evidence import Evidence, Grouped, View
@@ -533,39 +532,31 @@ def rows() -> pa.Table:
 
 
 @pytest.fixture(scope="module")
-def rehearsed(rows: pa.Table) -> Rehearsal:
-    found = scumble.build(rows, schema=MANY, n=N, epsilon=1.0, rehearse=True)
-    assert isinstance(found, Rehearsal)
-    return found
-
-
-@pytest.fixture(scope="module")
 def release(rows: pa.Table) -> scumble.TableRelease:
     return scumble.TableSketch(MANY).update(rows).release(epsilon=1.0, n=N)
 
 
-def test_the_noise_that_is_predicted_is_the_noise_that_comes(
-    rehearsed: Rehearsal, release: scumble.TableRelease
-) -> None:
+def test_the_noise_that_is_predicted_is_the_noise_that_comes(release: scumble.TableRelease) -> None:
     """No view gets more than a twelfth of the budget here: it takes six pairs to spend half of it."""
-    alone, pair = rehearsed.places
-    noise = facts(release)["noise"]
-    assert pair.error > 1.15 * math.sqrt(2) / (0.1 * 0.9)
-    assert noise["pair"] == pytest.approx(pair.error, rel=0.02)  # the count has 1 %
-    assert noise["level"] == pytest.approx(alone.error, rel=0.3)  # it hangs on which pairs are chosen
+    found = Planner(TableSpec.of(MANY), Budget.of(1.0, count_share=COUNT_SHARE), N).predicted(N)
+    pair, noise = np.median(found.pairs), facts(release)["noise"]
+    assert pair > 1.15 * math.sqrt(2) / (0.1 * 0.9)
+    assert noise["pair"] == pytest.approx(pair, rel=0.02)  # the count has 1 %
+    assert noise["level"] == pytest.approx(np.median(found.levels), rel=0.3)  # it hangs on which pairs are chosen
 
 
 @pytest.mark.parametrize("target", [None, "c"])
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 def test_what_a_level_is_told_to_within_is_what_comes(epsilon: float, target: str | None) -> None:
-    """Its own counter has four times that: pairs tell of it, too, and the rehearsal knows as well as the card."""
+    """Its own counter has four times that: pairs tell of it, too, and the plan knows as well as the card."""
     rng = np.random.default_rng(3)
     table = pa.table(
         {"a": rng.uniform(0, 100, 8_000), "c": rng.choice(["x", "y"], 8_000), "d": rng.random(8_000) < 0.3}
     )
     schema = scumble.Schema(a=scumble.Number(0, 100), c=scumble.Category(["x", "y"]), d=scumble.Boolean())
     options = {"schema": schema, "epsilon": epsilon, "n": 8_000, "target": target}
-    told = scumble.build(table, rehearse=True, **options).places[0].error
+    spec = TableSpec.of(schema, target=target)
+    told = np.median(Planner(spec, Budget.of(epsilon, count_share=COUNT_SHARE), 8_000).predicted(8_000).levels)
     noise = facts(scumble.build(table, **options))["noise"]
     assert noise["single"] > 2 * told
     assert 0.7 < told / noise["level"] < 1.4

@@ -177,8 +177,7 @@ def _run(verb: str, words: list[str]) -> int:
         module = import_module(home(verb))
         args, parser = parse(verb, VERBS[verb], module, words)
         _quiet_warnings()
-        if not getattr(args, "rehearse", False):  # which writes nothing, and leaves what is there alone
-            guard(args, parser)
+        guard(args, parser)
         if not hasattr(module, "NOTHING_PRIVATE"):
             no_core_dumps()
         code = module.run(args)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scumble import files
-from scumble.cli import LAST, REFUSED
+from scumble.cli import LAST
 from scumble.cli.inputs import opened
 from scumble.cli.options import given, kernel_from, promised, require, take
 from scumble.cli.output import check_out, check_release_out, print_json, say, tell_doubts, tell_weak
@@ -28,17 +28,16 @@ scumble build people.csv --columns age --bandwidth 5 --label mode --classes bus,
 scumble build sqlite:///people.db --table people --columns age --bandwidth 5 --epsilon 1 --out ages.scumble
 scumble build people.csv --columns age --whole age --bounds age=0:100 --bandwidth 5 --epsilon 1 --out whole.scumble
 scumble build people.parquet --schema town.toml --epsilon 1 --out town.scumble
-scumble build people.csv --columns age,income --bandwidth 1 --epsilon 1 --rehearse
 scumble build --config people.toml
 """
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    take(parser, "SOURCE label classes KERNEL KINDS WHOLE_TABLE BUDGET person_column noise_first draws rehearse LEDGER")
+    take(parser, "SOURCE label classes KERNEL KINDS WHOLE_TABLE BUDGET person_column noise_first draws LEDGER")
     take(parser, "SIZE n RUNNING CLUSTER out json")
 
 
-def run(args: argparse.Namespace) -> int | None:
+def run(args: argparse.Namespace) -> None:
     from scumble.privacy.wording import human_bytes
     from scumble.show.cards import facts
 
@@ -47,8 +46,6 @@ def run(args: argparse.Namespace) -> int | None:
     if args.master is not None and args.engine != "spark":
         raise ParameterError("--master goes with --engine spark.")
     promised(args)
-    if args.rehearse:
-        return _rehearse(args)
     check_release_out(args)
     if args.draws and (args.schema is None or args.out == "-"):
         raise ParameterError("--draws is for tables in files. Hint: give --schema, and --out with a file's name.")
@@ -62,13 +59,13 @@ def run(args: argparse.Namespace) -> int | None:
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}. Next: scumble info {args.out}")
     tell_doubts(args, release)
     sys.stdout.flush()
-    return None
 
 
 def made(args: argparse.Namespace) -> tuple[AnyRelease, int]:
     """The release at --out, and its size: that of a run that was killed, if there is one; else counted and paid for."""
     from scumble.cli.handover import Handover, Left, finished, room, set_apart
-    from scumble.sources.rehearsal import beforehand
+    from scumble.density.advice import advice
+    from scumble.density.spec import Spec
 
     job = prepare(args, **given(args, "label classes"))
     kept = job.checkpoint
@@ -88,25 +85,15 @@ def made(args: argparse.Namespace) -> tuple[AnyRelease, int]:
         secret, note = (None, None) if kept is None else (kept.path, kept.note)
         with Handover(args.out, needs, secret=secret, note=note) as handover, set_apart(args, "build"):
             tell_weak(args, job.budget)
-            if sys.stderr.isatty():  # a script wants one line, about what went wrong
-                for line in beforehand(job):
-                    say(args, line)
+            spec = sketches[0].spec
+            if sys.stderr.isatty() and isinstance(spec, Spec):  # a script wants one line, about what went wrong
+                for line in advice(spec.kernel, spec.columns or (), job.asked.bounds):
+                    say(args, f"Advice: {line}")
             count(args, job)
             release, size = handover.make(job.release)
     # While its note is there, the same command finds what it has written, and is not charged again.
     LAST.extend([] if kept is None else [job.discard_checkpoint])
     return release, size
-
-
-def _rehearse(args: argparse.Namespace) -> int:
-    from scumble.sources.building import BOOK, LET_GO
-
-    book = given(args, " ".join(BOOK))
-    for name in LET_GO:
-        setattr(args, name, None)
-    found = prepare(args, label=args.label, classes=args.classes).rehearse(**book)
-    print_json(found.to_dict()) if args.json else print(found)
-    return REFUSED if found.refused else 0
 
 
 def prepare(args: argparse.Namespace, **options: Any) -> Build:

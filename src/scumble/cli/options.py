@@ -264,7 +264,6 @@ OPTIONS: dict[str, Settings] = {
         "auto cpu gpu spark", "this machine (auto: a GPU where it pays), or a Spark cluster", default="auto"
     ),
     "master": _option("of the cluster: local[4], spark://host:7077, yarn, k8s://... (default: its own)", "URL"),
-    "rehearse": _switch("only report what to expect: no record is read, nothing is spent or written"),
     "draws": _switch("for a --schema: store the posterior draws, so that readers need not compute them"),
     "keep_secret": _switch("do not empty the part; each further release is charged, so this needs a --ledger"),
     # questions

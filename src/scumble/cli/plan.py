@@ -45,6 +45,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from scumble.columns.kinds import Declarations
+    from scumble.density.advice import advice
     from scumble.density.plan import by_epsilon, plan
     from scumble.privacy.wording import AS_USUAL
 
@@ -77,14 +79,21 @@ def run(args: argparse.Namespace) -> None:
     chosen = plan(**settings)
     errors = by_epsilon(lambda epsilon: plan(**settings | {"epsilon": epsilon, "error": None, "rho": None, "mu": None}))
     spread = AS_USUAL if args.density is None and args.bounds is not None else ""
+    sides = Declarations(**given(args, "KINDS")).bounds(args.bounds)
+    doubts = advice(settings["kernel"], columns, sides) if args.columns else []
     if args.json:
-        more = {"spread": spread, "meaning": chosen.sentence(), "by_epsilon": {f"{e:g}": errors[e] for e in errors}}
+        more = {
+            "spread": spread,
+            "advice": doubts,
+            "meaning": chosen.sentence(),
+            "by_epsilon": {f"{e:g}": errors[e] for e in errors},
+        }
         print_json(chosen.to_dict() | more)
     else:
-        _print(chosen, errors, spread)
+        _print(chosen, errors, [spread, *(f"Advice: {one}" for one in doubts)])
 
 
-def _print(chosen: Plan, errors: dict[float, float], spread: str) -> None:
+def _print(chosen: Plan, errors: dict[float, float], more: list[str]) -> None:
     """The plan, for people."""
     from scumble.privacy.exact import show
     from scumble.privacy.wording import decided_later, human_bytes, sized
@@ -108,7 +117,7 @@ def _print(chosen: Plan, errors: dict[float, float], spread: str) -> None:
     if chosen.denser is not None:
         size = sized(chosen.shape or (chosen.rows,), chosen.design)
         later = decided_later(size, sized(chosen.denser, chosen.denser_design), chosen.either)
-    for sentence in filter(None, (spread, later, chosen.sentence())):
+    for sentence in filter(None, (*more, later, chosen.sentence())):
         print("\n".join(textwrap.wrap(sentence.replace(" %", "\xa0%"), 100)).replace("\xa0", " "))
 
 

@@ -24,7 +24,6 @@ from scumble.columns.hashing import UnsupportedValue, hashes_of, iso_texts, noth
 from scumble.errors import DataError
 from scumble.files.lazy_modules import pa, pc, pt
 
-_FLOAT = np.dtype(np.float64)
 Column: TypeAlias = Any  # np.ndarray, pa.Array or pa.ChunkedArray: Arrow has no types for a checker
 
 _NUMBER_HINT = "Hint: use a HammingKernel for categories, or convert it to numbers."
@@ -170,13 +169,6 @@ def buffer_of(piece: pa.Array, dtype: npt.DTypeLike) -> np.ndarray:
     found = np.frombuffer(piece.buffers()[1], kind, count=len(piece), offset=piece.offset * kind.itemsize)
     found.flags.writeable = False  # it is Arrow's
     return found
-
-
-def as_they_lie(column: Column) -> np.ndarray | None:
-    """The memory of an Arrow array of float64 without nulls; None for other columns."""
-    if isinstance(column, np.ndarray) or not isinstance(column, pa.DoubleArray) or column.null_count:
-        return None
-    return buffer_of(column, _FLOAT)
 
 
 def nulls_of(piece: pa.Array) -> np.ndarray:

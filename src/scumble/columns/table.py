@@ -100,21 +100,14 @@ class Table:
 
     def _side_by_side(self, which: Sequence[int]) -> tuple[np.ndarray, Ends]:
         pieces = cells.in_step([self._columns[j] for j in which]) if which else []
-        out, found, done = np.empty((self.rows, len(which))), no_ends(len(which)), 0
+        out, done = np.empty((self.rows, len(which))), 0
+        low, high = found = np.array([[np.inf] * len(which), [-np.inf] * len(which)])
         for columns in pieces:
-            rows = len(columns[0])
-            self._fill(out[done : done + rows], found, columns, which)
-            done += rows
-        return out, (found[0], found[1])
-
-    def _fill(self, out: np.ndarray, found: np.ndarray, columns: Sequence[cells.Column], which: Sequence[int]) -> None:
-        """Write columns side by side as numbers, a few at a time to save memory."""
-        for first in range(0, len(which), LINE):
-            numbers = []
-            for column, j in zip(columns[first : first + LINE], which[first:], strict=False):
-                lying = cells.as_they_lie(column)
-                numbers.append(cells.numbers(column, self.label(j)) if lying is None else lying)
-            write(numbers, first, out, found)
+            rows = slice(done, done := done + len(columns[0]))
+            for first in range(0, len(which), LINE):  # a few at a time, to save memory
+                named = zip(columns[first : first + LINE], which[first : first + LINE], strict=True)
+                write([cells.numbers(column, self.label(j)) for column, j in named], first, out[rows], found)
+        return out, (low, high)
 
     def categories(self, which: Sequence[int]) -> np.ndarray:
         """The columns as (rows, k) float64: stable hashes (:mod:`scumble.columns.hashing`), NaN for missing cells."""
@@ -335,11 +328,6 @@ def ends(values: np.ndarray) -> Ends:
     lines, rest = values[:whole].reshape(-1, many * d), values[whole:]
     low, high = (np.concatenate([end(lines, axis=0).reshape(-1, d), rest]) for end in (np.min, np.max))
     return np.min(low, axis=0), np.max(high, axis=0)
-
-
-def no_ends(columns: int) -> np.ndarray:
-    """(2, columns): the ends of empty columns."""
-    return np.array([[np.inf] * columns, [-np.inf] * columns])
 
 
 def write(columns: Sequence[np.ndarray], first: int, out: np.ndarray, ends: np.ndarray) -> None:

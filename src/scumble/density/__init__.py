@@ -11,5 +11,6 @@ latter with its cells in `grid_cells.py` and its queries in `field.py`. Question
 in `student.py`; `draws.py` makes synthetic records and `comparing.py` compares releases.
 
 The plan: `expected_error.py` is the one formula, `release_plan.py` searches the candidates, `planned_release.py`
-publishes what the noisy facts favor, and `plan.py` predicts that.
+publishes what the noisy facts favor, and `plan.py` predicts that. `advice.py` names arguments that are probably
+mistakes.
 """

@@ -106,10 +106,7 @@ AS_USUAL = (
     "Records are assumed to be as dense and as clustered as is typical within these bounds. Relative errors are "
     "smaller where records are dense."
 )
-"""What a plan or a rehearsal within bounds knows of records."""
-UNKNOWN_SPREAD = (
-    "Without bounds, the number of records near a point is unknown; errors are predicted for a typical density."
-)
+"""What a plan within bounds knows of records."""
 
 
 def sized(sides: Sequence[int], design: str | None) -> str:

@@ -20,7 +20,6 @@ The files, in the order in which a build meets them::
     people.py       at most m records of each person (people.proof.md)
     checkpoint.py   counters and position in one secret file
     drafting.py     `draft`: a schema from one charged pass
-    rehearsal.py    what a build will publish, and advice, from public arguments alone
     spark/          tables on a cluster: `scumble.cluster.spark`
 """
 
@@ -32,15 +31,14 @@ if TYPE_CHECKING:
     from scumble.sources.drafting import draft
     from scumble.sources.onepass import Progress
     from scumble.sources.opening import open_source
-    from scumble.sources.rehearsal import Rehearsal
     from scumble.sources.source import Source
 
 # Imported on first use.
 _NAMES = {"building": "Build build build_by", "drafting": "draft", "onepass": "Progress", "opening": "open_source"}
-_NAMES |= {"rehearsal": "Rehearsal", "source": "Source"}
+_NAMES["source"] = "Source"
 _HOMES = {name: f"scumble.sources.{home}" for home, names in _NAMES.items() for name in names.split()}
 
-__all__ = ["Build", "Progress", "Rehearsal", "Source", "build", "build_by", "draft", "open_source"]
+__all__ = ["Build", "Progress", "Source", "build", "build_by", "draft", "open_source"]
 
 
 def __getattr__(name: str) -> object:

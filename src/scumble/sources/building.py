@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 from scumble import checks
 from scumble.checks import Json
-from scumble.columns.containers import is_of
 from scumble.columns.kinds import KINDS, Declarations, in_order, require_numbers, roles_by, roles_of
 from scumble.columns.schema import Described, Schema
 from scumble.density.bundle import Bundle, Label
@@ -20,7 +19,6 @@ from scumble.density.release import Release
 from scumble.density.release_plan import Menu
 from scumble.density.spec import Spec
 from scumble.errors import CuratorWarning, ParameterError, PrivacyError, did_you_mean, parameter
-from scumble.files.lazy_modules import pa
 from scumble.kernels import Kernel
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
@@ -31,8 +29,6 @@ from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
 from scumble.sources.paths import require_apart
 from scumble.sources.people import PersonLimit
-from scumble.sources.rehearsal import NO_BUDGET, Rehearsal
-from scumble.sources.rehearsal import rehearse as rehearsed
 from scumble.sources.source import Source
 from scumble.sources.tally import Labels, Tally
 from scumble.table.discovery import divided
@@ -41,15 +37,6 @@ from scumble.table.sketch import COUNT_SHARE, price
 from scumble.table.spec import TableSpec
 
 
-@overload
-def build(
-    source: object,
-    kernel: Kernel | None = None,
-    columns: Sequence[str] | None = None,
-    *,
-    rehearse: Literal[True],
-    **options: Any,
-) -> Rehearsal: ...
 @overload
 def build(source: object, kernel: None = None, *, schema: Described, **options: Any) -> TableRelease: ...
 @overload
@@ -66,9 +53,8 @@ def build(
     rho: Number | None = None,
     mu: Number | None = None,
     progress: Report | None = None,
-    rehearse: bool = False,
     **options: Any,
-) -> Release | TableRelease | Rehearsal:
+) -> Release | TableRelease:
     """A table of any size to a release, in one pass. The exact counters never touch the disk.
 
     Parameters
@@ -119,9 +105,6 @@ def build(
         Charge the release to a :class:`scumble.Ledger` before noise is drawn.
     progress : callable or None
         Called with a :class:`Progress` after every batch.
-    rehearse : bool
-        Only return a `Rehearsal`: kind, size, expected errors and advice. It reads the public arguments and the names
-        of the columns, and spends, writes and charges nothing.
     allow_empty : bool
         With ``invalid="error"``, also release a table without rows.
     format, delimiter, decimal, encoding : str or None
@@ -141,33 +124,10 @@ def build(
         raise ParameterError("`build` makes one release. Hint: `scumble.build_by` makes one per class.")
     options |= {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "records_per_person": records_per_person}
     options |= {"rho": rho, "mu": mu}
-    if rehearse:
-        return _unpaid(source, kernel, columns, options).rehearse(**taken(options, *BOOK))
     release: Release | TableRelease = Build(source, kernel, columns, **options).run(progress)
     return release
 
 
-@overload
-def build_by(
-    source: object,
-    kernel: Kernel,
-    columns: Sequence[str] | None = None,
-    *,
-    label: str,
-    classes: Sequence[Label] | None = None,
-    rehearse: Literal[True],
-    **options: Any,
-) -> Rehearsal: ...
-@overload
-def build_by(
-    source: object,
-    kernel: Kernel,
-    columns: Sequence[str] | None = None,
-    *,
-    label: str,
-    classes: Sequence[Label] | None = None,
-    **options: Any,
-) -> Bundle: ...
 def build_by(
     source: object,
     kernel: Kernel,
@@ -176,9 +136,8 @@ def build_by(
     label: str,
     classes: Sequence[Label] | None = None,
     progress: Report | None = None,
-    rehearse: bool = False,
     **options: Any,
-) -> Bundle | Rehearsal:
+) -> Bundle:
     """One release per class, in one pass: like `build`, with each record's class in the column `label`.
 
     `classes` is public: each gets a release, even if it is empty. Each record has one class, so the bundle costs one
@@ -186,9 +145,6 @@ def build_by(
     but ``booleans=["smoker"]``: they are False and True.
     """
     _require_callable(progress)
-    if rehearse:
-        job = _unpaid(source, kernel, columns, {"label": label, "classes": classes, **options})
-        return job.rehearse(**taken(options, *BOOK))
     bundle: Bundle = Build(source, kernel, columns, label=label, classes=classes, **options).run(progress)
     return bundle
 
@@ -198,24 +154,8 @@ def _require_callable(progress: object) -> None:
         raise parameter("progress", "a function of a Progress", progress, "progress=print, for example.")
 
 
-def _unpaid(source: object, kernel: Kernel | None, columns: Sequence[str] | None, options: Json) -> Build:
-    """The same build without what it would write or charge, and without running a query."""
-    if isinstance(source, Iterator | pa.RecordBatchReader):
-        raise ParameterError("A rehearsal would use up this iterator. Hint: rehearse with an empty table.")
-    if is_of(source, "polars", "LazyFrame"):
-        import polars
-
-        source = polars.DataFrame(schema=source.collect_schema())  # type: ignore[attr-defined]
-    elif is_of(source, "duckdb", "DuckDBPyRelation"):
-        source = source.limit(0)  # type: ignore[attr-defined]
-    kept = {name: value for name, value in options.items() if name not in (*LET_GO, "checkpoint_seconds")}
-    return Build(source, kernel, columns, **kept)
-
-
 BOOK = ("ledger", "dataset", "part")
-LET_GO = ("checkpoint", *BOOK)
-"""Options that write or charge, which a rehearsal ignores."""
-UNSAID = f"{NO_BUDGET[0].upper()}{NO_BUDGET[1:]}."
+UNSAID = "No budget is given, so ε is 1 (epsilon=, rho= or mu= gives one)."
 
 
 class Build:
@@ -354,14 +294,6 @@ class Build:
 
     def _pass(self, progress: Any) -> None:
         one_pass(self.source, self.roles, self.tally, checkpoint=self.checkpoint, progress=progress)
-
-    def rehearse(self, **book: object) -> Rehearsal:
-        """What would be published, from the public arguments alone; the build is then of no further use.
-
-        `book` has the ledger, dataset and part that it would be charged to, which are only read.
-        """
-        self.source.close()
-        return rehearsed(self, book)
 
     def discard_checkpoint(self) -> None:
         """Delete the counters before their release is given out."""
