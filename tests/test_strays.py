@@ -79,8 +79,13 @@ def test_records_that_are_left_out_have_no_strays() -> None:
         "age": [120.0, 41.0, None, 30.0, 20.0],
         "town": ["Bonn", "Ulm", "Bonn", "Köln", "Ulm"],
     }
-    _, strays, _ = schema.find(rows, invalid="drop")
-    assert strays == {"seen": OfBatch(2, 1, 1, first=1), "age": OfBatch(3), "town": OfBatch(3, other=1)}
+    (_, dropped), found, _ = schema.find(rows, invalid="drop")
+    strays = {name: one.strays(dropped) for name, one in found.items()}
+    assert strays == {
+        "seen": OfBatch(2, 1, 1, first=1),
+        "age": OfBatch(3),
+        "town": OfBatch(3, other=1),
+    }
     job = Build(pa.table(rows), schema=schema, invalid="drop")
     job.count()
     assert [line.split(" of ")[0] for line in job.strays()] == ["1 value"] * 3

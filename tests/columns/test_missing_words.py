@@ -11,7 +11,7 @@ import pytest
 
 import scumble
 from scumble.cli import main
-from scumble.columns.column import Column
+from scumble.columns.column import GAP, OWN, UNREAD, Column
 from scumble.errors import ParameterError
 
 COLUMNS = {
@@ -33,17 +33,17 @@ def test_they_are_missing_and_not_unreadable(kind: str) -> None:
         found = column.find(values)
         gap = column.size - 1
         assert found.codes[0] not in (-1, gap) and found.codes[1:4].tolist() == [gap] * 3
-        assert found.unread.tolist() == ([] if kind == "category" else [4])
+        assert np.flatnonzero(found.fates == UNREAD).tolist() == ([] if kind == "category" else [4])
 
 
 def test_values_of_numeric_columns_may_stand_for_missing() -> None:
     number = scumble.Number(0, 50, whole=True, missing=True, missing_words=["99"])
     for values in (np.array([7, 99, 98]), np.array([7.0, 99, np.inf]), pa.array([7, 99, None]), [7, 99, 98]):
         found = number.find(values)
-        assert found.codes[1] == number.size - 1 and 1 not in found.unread
+        assert found.codes[1] == number.size - 1 and found.fates[1] == GAP
         assert np.isnan(number.numbers(values)[1]) and number.numbers(values)[0] == 7
     flags = scumble.Boolean(missing=True, missing_words=["9"]).find(np.array([1, 9, 8]))
-    assert flags.codes.tolist() == [1, 2, 2] and flags.unread.tolist() == [2]
+    assert flags.codes.tolist() == [1, 2, 2] and flags.fates.tolist() == [OWN, GAP, UNREAD]
     assert scumble.Number(0, 50, missing_words=["9"]).find([9.0, 8.0]).codes[0] == -1  # without that level: no value
 
 

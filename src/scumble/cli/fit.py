@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +16,27 @@ from scumble.cli.output import check_out, say, tell_weak
 from scumble.columns.category import Boolean, Category
 from scumble.columns.cells import chosen
 from scumble.columns.column import Column
-from scumble.columns.curator import NO_CLASS, NOTHING_COUNTED, left_out, many_unread, no_record_of, private
+from scumble.columns.curator import (
+    NO_CLASS,
+    NOTHING_COUNTED,
+    Bad,
+    Causes,
+    left_out,
+    many_unread,
+    no_record_of,
+    private,
+    refusal,
+    without_level,
+    without_value,
+)
 from scumble.columns.kinds import converted, read_as
 from scumble.columns.number import Number
 from scumble.columns.schema import Schema
-from scumble.errors import UNPUBLISHED, DataError, FileError, ParameterError, PrivacyError, did_you_mean
+from scumble.errors import DataError, FileError, ParameterError, PrivacyError, did_you_mean
 from scumble.files.lazy_modules import pa, pc
 from scumble.learn.columns import Curator
 from scumble.sources import Source
-from scumble.sources.tally import BEYOND, Bad, Causes, unusual, without_level, without_value
+from scumble.sources.tally import unusual
 
 EXAMPLE = """
 scumble fit people.csv --task classify --columns age,income --target mode --classes bike,bus,car --bounds age=0:100,income=0:200000 --epsilon 1 --out mode.scumble
@@ -316,7 +328,9 @@ def _read(
                 bad = cells.is_null().to_numpy(zero_copy_only=False)
             found |= without_value(batch, name, np.asarray(bad))
         if invalid == "error":
-            _refuse(source, found, piece.position, batch.num_rows)
+            place = partial(source.place, piece.position, batch.num_rows)
+            if refused := refusal(found, place, "missing or unreadable", "--invalid drop leaves these out"):
+                raise refused
         if found:
             batch = chosen(batch, ~causes.take(found, batch.num_rows))
         batches.append(batch)
@@ -334,17 +348,3 @@ def _read(
     except pa.ArrowException:  # whose words may quote cells
         raise DataError("A column is not numeric. Hint: --columns names those to learn from.") from None
     return _Records(X, y, causes, source)
-
-
-def _refuse(source: Source, found: Bad, position: tuple[int, int], rows: int) -> None:
-    """Stop at cells that cannot be read: the error is for the curator only."""
-    bad = {key: mask for key, mask in found.items() if key[0] != BEYOND}  # what a schema leaves out is no error
-    if bad:
-        place = source.place(position, rows, min(int(np.argmax(mask)) for mask in bad.values()))
-        cells: Counter[str] = Counter()
-        for (_, name), mask in bad.items():
-            cells[name] += int(np.count_nonzero(mask))
-        where = ", ".join(f"{count:,} in column {name!r}" for name, count in cells.items())
-        raise DataError(
-            f"{place}: missing or unreadable values: {where} {UNPUBLISHED}. Hint: --invalid drop leaves these out."
-        )

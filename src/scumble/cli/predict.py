@@ -12,10 +12,10 @@ from scumble.errors import DataError, ParameterError, many
 from scumble.files.lazy_modules import pa
 
 if TYPE_CHECKING:
+    from scumble.columns.curator import Causes
     from scumble.columns.schema import Schema
     from scumble.show.usefulness import Model
     from scumble.sources import Source
-    from scumble.sources.tally import Causes
 
 EXAMPLE = """
 scumble fit people.csv --task regress --columns age --target income --bounds age=0:100 --target-bounds 0:200000 --epsilon 1 --delta 1e-6 --rows 500 --out income.scumble
@@ -36,8 +36,8 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says, batch by batch. A row that cannot be read keeps its place, without an answer."""
     from scumble import learn
     from scumble.columns.containers import free
+    from scumble.columns.curator import Causes
     from scumble.columns.kinds import converted
-    from scumble.sources.tally import Causes
 
     check_table(args)
     model = learn.load(args.model)
@@ -103,8 +103,8 @@ def _answered(
     """Names of the answers, and their columns, missing where a row cannot be read; `unread` collects why."""
     import numpy as np
 
+    from scumble.columns.curator import without_level, without_value
     from scumble.columns.table import Table
-    from scumble.sources.tally import without_level, without_value
 
     numbers = None
     if schema is not None:

@@ -18,7 +18,9 @@ from scumble.columns.column import (
     BLANK,
     MISSING,
     MOST_LEVELS,
+    NEAR,
     OTHER,
+    OTHERS,
     UNFORESEEN,
     UNREADABLE,
     Arguments,
@@ -246,17 +248,15 @@ class Category(Column):
 
     def find(self, values: object, label: str = "The column") -> Found:
         found = super().find(values, label)
+        strange = np.flatnonzero(found.codes == (UNFORESEEN if self.unforeseen is None else self.unforeseen))
+        found.fates[strange] = OTHERS
         if self.hashed:
             return found._replace(words=self.words_in(one_column(values, "values"), label))
-        strange = found.codes == (UNFORESEEN if self.unforeseen is None else self.unforeseen)
-        if not strange.any():
-            return found
-        return found._replace(near=strange & self._near(one_column(values, "values"), label))
-
-    def _near(self, column: cells.Column, label: str) -> np.ndarray:
-        """Which cells match one of the words except for blanks or case."""
-        words = {_loosely(text) for text in self.known}
-        return np.asarray(by_text(column, label, lambda text: int(_loosely(text) in words), "categories") == 1)
+        if len(strange):
+            words = {_loosely(text) for text in self.known}
+            near = by_text(one_column(values, "values"), label, lambda text: int(_loosely(text) in words), "categories")
+            found.fates[strange[near[strange] == 1]] = NEAR
+        return found
 
     def _text_codes(self, piece: pa.Array, unforeseen: int) -> np.ndarray:
         """Text is its own canonical text, so Arrow can look it up; of a dictionary, once for each word."""

@@ -71,20 +71,17 @@ class Strays(NamedTuple):
         return "Strays(secret)"
 
 
+OWN, BEYOND, OTHERS, NEAR, GAP, UNREAD = range(6)
+"""What a cell is counted as: its own value; a bound; a word outside the vocabulary, which may match one but for blanks
+or case; missing, or unreadable."""
+
+
 class Found(NamedTuple):
-    """The codes of a column's cells, and which cells were not counted at their own value."""
+    """The codes of a column's cells, and what each is counted as."""
 
     codes: np.ndarray
-    gone: np.ndarray
-    """The rows of cells that were counted as missing, or cannot be counted."""
-    unread: np.ndarray
-    """Those of them that hold something."""
-    outside: np.ndarray | None
-    """Which cells are outside the bounds and were counted at the nearest."""
-    other: int | None
-    """The code of words outside the vocabulary, if they have one."""
-    near: np.ndarray | None = None
-    """Which of these words match one but for blanks or case, if some do."""
+    fates: np.ndarray
+    """`OWN` and so on, as uint8. Those of cells without a code say why their records are left out."""
     positions: Sequence[np.ndarray] = ()
     """Where in its cell each value lies, digit by digit, if the column tells (`Column.positions`)."""
     words: cells.Texts | None = None
@@ -95,20 +92,19 @@ class Found(NamedTuple):
 
     def strays(self, dropped: np.ndarray | None = None) -> Strays:
         """How many there are, without those of the `dropped` records."""
-        every = np.ones(len(self.codes), bool)
-        counted = every if dropped is None else ~dropped
-        known = counted if self.other is not None else every  # else such words drop records
-
-        def many(mask: np.ndarray | None, kept: np.ndarray) -> int:
-            return 0 if mask is None else int(np.count_nonzero(mask & kept))
-
-        unread = self.unread[counted[self.unread]]
+        counted = len(self.codes) if dropped is None else int(np.count_nonzero(~dropped))
+        if not self.fates.any():
+            return Strays(counted)
+        fates = self.fates if dropped is None else np.where(dropped, OWN, self.fates)
+        kept = np.where(self.codes < 0, OWN, fates)
+        beyond, others, near = (int(np.count_nonzero(kept == one)) for one in (BEYOND, OTHERS, NEAR))
+        unread = np.flatnonzero(kept == UNREAD)
         return Strays(
-            read=int(np.count_nonzero(counted) - np.count_nonzero(counted[self.gone])),
+            read=counted - int(np.count_nonzero(fates >= GAP)),
             unread=len(unread),
-            beyond=many(self.outside, counted),
-            other=many(None if self.other is None else self.codes == self.other, counted),
-            near=many(self.near, known),
+            beyond=beyond,
+            other=others + near,
+            near=near + int(np.count_nonzero((self.fates == NEAR) & (self.codes < 0))),
             first=int(unread[0]) if len(unread) else -1,
         )
 
@@ -184,16 +180,19 @@ class Column(ABC):
         return Codes(codes, codes >= 0)
 
     def find(self, values: object, label: str = "The column") -> Found:
-        """The codes of `encode`, and which cells were not counted at their own value."""
+        """The codes of `encode`, and what each cell is counted as."""
         column = one_column(values, "values")
         codes, outside, positions = self._codes(column, label)
-        outside = None if outside is None else outside & (codes >= 0)
+        fates = np.zeros(len(codes), np.uint8)
+        if outside is not None:
+            fates[outside] = BEYOND
         gone = np.flatnonzero(codes == UNREADABLE)
-        unread = gone[:0]
-        if self.missing and len(gone):
-            codes[gone] = self.size - 1
-            unread = self._unread(column, gone)
-        return Found(codes, gone, unread, outside, self.unforeseen, positions=positions)
+        if len(gone):
+            fates[gone] = GAP
+            fates[self._unread(column, gone)] = UNREAD
+            if self.missing:
+                codes[gone] = self.size - 1
+        return Found(codes, fates, positions)
 
     def says_nothing(self, text: bytes) -> bool:
         """Whether this canonical text stands for a missing cell."""

@@ -6,15 +6,22 @@ rows: they go to the curator's terminal and into no file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scumble.columns.column import OTHER, Column
+from scumble.columns.cells import there
+from scumble.columns.column import GAP, OTHER, OUTSIDE, UNFORESEEN, UNREAD, UNREADABLE, Column, Found
 from scumble.columns.column import Strays as OfBatch
 from scumble.columns.kinds import shown
 from scumble.columns.tokens import Tokens
-from scumble.errors import UNPUBLISHED, many
+from scumble.errors import UNPUBLISHED, DataError, many
+from scumble.files.lazy_modules import pa
+
+if TYPE_CHECKING:
+    from scumble.columns.schema import Schema
 
 Declared = Mapping[str, "Column | str"]
 """What is declared about each column: a column of a schema, or its bounds as text."""
@@ -114,6 +121,111 @@ def as_written(ends: Sequence[str | float], kind: str | None = None) -> str:
 
 
 # ---- rows ----
+
+NO_CELL = "with a missing value in"
+BAD_CELL = "with an unreadable or infinite value in"
+NO_WORD = "with a word outside the vocabulary of"
+BEYOND = "outside the bounds of"
+RAGGED, ONE_RAGGED = "lines that are not records", "line that is not a record"
+ELSEWHERE = "before the build was resumed, or on another machine"
+
+Bad = dict[tuple[str, str], np.ndarray]
+"""For each cause and column, which rows it leaves out."""
+
+
+def causes_of(found: Mapping[str, Any]) -> Bad:
+    """Which rows have cells without a level, in what `Schema.find` found in each column."""
+    bad: Bad = {}
+    for name, one in found.items():
+        if isinstance(one, Found) and (one.codes < 0).any():
+            lost = one.codes == UNREADABLE
+            masks = {BEYOND: one.codes == OUTSIDE, NO_WORD: one.codes == UNFORESEEN}
+            masks |= {NO_CELL: lost & (one.fates == GAP), BAD_CELL: lost & (one.fates == UNREAD)}
+            bad |= {(cause, name): mask for cause, mask in masks.items() if mask.any()}
+    return bad
+
+
+def without_level(batch: pa.RecordBatch, schema: Schema) -> Bad:
+    """Which rows of a batch have cells without a level in the schema."""
+    return causes_of(schema.find(batch, invalid="drop")[1])
+
+
+def without_value(batch: pa.RecordBatch, name: str, bad: np.ndarray | None) -> Bad:
+    """Which of a column's bad cells are missing, and which are unreadable."""
+    if bad is None or not bad.any():
+        return {}
+    rows = np.flatnonzero(bad)
+    unread = np.zeros(len(bad), bool)
+    unread[rows[there(batch[name], rows)]] = True
+    return {(cause, name): mask for cause, mask in ((NO_CELL, bad & ~unread), (BAD_CELL, unread)) if mask.any()}
+
+
+class Causes:
+    """How many rows were left out, and why."""
+
+    def __init__(self) -> None:
+        self._rows: Counter[tuple[str, str]] = Counter()
+
+    def add(self, cause: str, column: str, rows: int) -> None:
+        """Add rows of a cause."""
+        if rows:
+            self._rows[cause, column] += rows
+
+    def take(self, found: Bad, rows: int) -> np.ndarray:
+        """Add the rows that were found, each once, for its first cause; returns which of the `rows` they are."""
+        counted = np.zeros(rows, bool)
+        for (cause, column), mask in found.items():
+            self.add(cause, column, int(np.count_nonzero(mask & ~counted)))
+            counted |= mask
+        return counted
+
+    @property
+    def total(self) -> int:
+        """How many rows were left out."""
+        return self._rows.total()
+
+    def rows(self, cause: str) -> int:
+        """How many rows a cause has left out, in all columns."""
+        return sum(rows for (one, _), rows in self._rows.items() if one == cause)
+
+    def columns(self, least: int = 1) -> list[str]:
+        """Columns with unreadable cells in at `least` so many rows, the most frequent first."""
+        return [column for (cause, column), rows in self._rows.most_common() if cause == BAD_CELL and rows >= least]
+
+    def words(self, dropped: int, skipped: int) -> Iterator[str]:
+        """Each cause with its count, of `dropped` rows and `skipped` lines."""
+        for (cause, column), rows in self._rows.most_common():
+            yield f"{rows:,} {cause} {column!r}"
+        if dropped > self.total:
+            yield f"{dropped - self.total:,} {ELSEWHERE}"
+        if skipped:
+            yield f"{skipped:,} {ONE_RAGGED if skipped == 1 else RAGGED}"
+
+
+def refusal(bad: Bad, place: Callable[[int], str], what: str, hint: str) -> DataError | None:
+    """The error for bad cells, with the place of the first; None if there are none but those that a schema leaves out."""
+    cells: Counter[str] = Counter()
+    rows = []
+    for (cause, name), mask in bad.items():
+        if cause != BEYOND:
+            cells[name] += int(np.count_nonzero(mask))
+            rows.append(int(np.argmax(mask)))
+    if not cells:
+        return None
+    values = "1 value is" if cells.total() == 1 else f"{cells.total():,} values are"
+    where = ", ".join(f"{count:,} in column {name!r}" for name, count in list(cells.items())[:10])
+    return DataError(f"{place(min(rows))}: {values} {what}: {where} {UNPUBLISHED}. Hint: {hint}.")
+
+
+def declared_otherwise(found: Iterable[tuple[str, str]]) -> str:
+    """How a schema can declare columns so that these cells count.
+
+    >>> declared_otherwise([(NO_CELL, "age"), (NO_WORD, "town")])
+    "declare 'age' with missing = true (missing=True), 'town' with other = true (other=True)"
+    """
+    settings = ((name, "other" if cause == NO_WORD else "missing") for cause, name in found)
+    declared = [f"{name!r} with {setting} = true ({setting}=True)" for name, setting in dict.fromkeys(settings)]
+    return f"declare {', '.join(declared[:10])}"
 
 
 def private(line: str) -> str:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scumble import checks
 from scumble.columns import category, date, number  # noqa: F401  a file may hold any kind of column
 from scumble.columns.cells import Texts
-from scumble.columns.column import BLANK, OUTSIDE, Column, Found, Strays
+from scumble.columns.column import BLANK, OUTSIDE, Column, Found
 from scumble.columns.distinct import Distinct
 from scumble.columns.grammar import known
 from scumble.columns.rules import Rules, compiled
@@ -247,9 +247,9 @@ class Schema(Mapping[str, Column]):
 
     def find(
         self, X: object, *, invalid: str = "error", positions: Sequence[tuple[int, int]] = (), distinct: bool = False
-    ) -> tuple[Encoded, dict[str, Strays], list[Texts]]:
-        """What `encode` gives, the cells of each column that were not counted at their own value, and the words of the
-        counted records in each column whose words are still to be found.
+    ) -> tuple[Encoded, dict[str, Found | Slots], list[Texts]]:
+        """What `encode` gives, what was found in each column, and the words of the counted records in each column whose
+        words are still to be found.
 
         The codes have further columns for `positions` in cells, each given by the place of a column and of a digit, and
         then for the columns of which `distinct` values are counted, the upper parts of words' buckets, and the slots of
@@ -291,8 +291,7 @@ class Schema(Mapping[str, Column]):
         if invalid == "error" and bad.any():
             raise DataError(invalid_message(bad, self.names, hint=_HINT))
         words = [(one.words[0], one.words[1][~dropped]) for one in found.values() if one.words is not None]
-        every: dict[str, Found | Slots] = {**found, **sets}
-        return Encoded(codes, dropped), {name: one.strays(dropped) for name, one in every.items()}, words
+        return Encoded(codes, dropped), {**found, **sets}, words
 
     def derive(self, codes: np.ndarray) -> None:
         """Set the levels of derived columns, in place, by those they follow from; without a level, they have none."""

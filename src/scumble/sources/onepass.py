@@ -16,14 +16,15 @@ from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from scumble.columns.curator import BAD_CELL, BEYOND, Bad, declared_otherwise, refusal
 from scumble.columns.kinds import Roles
 from scumble.counting.guard import Known
-from scumble.errors import UNPUBLISHED, DataError, ScumbleError
+from scumble.errors import DataError, ScumbleError
 from scumble.files.interrupts import PatientInterrupts
 from scumble.files.lazy_modules import pa, pt
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.source import Piece, Source, row_bits
-from scumble.sources.tally import BAD_CELL, BEYOND, Found, Tally, UnknownClass, bad_cells, declared_otherwise, how_read
+from scumble.sources.tally import Found, Tally, UnknownClass, bad_cells, how_read
 from scumble.table.spec import TableSpec
 
 
@@ -273,27 +274,17 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     if tally.label is not None:
         batch = batch.drop_columns([tally.label])
     spec = tally.sketches[0].spec
-    bad: dict[str, np.ndarray] = {}
-    causes: list[tuple[str, str]] = []
+    bad: Bad = {}
     with contextlib.suppress(ScumbleError):
-        for (cause, name), mask in bad_cells(batch, spec).items():
-            if cause != BEYOND:
-                causes.append((cause, name))
-                bad[name] = bad.get(name, False) | mask
-    if not bad:
-        return DataError(f"{source.place(position, batch.num_rows, 0).split(', ')[0]}: {problem}")
-    total = sum(int(mask.sum()) for mask in bad.values())
-    first = min(int(np.argmax(mask)) for mask in bad.values())
-    counts = ", ".join(f"{int(mask.sum()):,} in column {name!r}" for name, mask in list(bad.items())[:10])
-    values = "1 value is" if total == 1 else f"{total:,} values are"
+        bad = bad_cells(batch, spec)
     what = "missing, unreadable, not finite or too large"
-    hints = [how_read(spec, name, source.decimal) for cause, name in causes if cause == BAD_CELL][:1]
+    hints = [how_read(spec, name, source.decimal) for cause, name in bad if cause == BAD_CELL][:1]
     if isinstance(spec, TableSpec):
         what = "missing, unreadable, not finite or none of the schema's words"
-        hints.append(f"{declared_otherwise(causes)} in the schema file")
+        hints.append(f"{declared_otherwise(key for key in bad if key[0] != BEYOND)} in the schema file")
     hint = "; ".join(["correct them", *hints, "or leave such records out with --invalid drop (invalid='drop')"])
-    where = source.place(position, batch.num_rows, first)
-    return DataError(f"{where}: {values} {what}: {counts} {UNPUBLISHED}. Hint: {hint}.")
+    found = refusal(bad, partial(source.place, position, batch.num_rows), what, hint)
+    return found or DataError(f"{source.place(position, batch.num_rows, 0).split(', ')[0]}: {problem}")
 
 
 T = TypeVar("T")

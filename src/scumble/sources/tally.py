@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,13 +10,11 @@ import numpy as np
 from scumble.checks import Json
 from scumble.columns import curator
 from scumble.columns.category import Boolean
-from scumble.columns.cells import chosen, says_nothing, there
-from scumble.columns.column import OUTSIDE, UNFORESEEN
+from scumble.columns.cells import chosen, there
 from scumble.columns.column import Strays as OfBatch
-from scumble.columns.curator import Declared, Strays
+from scumble.columns.curator import NO_CELL, Bad, Causes, Declared, Strays, without_level, without_value
 from scumble.columns.hashing import stable_hash
 from scumble.columns.kinds import read_as, roles_of, undeclared
-from scumble.columns.schema import Schema
 from scumble.columns.table import Table
 from scumble.counting import engine
 from scumble.counting.guard import Known
@@ -107,8 +104,8 @@ class Found(NamedTuple):
     """Levels of a table, or Readings; None once a thread has counted them."""
     dropped: int
     bad: Bad
-    """Which rows were dropped, and why, among those looked at."""
-    looked_at: int
+    """Which rows were dropped, and why."""
+    rows: int
     strays: Mapping[str, OfBatch]
 
     def __repr__(self) -> str:
@@ -300,10 +297,7 @@ class Tally:
         sketch = self.sketches[0]
         if isinstance(sketch, TableSketch):
             levels = sketch.levels(batch)
-            dropped = int(np.count_nonzero(levels.dropped))
-            bad = chosen(batch, levels.dropped) if dropped else batch
-            why = bad_cells(bad, sketch.spec) if dropped else {}
-            return Found(levels, dropped, why, bad.num_rows, levels.strays)
+            return Found(levels, int(np.count_nonzero(levels.dropped)), levels.bad, batch.num_rows, levels.strays)
         found = sketch.read(batch)
         why = bad_cells(batch, sketch.spec) if found.dropped else {}
         return Found(found, found.dropped, why, batch.num_rows, self._beyond(batch))
@@ -340,7 +334,7 @@ class Tally:
             sketch.dropped += found.dropped
         else:
             sketch.add(found.records)
-        self.causes.take(found.bad, found.looked_at)
+        self.causes.take(found.bad, found.rows)
 
     def _limited(self, batch: pa.RecordBatch, person: str, people: PersonLimit) -> pa.RecordBatch:
         """The batch without the column of persons and without records over the limit."""
@@ -379,6 +373,9 @@ class Tally:
         return rest
 
 
+NO_PERSON = "without a person in"
+
+
 def how_read(spec: Spec | TableSpec, name: str, decimal: str) -> str:
     """How cells of a column must be written, or which option reads them."""
     if isinstance(spec, TableSpec):
@@ -406,18 +403,6 @@ def nobody(person: str, count: int) -> DataError:
     )
 
 
-NO_CELL = "with a missing value in"
-BAD_CELL = "with an unreadable or infinite value in"
-NO_WORD = "with a word outside the vocabulary of"
-BEYOND = "outside the bounds of"
-NO_PERSON = "without a person in"
-RAGGED, ONE_RAGGED = "lines that are not records", "line that is not a record"
-ELSEWHERE = "before the build was resumed, or on another machine"
-
-Bad = dict[tuple[str, str], np.ndarray]
-"""For each cause and column, which rows it leaves out."""
-
-
 def bad_cells(batch: pa.RecordBatch, spec: Spec | TableSpec) -> Bad:
     """Which rows of a batch are left out, by cause and column."""
     if isinstance(spec, TableSpec):
@@ -437,43 +422,6 @@ def kinds_of(spec: Spec) -> dict[str, str]:
     assert spec.columns is not None
     read = roles_of(spec.kernel, spec.columns)
     return {name: role for name, role in read.items() if role in ("category", "tokens")} | dict(spec.kinds)
-
-
-def without_value(
-    batch: pa.RecordBatch, name: str, bad: np.ndarray | None, nothing: Callable[[bytes], bool] = says_nothing
-) -> Bad:
-    """Which of a column's bad cells are missing, and which are unreadable."""
-    if bad is None or not bad.any():
-        return {}
-    rows = np.flatnonzero(bad)
-    unread = np.zeros(len(bad), bool)
-    unread[rows[there(batch[name], rows, nothing)]] = True
-    return {(cause, name): mask for cause, mask in ((NO_CELL, bad & ~unread), (BAD_CELL, unread)) if mask.any()}
-
-
-def without_level(batch: pa.RecordBatch, schema: Schema) -> Bad:
-    """Which rows have cells without a level in the schema."""
-    table = Table.of(batch, columns=list(schema), dimensions=len(schema))
-    found: Bad = {}
-    for j, (name, column) in enumerate(schema.items()):
-        if j in schema.derived:
-            continue
-        codes = column.encode(table.column(j), f"Column {name!r}").codes
-        beyond, no_word = codes == OUTSIDE, codes == UNFORESEEN
-        found |= {(cause, name): mask for cause, mask in ((BEYOND, beyond), (NO_WORD, no_word)) if mask.any()}
-        found |= without_value(batch, name, (codes < 0) & ~beyond & ~no_word, column.says_nothing)
-    return found
-
-
-def declared_otherwise(found: Iterable[tuple[str, str]]) -> str:
-    """How a schema can declare columns so that these cells count.
-
-    >>> declared_otherwise([(NO_CELL, "age"), (NO_WORD, "town")])
-    "declare 'age' with missing = true (missing=True), 'town' with other = true (other=True)"
-    """
-    settings = ((name, "other" if cause == NO_WORD else "missing") for cause, name in found)
-    declared = [f"{name!r} with {setting} = true ({setting}=True)" for name, setting in dict.fromkeys(settings)]
-    return f"declare {', '.join(declared[:10])}"
 
 
 def beyond_grid(batch: pa.RecordBatch, spec: Spec) -> dict[str, OfBatch]:
@@ -497,45 +445,3 @@ def declared(spec: Spec | TableSpec) -> Declared:
         return {}
     ends = zip(*spec.bounds, strict=True)
     return {name: curator.as_written(pair, spec.kinds.get(name)) for name, pair in zip(spec.columns, ends, strict=True)}
-
-
-class Causes:
-    """How many rows were left out, and why."""
-
-    def __init__(self) -> None:
-        self._rows: Counter[tuple[str, str]] = Counter()
-
-    def add(self, cause: str, column: str, rows: int) -> None:
-        """Add rows of a cause."""
-        if rows:
-            self._rows[cause, column] += rows
-
-    def take(self, found: Bad, rows: int) -> np.ndarray:
-        """Add the rows that were found, each once, for its first cause; returns which of the `rows` they are."""
-        counted = np.zeros(rows, bool)
-        for (cause, column), mask in found.items():
-            self.add(cause, column, int(np.count_nonzero(mask & ~counted)))
-            counted |= mask
-        return counted
-
-    @property
-    def total(self) -> int:
-        """How many rows were left out."""
-        return self._rows.total()
-
-    def rows(self, cause: str) -> int:
-        """How many rows a cause has left out, in all columns."""
-        return sum(rows for (one, _), rows in self._rows.items() if one == cause)
-
-    def columns(self, least: int = 1) -> list[str]:
-        """Columns with unreadable cells in at `least` so many rows, the most frequent first."""
-        return [column for (cause, column), rows in self._rows.most_common() if cause == BAD_CELL and rows >= least]
-
-    def words(self, dropped: int, skipped: int) -> Iterator[str]:
-        """Each cause with its count, of `dropped` rows and `skipped` lines."""
-        for (cause, column), rows in self._rows.most_common():
-            yield f"{rows:,} {cause} {column!r}"
-        if dropped > self.total:
-            yield f"{dropped - self.total:,} {ELSEWHERE}"
-        if skipped:
-            yield f"{skipped:,} {ONE_RAGGED if skipped == 1 else RAGGED}"

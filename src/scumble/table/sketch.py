@@ -14,6 +14,7 @@ import numpy as np
 from scumble import checks, files
 from scumble.columns.cells import Texts
 from scumble.columns.column import Strays
+from scumble.columns.curator import Bad, causes_of
 from scumble.columns.schema import Described, Schema
 from scumble.density.share import Share
 from scumble.errors import CorruptFileError, ParameterError, PrivacyError, many, parameter, warn
@@ -49,6 +50,8 @@ class Levels(NamedTuple):
     """Which ones were dropped."""
     strays: dict[str, Strays]
     """Of each column, how many cells were counted where they do not stand."""
+    bad: Bad
+    """Which records were dropped, by cause and column."""
     words: Sequence[Texts] = ()
     """Of each column whose words are still to be found, those of the records."""
 
@@ -175,11 +178,12 @@ class TableSketch(Holder):
 
     def levels(self, X: object) -> Levels:
         """What `update` counts of a table: a function of its records alone. Threads may ask at the same time."""
-        (codes, dropped), strays, words = self._spec.schema.find(
+        (codes, dropped), found, words = self._spec.schema.find(
             X, invalid=self._invalid, positions=self._spec.placed, distinct=True
         )
         kept = codes[~dropped] if dropped.any() else codes
-        return Levels(self._spec, counting.lines(self._spec, kept), dropped, strays, words)
+        strays = {name: one.strays(dropped) for name, one in found.items()}
+        return Levels(self._spec, counting.lines(self._spec, kept), dropped, strays, causes_of(found), words)
 
     def add(self, found: Levels) -> TableSketch:
         """Count what `levels` of this very sketch has found."""
