@@ -203,7 +203,7 @@ class Causes:
 
 
 def refusal(bad: Bad, place: Callable[[int], str], what: str, hint: str) -> DataError | None:
-    """The error for bad cells, with the place of the first; None if there are none but those that a schema leaves out."""
+    """The error for bad cells, with the place of the first; None if there are only those that a schema leaves out."""
     cells: Counter[str] = Counter()
     rows = []
     for (cause, name), mask in bad.items():
