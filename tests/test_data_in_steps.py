@@ -8,15 +8,11 @@ import pytest
 import scumble
 from rates import most
 from scumble import EuclideanKernel
-from scumble.density.field import Field, displacement, roughness, spread_out, stepped
+from scumble.density.field import Field, displacement, roughness, stepped
 from scumble.density.grid_cells import Grid
 from scumble.density.grid_layout import CAUTION
 
 # ---- roughness ----
-
-
-def of_cells(counts: np.ndarray, noise_variance: float, slab: list[int]) -> np.ndarray:
-    return spread_out(roughness(counts, noise_variance, slab), counts.shape, slab)
 
 
 def test_roughness_is_the_number_of_records_and_free_of_noise() -> None:
@@ -30,24 +26,24 @@ def test_roughness_is_the_number_of_records_and_free_of_noise() -> None:
     noise = rng.geometric(0.095, (60, 60)) - rng.geometric(0.095, (60, 60))
     variance = 2.0 * 0.905 / 0.095**2
     for axis in (0, 1):
-        assert abs(of_cells(counts, 0.0, [2, 2])[axis, 2:-2, 2:-2].mean() - 22.5) < 10.0
-        assert abs(of_cells(counts + noise, variance, [2, 2])[axis, 2:-2, 2:-2].mean() - 22.5) < 220.0
+        assert abs(roughness(counts, 0.0, [2, 2])[axis, 2:-2, 2:-2].mean() - 22.5) < 10.0
+        assert abs(roughness(counts + noise, variance, [2, 2])[axis, 2:-2, 2:-2].mean() - 22.5) < 220.0
 
 
 def test_a_clump_counts_as_its_square_also_when_it_is_spread_over_a_slab() -> None:
     clump = np.zeros((9, 9))
     clump[4, 4] = 100.0
-    assert np.all(of_cells(clump, 0.0, [1, 1]).sum(axis=(1, 2)) >= 100.0**2)
+    assert np.all(roughness(clump, 0.0, [1, 1]).sum(axis=(1, 2)) >= 100.0**2)
     rounded = np.zeros((9, 30))
     rounded[4] = 100.0  # one value of the first column, and any of the second
-    along, across = of_cells(rounded, 0.0, [2, 2])
+    along, across = roughness(rounded, 0.0, [2, 2])
     assert np.all(along[4, 5:-5] >= 0.6 * 5 * 100.0**2)  # five cells that move together
     assert np.all(across == 0.0)
 
 
 def test_a_lone_cell_may_hide_anything() -> None:
-    assert of_cells(np.array([[7.0]]), 0.0, [0, 0]).min() >= 49.0
-    assert of_cells(np.full((1, 5), 7.0), 0.0, [3, 3])[0].min() >= 49.0
+    assert roughness(np.array([[7.0]]), 0.0, [0, 0]).min() >= 49.0
+    assert roughness(np.full((1, 5), 7.0), 0.0, [3, 3])[0].min() >= 49.0
 
 
 def test_displacement_is_the_square_of_the_slope() -> None:
@@ -81,7 +77,7 @@ def test_steps_add_what_moving_all_records_at_once_does() -> None:
     Q = np.concatenate([rng.normal(20.0, 4.0, (20, 2)), [[-90.0, 20.0]]])
     field, alone = Field(grid, counts, 0.01), Field(grid, counts, 0.01)
     assert field._stepped.tolist() == [0.5, 0.5]
-    ends = [(field.kernel_sum(Q + side) - field.kernel_sum(Q - side)) for side in np.diag(grid.step / 2)]
+    ends = [(field.estimate(Q + side)[0] - field.estimate(Q - side)[0]) for side in np.diag(grid.step / 2)]
     expected = np.sum(np.square(ends), axis=0) / 12.0
     vars(alone)["_stepped"] = np.zeros(2)
     added = 2.0 * (field.estimate(Q)[2] - alone.estimate(Q)[2])

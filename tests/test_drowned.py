@@ -90,7 +90,7 @@ def test_none_leaves_its_interval() -> None:
 
 def test_a_density_that_noise_drowns_is_shrunk() -> None:
     release = _drowned(scumble.Sketch(KERNEL, dimensions=2, rows=16, buckets=64))
-    drawn = shrunk(release.kernel_sum(POINTS), release._estimate(POINTS, "mean").variance)
+    drawn = shrunk(release.kernel_sum(POINTS), release._estimate(POINTS).variance)
     found, each = release.density(POINTS), release.density(POINTS, shrink=False)
     assert np.array_equal(found, np.clip(drawn / release.divisor, 0.0, 1.0))
     assert np.array_equal(each, np.clip(release.kernel_sum(POINTS) / release.divisor, 0.0, 1.0))

@@ -337,15 +337,13 @@ def test_the_device_agrees_whatever_the_units(name: str, size: float) -> None:
 @needs_a_device
 @pytest.mark.parametrize("name", SHORT)
 def test_queries_on_the_device_are_those_of_the_processor(name: str) -> None:
-    """To rounding, however few; `method="median-of-means"`, by sums of integers, to the bit."""
+    """To rounding, however few."""
     kernel, d, buckets = KERNELS[name]
     X = np.random.default_rng(2).normal(size=(500, d))
     by_cpu, by_gpu = (
         scumble.Sketch(kernel, d, rows=40, buckets=buckets, engine=engine).update(X) for engine in ("cpu", "gpu")
     )
     np.testing.assert_allclose(by_gpu.kernel_sum(X[:9]), by_cpu.kernel_sum(X[:9]), rtol=1e-9, atol=1e-9)
-    both = [one.kernel_sum(X[:9], method="median-of-means") for one in (by_cpu, by_gpu)]
-    np.testing.assert_array_equal(*both)
 
 
 @needs_a_device

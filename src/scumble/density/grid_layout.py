@@ -149,7 +149,7 @@ class GridReader(Reader):
         self.layout: GridRow = layout
         self.counts, self.field = counts, field
 
-    def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
+    def estimate(self, parts: Sequence[Records]) -> Estimate:
         points = self.layout.matrix(parts)
         return Estimate(*self.field.estimate(points), float("inf"), CAUTION)
 

@@ -178,30 +178,26 @@ class HashedReader(Reader):
         if not self.counts.flags.writeable:  # compiled loops tell such arrays apart; this one stays ours
             self.counts = self.counts.copy()
 
-    def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
+    def estimate(self, parts: Sequence[Records]) -> Estimate:
         n = len(parts[0])
-        moments = self.moments
-        if groups is not None:
-            moments = RowMoments(self.blocks, self.shift, self.gain, groups)
         by = engine(self.engine_name, n * self.hasher.multipliers.size)
-        shorter = getattr(by, "moments", None) if groups is None else None
+        shorter = getattr(by, "moments", None)
         found = shorter and shorter(self.hasher, parts, self.counts, self.shift, self.gain, self.blocks)
-        value, spread = self._by_sums(by, parts, moments) if found is None else found
+        value, spread = self._by_sums(by, parts) if found is None else found
         # What the noise does not explain is due to hashing; one count in one row can always have been missed.
         hashing = np.maximum(spread - self.noise_variance, 1.0 / len(self.counts) ** 2)
         hashing += (self.rounding * np.maximum(value, 0.0)) ** 2
-        return Estimate(value, np.full(n, self.noise_variance), hashing, moments.degrees, self.caution)
+        return Estimate(value, np.full(n, self.noise_variance), hashing, self.moments.degrees, self.caution)
 
-    def _by_sums(self, by: Engine, parts: Sequence[Records], moments: RowMoments) -> tuple[np.ndarray, np.ndarray]:
+    def _by_sums(self, by: Engine, parts: Sequence[Records]) -> tuple[np.ndarray, np.ndarray]:
         """Mean and spread from sums of counters, tile by tile."""
-        n, tile = len(parts[0]), max(1, QUERY_VALUES // len(moments.starts))
-        found = []
+        n, tile = len(parts[0]), max(1, QUERY_VALUES // len(self.moments.sizes))
+        value, spread = np.empty((2, n))
         for first in range(0, n, tile):
-            here = parts if n <= tile else [part[first : first + tile] for part in parts]
-            found.append(moments(by.sums(self.hasher, here, self.counts, moments.lines)))
-        if len(found) == 1:
-            return found[0]
-        return tuple(np.concatenate([pair[k] for pair in found] or [np.empty(0)]) for k in range(2))  # type: ignore[return-value]
+            place = slice(first, first + tile)
+            sums = by.sums(self.hasher, [part[place] for part in parts], self.counts, self.moments.lines)
+            value[place], spread[place] = self.moments(sums)
+        return value, spread
 
     def lone_sums(self, parts: Sequence[Records]) -> np.ndarray:
         """Summed in integers before the one division, so the order of addition does not matter."""
@@ -225,43 +221,26 @@ class HashedReader(Reader):
 
 
 class RowMoments:
-    """The mean over rows, and its variance from the spread of blocks of rows.
+    """The mean over rows of (counter − shift) · gain, and its variance from the spread of the blocks' means.
 
-    A row's value is (counter − shift) · gain. `blocks` are those of the rows, ascending (`Design.blocks`); `groups` is
-    the number of groups for the median of means (Alon, Matias & Szegedy 1999), None for the mean. Rows are summed by
-    `lines`, runs of rows in the same block and group.
+    `blocks` are those of the rows, ascending (`Design.blocks`).
     """
 
-    def __init__(self, blocks: np.ndarray, shift: np.ndarray, gain: float, groups: int | None = None) -> None:
-        rows = len(blocks)
-        block_starts = np.flatnonzero(np.diff(blocks, prepend=-1))
-        group_starts = np.arange(min(groups or 1, rows)) * rows // min(groups or 1, rows)
-        self.starts = np.array(sorted({*block_starts.tolist(), *group_starts.tolist()}), dtype=np.intp)
-        self.lines = np.searchsorted(self.starts, np.arange(rows), side="right") - 1
-        self.shift = np.add.reduceat(shift, self.starts)[:, None]
-        self.average = np.full(len(self.starts), gain / rows)
-        self.blocks = np.searchsorted(self.starts, block_starts)
-        sizes, count = np.diff(block_starts, append=rows), len(block_starts)
-        self.average_of_blocks = (gain / sizes)[:, None]
-        self.squares = (sizes / rows) ** 2 * (count / max(count - 1, 1))
-        self.degrees = float(max(count - 1, 1))
-        self.groups = None if groups is None else np.searchsorted(self.starts, group_starts)
-        self.average_of_groups = (gain / np.diff(group_starts, append=rows))[:, None]
+    def __init__(self, blocks: np.ndarray, shift: np.ndarray, gain: float) -> None:
+        starts = np.flatnonzero(np.diff(blocks, prepend=-1))
+        self.sizes = np.diff(starts, append=len(blocks))
+        self.lines = np.repeat(np.arange(len(starts)), self.sizes)
+        self.shift, self.gain = np.add.reduceat(shift, starts)[:, None], gain
+        self.degrees = float(max(len(starts) - 1, 1))
+        self.squares = (self.sizes / len(blocks)) ** 2 * (len(starts) / self.degrees)
 
     def __call__(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Estimate and variance from (lines, n) sums of counters, one column per query."""
+        """Estimate and variance from (blocks, n) sums of counters, one column per query."""
         sums = sums - self.shift
-        mean = self.average @ sums
-        if len(self.blocks) > 1:
-            apart = np.add.reduceat(sums, self.blocks, axis=0) if len(self.blocks) < len(sums) else sums
-            apart = apart * self.average_of_blocks
-            apart -= mean
-            apart *= apart
-            spread = self.squares @ apart
-        else:
-            # A single row: its variance is at most (Σ √k)² (the paper's Theorem 2), of the order of the value squared.
-            spread = mean**2
-        if self.groups is not None:
-            mean = np.median(np.add.reduceat(sums, self.groups, axis=0) * self.average_of_groups, axis=0)
-            spread = spread * np.pi / 2  # the median's variance for near-normal means
-        return mean, spread
+        mean = np.full(len(sums), self.gain / self.sizes.sum()) @ sums
+        if len(sums) == 1:  # the variance of a row is at most (Σ √k)² (Theorem 2), of the order of the value squared
+            return mean, mean**2
+        sums *= (self.gain / self.sizes)[:, None]
+        sums -= mean
+        np.square(sums, out=sums)
+        return mean, self.squares @ sums

@@ -194,8 +194,8 @@ class Reader(ABC):
     layout: Layout
 
     @abstractmethod
-    def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
-        """Estimates of f(q); with `groups`, the median of that many means of rows."""
+    def estimate(self, parts: Sequence[Records]) -> Estimate:
+        """Estimates of f(q)."""
 
     def places(self) -> tuple[np.ndarray, np.ndarray]:
         """The kernel sum at the place of each counter, and the counters."""

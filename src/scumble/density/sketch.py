@@ -317,9 +317,9 @@ class Sketch(Holder, Answers):
             made = gate.publish_share(self.secret, budget, account, custodians=custodians, dropouts=dropouts)
         return Share(self._spec, made.counts, made.noisy_count, made.privacy, made.identity)
 
-    def _estimate(self, Q: object, method: str) -> Estimate:
+    def _estimate(self, Q: object) -> Estimate:
         with self.secret.lock:  # a release in another thread would take the counters away
-            return super()._estimate(Q, method)
+            return super()._estimate(Q)
 
     def _reader(self) -> Reader:
         self._require_exact("query")

@@ -183,5 +183,5 @@ class PrivateModes(PrivateEstimator):
 
     def _with_errors(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Kernel sums, their standard errors, and the noise's share of these."""
-        estimate = self.release_._estimate(points, "mean")
+        estimate = self.release_._estimate(points)
         return estimate.value, np.sqrt(estimate.variance), np.sqrt(estimate.noise_variance)

@@ -195,11 +195,9 @@ class Refined(Answers):
         """The number of records that densities are shares of."""
         return self.release.divisor
 
-    def _estimate(self, Q: object, method: str) -> Estimate:
-        if method != "mean":  # groups of rows of either half would be compared with different companions
-            raise parameter("method", "'mean', where answers are refined", method, "the release itself has the others.")
+    def _estimate(self, Q: object) -> Estimate:
         # By as much as the companions differ, the rows' spread is overstated: intervals are a little wide.
-        left = super()._estimate(Q, method)
+        left = super()._estimate(Q)
         queries = self._numbers(Q)
         known = sum(share * half.sums(queries) for share, half in zip(self._shares, self._halves, strict=True))
         return replace(left, value=left.value + known)
