@@ -491,16 +491,6 @@ def _register_spark() -> None:
         merged = session().sql(f"SELECT scumble_merge(part) AS sketch FROM ({parts})").collect()[0].sketch
         return spark.sketch_from(merged).release(epsilon=1.0)
 
-    @path("spark.Stream.release, twice", "floats", few=1)
-    def _stream(table: Table, folder: Path) -> list[Any]:
-        """Two periods, of one file each, without a record in common: one claim covers both."""
-        stream = spark.Stream(KERNEL, COLUMNS, checkpoint=folder / "state.secret", **READING)
-        releases = []
-        for k, part in enumerate(halves(table)):
-            _arrive(stream, part, folder, k)
-            releases.append(stream.release(mu=0.2, delta=1e-5) if k else stream.release(rho=0.02))
-        return [release.to_bytes() for release in releases] + [releases[0].privacy]
-
     @path("spark.into a Stream", "floats", few=1)
     def _into(table: Table, folder: Path) -> list[Any]:
         """Two nights of one file each, all for one budget."""
@@ -511,16 +501,6 @@ def _register_spark() -> None:
             _arrive(spark.into(stream), part, folder, k)
             out.append(stream.close_period(k + 1).to_bytes())
         return [*out, stream.privacy]
-
-    @path("spark.Stream.release, all options", "floats", few=1, neighbors="replace", people=2)
-    def _charged_stream(table: Table, folder: Path) -> Any:
-        size = {**READING, "invalid": "error"}  # under replace no record may be dropped
-        stream = spark.Stream(KERNEL, COLUMNS, checkpoint=folder / "state.secret", **size)
-        _arrive(stream, table, folder)
-        book = ledger_of(folder)["ledger"]
-        book.open_dataset("pairs", epsilon=1.0, neighbors="replace", records_per_person=2)
-        given: dict[str, Any] = {"count_share": 0.1, "backend": "opendp", "ledger": book, "dataset": "pairs"}
-        return stream.release(1.0, 0.0, neighbors="replace", records_per_person=2, **given)
 
 
 if spark_is_there():

@@ -32,7 +32,6 @@ from scumble.gate import rows
 from scumble.gate.gate import Nodes
 from scumble.gate.selection import noisy_best
 from scumble.learn import PrivateKDEClassifier, outliers
-from scumble.learn import kde as kde_module
 from scumble.privacy import audit_hooks, calibrate, discrete_laplace, disjoint
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -254,9 +253,9 @@ def an_exact_number_among_what_a_model_shows(patch):
     patch.setattr("scumble.learn.base.CURATORS", ())
 
 
-@planted("times the claim", "PrivateKDE(bandwidths='...')")
+@planted("times the claim", "PrivateOutlierDetector()")
 def a_claim_that_forgets_a_part(patch):
-    patch.setattr(kde_module, "overlapping", disjoint)
+    patch.setattr(outliers, "overlapping", disjoint)
 
 
 CONTESTS = [f"rows as planned, {name}" for name in ("pure", "replace", "persons")]

@@ -129,7 +129,8 @@ def test_levels_have_a_knot_each() -> None:
     rng = np.random.default_rng(4)
     words = rng.choice(["a", "b", "c", "d"], 3000)
     frame = {"word": words.tolist(), "x": rng.uniform(0, 1, 3000).tolist()}
-    about: dict[str, Any] = {"categories": {"word": ["a", "b", "c", "d"]}, "bounds": (0, 1), "target_bounds": (0, 1)}
+    schema = {"word": scumble.Category(["a", "b", "c", "d"]), "x": scumble.Number(0, 1)}
+    about: dict[str, Any] = {"schema": schema, "target_bounds": (0, 1)}
     model = learn.PrivateAdditiveRegressor(epsilon=100.0, **about).fit(frame, (words == "c").astype(float))
     assert {0.0, 1.0, 2.0, 3.0} <= set(model.knots_[0].tolist())
     assert model.score(frame, (words == "c").astype(float)) > 0.95

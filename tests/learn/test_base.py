@@ -295,4 +295,6 @@ def test_a_models_file_runs_nothing_and_sets_nothing_unknown(table: np.ndarray) 
         bad = scumble.files.to_bytes("model", {**metadata, **change}, arrays)
         with pytest.raises((scumble.CorruptFileError, scumble.ForeignFileError)):
             models.from_bytes(bad)
-    assert isinstance(models.from_bytes(models.to_bytes(model)), learn.PrivateKDE)
+    older = {**metadata, "parameters": {**metadata["parameters"], "bandwidths": None, "categories": None}}
+    for good in (models.to_bytes(model), scumble.files.to_bytes("model", older, arrays)):
+        assert isinstance(models.from_bytes(good), learn.PrivateKDE)

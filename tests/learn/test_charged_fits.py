@@ -30,11 +30,9 @@ def options_of(kind: type[PrivateEstimator]) -> list[dict[str, Any]]:
     if "target_bounds" in names:
         plain |= {"target_bounds": (0.0, 1.0), "rows": 40}
     out = [plain, {**plain, "delta": 1e-6}]
-    if "bandwidths" in names:
-        out += [{**plain, "bandwidths": [0.1, 0.2, 0.4], "delta": delta} for delta in (0.0, 1e-6)]
     if "selection_share" in names:
         several = {"kernel": [ColumnKernel(0.2, 2), ColumnKernel(0.5, 2)]}
-        out += [{**plain, **several}, {**plain, **several, "selection_share": 0.2}, {**plain, "rule": "ml"}]
+        out += [{**plain, **several, "selection_share": 0.2}, {**plain, "rule": "ml"}]
         out.append({**plain, "selection_share": 0.2, "delta": 1e-6})  # of columns
     if "threshold_share" in names:
         out.append({**plain, "rows": 20, "buckets": 64})

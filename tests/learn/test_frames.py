@@ -16,7 +16,7 @@ import scumble
 from estimators import CLASSES, EACH, options, parts, releases, small
 from scumble import Boolean, Category, Date, Number, Schema, learn
 from scumble.gate import selection
-from scumble.learn.columns import Coding, short_schema
+from scumble.learn.columns import Coding
 from scumble.learn.models import contents, from_bytes
 from scumble.privacy.laws.discrete_gaussian import DiscreteGaussian
 from scumble.privacy.laws.discrete_laplace import DiscreteLaplace
@@ -105,7 +105,7 @@ def test_every_estimator_counts_what_coding_by_hand_counts(kind: Any, frame: pd.
     """Without noise the counters are those of a matrix of numbers within bounds; so are the answers."""
     SCHEMA.save(tmp_path / "people.toml")
     model = made(kind, schema=str(tmp_path / "people.toml"))
-    assert clone(model).get_params()["schema"] == model.schema and model.get_params()["categories"] is None
+    assert clone(model).get_params()["schema"] == model.schema
     model.fit(frame, learnt(kind, frame))
     X, low, high = by_hand(frame, indicators=model._indicators())
     plain = made(kind).set_params(bounds=(low, high))
@@ -145,21 +145,6 @@ def test_a_release_alone_and_its_schema(frame: pd.DataFrame) -> None:
             kind.from_release(model.release_, schema=Schema(age=Number(0, 1)))
 
 
-def test_a_schema_in_short(frame: pd.DataFrame) -> None:
-    table, y = frame[["age", "town", "smoker"]], np.where(frame["age"] > 50, *reversed(CLASSES))
-    words: dict[str, Any] = {"town": ["Ulm", "Bonn"], "smoker": [False, True]}
-    wanted = Schema(age=Number(0.0, 100.0), town=Category(words["town"]), smoker=Category(words["smoker"]))
-    for bounds in ((0, 100), ([0], [100]), {"age": (0, 100)}):
-        model = learn.PrivateKDEClassifier(bounds=bounds, categories=words, classes=CLASSES).fit(table, y)
-        assert model.schema_ == wanted and model.predict(table[::-1]).shape == (N,)
-    public = learn.PrivateKDE(categories=words, public=("bounds",), rows=4, buckets=8).fit(table)
-    assert public.schema_ == Schema({**wanted, "age": Number(float(table.age.min()), float(table.age.max()))})
-    with pytest.raises(scumble.PrivacyError, match="bounds"):
-        learn.PrivateKDE(categories=words).fit(table)
-    with pytest.raises(scumble.PrivacyError, match="bounds"):  # a kernel of one's own does not say how wide they are
-        learn.PrivateKDE(categories=words, kernel=scumble.EuclideanKernel(1.0)).fit(table)
-
-
 @pytest.mark.parametrize("indicators", [False, True])
 def test_a_record_is_coded_alike_in_any_company_and_comes_back(indicators: bool, frame: pd.DataFrame) -> None:
     coding = Coding(SCHEMA, indicators=indicators)
@@ -174,7 +159,7 @@ def test_a_record_is_coded_alike_in_any_company_and_comes_back(indicators: bool,
 
 def test_samples_and_modes_are_records() -> None:
     crowd = pd.DataFrame({"age": [30.0] * 3000, "town": ["Bonn"] * 3000})
-    given: dict[str, Any] = {"bounds": (0, 100), "categories": {"town": ["Ulm", "Bonn"]}, "epsilon": 100.0}
+    given: dict[str, Any] = {"schema": {"age": Number(0, 100), "town": Category(["Ulm", "Bonn"])}, "epsilon": 100.0}
     kde = learn.PrivateKDE(**given, rows=16, buckets=64).fit(crowd)
     drawn = kde.sample(7, random_state=0)
     assert list(drawn) == ["age", "town"] and len(drawn) == 7 and kde.density(drawn).shape == (7,)
@@ -190,7 +175,7 @@ def test_a_file_cannot_say_another_thing_than_its_schema(frame: pd.DataFrame) ->
     model = learn.PrivateKDE(schema=SCHEMA, rows=4, buckets=8).fit(frame)
     metadata, arrays = contents(model)
     learnt = metadata["learnt"]
-    other = {"@schema": short_schema({"town": ["Ulm"]}, {"age": (0, 1)}, None).to_dict()}
+    other = {"@schema": Schema(town=Category(["Ulm"]), age=Number(0, 1)).to_dict()}
     for change in (
         {"schema_": other},
         {"schema_": 3},
@@ -207,19 +192,15 @@ def test_a_file_cannot_say_another_thing_than_its_schema(frame: pd.DataFrame) ->
     "given",
     [
         {"schema": SCHEMA, "bounds": (0, 1)},
-        {"schema": SCHEMA, "categories": {"town": ["Ulm"]}},
         {"schema": Schema(age=Number(17, 90, outside="drop"))},
         {"schema": Schema(age=Number(17, 90), pay=Number(0, 9))},
         {"schema": Schema(town=Category(["Ulm"], other=False))},
         {"schema": Schema(age=Number(17, 90), town=Category(discover=True))},
         {"schema": Schema({"a": Category(["b=c"]), "a=b": Category(["c"])})},
-        {"categories": {"twon": ["Ulm"]}, "bounds": (0, 1)},
-        {"categories": {"age": [1]}, "bounds": {"age": (0, 1)}},
     ],
 )
 def test_what_is_wrong_is_said_without_a_cell(given: dict[str, Any], frame: pd.DataFrame) -> None:
     table = frame[["age", "town", "pay"]]
-    table = table if "categories" not in given else table.assign(town=1.0, pay=1.0)
     with pytest.raises((scumble.ParameterError, scumble.DataError)) as caught:
         learn.PrivateKDE(rows=4, buckets=8, **given).fit(table)
     assert "Rom" not in str(caught.value)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble import learn
 from scumble.counting import reference
 from scumble.learn import PrivateKDE, load, refine
 from scumble.learn.kde import integral
@@ -30,25 +29,6 @@ def test_densities_are_near_the_exact_ones(table: np.ndarray, rng: np.random.Gen
     lower, upper = model.interval(Q, 1 - 1e-9)  # 200 of them: 2e-7
     assert np.all((lower <= exact) & (exact <= upper))
     assert model.score(Q) == pytest.approx(np.sum(model.score_samples(Q)))
-
-
-def test_several_bandwidths_share_the_budget(table: np.ndarray, tmp_path: Path) -> None:
-    model = PrivateKDE(epsilon=1.0, bounds=(0, 10), bandwidths=[0.1, 0.3, 1.0]).fit(table)
-    assert [release.privacy.epsilon for release in model.releases_] == pytest.approx([1 / 3] * 3)
-    assert model.privacy_.epsilon == pytest.approx(1.0) and model.privacy_.combination == "overlapping"
-    Q = table[:50]
-    assert model.density(Q, bandwidth="all").shape == (50, 3)
-    for k, bandwidth in enumerate(model.bandwidths_):
-        exact = model.releases_[k].kernel(Q, table).mean(axis=1)
-        np.testing.assert_allclose(model.density(Q, bandwidth=bandwidth), exact, rtol=0.25, atol=0.01)
-    with pytest.raises(scumble.ParameterError, match=r"one of \[0.1, 0.3, 1.0\]"):
-        model.density(Q, bandwidth=0.5)
-    model.save(tmp_path / "m.scumble")
-    again = learn.load(tmp_path / "m.scumble")
-    third = PrivateKDE.from_release(model.releases_)
-    for other in (again, third):
-        np.testing.assert_allclose(other.score_samples(Q, bandwidth="all"), model.score_samples(Q, bandwidth="all"))
-        assert other.privacy_ == model.privacy_
 
 
 def test_normalised_densities_integrate_to_one(table: np.ndarray) -> None:

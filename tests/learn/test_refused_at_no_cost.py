@@ -62,7 +62,6 @@ CLASSES: list[Any] = [
 ]
 OWN: dict[str, list[dict[str, Any]]] = {
     "PrivateKDE": [
-        *({"bandwidths": bad} for bad in ([], [1.0, 1.0], [0.0], 3)),
         {"kernel": EUCLIDEAN, "normalize": True},
         {"epsilon": 1e-320},
         {"mu": 1e200},
@@ -72,7 +71,8 @@ OWN: dict[str, list[dict[str, Any]]] = {
         *({"classes": bad} for bad in CLASSES),
         {"neighbors": "replace"},
         {"rule": "levels"},
-        {"kernel": []},
+        *({"kernel": bad} for bad in ([], [EUCLIDEAN, 3])),
+        *({"kernel": [EUCLIDEAN] * 2, **more} for more in ({"selection_share": 0}, {"rule": "map"})),
         *WEIGHTS,
         {"epsilon": 0},
         {"calibration_share": 0.5, "selection_share": 0.5},
@@ -106,7 +106,7 @@ OWN: dict[str, list[dict[str, Any]]] = {
 }
 """What is refused, by itself or because of other options."""
 for _name in ("PrivateKDE", "PrivateOutlierDetector", "DiversitySampler", "PrivateKDEClassifier"):
-    OWN[_name].append({"kernel": TINY, "rows": 4, "buckets": 16, "bandwidths": None})
+    OWN[_name].append({"kernel": TINY, "rows": 4, "buckets": 16})
 
 
 @EACH

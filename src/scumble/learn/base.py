@@ -23,16 +23,15 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
-from scumble import checks
+from scumble import checks, files
 from scumble.columns.schema import Described, Schema
-from scumble.columns.table import Table
-from scumble.density.loading import load
+from scumble.density.loading import release_in
 from scumble.density.plan import choose
 from scumble.density.release import Release
 from scumble.density.release_plan import DEFAULT_RECORDS
@@ -42,7 +41,6 @@ from scumble.errors import ParameterError, PrivacyError, parameter, suggest_attr
 from scumble.gate.spending import Prepaid
 from scumble.kernels import EuclideanKernel, Kernel
 from scumble.learn.columns import (
-    BadCells,
     BaseEstimator,
     Bounds,
     Coding,
@@ -50,15 +48,12 @@ from scumble.learn.columns import (
     beyond,
     check_is_fitted,
     coding,
-    lasting,
-    names_of,
     own_bounds,
     records,
-    short_schema,
     target,
     target_numbers,
 )
-from scumble.learn.levels import Levels, table_of
+from scumble.learn.levels import Levels
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -101,6 +96,8 @@ class Fitted(BaseEstimator):
     """Whether rows that are left open are chosen at the release (:mod:`scumble.density.release_plan`)."""
     _always_needs_bounds = False
     """Whether a kernel of the caller's own is not enough."""
+    _learns_from: tuple[type, ...] = (Release, TableRelease)
+    """Kinds of releases that `from_release` takes."""
     before_charge: Callable[[int], object] | None = None
     """Called before a budget is spent, with the most bytes that the model's file can have: it must be writable."""
 
@@ -151,9 +148,6 @@ class PrivateEstimator(Fitted):
     schema : Schema, mapping, str, PathLike or None
         Instead of bounds, what each column of a table can hold (:class:`scumble.Schema`, or the path of its file).
         Public. Columns are found by name; others are ignored.
-    categories : mapping or None
-        With `bounds`: lists of words by the names of their columns, public. Words that are not listed, and missing
-        cells, are levels of their own. All other columns are numbers.
     public : sequence of str
         Facts that are already public and may be read from the data: "bounds", "count", ("classes", "target_bounds").
     records_per_person : int
@@ -172,7 +166,6 @@ class PrivateEstimator(Fitted):
     buckets: int | None = None
     bounds: object = None
     schema: Described | None = None
-    categories: Mapping[str, Sequence[object]] | None = None
     public: Sequence[str] = ()
     records_per_person: int = 1
     random_state: int | None = None
@@ -280,13 +273,9 @@ class PrivateEstimator(Fitted):
 
     def _enter(self, X: object) -> tuple[np.ndarray, int]:
         """The first records, which settle what the columns are: as numbers, and how many were outside the bounds."""
-        X = self._lasting(X)
-        schema = self._public_schema(X)
-        self.__dict__.pop("schema_", None)
-        if schema is not None:
-            self._know(schema)
+        if self._settle_schema():
             numbers, outside, strays = self._coding().read(X, self.curator.fewest)  # type: ignore[union-attr]
-            self.curator.look_at(strays, schema)
+            self.curator.look_at(strays, self.schema_)  # type: ignore[arg-type]
             return numbers, outside
         found = records(self, X, reset=True)
         self.bounds_ = self._public_bounds(found)
@@ -296,10 +285,6 @@ class PrivateEstimator(Fitted):
         self.curator.look_at(*beyond(found, self.bounds_, names))
         inside = np.clip(found, *self.bounds_)
         return inside, int(np.any(inside != found, axis=1).sum())
-
-    def _lasting(self, X: object) -> object:
-        """A table that a schema needs to read more than once, in a form that can be."""
-        return X if self.schema is None and self.categories is None and self.schema_ is None else lasting(X)
 
     def _matrix(self, X: object, *, clip: bool = False) -> np.ndarray:
         """Other records, as numbers. `clip` moves them into the public bounds, where those of a schema are already."""
@@ -333,18 +318,22 @@ class PrivateEstimator(Fitted):
 
     # ---- public facts ----
 
-    def _know(self, schema: Schema) -> None:
-        self.schema_ = schema
+    def _settle_schema(self) -> bool:
+        """Take the columns from the schema; False if there is none."""
+        self.__dict__.pop("schema_", None)
+        if self.schema is None:
+            return False
+        if self.bounds is not None:
+            raise ParameterError("`schema` says what every column can hold. Hint: leave out `bounds`.")
+        self.schema_ = schema = Schema.of(self.schema)
         self.n_features_in_ = len(schema)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
         self.bounds_ = coding(schema, self._indicators()).bounds
+        return True
 
     def _take_columns(self, width: int, columns: tuple[str, ...] | None, bounds: object) -> None:
         """What the columns are, from a release: so many numbers, of these names and bounds, if it has any."""
-        schema = self._public_schema(None)
-        self.__dict__.pop("schema_", None)
-        if schema is not None:
-            self._know(schema)
+        if self._settle_schema():
             self._coding().require(width, columns)  # type: ignore[union-attr]
             return
         self.n_features_in_ = width
@@ -352,51 +341,14 @@ class PrivateEstimator(Fitted):
             self.feature_names_in_ = np.array(columns, dtype=object)
         self.bounds_ = None if bounds is None else checks.sides(checks.by_column(bounds, self._names()), width)
 
-    def _public_schema(self, X: object) -> Schema | None:
-        """The schema that was given, whole or in short; `X` is the table, None if there is only a release."""
-        if self.schema is not None:
-            if self.bounds is not None or self.categories is not None:
-                raise ParameterError(
-                    "`schema` says what every column can hold. Hint: leave out `bounds` and `categories`."
-                )
-            return Schema.of(self.schema)
-        if self.categories is None:
-            return None
-        if isinstance(self.bounds, Mapping):
-            return short_schema(self.categories, self.bounds, None)
-        if X is None:
-            raise ParameterError(
-                "A release does not say which columns `categories` stand among. "
-                "Hint: pass schema=, or bounds={name: (low, high), ...} with them."
-            )
-        names = names_of(X)
-        if names is None or not isinstance(self.categories, Mapping):
-            return short_schema(self.categories, self.bounds, names)  # which says what is wrong
-        plain = [name for name in names if name not in self.categories]
-        bounds = self._bounds_of(X, plain) if plain else None
-        return short_schema(self.categories, bounds, names)
-
-    def _bounds_of(self, X: object, plain: list[str]) -> Bounds:
-        """The bounds of those columns of a table that are numbers; it is read only if they are to be its own."""
-        if self.bounds is not None:
-            return checks.sides(self.bounds, len(plain))
-        if "bounds" not in self._public():
-            self._refuse_bounds()
-        values = Table.of(X, columns=plain).numeric(range(len(plain)))
-        if not np.isfinite(values).all():
-            raise BadCells(~np.isfinite(values), plain)
-        return own_bounds(values)
-
     def _public_bounds(self, X: np.ndarray) -> Bounds | None:
         """The bounds that were given, or those of the data if the caller declared them public."""
-        public = self._public()
         if self.bounds is not None:
             return checks.sides(checks.by_column(self.bounds, self._names()), X.shape[1])
-        if "bounds" in public:
+        if "bounds" in self._public():
             return own_bounds(X)
-        return self._refuse_bounds() if self.kernel is None or self._always_needs_bounds else None
-
-    def _refuse_bounds(self) -> Bounds:
+        if self.kernel is not None and not self._always_needs_bounds:
+            return None
         raise PrivacyError(
             "Learning needs the columns' public bounds. Hint: pass bounds=(low, high), each a number or one "
             "per column, or schema=; if the data's own bounds are public already, public=('bounds',)."
@@ -491,15 +443,14 @@ class PrivateEstimator(Fitted):
         """A fitted estimator from a release (or the path of its file) alone: no data is needed, no budget is spent.
 
         `parameters` are the constructor's, of which budget and kernel are the release's. Hashed rows have no `bounds`.
+        From the release of a table, `target` names the column to learn.
         """
-        table = table_of(release)
-        if table is not None:
-            return cls._from_table(table, **parameters)
-        found = release_of(release)
-        model = cls._promising(found.privacy, **{"kernel": found.kernel, "random_state": found.seed, **parameters})
+        found = opened(release, cls._learns_from)
+        if isinstance(found, TableRelease):
+            return cls._from_table(found, **parameters)
+        model = cls._promising(found.privacy, **{**cls._implied(found), **parameters})
         model._check()
         model._take(found)
-        model.release_, model.identity_ = found, found.identity
         model._learn()
         return model
 
@@ -509,8 +460,14 @@ class PrivateEstimator(Fitted):
         names = ("epsilon", "delta", "neighbors", "records_per_person")
         return cls(**{**{name: getattr(claim, name) for name in names}, **parameters})
 
-    def _take(self, release: Release) -> None:
-        """What `_begin` learns from the data, from a release."""
+    @classmethod
+    def _implied(cls, release: Any) -> dict[str, Any]:
+        """Parameters that follow from a release."""
+        return {"kernel": release.kernel, "random_state": release.seed}
+
+    def _take(self, release: Any) -> None:
+        """What `fit` learns from the data before `_learn`, from a release."""
+        self.release_, self.identity_ = release, release.identity
         given = release.bounds if self.bounds is None else self.bounds
         self._take_columns(release.dimensions, release.columns, given)
         if self.bounds_ is None and self._always_needs_bounds:
@@ -616,11 +573,12 @@ def default_kernel(bounds: Bounds, *, bandwidth: float | None = None, power: int
     return EuclideanKernel(np.sqrt(d) / 6.0 if bandwidth is None else bandwidth, power, scale=(high - low).tolist())
 
 
-def release_of(release: object) -> Release:
-    """A release, or the one in a file."""
-    if isinstance(release, (str, os.PathLike)):
-        return load(release)
-    if not isinstance(release, Release):
+def opened(release: object, kinds: tuple[type, ...] = (Release,)) -> Any:
+    """A release of these kinds, or the one in a file."""
+    if isinstance(release, str | os.PathLike):
+        release = release_in(files.read(release, expect=files.RELEASES))
+    if not isinstance(release, kinds):
         hint = "a Sketch becomes one by sketch.release(epsilon=...)." if isinstance(release, Sketch) else ""
-        raise parameter("release", "a Release or the path of its file", type(release).__name__, hint)
+        must = " or ".join(kind.__name__ for kind in kinds)
+        raise parameter("release", f"a {must}, or the path of its file", type(release).__name__, hint)
     return release

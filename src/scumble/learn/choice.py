@@ -27,11 +27,11 @@ import numpy as np
 
 from scumble.columns.containers import take_apart
 from scumble.columns.schema import Schema
-from scumble.density.loading import load
+from scumble.density.bundle import Bundle
 from scumble.errors import ParameterError
 from scumble.learn import ferns
 from scumble.learn.additive import Additive, PrivateAdditiveClassifier
-from scumble.learn.base import estimator
+from scumble.learn.base import estimator, opened
 from scumble.learn.classifier import PrivateKDEClassifier
 from scumble.learn.columns import lasting, records, target
 from scumble.learn.linear import PrivateLinearClassifier
@@ -39,6 +39,7 @@ from scumble.learn.logistic import PrivateLogisticRegression
 from scumble.learn.moment_products import enough_knots
 from scumble.learn.moment_release import MomentRelease
 from scumble.learn.supervised import Classifier, TakesVectors, required
+from scumble.table.release import TableRelease
 
 WAYS: dict[str, Any] = {
     "ferns": PrivateKDEClassifier,
@@ -122,7 +123,7 @@ class PrivateClassifier(_Learnt, TakesVectors, Classifier):
         X = X if hasattr(X, "shape") else lasting(X)  # it is read twice
         parts = take_apart(X)
         columns = len(parts.columns) if self.schema is None else len(Schema.of(self.schema))
-        given, plain = None, self.schema is None and self.categories is None
+        given, plain = None, self.schema is None
         if self.classes is None and "classes" in self._public():
             given = target(required(self, y), len(records(self, X, reset=True)) if plain else parts.rows)
         self._take_classes(given)
@@ -143,7 +144,7 @@ class PrivateClassifier(_Learnt, TakesVectors, Classifier):
     @classmethod
     def from_release(cls, release: object, **parameters: Any) -> Self:
         """A fitted classifier from moments or a bundle (or the path of its file); the way follows from their kind."""
-        found = load(release) if isinstance(release, str) or hasattr(release, "__fspath__") else release
+        found = opened(release, (MomentRelease, Bundle, TableRelease))
         spec = found.spec if isinstance(found, MomentRelease) else None
         fitting = (way for way, kind in WAYS.items() if isinstance(spec, getattr(kind, "_moments", ())))
         model = cls()

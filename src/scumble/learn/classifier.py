@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from fractions import Fraction
 from math import inf, prod
@@ -10,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from scumble import checks, files
+from scumble import checks
 from scumble.columns.cells import Column
 from scumble.density.bundle import Bundle, plain
 from scumble.density.release import Release
@@ -22,7 +21,7 @@ from scumble.gate.spending import Prepaid
 from scumble.kernels import Kernel
 from scumble.learn import ferns, score_histograms
 from scumble.learn.base import estimator
-from scumble.learn.levels import Levels, classes_of, logistic, table_of, target_of
+from scumble.learn.levels import Levels, classes_of, logistic, target_of
 from scumble.learn.supervised import Classifier, TakesVectors, choice_epsilon
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
@@ -39,12 +38,8 @@ ROWS, GAUSSIAN_ROWS = 15, 30
 """Rows of all kernels together: at δ = 0 the noise grows with their number, the knowledge only at first."""
 BUCKETS, MOST_BUCKETS = 512, 4096
 """Buckets, unless all codes of a row are at most so many and each can have its own."""
-
-
 WORK = 1 << 22
 """Products of numbers that one query may cost, over all rows and classes: half a millisecond."""
-
-
 SPREAD = 3.0
 """Bounds of a vector's columns, in their usual deviation, length/√d."""
 
@@ -97,20 +92,19 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         The classes' shares, in the order of `classes_`; None takes them from the noisy counts.
     calibration_share : float
         The part of ε for the calibration; 0 for none.
-    selection_share : float or None
-        The part of ε that chooses one of the `kernel` list by :mod:`scumble.gate.selection`; with 0, all of them are
-        used and share the budget. Without a `kernel`, the part that chooses half of the columns, 16 at most. None is 0
-        for a list, and for columns 0.15 where that pays: with δ = 0, two classes, at least 32 columns, and ε of at
-        least 2, or ε times a public number of records of at least 20,000.
     kernel : Kernel, sequence of Kernel or None
-        One kernel, or a list of them.
+        One kernel, or for ferns a list, of which one is chosen privately.
+    selection_share : float or None
+        The part of ε that chooses one of the `kernel` list by :mod:`scumble.gate.selection`; without a `kernel`, half
+        of the columns, 16 at most. None is 0.15 for a list, and for columns where that pays: with δ = 0, two classes,
+        at least 32 columns, and ε of at least 2, or ε times a public number of records of at least 20,000.
 
     Attributes
     ----------
     classes_, priors_ : numpy.ndarray
         The labels, and their shares.
     releases_ : list of Bundle or list of TableRelease
-        Releases by class, one bundle for each kernel; or the one table.
+        The bundle of the classes' releases, or the table.
     weights_, intercepts_, target_ : numpy.ndarray or str
         From a table: a weight for each class and level, and the column that was learned.
     calibration_, counts_ : Bundle or None
@@ -136,6 +130,7 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         *("target_", "weights_", "intercepts_"),
     )
     _made_again = ("_ferns", "_curve")
+    _learns_from = (Bundle, TableRelease)
 
     # ---- fitting ----
 
@@ -172,50 +167,41 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         priors_of(self.priors, np.ones(len(self.classes_)))
 
     def _publish(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
-        """Release the classes' counts, one sketch for each class and kernel, then a histogram of scores."""
+        """Release the classes' counts, one sketch for each class, then a histogram of scores."""
         kernels, whole = self._kernels(), self.price()
         choosing = self._choosing(kernels, X)
         calibrated = self.rule == "ferns" and len(self.classes_) == 2
         share = as_fraction("calibration_share", self.calibration_share) if calibrated else Fraction(0)
         planning = ferns.PLANNING_SHARE if self._plans() else Fraction(0)
-        used = 1 if choosing else len(kernels)
         calibrating, counted = (whole.share(part, 0, count_share=0) for part in (share, planning))
         self.selection_epsilon_ = str(choice_epsilon(whole.share(choosing))) if choosing else None
-        # One kernel's sketches pay for the counts of all; under the other rules each answers with its own.
-        counting = [COUNT_SHARE * used * (k == 0) if self.rule == "ferns" else None for k in range(used)]
-        left = (1 - share - choosing - planning) / used
-        budgets = [whole.share(left, Fraction(1, used), count_share=c) for c in counting]
-        drafts = [self._draft(kernel, used, X, budgets[k], k) for k, kernel in enumerate(kernels[:used])]
-        for draft in drafts:
-            draft.spec.layout.read(X, invalid="error")  # what it refuses costs nothing
-        claims = [budget.claim(draft.rows) for draft, budget in zip(drafts, budgets, strict=True)]
-        claims += self._selection_claims() + [one.claim(1) for one in (calibrating, counted) if one.epsilon]
+        left = 1 - share - choosing - planning
+        budget = whole.share(left, 1, count_share=COUNT_SHARE if self.rule == "ferns" else None)
+        draft = self._draft(kernels[0], X, budget)
+        draft.spec.layout.read(X, invalid="error")  # what it refuses costs nothing
+        claims = [budget.claim(draft.rows), *self._selection_claims()]
+        claims += [one.claim(1) for one in (calibrating, counted) if one.epsilon]
         # The kernel that will be chosen or planned may want more buckets than the first.
-        cells = [draft.rows * max(draft.buckets, MOST_BUCKETS if choosing or planning else 0) for draft in drafts]
-        counters = len(self.classes_) * (sum(cells) + score_histograms.CELLS + 1)
-        paid = self._pay(claims, account, counters=counters)
+        cells = draft.rows * max(draft.buckets, MOST_BUCKETS if choosing or planning else 0)
+        paid = self._pay(claims, account, counters=len(self.classes_) * (cells + score_histograms.CELLS + 1))
         parts = [X[y == place] for place in range(len(self.classes_))]
-        self.counts_ = None
+        self.counts_ = self.calibration_ = None
         if planning:
             spec = self._one_row(ferns.COUNTS, 1)
             self.counts_ = self._bundle(spec, [np.zeros((len(part), 1)) for part in parts], counted, paid)
         if choosing or planning:
-            drafts = [self._draft(self._chosen(kernels, parts, paid), used, X, budgets[0], 0)]
-        self.releases_ = [
-            self._bundle(draft.spec, parts, budget, paid) for draft, budget in zip(drafts, budgets, strict=True)
-        ]
-        self.calibration_ = None
+            draft = self._draft(self._chosen(kernels, parts, paid), X, budget)
+        self.releases_ = [self._bundle(draft.spec, parts, budget, paid)]
         self._forget()
         if share:
             scores = [np.diff(self._experts().scores(part, own))[:, 0] for own, part in enumerate(parts)]
             spec = self._one_row(score_histograms.KERNEL, score_histograms.CELLS)
-            self.calibration_ = self._bundle(
-                spec, [score_histograms.squashed(one) for one in scores], calibrating, paid
-            )
+            squashed = [score_histograms.squashed(one) for one in scores]
+            self.calibration_ = self._bundle(spec, squashed, calibrating, paid)
 
-    def _draft(self, kernel: Kernel, kernels: int, X: np.ndarray, budget: Budget, place: int) -> Sketch:
-        """An empty sketch: what those of all classes will be like, for the kernel at that place in the list."""
-        return self._sketch(kernel, X, budget, **self._size(kernel, kernels), seed=self._seed() + place)
+    def _draft(self, kernel: Kernel, X: np.ndarray, budget: Budget) -> Sketch:
+        """An empty sketch: what those of all classes will be like."""
+        return self._sketch(kernel, X, budget, **self._size(kernel))
 
     def _bundle(self, spec: Spec, parts: Sequence[np.ndarray], budget: Budget, paid: Prepaid) -> Bundle:
         """One release for each class's records, all for one budget."""
@@ -227,13 +213,13 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         """A sketch of one row, of which each record touches one counter."""
         return Sketch(kernel, 1, rows=1, buckets=buckets, seed=self._seed(), design="iid").spec
 
-    def _size(self, kernel: Kernel, kernels: int) -> dict[str, Any]:
+    def _size(self, kernel: Kernel) -> dict[str, Any]:
         if self.rule != "ferns":
             return {"rows": self.rows, "buckets": self.buckets}
-        rows = (ROWS if self.price().pure else GAUSSIAN_ROWS) // kernels if self.rows is None else self.rows
+        rows = (ROWS if self.price().pure else GAUSSIAN_ROWS) if self.rows is None else self.rows
         codes = prod(float(factor.radix or inf) ** factor.power for factor in kernel.factors)
         buckets = int(codes) if codes <= MOST_BUCKETS else BUCKETS
-        return {"rows": max(rows, 1), "buckets": self.buckets or buckets, "design": "sobol"}
+        return {"rows": rows, "buckets": self.buckets or buckets, "design": "sobol"}
 
     def _most_rows(self, spec: Spec) -> int:
         return max(WORK * spec.rows // (max(spec.layout.numbers, 1) * len(self.classes_)), 1)
@@ -249,9 +235,13 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         return self.rule == "ferns" and self.kernel is None
 
     def _kernels(self) -> list[Kernel]:
+        """The kernel, or those of which one will be chosen."""
         if isinstance(self.kernel, (list, tuple)):
             if not self.kernel or not all(isinstance(kernel, Kernel) for kernel in self.kernel):
                 raise parameter("kernel", "a kernel, or a list of kernels", self.kernel)
+            if len(self.kernel) > 1 and (self.rule != "ferns" or self.selection_share == 0):
+                must = "one kernel, or with rule='ferns' and selection_share above 0 a list"
+                raise parameter("kernel", must, self.kernel)
             return list(self.kernel)
         if not self._plans():
             return [self._kernel()]
@@ -269,8 +259,9 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         if self.selection_share is not None:
             return as_fraction("selection_share", self.selection_share)
         records = self._public_count(X) if "count" in self._public() else ferns.ENOUGH
-        pure = self._plans() and self.price().pure
-        worth = pure and ferns.pays(self._width, len(self.classes_), self._epsilon(), records)
+        worth = not self._plans() or (
+            self.price().pure and ferns.pays(self._width, len(self.classes_), self._epsilon(), records)
+        )
         return ferns.CHOICE_SHARE if worth else Fraction(0)
 
     def _chosen(self, kernels: Sequence[Kernel], parts: Sequence[np.ndarray], paid: Prepaid) -> Kernel:
@@ -286,7 +277,7 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
             if epsilon:
                 columns = ferns.choose_columns(parts, self.bounds_, counts, epsilon=epsilon, records_per_person=people)
             return self._planned(counts, columns)
-        size = self._size(kernels[0], 1)
+        size = self._size(kernels[0])
         return ferns.choose_kernel(
             kernels,
             parts,
@@ -319,7 +310,7 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
 
     def _experts(self) -> ferns.Ferns:
         if "_ferns" not in vars(self):
-            self._ferns = ferns.Ferns(self.releases_, self._counts(), self._shares())
+            self._ferns = ferns.Ferns(self.releases_[0], self._counts(), self._shares())
         return self._ferns
 
     def _curve_of_scores(self) -> score_histograms.Curve:
@@ -327,21 +318,19 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         if "_curve" not in vars(self):
             self._curve = score_histograms.Curve()
             if self.calibration_ is not None:
-                deviation = float(self._precisions().sum() ** -0.5)
+                deviation = max(self._by_class()[0].count_standard_error, 1e-9)
                 self._curve = score_histograms.fitted(self.calibration_, self._shares(), self._counts(), deviation)
         return self._curve
+
+    def _by_class(self) -> list[Release]:
+        return [self.releases_[0][plain(label)] for label in self.classes_]
 
     def _shares(self) -> np.ndarray:
         return priors_of(self.priors, self._counts())
 
     def _counts(self) -> np.ndarray:
-        """The classes' estimated counts, from all bundles by inverse variance."""
-        weights = self._precisions()
-        counts = np.array([[bundle[plain(c)].count for c in self.classes_] for bundle in self.releases_])
-        return np.maximum(weights @ counts / weights.sum(), 1.0)
-
-    def _precisions(self) -> np.ndarray:
-        return np.array([1.0 / max(next(iter(b.values())).count_standard_error, 1e-9) ** 2 for b in self.releases_])
+        """The classes' estimated counts."""
+        return np.array([max(release.count, 1.0) for release in self._by_class()])
 
     # ---- answering ----
 
@@ -357,48 +346,41 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
             return np.asarray(self.weights_.T[X].sum(axis=1) + self.intercepts_)
         if self.rule == "ferns":
             return self._experts().scores(X)
-        shares = np.zeros((len(X), len(self.classes_)))
-        for bundle in self.releases_:
-            # Half a record at least: its logarithm must be finite.
-            sums = np.stack([np.maximum(bundle[plain(c)].kernel_sum(X), 0.5) for c in self.classes_], axis=1)
-            counts = np.array([max(bundle[plain(c)].count, 1.0) for c in self.classes_])
-            shares += np.log(sums / counts)
-        shares /= len(self.releases_)
+        # Half a record at least: its logarithm must be finite.
+        sums = np.stack([np.maximum(release.kernel_sum(X), 0.5) for release in self._by_class()], axis=1)
+        shares = np.log(sums / self._counts())
         return shares + np.log(self.priors_) if self.rule == "map" else shares
 
     # ---- from a release ----
 
     @classmethod
     def from_release(cls, release: object, **parameters: Any) -> Self:
-        """A classifier from a bundle of releases (or the path of its file, or a list of them) alone, or from a table.
+        """A classifier from a bundle of releases (or the path of its file) alone, or from the release of a table.
 
         From a :class:`~scumble.TableRelease`, `target` names the column to learn, unless the release was built with
         one. Its missing and undeclared words are no classes.
         """
-        table = table_of(release)
-        if table is not None:
-            return cls._from_table(table, **{"rule": TABLE_RULE, "calibration_share": 0.0, **parameters})
-        bundles = [bundle_of(one) for one in (release if isinstance(release, list | tuple) else [release])]
-        if not bundles or any(bundle.classes != bundles[0].classes for bundle in bundles):
-            raise parameter("release", "one or more bundles of the same classes", release)
-        first = bundles[0]
-        found = {
-            "classes": list(first.classes),
-            "kernel": [bundle.spec.kernel for bundle in bundles],
-            "calibration_share": 0.0,
-            "random_state": first.spec.seed,
-        }
-        model = cls._promising(overlapping(bundle.privacy for bundle in bundles), **{**found, **parameters})
-        model._check()
-        model._take(next(iter(first.values())))
-        model.classes_ = np.unique(np.asarray(first.classes))
-        if len(model.classes_) < 2:
+        return super().from_release(Bundle(release) if isinstance(release, dict) else release, **parameters)
+
+    @classmethod
+    def _from_table(cls, release: TableRelease, target: str | None = None, **parameters: Any) -> Self:
+        return super()._from_table(release, target, **{"rule": TABLE_RULE, "calibration_share": 0.0, **parameters})
+
+    @classmethod
+    def _implied(cls, release: Bundle) -> dict[str, Any]:
+        spec = release.spec
+        found = {"classes": list(release.classes), "kernel": spec.kernel, "random_state": spec.seed}
+        return {**found, "calibration_share": 0.0}
+
+    def _take(self, release: Bundle) -> None:
+        first = next(iter(release.values()))
+        super()._take(first)
+        del self.release_
+        self.classes_ = np.unique(np.asarray(release.classes))
+        if len(self.classes_) < 2:
             raise ParameterError("The bundle has one class only; a classifier needs two. Hint: one release per class.")
         # A bundle keeps the order it was given; `classes_` is sorted, and the releases follow it, as after a fit.
-        model.releases_ = [Bundle({plain(c): bundle[plain(c)] for c in model.classes_}) for bundle in bundles]
-        model.identity_ = next(iter(first.values())).identity
-        model._learn()
-        return model
+        self.releases_ = [Bundle({plain(c): release[plain(c)] for c in self.classes_})]
 
     def _learn_table(self, release: TableRelease, target: str | None) -> None:
         if self.rule != TABLE_RULE:
@@ -412,21 +394,9 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         self.intercepts_ = shifts + np.log(self.priors_ / shares)
 
     def _claim(self) -> PrivacyClaim:
-        claims = [bundle.privacy for bundle in self.releases_] + self._selection_claims()
+        claims = [self.releases_[0].privacy, *self._selection_claims()]
         claims += [bundle.privacy for bundle in (self.calibration_, self.counts_) if bundle is not None]
         return overlapping(claims)
-
-
-def bundle_of(release: object) -> Bundle:
-    """A bundle, or the one in a file."""
-    if isinstance(release, (str, os.PathLike)):
-        return Bundle.from_container(files.read(release, expect="bundle"))
-    if isinstance(release, Bundle):
-        return release
-    if isinstance(release, dict):
-        return Bundle(release)
-    hint = "a classifier needs one release per class: Bundle({label: release, ...})."
-    raise parameter("release", "a Bundle", type(release).__name__, hint if isinstance(release, Release) else "")
 
 
 def priors_of(given: object, counts: np.ndarray) -> np.ndarray:

@@ -23,14 +23,13 @@ scikit-learn's own checks look for are kept.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from scumble import checks
 from scumble.columns.category import Category
 from scumble.columns.cells import Column as Cells
 from scumble.columns.cells import is_arrow, numbers, there
@@ -38,10 +37,9 @@ from scumble.columns.column import MISSING, Column, Strays
 from scumble.columns.containers import objects, one_column, take_apart
 from scumble.columns.curator import NO_CLASS, Declared, as_written, left_out, no_record_of, private
 from scumble.columns.curator import Strays as Seen
-from scumble.columns.number import Number
 from scumble.columns.schema import Schema
 from scumble.columns.table import Table, invalid_message
-from scumble.errors import CuratorWarning, DataError, ParameterError, many, parameter
+from scumble.errors import CuratorWarning, DataError, ParameterError, many
 from scumble.table import rows
 from scumble.table.rows import Format
 
@@ -216,56 +214,12 @@ class _Levels:
         return self.column.cells_at(codes.astype(np.float64), gone)
 
 
-# ---- the schema of an estimator ----
-
-
-def short_schema(categories: object, bounds: object, names: tuple[str, ...] | None) -> Schema:
-    """A schema in short: words by the names of their columns, and the bounds of the others, which are numbers.
-
-    >>> short_schema({"town": ["Ulm", "Bonn"]}, (0, 99), ("age", "town"))
-    Schema(age=Number(0.0, 99.0), town=Category(['Ulm', 'Bonn']))
-    """
-    must = "a mapping from names to lists of words"
-    if not isinstance(categories, Mapping):
-        raise parameter("categories", must, type(categories).__name__)
-    for name, values in categories.items():
-        if isinstance(values, str) or not isinstance(values, Iterable):
-            raise parameter("categories", must, f"{type(values).__name__} for {name!r}")
-    words = {name: Category(values) for name, values in categories.items()}
-    if isinstance(bounds, Mapping):
-        both = next((name for name in words if name in bounds), None)
-        if both is not None:
-            raise ParameterError(f"The column {both!r} is in `categories` and in `bounds`. Hint: a category has none.")
-        return Schema({**{name: _number(*checks.sides(pair, 1)) for name, pair in bounds.items()}, **words})
-    if names is None:
-        raise ParameterError(
-            "`categories` are known by their names, and this table has none. "
-            "Hint: pass a frame, or schema= with the columns in the table's order."
-        )
-    for name in words:
-        if name not in names:
-            raise DataError(f"There is no column {name!r}, which `categories` has. The table has {', '.join(names)}.")
-    plain = [name for name in names if name not in words]
-    low, high = checks.sides(bounds, len(plain)) if plain else (np.empty(0), np.empty(0))
-    numbers = {name: _number(low[j : j + 1], high[j : j + 1]) for j, name in enumerate(plain)}
-    return Schema({name: words[name] if name in words else numbers[name] for name in names})
-
-
-def _number(low: Floats, high: Floats) -> Number:
-    return Number(float(low[0]), float(high[0]))
-
-
 def lasting(X: object) -> object:
     """A table with names in a form that can be read twice, unlike a stream or a query; anything else as it is."""
     parts = take_apart(X)
     if parts.names is None or len({*parts.names}) < len(parts.names):
         return X
     return dict(zip(parts.names, parts.columns, strict=True))
-
-
-def names_of(X: object) -> tuple[str, ...] | None:
-    """The names of a table's columns, if it has any."""
-    return take_apart(X).names
 
 
 # ---- records, labels and targets, without a schema ----

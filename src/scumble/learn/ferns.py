@@ -46,44 +46,30 @@ TILE = 2048
 
 
 class Ferns:
-    """Scores of classes from one bundle of releases, or from several with different kernels."""
+    """Scores of classes from a bundle of their releases."""
 
-    def __init__(self, bundles: Sequence[Bundle], counts: np.ndarray, priors: np.ndarray) -> None:
-        self.layouts = [bundle.spec.layout for bundle in bundles]
-        for layout in self.layouts:
-            if not layout.hashed:
-                raise DataError(
-                    f"The rule 'ferns' needs hashed rows; a release here {layout.told}. Hint: pass rule='map'."
-                )
+    def __init__(self, bundle: Bundle, counts: np.ndarray, priors: np.ndarray) -> None:
+        self.layout = bundle.spec.layout
+        if not self.layout.hashed:
+            raise DataError(
+                f"The rule 'ferns' needs hashed rows; a release here {self.layout.told}. Hint: pass rule='map'."
+            )
         self.counts, self.shares, self.priors = counts, counts / counts.sum(), priors
-        self.seen = [
-            np.stack([_cleaned(release, n) for release, n in zip(bundle.values(), counts, strict=True)])
-            for bundle in bundles
-        ]
-        self.alphas = [2.0 + np.sqrt(max(one.counter_variance for one in bundle.values())) for bundle in bundles]
-        opinions = [self._evidence(seen, alpha) for seen, alpha in zip(self.seen, self.alphas, strict=True)]
-        known = [np.sum(seen.sum(axis=0) * one[1], axis=1) for seen, one in zip(self.seen, opinions, strict=True)]
-        weights = [np.maximum(one, 0.0) ** SHARPNESS for one in known]
-        length = np.sqrt(sum(float(np.sum(weight**2)) for weight in weights)) or 1.0
-        self.weights = [(weight / length)[None, :, None] for weight in weights]
-        # (classes, rows, buckets) for each bundle: what a query adds up.
-        self.tables = [one[0] * weight for one, weight in zip(opinions, self.weights, strict=True)]
+        self.seen = np.stack([_cleaned(release, n) for release, n in zip(bundle.values(), counts, strict=True)])
+        self.alpha = 2.0 + np.sqrt(max(one.counter_variance for one in bundle.values()))
+        evidence, mean = self._evidence(self.seen)
+        known = np.sum(self.seen.sum(axis=0) * mean, axis=1)
+        weights = np.maximum(known, 0.0) ** SHARPNESS
+        self.weights = (weights / (np.sqrt(np.sum(weights**2)) or 1.0))[None, :, None]
+        self.table = evidence * self.weights
+        """(classes, rows, buckets): what a query adds up."""
 
-    def _evidence(self, seen: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    def _evidence(self, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evidence of every bucket of every row, (classes, rows, buckets), and its mean over classes."""
         shares = self.shares[:, None, None]
-        posterior = (seen + alpha * shares) / (seen.sum(axis=0) + alpha)
+        posterior = (seen + self.alpha * shares) / (seen.sum(axis=0) + self.alpha)
         evidence = np.log(posterior / shares)
         return evidence, np.sum(posterior * evidence, axis=0)
-
-    def _tables_without(self, own: int) -> list[np.ndarray]:
-        """What a training record of class `own` adds up: each counter that it is in holds one record less."""
-        less = np.zeros((len(self.counts), 1, 1))
-        less[own] = 1.0
-        return [
-            self._evidence(np.maximum(seen - less, 0.0), alpha)[0] * weight
-            for seen, alpha, weight in zip(self.seen, self.alphas, self.weights, strict=True)
-        ]
 
     def scores(self, X: np.ndarray, own: int | None = None) -> np.ndarray:
         """(n, classes): log prior plus the rows' evidence. Comparable between classes, not yet probabilities.
@@ -91,18 +77,20 @@ class Ferns:
         Of records that were learned from, all in class `own`: as if they had not been.
         """
         out = np.tile(np.log(self.priors), (len(X), 1))
-        read = engine("auto").sums
-        every = self.tables if own is None else self._tables_without(own)
-        for layout, tables in zip(self.layouts, every, strict=True):
-            parts, _ = layout.read(X, invalid="error")
-            for first in range(0, len(X), TILE):
-                place = slice(first, min(first + TILE, len(X)))
-                tile = [part[place] for part in parts]
-                for c, table in enumerate(tables):
-                    # Row by row: NumPy's own sum adds up in another order when there is one record only, and a record's
-                    # score, which the calibration counts, must not depend on who else is in the table.
-                    for evidence in read(layout.hasher, tile, table):
-                        out[place, c] += evidence
+        table, read = self.table, engine("auto").sums
+        if own is not None:  # each counter that such a record is in holds one record less
+            less = np.zeros((len(self.counts), 1, 1))
+            less[own] = 1.0
+            table = self._evidence(np.maximum(self.seen - less, 0.0))[0] * self.weights
+        parts, _ = self.layout.read(X, invalid="error")
+        for first in range(0, len(X), TILE):
+            place = slice(first, min(first + TILE, len(X)))
+            tile = [part[place] for part in parts]
+            for c, of_class in enumerate(table):
+                # Row by row: NumPy's own sum adds up in another order when there is one record only, and a record's
+                # score, which the calibration counts, must not depend on who else is in the table.
+                for evidence in read(self.layout.hasher, tile, of_class):
+                    out[place, c] += evidence
         return out
 
 

@@ -9,7 +9,6 @@ regression is learned from records drawn from the model.
 from __future__ import annotations
 
 import itertools
-import os
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,6 @@ from scumble.columns.category import Category
 from scumble.columns.grammar import known
 from scumble.columns.number import Number
 from scumble.columns.schema import Schema
-from scumble.density.loading import release_in
 from scumble.errors import DataError, ParameterError, many
 from scumble.table.mixture import Mixture, at_level
 from scumble.table.release import TableRelease
@@ -37,16 +35,6 @@ RIDGE = 1e-4
 """λ of least squares, per record."""
 DOUBT, TINY = 10.0, 1e-9
 """Records that a pair of levels needs before it is believed to be unusual, and the least share there is."""
-
-
-def table_of(release: object) -> TableRelease | None:
-    """The release of a table, or the one in a file; None if it is something else."""
-    from scumble import files
-
-    if isinstance(release, str | os.PathLike):
-        container = files.read(release, expect=files.RELEASES)
-        release = release_in(container) if container.kind == "table" else None
-    return release if isinstance(release, TableRelease) else None
 
 
 class Levels:

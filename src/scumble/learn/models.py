@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 ALWAYS = ("release_", "releases_", "bounds_", "n_features_in_", "feature_names_in_", "identity_", "schema_")
 """Fitted attributes that a model's file holds, besides the estimator's own."""
+RETIRED = ("bandwidths", "categories")
+"""Parameters that files may have, without a value."""
 _ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples", "count_within", "keep_probability")
 
 
@@ -67,7 +69,7 @@ def contents(model: PrivateEstimator) -> tuple[Json, dict[str, np.ndarray]]:
     learnt = {name: vars(model)[name] for name in dict.fromkeys((*ALWAYS, *model._learnt)) if name in vars(model)}
     parameters = model.get_params(deep=False)
     if model.schema_ is not None:  # in its one form: never the path of a file
-        parameters |= {"schema": model.schema_, "categories": None, "bounds": None}
+        parameters |= {"schema": model.schema_, "bounds": None}
     metadata = {
         "estimator": type(model).__name__,
         "parameters": encode(parameters, arrays),
@@ -152,7 +154,8 @@ def from_container(container: files.Container) -> PrivateEstimator:
     try:
         name = container.metadata["estimator"]
         kind = _class_of(name)
-        parameters = _decode(container.metadata["parameters"], container)
+        given = _decode(container.metadata["parameters"], container)
+        parameters = {key: value for key, value in given.items() if value is not None or key not in RETIRED}
         learnt = _decode(container.metadata["learnt"], container)
         if not set(learnt) <= {*ALWAYS, *kind._learnt}:
             raise CorruptFileError(f"The model holds attributes that {name} does not have.")

@@ -16,7 +16,7 @@ from scumble.density.release import Release
 from scumble.density.sketch import Sketch
 from scumble.errors import DataError, ParameterError, parameter, warn
 from scumble.kernels import EuclideanKernel, Kernel
-from scumble.learn.base import PrivateEstimator, estimator, release_of
+from scumble.learn.base import PrivateEstimator, estimator, opened
 from scumble.learn.kde import with_bandwidth
 from scumble.privacy.budget import Budget
 
@@ -215,9 +215,9 @@ class PrivateNeighbors(PrivateEstimator):
 def nearest_groups(groups: Any, Q: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """For each query the k groups of the highest density there, and these densities; see `PrivateNeighbors.nearest`."""
     if isinstance(groups, Mapping):
-        names, releases = list(groups), [release_of(one) for one in groups.values()]
+        names, releases = list(groups), [opened(one) for one in groups.values()]
     else:
-        releases = [release_of(one) for one in groups]
+        releases = [opened(one) for one in groups]
         names = list(range(len(releases)))
     if not 1 <= k <= len(releases):
         raise parameter("k", f"from 1 to the number of groups, {len(releases)}", k)

@@ -31,7 +31,7 @@ from scumble.density.spec import Spec
 from scumble.errors import ParameterError, parameter
 from scumble.learn import score_histograms
 from scumble.learn.base import PrivateEstimator, estimator
-from scumble.learn.columns import OutlierMixin, coding
+from scumble.learn.columns import OutlierMixin, coding, lasting
 from scumble.learn.levels import Levels, log_likelihoods
 from scumble.learn.sampling import Sampler
 from scumble.privacy.account import Account
@@ -129,9 +129,13 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
         if found > MOST_SHARES:
             raise parameter("columns_share", "at most 0.9 together with `threshold_share`", self.columns_share)
 
+    def _twice(self, X: object) -> object:
+        """A table, which a schema reads as numbers and as levels, in a form that can be read twice."""
+        return X if self.schema is None and self.schema_ is None else lasting(X)
+
     def _records(self, X: object, y: object) -> tuple[np.ndarray, object]:
         """The records as numbers, and as the table whose columns are counted."""
-        table = self._lasting(X)
+        table = self._twice(X)
         return self._begin(table), table
 
     def _publish(self, X: np.ndarray, y: Any, account: Account | None) -> None:
@@ -225,7 +229,7 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
         Of a grid, or of hashed rows without histograms of the columns, log(1 + kernel sum). With histograms, see
         :mod:`scumble.learn.outliers`. Of a table, the logarithm of the density as far as pairs of columns determine it.
         """
-        X = self._lasting(X)
+        X = self._twice(X)
         numbers = self._read(X, clip=True)
         levels = self._levels()
         return self._scores(numbers, X) if levels is None else log_likelihoods(levels, numbers)

@@ -12,12 +12,11 @@ the same class.
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -28,7 +27,6 @@ from scumble import checks
 from scumble.columns.cells import Column, categories, is_arrow
 from scumble.columns.hashing import stable_hash
 from scumble.density.bundle import plain
-from scumble.density.loading import load
 from scumble.errors import UNPUBLISHED, DataError, ParameterError, PrivacyError, parameter
 from scumble.learn.base import PrivateEstimator, estimator
 from scumble.learn.columns import Bounds, beyond, target, target_numbers
@@ -37,6 +35,7 @@ from scumble.learn.moment_spec import MomentSpec, Spans, longer
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.exact import as_fraction
+from scumble.table.release import TableRelease
 
 _TWINS = {stable_hash(flag): stable_hash(int(flag)) for flag in (False, True)}
 """Where classes are numbers, a truth value counts as 0 or 1, and vice versa."""
@@ -302,7 +301,7 @@ class TakesVectors(PrivateEstimator, ABC):
     ----------
     length : float or None
         The greatest length (Euclidean) of a record, public; 1 for vectors of unit length. Longer ones are made that
-        long; of ferns, columns end at three times length/√d. Instead of `bounds`, `schema` and `categories`.
+        long; of ferns, columns end at three times length/√d. Instead of `bounds` and `schema`.
     """
 
     length: float | None = None
@@ -313,8 +312,8 @@ class TakesVectors(PrivateEstimator, ABC):
             return
         must = f"a number between {1 / MOST_LENGTH:g} and {MOST_LENGTH:g}"
         checks.number("length", self.length, must, lambda long: 1 / MOST_LENGTH <= long <= MOST_LENGTH)
-        if self.bounds is not None or self.schema is not None or self.categories is not None:
-            raise ParameterError("`length` replaces `bounds`, `schema` and `categories`. Hint: leave them out.")
+        if self.bounds is not None or self.schema is not None:
+            raise ParameterError("`length` replaces `bounds` and `schema`. Hint: leave them out.")
 
     @abstractmethod
     def _publish(self, X: np.ndarray, y: Any, account: Account | None) -> None:
@@ -336,28 +335,23 @@ class LearnsFromMoments(PrivateEstimator, ABC):
 
     _moments: type[MomentSpec]
 
-    @classmethod
-    def from_release(cls, release: object, **parameters: Any) -> Self:
-        """A fitted estimator from a release (or the path of its file) alone: no data is needed, no budget is spent.
+    _learns_from = (MomentRelease, TableRelease)
 
-        `parameters` are the constructor's. Budget, bounds and columns are the release's.
-        """
-        found = load(release) if isinstance(release, str | os.PathLike) else release
-        if not isinstance(found, MomentRelease):
-            return super().from_release(found, **parameters)
-        if not isinstance(found.spec, cls._moments):
+    @classmethod
+    def _implied(cls, release: MomentRelease) -> dict[str, Any]:
+        if not isinstance(release.spec, cls._moments):
             raise DataError(
-                f"{cls.__name__} does not learn from {found.spec.kind} moments. Hint: fit one, and save its release."
+                f"{cls.__name__} does not learn from {release.spec.kind} moments. Hint: fit one, and save its release."
             )
-        model = cls._promising(found.privacy, **parameters)
-        model._check()
-        model._take_columns(found.spec.dimensions, found.columns, found.bounds)
-        if getattr(found.spec, "ball", False):  # vectors of bounded length
-            model.length, model.bounds_ = found.spec.bounds[1][0], None
-        model.release_, model.identity_ = found, found.identity
-        model._take_target(found.spec)
-        model._learn()
-        return model
+        return {}
+
+    def _take(self, release: MomentRelease) -> None:
+        model: Any = self
+        model.release_, model.identity_, spec = release, release.identity, release.spec
+        self._take_columns(spec.dimensions, spec.columns, spec.bounds)
+        if getattr(spec, "ball", False):  # vectors of bounded length
+            model.length, model.bounds_ = spec.bounds[1][0], None
+        self._take_target(spec)
 
     def _publish(self, X: np.ndarray, y: Any, account: Account | None) -> None:
         """One release of the records' moments, for the whole budget."""

@@ -36,13 +36,11 @@ class Checkpoint:
     """A file from which a killed build continues, as secret as the table.
 
     `source` is the source's fingerprint, and `parameters` decide the result: a difference in either is refused. It is
-    written after so many seconds (`every`). Unless it is `shared`, only one build may use it at a time, since two would
-    be two releases of the same counters.
+    written after so many seconds (`every`). Only one build may use it at a time, since two would be two releases of the
+    same counters.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], source: Json, parameters: Json, every: float, *, shared: bool = False
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], source: Json, parameters: Json, every: float) -> None:
         if not every >= 0:
             raise parameter("checkpoint_seconds", "zero or more seconds", every)
         self._source, self._parameters, self._every = source, parameters, every
@@ -50,7 +48,6 @@ class Checkpoint:
         self._position: Position = (0, 0)
         self._file = Owned(os.fsdecode(path))
         self.path = self._file.path
-        self._shared = shared
         self._payment: str | None = None
 
     def _taken_by_another(self) -> BudgetError:
@@ -58,7 +55,7 @@ class Checkpoint:
 
     def resume(self, tally: Tally) -> Position:
         """Fill the tally from the file, if there is one. Returns where to continue."""
-        if not self._shared and not self._file.take():
+        if not self._file.take():
             raise self._taken_by_another()
         places.clear_leftovers(self.path)
         try:
@@ -150,9 +147,7 @@ class Checkpoint:
             about, people = tally.people.contents()
             metadata |= {"people": about, "over": tally.over}
             arrays |= people
-        if self._shared:
-            files.write(self.path, "checkpoint", metadata, arrays, secret=True, again=True)
-        elif not self._file.write(
+        if not self._file.write(
             files.bytes_of("checkpoint", metadata, arrays, bound=noisy, payment=None if noisy else self._payment)
         ):
             raise self._taken_by_another()

@@ -6,8 +6,7 @@
     spark.build(df, kernel, columns=["age", "income"], epsilon=1.0)       a Release
     spark.build_by(df, "town", kernel, classes=[...], epsilon=1.0)        a Bundle, one release per key
     spark.register(session, kernel, columns=["age", "income"])            scumble_sketch and scumble_merge in SQL
-    spark.Stream(kernel, columns=["age"], checkpoint="state.secret")      for foreachBatch
-    spark.into(stream)                                                    the same, for a scumble.Stream
+    spark.into(stream)                                                    micro-batches into a scumble.Stream
     spark.session("local[4]")                                             a session, where there is none yet
 
 Each partition is counted where it is, with the same engine as on one machine. The partial sketches are added up by a

@@ -77,7 +77,7 @@ def require_frame(df: Frame) -> None:
     if type(df).__module__.split(".")[0] != "pyspark" or not hasattr(df, "mapInArrow"):
         raise parameter("df", "a Spark DataFrame", type(df).__name__, "scumble.build takes files and tables in memory.")
     if df.isStreaming:
-        raise ParameterError("`df` is a stream. Hint: df.writeStream.foreachBatch(scumble.cluster.spark.Stream(...)).")
+        raise ParameterError("`df` is a stream. Hint: df.writeStream.foreachBatch(scumble.cluster.spark.into(stream)).")
     if df.sparkSession.conf.get(_LOCALS, "false") == "true":
         raise PrivacyError(f"{_LOCALS} is on: a failed task would log cells of the table. Hint: set it to false.")
 
