@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import reduce
 from operator import add
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -115,7 +115,7 @@ def across(one: Integers | Floats, other: Integers) -> Integers:
     return np.rint(first.T @ second).astype(np.int64)
 
 
-# ---- where sums are taken: one code for both, since CuPy's arrays answer NumPy's functions ----
+# ---- where sums are taken ----
 
 ENGINES = ("auto", "cpu", "gpu")
 HASHES = 32
@@ -125,60 +125,32 @@ EMULATION = "CUBLAS_EMULATE_DOUBLE_PRECISION"
 """Switches on products of float64 that are made of shorter numbers: the proof of exactness is not about those."""
 
 
-class Engine:
-    """A memory, and what computes in it: the host's."""
+class Engine(NamedTuple):
+    """A memory, and what computes in it: how arrays get there and back, and where new ones are made."""
 
-    def working(self) -> AbstractContextManager[object]:
-        """Within it, arrays are made in this memory."""
-        return nullcontext()
-
-    def upload(self, values: np.ndarray) -> np.ndarray:
-        """An array in host memory, in this one."""
-        return values
-
-    def download(self, values: np.ndarray) -> np.ndarray:
-        """An array in this memory, in the host's."""
-        found: np.ndarray = values
-        return found
-
-
-class Device(Engine):
-    """The first CUDA device, through CuPy, whose arrays answer NumPy's functions; refused where there is none."""
-
-    def __init__(self) -> None:
-        self._device = gpu.first_device()
-
-    def working(self) -> AbstractContextManager[object]:
-        device: AbstractContextManager[object] = self._device
-        return device
-
-    def upload(self, values: np.ndarray) -> np.ndarray:
-        import cupy
-
-        return cupy.asarray(values)
-
-    def download(self, values: np.ndarray) -> np.ndarray:
-        import cupy
-
-        found: np.ndarray = cupy.asnumpy(values)
-        return found
+    upload: Callable[[np.ndarray], Any] = np.asarray
+    download: Callable[[Any], np.ndarray] = np.asarray
+    working: Callable[[], AbstractContextManager[object]] = nullcontext
 
 
 CPU = Engine()
 
 
 def engine(name: str, cells: int) -> Engine:
-    """The engine of that name; ``auto`` takes a GPU where one is there and worth it for so many cells."""
+    """The engine of that name; ``auto`` takes the first CUDA device where there is one and so many cells are worth it.
+
+    CuPy's arrays answer NumPy's functions.
+    """
     require_engine(name)
-    if name == "gpu" and _emulated():
+    emulated = os.environ.get(EMULATION, "0") not in ("", "0")
+    if name == "gpu" and emulated:
         raise ParameterError(f"{EMULATION} lets the device round products, which must be exact. Hint: unset it.")
-    if name == "gpu" or (name == "auto" and not _emulated() and gpu.suits(HASHES * cells)):
-        return Device()
-    return CPU
+    if name == "cpu" or (name == "auto" and (emulated or not gpu.suits(HASHES * cells))):
+        return CPU
+    device = gpu.first_device()  # refused where there is none
+    import cupy
 
-
-def _emulated() -> bool:
-    return os.environ.get(EMULATION, "0") not in ("", "0")
+    return Engine(cupy.asarray, cupy.asnumpy, lambda: device)
 
 
 def require_engine(name: str) -> None:
