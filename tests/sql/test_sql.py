@@ -90,7 +90,7 @@ def test_shares_on_the_page_about_sql_are_shares() -> None:
 
 def test_what_does_not_exist_is_null() -> None:
     ratio = Operation("/", (Constant(1.0), Constant(0.0)))
-    for formula in (ratio, Operation("*", (Constant(0.0), ratio)), Operation("round", (ratio,))):
+    for formula in (ratio, Operation("*", (Constant(0.0), ratio)), Operation("round", (ratio, Constant(0)))):
         assert math.isnan(worked_out(formula, lambda _: Estimate(0.0, 0.0, 0.0, 0.0), 0.95).value)
 
 

@@ -208,18 +208,13 @@ class Desk:
 
     def _sql(self, asked: Facts) -> tuple[str, list[str], list[Facts], list[str]]:
         from scumble.sql import asking, syntax
-        from scumble.sql.scope import scope_of
 
-        try:
-            tree = syntax.plain(syntax.flat(syntax.parse(asked["query"])))
-            statement = asking.understood(tree, scope_of(tree, self.releases))
-        except RecursionError:
-            raise syntax.too_deep() from None
+        statement = asking.understood(asked["query"], self.releases)
         release = statement.scope.release
         names = [name for name, one in self.releases.items() if one is release]
         _require_possible(release.schema, statement.where)
-        found = asking.sql(asked["query"], self.releases, confidence=asked["confidence"])
-        return syntax.words(tree), names, *rows_of(found)
+        found = asking.answered(statement, asked["confidence"])
+        return syntax.words(statement.tree), names, *rows_of(found)
 
     def _sample(self, asked: Facts) -> tuple[str, list[str], list[Facts], list[str]]:
         release, n, where = self.releases[asked["release"]], asked["n"], self._where(asked)

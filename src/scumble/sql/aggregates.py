@@ -20,7 +20,7 @@ from scumble.errors import ParameterError
 from scumble.sql.cells import EVERYTHING, NOTHING, both
 from scumble.sql.scope import Scope, is_value, number, value
 from scumble.sql.syntax import Node, bare, exp, refused, shown
-from scumble.sql.where import CONDITIONS, case_of, key_of, tree_of
+from scumble.sql.where import CONDITIONS, case_of, levels_of, tree_of
 from scumble.table.answers import NONE
 from scumble.table.asking import MOST_GROUPS
 from scumble.table.estimate import Estimate
@@ -52,33 +52,27 @@ class Aggregate:
 
     def ask(self, scope: Scope, group: Tree, confidence: float) -> Estimate:
         """The release's answer."""
-        found: object
         release, tree = scope.release, both(group, self.where)
-        where = condition(scope.schema, tree)
         if self.kind == "distinct":
             return self._distinct(scope, tree, confidence)
         if self.values:
             return statistic(release, self.kind, self.values, tree, confidence)
+        where = condition(scope.schema, tree)
         if self.kind == "sum" and not where.terms:
-            found = Estimate(math.nan, 0.0, 0.0, 0.0)  # of nothing at all, as SQL has it
-        elif self.kind == "count":
-            found = release.count(where, confidence=confidence)
-        elif self.kind == "quantile":
-            found = release.quantile(str(self.column), self.q, where, confidence=confidence)
-        else:
-            ask = release.sum if self.kind == "sum" else release.mean
-            found = ask(str(self.column), where, confidence=confidence)
-        assert isinstance(found, Estimate)
+            return Estimate(math.nan, 0.0, 0.0, 0.0)  # of nothing at all, as SQL has it
+        what = [self.column, self.q] if self.kind == "quantile" else [] if self.kind == "count" else [self.column]
+        found: Estimate = getattr(release, self.kind)(*what, where, confidence=confidence)
         return found
 
     def _distinct(self, scope: Scope, tree: Tree, confidence: float) -> Estimate:
-        release, answers = scope.release, scope.release._answers
+        release = scope.release
         if self.column is not None:
             where = None if tree == EVERYTHING else condition(scope.schema, tree)
             return release.distinct(self.column, where, confidence=confidence)
         levels = [condition(scope.schema, both(tree, level)) for level in self.levels]
         asked = [release._question(one) for one in levels if one.possible]
-        records = np.array([answers.counts(one) for one in asked]).reshape(len(asked), answers.posterior.size).T
+        records = np.array([release._answers.counts(one) for one in asked])
+        records = records.reshape(len(asked), release._answers.posterior.size).T
         return release.levels_there(records, (remark for one in asked for remark in release._remarks(one)), confidence)
 
 
@@ -123,7 +117,7 @@ def _distinct(written: list[Node], scope: Scope) -> Aggregate:
     for sketched in scope.schema.distinct:
         if sketched.lower() == name:
             return Aggregate("distinct", sketched)
-    levels = key_of(written[0], scope, EVERYTHING).levels
+    levels = levels_of(written[0], scope, EVERYTHING)
     return Aggregate("distinct", levels=tuple(tree for name, tree in levels if name is not None))
 
 
@@ -146,7 +140,7 @@ def _summed(argument: Node, kind: str, scope: Scope) -> Aggregate:
     found: Value = value_of(argument, scope, kind)
     if len(found) == 1 and len(found[0].columns) == 1 and found[0].terms == ((found[0].columns, 1.0),):
         return Aggregate(kind, found[0].columns[0], found[0].where)
-    return Aggregate(kind, values=(found or (Branch(NOTHING, (), ()),),))
+    return Aggregate(kind, values=(found or _constant(0.0, NOTHING),))
 
 
 def _quantile(node: Node, scope: Scope) -> Aggregate:
@@ -188,13 +182,17 @@ Value: TypeAlias = tuple[Branch, ...]
 """A number of each record; those that are in no branch have none."""
 
 
+def _constant(number: float, where: Tree = EVERYTHING) -> Value:
+    return (Branch(where, (), (((), number),)),)
+
+
 def value_of(node: Node, scope: Scope, what: str) -> Value:
     """The number that a part of a statement is, for `what` to be computed of."""
     node = bare(node)
     if isinstance(node, exp.Null):
         return ()
     if isinstance(node, exp.Literal):
-        return (Branch(EVERYTHING, (), (((), float(number(node))),)),)
+        return _constant(float(number(node)))
     if isinstance(node, exp.Column):
         name = scope.column(node)
         values_of(scope[name], name, what)  # refuses what has none
@@ -206,29 +204,30 @@ def value_of(node: Node, scope: Scope, what: str) -> Value:
         return found
     if isinstance(node, CONDITIONS):
         tree = tree_of(node, scope)
-        return (Branch(tree, (), (((), 1.0),)), Branch(Not(tree), (), (((), 0.0),)))
+        return (*_constant(1.0, tree), *_constant(0.0, Not(tree)))
     if isinstance(node, exp.Case | exp.If):
-        return tuple(
-            Branch(both(tree, branch.where), branch.columns, branch.terms)
-            for tree, then in case_of(node, scope)
-            for branch in value_of(exp.Null() if then is None else then, scope, what)
-        )
+        taken = ((tree, exp.Null() if then is None else then) for tree, then in case_of(node, scope))
+        return tuple(one for tree, then in taken for one in _where(tree, value_of(then, scope, what)))
     if isinstance(node, exp.Coalesce) and len(node.expressions) == 1 and isinstance(bare(node.this), exp.Column):
         name = scope.column(bare(node.this))
         gap = Atom(name, "missing")
         rest = value_of(node.expressions[0], scope, what) if scope[name].missing else ()
-        return (*value_of(node.this, scope, what), *(Branch(both(gap, b.where), b.columns, b.terms) for b in rest))
+        return (*value_of(node.this, scope, what), *_where(gap, rest))
     return _computed(node, scope, what)
+
+
+def _where(tree: Tree, value: Value) -> Value:
+    """The same number, of the records alone that meet a condition."""
+    return tuple(replace(branch, where=both(tree, branch.where)) for branch in value)
 
 
 def _computed(node: Node, scope: Scope, what: str) -> Value:
     """+ - * of numbers, / by a written number, and squares."""
     if isinstance(node, exp.Neg):
-        return _each(value_of(exp.Literal.number(0), scope, what), value_of(node.this, scope, what), -1.0)
+        return _each(_constant(-1.0), value_of(node.this, scope, what))
     square = isinstance(node, exp.Pow) and is_value(node.expression) and number(node.expression) == 2
     if isinstance(node, exp.Div) and is_value(node.expression) and number(node.expression):
-        share = (Branch(EVERYTHING, (), (((), 1 / number(node.expression)),)),)
-        return _each(value_of(node.this, scope, what), share)
+        return _each(_constant(1 / number(node.expression)), value_of(node.this, scope, what))
     if not isinstance(node, exp.Add | exp.Sub | exp.Mul) and not square:
         raise refused(f"{what}({shown(node)}): of columns, + - *, CASE, and / by a number are computed")
     left = value_of(node.this, scope, what)
@@ -273,8 +272,10 @@ def times(one: Polynomial, two: Polynomial) -> Polynomial:
 
 
 def _whole(branch: Branch, scope: Scope) -> bool:
-    whole: Callable[[str], bool] = lambda name: getattr(scope[name], "whole", scope[name].kind == "boolean")  # noqa: E731
-    return all(factor == int(factor) and all(map(whole, columns)) for columns, factor in branch.terms)
+    return all(
+        factor == int(factor) and all(getattr(scope[name], "whole", scope[name].kind == "boolean") for name in columns)
+        for columns, factor in branch.terms
+    )
 
 
 Floats = npt.NDArray[np.float64]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scumble import checks
@@ -13,11 +12,11 @@ from scumble.columns.conditions import condition
 from scumble.columns.grammar import Tree
 from scumble.errors import ParameterError, parameter
 from scumble.sql.aggregates import Aggregate, is_aggregate
-from scumble.sql.cells import EVERYTHING, both, groups_of
-from scumble.sql.formulas import Formula, Truth, formula_of, truth_of, worked_out
+from scumble.sql.cells import EVERYTHING, bearable, both
+from scumble.sql.formulas import Constant, Formula, Operation, formula_of, having_of, worked_out
 from scumble.sql.scope import Scope, number, scope_of
 from scumble.sql.syntax import Node, bare, exp, flat, identifier, parse, plain, refused, shown, too_deep, words
-from scumble.sql.where import COARSER, Key, key_of, tree_of
+from scumble.sql.where import COARSER, levels_of, tree_of
 from scumble.table.answers import NONE
 from scumble.table.asking import MOST_GROUPS, MOST_WORDS, require_few
 from scumble.table.estimate import Estimate
@@ -83,54 +82,55 @@ def sql(
     confidence = checks.confidence(confidence)
     if releases is not None and not isinstance(releases, Mapping):
         raise parameter("releases", "a mapping of names to releases", releases, "write people=release, by its name.")
-    every = {**(releases or {}), **named}
+    return answered(understood(query, {**(releases or {}), **named}), confidence)
+
+
+def understood(query: object, releases: Mapping[str, TableRelease]) -> Statement:
+    """What a statement asks of the releases that it can name."""
     tree = parse(query)
     try:
         tree = plain(flat(tree))
-        scope = scope_of(tree, every)
-        return _answered(understood(tree, scope), confidence)
+        return Statement(tree, scope_of(tree, releases))
     except RecursionError:
         raise too_deep() from None
 
 
-def _answered(statement: Statement, confidence: float) -> DataFrame:
-    rows = [row for row in _groups(statement, confidence) if statement.having is None or statement.having(row.value)]
+def answered(statement: Statement, confidence: float) -> DataFrame:
+    """The answer: a row for each group."""
+    rows = _groups(statement, confidence)
+    if statement.having is not None:
+        rows = [row for row in rows if row.of(statement.having).value == 1]
     for order in reversed(statement.order):
-        rows = _sorted(rows, order)
+        rows.sort(key=lambda row: order.key(row.value(order.what)), reverse=order.falling)
     end = None if statement.most is None else statement.skipped + statement.most
     return _frame(statement, rows[statement.skipped : end])
 
 
 class _Group:
-    """The records of one group, and what was asked of them."""
+    """The values of a group's keys, and what was asked of its records."""
 
-    def __init__(self, scope: Scope, names: tuple[object, ...], where: Tree, tree: Tree, confidence: float) -> None:
-        self.names = names
-        self._scope, self._confidence = scope, confidence
-        self._trees = {"group": tree, "kept": where, "all": EVERYTHING}
-        self._asked: dict[Aggregate, Estimate] = {}
-        self.remarks: dict[str, None] = {}
-        """What must be known of the answers."""
+    def __init__(self, statement: Statement, names: tuple[object, ...], tree: Tree, confidence: float) -> None:
+        self._names, self._scope, self._confidence = names, statement.scope, confidence
+        self._trees = {"group": tree, "kept": statement.where, "all": EVERYTHING}
+        self.asked: dict[Aggregate, Estimate] = {}
 
-    def interval(self, formula: Formula) -> tuple[float, float, float]:
-        """The formula's value with an interval."""
-        found = worked_out(formula, self._answer, self._confidence)
-        return found.value, found.low, found.high
+    def of(self, formula: Formula) -> Estimate:
+        """The value of a formula, with its interval."""
+        return worked_out(formula, self._answer, self._confidence)
 
-    def value(self, formula: Formula) -> float:
-        """The formula's value."""
-        return self.interval(formula)[0]
+    def value(self, what: int | Formula) -> Any:
+        """The value of a key or of a formula."""
+        return self._names[what] if isinstance(what, int) else self.of(what).value
 
     def _answer(self, aggregate: Aggregate) -> Estimate:
-        if aggregate not in self._asked:
-            found = self._asked[aggregate] = aggregate.ask(self._scope, self._trees[aggregate.among], self._confidence)
-            self.remarks |= dict.fromkeys(found.remarks)
-        return self._asked[aggregate]
+        if aggregate not in self.asked:
+            self.asked[aggregate] = aggregate.ask(self._scope, self._trees[aggregate.among], self._confidence)
+        return self.asked[aggregate]
 
 
 def _groups(statement: Statement, confidence: float) -> list[_Group]:
     """All groups that can be; without GROUP BY there is one, of all records."""
-    schema, levels = statement.scope.schema, [key.levels for key in statement.keys]
+    schema, levels = statement.scope.schema, statement.keys
     if math.prod(map(len, levels)) > (MOST_WORDS if len(levels) == 1 else MOST_GROUPS):
         levels = [
             tuple(level for level in each if condition(schema, both(statement.where, level[1])).possible)
@@ -141,28 +141,10 @@ def _groups(statement: Statement, confidence: float) -> list[_Group]:
     for combination in itertools.product(*levels):
         tree = both(statement.where, *(tree for _, tree in combination))
         if not levels or condition(schema, tree).possible:
-            found.append(
-                _Group(statement.scope, tuple(name for name, _ in combination), statement.where, tree, confidence)
-            )
+            found.append(_Group(statement, tuple(name for name, _ in combination), tree, confidence))
     if not found:  # nothing is asked of the release, which would warn or refuse
         question(schema, statement.where)
     return found
-
-
-def _sorted(rows: list[_Group], order: Order) -> list[_Group]:
-    """By one thing; what is equal stays in its order."""
-    what = order.what
-    found: list[tuple[Any, _Group]]
-    found = [(row.names[what] if isinstance(what, int) else row.value(what), row) for row in rows]
-    known = [pair for pair in found if not _is_null(pair[0])]
-    nulls = [row for value, row in found if _is_null(value)]
-    known.sort(key=lambda pair: pair[0], reverse=order.falling)
-    listed = [row for _, row in known]
-    return [*nulls, *listed] if order.nulls_first else [*listed, *nulls]
-
-
-def _is_null(value: object) -> bool:
-    return value is None or bool(value != value)  # NaN and NaT alone differ from themselves
 
 
 def _frame(statement: Statement, rows: list[_Group]) -> DataFrame:
@@ -171,13 +153,13 @@ def _frame(statement: Statement, rows: list[_Group]) -> DataFrame:
     columns: dict[str, object] = {}
     for output in statement.outputs:
         if isinstance(output.what, int):
-            columns[output.name] = _series([row.names[output.what] for row in rows])
+            columns[output.name] = _series([row.value(output.what) for row in rows])
         else:
-            found = [row.interval(output.what) for row in rows]
-            for name, values in zip(columns_of(output), zip(*found, strict=True) if found else [()] * 3, strict=True):
+            found = [[*row.of(output.what)] for row in rows]
+            for name, values in zip(output.columns, zip(*found, strict=True) if found else [()] * 3, strict=True):
                 columns[name] = list(values) if found else pd.Series([], dtype=float)
     frame = pd.DataFrame(columns)
-    remarks = dict.fromkeys(remark for row in rows for remark in row.remarks)
+    remarks = dict.fromkeys(told for row in rows for found in row.asked.values() for told in found.remarks)
     if remarks:
         frame.attrs["remarks"] = list(remarks)
     return frame
@@ -187,11 +169,11 @@ def _series(names: list[object]) -> Series:
     """The values of a key: whole numbers and booleans stay so next to missing ones."""
     import pandas as pd
 
-    kinds = {type(name) for name in names if name is not None}
-    if kinds == {int} or kinds == {bool}:
-        gaps = None in names
-        kind = ("Int64" if gaps else "int64") if kinds == {int} else ("boolean" if gaps else "bool")
-        return pd.Series(names, dtype=kind)
+    kinds, gaps = {type(name) for name in names if name is not None}, None in names
+    if kinds == {int}:
+        return pd.Series(names, dtype="Int64" if gaps else "int64")
+    if kinds == {bool}:
+        return pd.Series(names, dtype="boolean" if gaps else "bool")
     return pd.Series(names, dtype="float64" if kinds == {float} else "object")
 
 
@@ -201,6 +183,11 @@ class Output(NamedTuple):
     name: str
     what: int | Formula
 
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns: a number has its interval next to it."""
+        return [self.name] if isinstance(self.what, int) else [self.name, f"{self.name}_low", f"{self.name}_high"]
+
 
 class Order(NamedTuple):
     """What groups are sorted by."""
@@ -209,26 +196,17 @@ class Order(NamedTuple):
     falling: bool
     nulls_first: bool
 
+    def key(self, value: Any) -> tuple[bool, Any]:
+        """What stands for a value when groups are sorted, in reverse order if they fall."""
+        null = value is None or bool(value != value)  # NaN and NaT alone differ from themselves
+        return (null != self.nulls_first) != self.falling, 0 if null else value
 
-@dataclass(frozen=True)
+
 class Statement:
-    """A SELECT, understood."""
+    """A SELECT, understood: `where`, `keys` with their values, `outputs`, `having`, `order`, `skipped` and `most`."""
 
-    scope: Scope
-    where: Tree
-    keys: tuple[Key, ...]
-    outputs: tuple[Output, ...]
-    having: Truth | None
-    order: tuple[Order, ...]
-    skipped: int
-    most: int | None
-
-
-class _Reader:
-    """Finds out what the parts of one SELECT mean."""
-
-    def __init__(self, tree: Node, scope: Scope, where: Tree) -> None:
-        self._tree, self._scope = tree, scope
+    def __init__(self, tree: Node, scope: Scope) -> None:
+        self.tree, self.scope = tree, scope
         self._selected = [bare(node.unalias()) for node in tree.expressions]
         self._aliases = {
             node.alias.lower(): bare(node.this) for node in tree.expressions if isinstance(node, exp.Alias)
@@ -238,9 +216,24 @@ class _Reader:
                 raise ParameterError(
                     "SELECT * asks for records: a release has none. Hint: `release.sample` draws some."
                 )
+        self.where = self._where()
         grouped = self._grouped()
         self._places: dict[str, int] = {self._form(node): place for place, node in reversed(list(enumerate(grouped)))}
-        self.keys = tuple(key_of(node, scope, where) for node in grouped)
+        self.keys = [levels_of(node, scope, self.where) for node in grouped]
+        self.outputs = self._outputs()
+        self.having = self._having()
+        self.order = self._order()
+        self.skipped, self.most = self._whole("offset") or 0, self._whole("limit")
+
+    def _where(self) -> Tree:
+        node = self.tree.args.get("where")
+        if node is None:
+            return EVERYTHING
+        if node.find(exp.Subquery, exp.Select):
+            raise refused("a subquery in WHERE: ask for its number first, then write that in its place")
+        if _aggregates(node):
+            raise ParameterError("Aggregates cannot stand in WHERE, which is for records. Hint: HAVING is for groups.")
+        return tree_of(node.this, self.scope)
 
     # ---- names ----
 
@@ -249,10 +242,10 @@ class _Reader:
         meant = None if node.table else self._aliases.get(node.name.lower())
         if meant is None:
             return None
-        column = self._scope.alike(node.name)
+        column = self.scope.alike(node.name)
         if column is None:
             return meant
-        if isinstance(meant, exp.Column) and self._scope.column(meant) == column:
+        if isinstance(meant, exp.Column) and self.scope.column(meant) == column:
             return None
         raise ParameterError(f"{node.name!r} is a column and something else by AS. Hint: give it another name there.")
 
@@ -261,15 +254,15 @@ class _Reader:
 
         def spelled(part: Node) -> Node:
             column = isinstance(part, exp.Column) and not isinstance(part.this, exp.Star)
-            return exp.column(self._scope.column(part), quoted=True) if column else part
+            return exp.column(self.scope.column(part), quoted=True) if column else part
 
         return str(bare(node).copy().transform(spelled).sql("duckdb", comments=False))
 
     # ---- GROUP BY ----
 
     def _grouped(self) -> list[Node]:
-        group = self._tree.args.get("group")
-        if group is None or self._tree.args.get("distinct"):
+        group = self.tree.args.get("group")
+        if group is None or self.tree.args.get("distinct"):
             return self._distinct()
         sets = any(isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets) for part in group.expressions)
         if sets or any(part for name, part in group.args.items() if name not in ("expressions", "all")):
@@ -280,7 +273,7 @@ class _Reader:
 
     def _distinct(self) -> list[Node]:
         """What SELECT DISTINCT groups by."""
-        distinct = self._tree.args.get("distinct")
+        distinct = self.tree.args.get("distinct")
         if distinct and (distinct.args.get("on") or any(map(_aggregates, self._selected))):
             raise refused("DISTINCT ON, or DISTINCT with aggregates")
         return self._selected if distinct else []
@@ -297,47 +290,47 @@ class _Reader:
 
     # ---- SELECT, HAVING, ORDER BY, LIMIT ----
 
-    def what(self, node: Node) -> int | Formula:
+    def _what(self, node: Node) -> int | Formula:
         """A key, or a formula."""
         if not _aggregates(node):
             place = self._places.get(self._form(node))
             if place is not None:
                 return place
             if not self.keys and isinstance(node, exp.Column):
-                name = self._scope.column(node)
-                column = self._scope.schema[name]
+                name = self.scope.column(node)
+                column = self.scope.schema[name]
                 mean = f"avg({identifier(name)}), or " if column.kind == "number" else ""
-                hint = f"Hint: {mean}count(*) and GROUP BY {groups_of(name, column)}; `release.sample` draws records."
+                hint = f"Hint: {mean}count(*) and GROUP BY {bearable(name, column)}; `release.sample` draws records."
                 raise ParameterError(f"Column {name!r} by itself asks for records, and a release has none. {hint}")
             if not isinstance(node, exp.Column):
                 raise refused(f"{shown(node)}: what is selected must be grouped by, or be computed of aggregates")
-        return formula_of(node, self._scope)
+        return formula_of(node, self.scope)
 
-    def outputs(self) -> tuple[Output, ...]:
+    def _outputs(self) -> tuple[Output, ...]:
         """The columns of the answer."""
         found = []
-        for written, node in zip(self._tree.expressions, self._selected, strict=True):
+        for written, node in zip(self.tree.expressions, self._selected, strict=True):
             plain = isinstance(node, exp.Column)
             name = (
-                written.alias if isinstance(written, exp.Alias) else self._scope.column(node) if plain else words(node)
+                written.alias if isinstance(written, exp.Alias) else self.scope.column(node) if plain else words(node)
             )
-            found.append(Output(name, self.what(node)))
-        listed = [name for output in found for name in columns_of(output)]
+            found.append(Output(name, self._what(node)))
+        listed = [name for output in found for name in output.columns]
         twice = [name for name in listed if listed.count(name) > 1]
         if twice:
             raise ParameterError(f"The answer would have two columns {twice[0]!r}. Hint: name them with AS.")
         return tuple(found)
 
-    def having(self) -> Truth | None:
+    def _having(self) -> Formula | None:
         """Which groups are shown."""
-        node = self._tree.args.get("having")
-        if self._tree.args.get("distinct"):
-            return lambda value: value(Aggregate("count")) >= NONE  # what no record has is not listed
-        return None if node is None else truth_of(node.this, self._scope, self._alias)
+        node = self.tree.args.get("having")
+        if self.tree.args.get("distinct"):
+            return Operation(">=", (Aggregate("count"), Constant(NONE)))  # what no record has is not listed
+        return None if node is None else having_of(node.this, self.scope, self._alias)
 
-    def order(self) -> tuple[Order, ...]:
+    def _order(self) -> tuple[Order, ...]:
         """How groups are sorted."""
-        node = self._tree.args.get("order")
+        node = self.tree.args.get("order")
         found = []
         for part in [] if node is None else node.expressions:
             if part.args.get("with_fill") is not None or isinstance(part.this, exp.Var):
@@ -348,18 +341,18 @@ class _Reader:
 
     def _sorted(self, node: Node) -> int | Formula:
         if isinstance(node, exp.Literal):
-            return self.what(self._selected[_position(node, len(self._selected), "ORDER BY")])
+            return self._what(self._selected[_position(node, len(self._selected), "ORDER BY")])
         if isinstance(node, exp.Column) and not node.table and node.name.lower() in self._aliases:
-            return self.what(self._aliases[node.name.lower()])  # as in all SQL, an alias comes first here
-        return self.what(node) if self._form_is_key(node) else formula_of(node, self._scope, self._alias)
+            return self._what(self._aliases[node.name.lower()])  # as in all SQL, an alias comes first here
+        return self._what(node) if self._form_is_key(node) else formula_of(node, self.scope, self._alias)
 
     def _form_is_key(self, node: Node) -> bool:
         aliased = any(self._alias(column) is not None for column in node.find_all(exp.Column))
         return not aliased and not _aggregates(node)
 
-    def whole(self, name: str) -> int | None:
+    def _whole(self, name: str) -> int | None:
         """The number after LIMIT or OFFSET."""
-        node = self._tree.args.get(name)
+        node = self.tree.args.get(name)
         if node is None:
             return None
         found = number(node.expression) if isinstance(node, exp.Limit | exp.Offset) and node.expression else None
@@ -370,32 +363,6 @@ class _Reader:
         ):
             raise ParameterError(f"{name.upper()} goes with a whole number from 0 on.")
         return found
-
-
-def understood(tree: Node, scope: Scope) -> Statement:
-    """What a SELECT asks for."""
-    where = tree.args.get("where")
-    if where is not None and where.find(exp.Subquery, exp.Select):
-        raise refused("a subquery in WHERE: ask for its number first, then write that in its place")
-    if where is not None and _aggregates(where):
-        raise ParameterError("Aggregates cannot stand in WHERE, which is for records. Hint: HAVING is for groups.")
-    condition = EVERYTHING if where is None else tree_of(where.this, scope)
-    reader = _Reader(tree, scope, condition)
-    return Statement(
-        scope,
-        condition,
-        reader.keys,
-        reader.outputs(),
-        reader.having(),
-        reader.order(),
-        reader.whole("offset") or 0,
-        reader.whole("limit"),
-    )
-
-
-def columns_of(output: Output) -> list[str]:
-    """The names of an output's columns: a number has its interval next to it."""
-    return [output.name] if isinstance(output.what, int) else [output.name, f"{output.name}_low", f"{output.name}_high"]
 
 
 def _aggregates(node: Node) -> bool:

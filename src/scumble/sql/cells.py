@@ -22,10 +22,6 @@ from scumble.sql.syntax import Node, bare, exp, identifier, refused, shown
 from scumble.table.asking import MOST_GROUPS
 
 EVERYTHING, NOTHING = Junction(True, ()), Junction(False, ())
-_MOST_STEP = 1e299
-"""Beyond, a statement's numbers are too large."""
-_FEW = 4
-"""Groups that are enough for a hint."""
 
 
 def both(*trees: Tree) -> Tree:
@@ -34,23 +30,12 @@ def both(*trees: Tree) -> Tree:
     return kept[0] if len(kept) == 1 else Junction(True, tuple(kept))
 
 
-def groups_of(name: str, column: Column) -> str:
-    """Something to group by a column, as SQL writes it: by its values, if it tells them apart."""
-    if isinstance(column, Number | Date) and not column.each_apart:
-        return bearable(name, column)
-    return identifier(name)
-
-
-def instead(name: str, column: Number | Date) -> str:
-    """What can be grouped by, in words."""
-    if column.cuts.size > 1 or column.missing:
-        return f"GROUP BY {bearable(name, column)}, or other ranges of whole cells"
-    return "it has one cell only, so all records are one group: ask without GROUP BY"
-
-
-def bearable(name: str, column: Number | Date) -> str:
-    """Something to group by that the column's own cells bear, as SQL writes it."""
-    written, inner = identifier(name), column.cuts.edges[1:-1]
+def bearable(name: str, column: Column) -> str:
+    """Something to group by that the cells of a column bear, as SQL writes it: its values, if it tells them apart."""
+    written = identifier(name)
+    if not isinstance(column, Number | Date) or column.each_apart:
+        return written
+    inner = column.cuts.edges[1:-1]
     if not inner:
         return f"{written} IS NULL"
     if isinstance(column, Date):
@@ -62,29 +47,19 @@ def bearable(name: str, column: Number | Date) -> str:
         return f"{written} < '{column.moment(inner[len(inner) // 2])}'"
     if inner == (1,) and column.low == 0:
         return f"{written} > 0"  # zero has one cell, and all else the other
-    edges = column.cuts.values(np.array(inner)).tolist()
-    step = _least_step(column, edges)
-    if step is not None:
-        return f"floor({written} / {step}) * {step}"
+    assert column.low is not None and column.high is not None
+    edges, end = column.cuts.values(np.array(inner)).tolist(), column.high + column.whole
+    for step in (edge - column.low for edge in edges):
+        if (end - column.low) / step <= len(edges) + 1:
+            first, last = math.floor(column.low / step) + 1, math.ceil(end / step)
+            if first < last and {*edges}.issuperset(k * step for k in range(first, last)):
+                return f"floor({written} / {_plainly(step)}) * {_plainly(step)}"
     return f"{written} < {_plainly(edges[len(edges) // 2])}"
 
 
-def _least_step(column: Number, edges: list[float]) -> str | None:
-    """The least width of which all multiples within the bounds are edges of cells; None if there is none, or so wide a
-    one that few groups would hold all cells."""
-    low, high = column.low, column.high
-    assert low is not None and high is not None
-    known, end = set(edges), high + 1 if column.whole else high
-    widths = {size for edge in edges for size in (edge - low, abs(edge)) if 0 < size < _MOST_STEP}
-    for width in sorted(widths):
-        if not math.isfinite(max(abs(low), abs(end)) / width):  # more steps than there are numbers
-            continue
-        first, last = math.floor(low / width) + 1, math.ceil(end / width)
-        if min(_FEW, column.cuts.size) - 1 <= last - first <= len(known) and known.issuperset(
-            step * width for step in range(first, last)
-        ):
-            return _plainly(width)
-    return None
+def instead(name: str, column: Column) -> str:
+    """What can be grouped by, in words."""
+    return f"GROUP BY {bearable(name, column)}, or other ranges of whole cells"
 
 
 def _plainly(number: float) -> str:
@@ -95,13 +70,20 @@ def require_whole_cells(tree: Tree, where: Tree, name: str, scope: Scope, what: 
     """Refuse a group that cuts cells and holds none as a whole: all that is known of it would be a guess."""
     found = [condition(scope.schema, asked) for asked in (tree, both(where, tree))]
     if all(one.partly and not bounds(one)[0].possible for one in found):
-        column = scope[name]
-        assert isinstance(column, Number | Date)
-        hint = f"Hint: {instead(name, column)}; a schema can declare other cells."
+        hint = f"Hint: {instead(name, scope[name])}; a schema can declare other cells."
         raise ParameterError(f"{what} cuts through cells of column {name!r}, so groups would be guessed. {hint}")
 
 
-UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute")
+UNITS = {
+    "year": ("Y", 1, 0),
+    "quarter": ("M", 3, 0),
+    "month": ("M", 1, 0),
+    "week": ("D", 7, 3),
+    "day": ("D", 1, 0),
+    "hour": ("h", 1, 0),
+    "minute": ("m", 1, 0),
+}
+"""The unit of numpy that each is a multiple of, how many, and how many of them 1970 began after this start."""
 _PARTS: dict[str, tuple[str, Callable[[datetime.datetime], object]]] = {
     "year": ("year", lambda at: at.year),
     "quarter": ("quarter", lambda at: (at.month + 2) // 3),
@@ -149,10 +131,9 @@ def part_of(node: Node, scope: Scope) -> Part | None:
     if isinstance(node, exp.TimeToStr):
         signs = re.findall("%(.)", node.args["format"].name) if isinstance(node.args.get("format"), exp.Literal) else []
         if not signs or not _FORMATS.keys() >= {*signs}:
-            raise refused(
-                f"{shown(node)}: write strftime(column, '%m'), with {' '.join(f'%{sign}' for sign in _FORMATS)}"
-            )
-        written, unit = node.args["format"].name, max((_FORMATS[sign] for sign in signs), key=UNITS.index)
+            known = " ".join(f"%{sign}" for sign in _FORMATS)
+            raise refused(f"{shown(node)}: write strftime(column, '%m'), with {known}")
+        written, unit = node.args["format"].name, max((_FORMATS[sign] for sign in signs), key=[*UNITS].index)
         return _dated(node.this, unit, lambda at: at.strftime(written), scope)
     if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
         unit = str(getattr(node.args.get("unit"), "name", "")).lower()
@@ -211,25 +192,13 @@ def any_of(trees: list[Tree]) -> Tree:
 
 def starts(column: Date, unit: str, most: int = MOST_GROUPS + 1) -> list[datetime.datetime]:
     """Where each year, month, … of a column begins: the first few of them."""
-    code, step, past = _STEPS[unit]
+    code, step, past = UNITS[unit]
     ends = (np.datetime64(column.moment(place), "s") for place in (column.line[0], column.line[1] - 1))
     first, last = (int(end.astype(f"M8[{code}]").astype(int)) for end in ends)
     first = (first + past) // step * step - past
     found = np.arange(first, min(last + 1, first + most * step), step).astype(f"M8[{code}]")
     listed: list[datetime.datetime] = found.astype("M8[s]").tolist()
     return listed
-
-
-_STEPS = {
-    "year": ("Y", 1, 0),
-    "quarter": ("M", 3, 0),
-    "month": ("M", 1, 0),
-    "week": ("D", 7, 3),
-    "day": ("D", 1, 0),
-    "hour": ("h", 1, 0),
-    "minute": ("m", 1, 0),
-}
-"""The unit of numpy that each is a multiple of, how many, and how many of them 1970 began after this start."""
 
 
 def moment_of(found: datetime.date) -> datetime.datetime:

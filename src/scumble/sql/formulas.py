@@ -1,10 +1,13 @@
-"""What is computed of aggregates: draw by draw, so that intervals know how the aggregates' errors are related."""
+"""What is computed of aggregates: draw by draw, so that intervals know how the aggregates' errors are related.
+
+A condition of HAVING is a formula, too: 1 where it is true, 0 where it is false, NaN where it is unknown.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -19,11 +22,12 @@ from scumble.sql.where import COMPARED, SIGNS, tree_of
 from scumble.table.estimate import Estimate, around
 
 _SIGNS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Pow: "pow"}
+_FUNCTIONS = (exp.Neg, exp.Abs, exp.Sqrt, exp.Ln, exp.Exp, exp.Floor, exp.Ceil)
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A number that somebody wrote."""
+    """A number that was written."""
 
     number: float
 
@@ -34,7 +38,6 @@ class Operation:
 
     name: str
     parts: tuple[Formula, ...]
-    digits: int = 0
 
 
 Formula: TypeAlias = Aggregate | Constant | Operation
@@ -57,11 +60,40 @@ def formula_of(node: Node, scope: Scope, alias: Alias = lambda _: None) -> Formu
         raise ParameterError(f"Column {name!r} must be grouped by, or be within an aggregate such as avg({name}).")
     if isinstance(node, exp.Window | exp.Subquery):
         return _overall(node, scope)
-    name, inner, digits = _operation(node)
-    parts = tuple(formula_of(part, scope, alias) for part in inner)
+    name, inner = _operation(node)
+    return _made(name, node, [formula_of(part, scope, alias) for part in inner])
+
+
+def having_of(node: Node, scope: Scope, alias: Alias) -> Formula:
+    """The condition on groups that a part of a statement is."""
+    node = bare(node)
+    if isinstance(node, exp.And | exp.Or):
+        parts = [having_of(part, scope, alias) for part in parts_of(node)]
+        return _made("and" if isinstance(node, exp.And) else "or", node, parts)
+    if isinstance(node, exp.Not):
+        return _made("not", node, [having_of(node.this, scope, alias)])
+    if isinstance(node, exp.Between):
+        ends = (
+            exp.GTE(this=node.this, expression=node.args["low"]),
+            exp.LTE(this=node.this, expression=node.args["high"]),
+        )
+        return _made("and", node, [having_of(end, scope, alias) for end in ends])
+    null = isinstance(node, exp.Is) and isinstance(bare(node.expression), exp.Null)
+    if not null and type(node) not in SIGNS:
+        raise refused(
+            f"HAVING {shown(node)}: aggregates are compared with numbers; conditions on columns stand in WHERE"
+        )
+    sides = [node.this] if null else [node.this, node.expression]
+    for side in map(bare, sides):
+        if isinstance(side, exp.Column) and alias(side) is None:
+            raise refused(f"HAVING on the column {shown(side)}: conditions on columns stand in WHERE")
+    return _made("null" if null else SIGNS[type(node)], node, [formula_of(side, scope, alias) for side in sides])
+
+
+def _made(name: str, node: Node, parts: Sequence[Formula]) -> Operation:
     if any(isinstance(part, Aggregate) and part.dated for part in parts):
         raise refused(f"{shown(node)}: nothing is computed of dates")
-    return Operation(name, parts, digits)
+    return Operation(name, tuple(parts))
 
 
 def _overall(node: Node, scope: Scope) -> Formula:
@@ -91,26 +123,24 @@ def _overall(node: Node, scope: Scope) -> Formula:
     return among(formula_of(tree.expressions[0].unalias(), own))
 
 
-def _operation(node: Node) -> tuple[str, list[Node], int]:
+def _operation(node: Node) -> tuple[str, list[Node]]:
+    """What is computed, and of which parts of a statement."""
     if type(node) in _SIGNS:
-        return _SIGNS[type(node)], [node.this, node.expression], 0
-    if isinstance(node, exp.Neg | exp.Abs | exp.Sqrt | exp.Ln | exp.Exp):
-        return type(node).__name__.lower(), [node.this], 0
-    if isinstance(node, exp.Floor | exp.Ceil) and not node.args.get("decimals"):
-        return "floor" if isinstance(node, exp.Floor) else "ceil", [node.this], 0
+        return _SIGNS[type(node)], [node.this, node.expression]
+    if isinstance(node, _FUNCTIONS) and not node.args.get("decimals"):
+        return type(node).__name__.lower(), [node.this]
     if isinstance(node, exp.Round) and not node.args.get("truncate"):
-        digits = number(node.args["decimals"]) if node.args.get("decimals") is not None else 0
+        decimals = node.args.get("decimals") or exp.Literal.number(0)
+        digits = number(decimals)
         if not isinstance(digits, int) or abs(digits) > 15:
             raise ParameterError("round goes with a whole number of digits from -15 to 15.")
-        return "round", [node.this], digits
+        return "round", [node.this, decimals]
     if isinstance(node, exp.Nullif) and is_value(node.expression) and number(node.expression) == 0:
-        return "nullif", [node.this], 0
+        return "nullif", [node.this]
     if isinstance(node, exp.Coalesce) and len(node.expressions) == 1 and is_value(node.expressions[0]):
-        return "coalesce", [node.this, node.expressions[0]], 0
-    if isinstance(node, exp.Cast) and node.to.is_type("double", "float"):
-        return "same", [node.this], 0
-    if isinstance(node, exp.Cast) and node.to.is_type("int", "bigint"):
-        return "whole", [node.this], 0
+        return "coalesce", [node.this, node.expressions[0]]
+    if isinstance(node, exp.Cast) and node.to.is_type("double", "float", "int", "bigint"):
+        return "same" if node.to.is_type("double", "float") else "whole", [node.this]
     known = "+ - * /, round, floor, ceil, abs, sqrt, ln, exp, pow, nullif(x, 0), coalesce(x, 0)"
     raise refused(f"{shown(node)}: of aggregates, {known} are computed")
 
@@ -128,17 +158,16 @@ def worked_out(formula: Formula, answer: Callable[[Aggregate], Estimate], confid
     parts = [worked_out(part, answer, confidence) for part in formula.parts]
     varied = [k for k, one in enumerate(parts) if one.draws is not None or not one.low == one.value == one.high]
 
-    def computed(numbers: list[ArrayLike]) -> Floats:
-        return np.asarray(_OPERATIONS[formula.name](formula.digits, *map(np.asarray, numbers)), float)
+    def computed(numbers: Iterable[ArrayLike]) -> Floats:
+        return np.asarray(_OPERATIONS[formula.name](*(np.asarray(one, float) for one in numbers)), float)
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = float(computed([part.value for part in parts]))
-        each = computed([part.value if part.draws is None else part.draws for part in parts])
-        ends = [float(computed([getattr(part, end) for part in parts])) for end in ("low", "high")]
+        value, *ends = (float(computed(getattr(part, end) for part in parts)) for end in ("value", "low", "high"))
+        each = computed(part.value if part.draws is None else part.draws for part in parts)
     remarks = tuple(dict.fromkeys(remark for part in parts for remark in part.remarks))
-    found = around(value, each.reshape(-1), confidence, remarks)
     if not varied:
         return Estimate(value, value, value, 0.0, remarks)
+    found = around(value, each.reshape(-1), confidence, remarks)
     if len(varied) == 1 and formula.name not in ("abs", "pow") and (formula.name, varied) != ("/", [1]):
         return replace(found, value=value, low=min(ends), high=max(ends))
     return found
@@ -147,82 +176,45 @@ def worked_out(formula: Formula, answer: Callable[[Aggregate], Estimate], confid
 # ---- arithmetic of numbers and of draws ----
 
 
-def _rounded(digits: int, a: Floats) -> Floats:
+def _rounded(a: Floats, digits: Floats) -> Floats:
     """Halves away from zero, as SQL does."""
     unit = 10.0**digits
     return np.where(np.abs(a) * unit < 2**52, np.copysign(np.floor(np.abs(a) * unit + 0.5) / unit, a), a)
 
 
+def _every(*truths: Floats) -> Floats:
+    return np.where(reduce(np.fmin, truths) == 0, 0.0, reduce(np.minimum, truths))
+
+
+def _any(*truths: Floats) -> Floats:
+    return np.where(reduce(np.fmax, truths) == 1, 1.0, reduce(np.maximum, truths))
+
+
+def _comparison(sign: str) -> Callable[[Floats, Floats], Floats]:
+    return lambda a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, COMPARED[sign](a, b))
+
+
 _OPERATIONS: dict[str, Callable[..., ArrayLike]] = {
-    "+": lambda _, a, b: a + b,
-    "-": lambda _, a, b: a - b,
-    "*": lambda _, a, b: a * b,
-    "/": lambda _, a, b: np.where(np.asarray(b) == 0, np.nan, a / b),
-    "neg": lambda _, a: -a,
-    "sqrt": lambda _, a: np.sqrt(a),
-    "abs": lambda _, a: np.abs(a),
-    "ln": lambda _, a: np.log(np.where(np.asarray(a) > 0, a, np.nan)),
-    "exp": lambda _, a: np.exp(a),
-    "pow": lambda _, a, b: np.power(np.asarray(a, float), b),
-    "nullif": lambda _, a: np.where(np.asarray(a) == 0, np.nan, a),
-    "coalesce": lambda _, a, b: np.where(np.isnan(a), b, a),
-    "same": lambda _, a: a,
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": lambda a, b: np.where(b == 0, np.nan, a / b),
+    "neg": np.negative,
+    "sqrt": np.sqrt,
+    "abs": np.abs,
+    "ln": lambda a: np.log(np.where(a > 0, a, np.nan)),
+    "exp": np.exp,
+    "pow": np.power,
+    "nullif": lambda a: np.where(a == 0, np.nan, a),
+    "coalesce": lambda a, b: np.where(np.isnan(a), b, a),
+    "same": np.positive,
     "round": _rounded,
-    "whole": lambda _, a: np.rint(a),
-    "floor": lambda _, a: np.floor(a),
-    "ceil": lambda _, a: np.ceil(a),
+    "whole": np.rint,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "and": _every,
+    "or": _any,
+    "not": lambda a: 1 - a,
+    "null": np.isnan,
+    **{sign: _comparison(sign) for sign in COMPARED},
 }
-
-Value: TypeAlias = Callable[[Formula], float]
-"""The value of a formula in a group."""
-Truth: TypeAlias = Callable[[Value], bool | None]
-"""Whether a group is shown; None is unknown."""
-
-
-def truth_of(node: Node, scope: Scope, alias: Alias) -> Truth:
-    """The condition that a part of a statement is."""
-    node = bare(node)
-    if isinstance(node, exp.And | exp.Or):
-        parts, all_ = [truth_of(part, scope, alias) for part in parts_of(node)], isinstance(node, exp.And)
-        return lambda value: _joined(all_, [part(value) for part in parts])
-    if isinstance(node, exp.Not):
-        inner = truth_of(node.this, scope, alias)
-        return lambda value: None if (found := inner(value)) is None else not found
-    if type(node) in SIGNS:
-        return _compared(SIGNS[type(node)], *(_number(part, scope, alias) for part in (node.this, node.expression)))
-    if isinstance(node, exp.Between):
-        middle, low, high = (_number(part, scope, alias) for part in (node.this, node.args["low"], node.args["high"]))
-        ends = [_compared(">=", middle, low), _compared("<=", middle, high)]
-        return lambda value: _joined(True, [end(value) for end in ends])
-    if isinstance(node, exp.Is) and isinstance(bare(node.expression), exp.Null):
-        formula = _number(node.this, scope, alias)
-        return lambda value: _known(value(formula)) is None
-    raise refused(f"HAVING {shown(node)}: aggregates are compared with numbers; conditions on columns stand in WHERE")
-
-
-def _number(node: Node, scope: Scope, alias: Alias) -> Formula:
-    if isinstance(bare(node), exp.Column) and alias(bare(node)) is None:
-        raise refused(f"HAVING on the column {shown(node)}: conditions on columns stand in WHERE")
-    formula = formula_of(node, scope, alias)
-    if getattr(formula, "dated", False):
-        raise refused(f"HAVING {shown(node)}: only numbers are compared there")
-    return formula
-
-
-def _compared(sign: str, left: Formula, right: Formula) -> Truth:
-    def truth(value: Value) -> bool | None:
-        one, other = _known(value(left)), _known(value(right))
-        return None if one is None or other is None else COMPARED[sign](one, other)
-
-    return truth
-
-
-def _known(found: float) -> float | None:
-    return None if math.isnan(found) else found
-
-
-def _joined(every: bool, truths: list[bool | None]) -> bool | None:
-    """AND, or OR, where some may be unknown."""
-    if (not every) in truths:
-        return not every
-    return None if None in truths else every

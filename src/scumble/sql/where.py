@@ -6,7 +6,6 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any
@@ -236,31 +235,18 @@ def is_like(word: str, pattern: str) -> bool:
 COARSER = "group more coarsely, such as by floor(x / 100) * 100 or date_trunc('year', x)"
 
 
-@dataclass(frozen=True)
-class Key:
-    """Something to group by: its values, and the condition on records that have each."""
-
-    levels: tuple[tuple[object, Tree], ...]
-
-
-def key_of(node: Node, scope: Scope, where: Tree) -> Key:
-    """The key that a part of a statement is, of records that WHERE keeps."""
+def levels_of(node: Node, scope: Scope, where: Tree) -> tuple[tuple[object, Tree], ...]:
+    """The values of something to group by, of records that WHERE keeps, and the condition on those that have each."""
     node = bare(node)
     found = list(_levels(node, scope, where))
     if len(found) > MOST_WORDS:
         raise _too_many(shown(node), MOST_WORDS)
-    kinds = {_kind(name) for name, _ in found if name is not None}
-    if len(kinds) > 1:
+    if len({float if type(name) is int else type(name) for name, _ in found if name is not None}) > 1:
         raise refused(f"{shown(node)}: its values are of different kinds")
-    merged: dict[tuple[type, object], Tree] = {}
+    merged: dict[tuple[type, object], list[Tree]] = {}
     for name, tree in found:
-        mark = (type(name), name)
-        merged[mark] = Junction(False, (merged[mark], tree)) if mark in merged else tree
-    return Key(tuple((name, tree) for (_, name), tree in merged.items()))
-
-
-def _kind(name: object) -> type:
-    return float if type(name) is int else type(name)
+        merged.setdefault((type(name), name), []).append(tree)
+    return tuple((name, any_of(trees)) for (_, name), trees in merged.items())
 
 
 def _levels(node: Node, scope: Scope, where: Tree) -> Iterator[tuple[object, Tree]]:
