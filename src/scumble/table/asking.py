@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,9 @@ from scumble.columns.conditions import all_of, condition
 from scumble.columns.containers import free
 from scumble.columns.date import Date
 from scumble.columns.number import Number
-from scumble.columns.schema import Schema
 from scumble.errors import ParameterError, parameter, warn
 from scumble.files.lazy_modules import pa
-from scumble.table import mixture, rows
+from scumble.table import rows as _rows
 from scumble.table.answers import NONE, Released, shares_at_bounds
 from scumble.table.estimate import Estimate, around, reach_of
 from scumble.table.faithfulness import Faithfulness, faithfulness
@@ -40,36 +39,36 @@ from scumble.table.questions import (
     values_of,
     with_order,
 )
-from scumble.table.remarks import counted_as_one, not_counted_together, zero_if_tiny
-from scumble.table.rows import (
-    Format,
-    RandomState,
-    Statistic,
-    batches,
-    estimated,
-    expected_powers,
-    library,
-    perhaps_nobody,
-    sampled,
-)
+from scumble.table.remarks import counted_as_one, not_counted_together, stand_together, zero_if_tiny
+from scumble.table.rows import Format, RandomState, Statistic
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from polars import DataFrame as PolarsFrame
 
-By = str | Iterable[str] | None
-SURE = 0.95
-"""With this confidence a group has records, or a warning says that it may have none."""
-NO_DATE: Any = np.datetime64("NaT", "s")
-
-
+Names = str | Iterable[str]
+Answer = Callable[[Question], Estimate]
 Answering = Callable[[Question, int, Sequence[Part]], Iterable[Estimate]]
 """Answers to a question about each of some parts of a column."""
+SURE = 0.95
+"""With this confidence a group has records, or a warning says that it may have none."""
 MOST_GROUPS = 2_000
 MOST_WORDS = 10_000
 """Groups by one column: so many words take a second, and as many bytes as their number squared."""
 BINS = 20
 """Parts of each line, where several columns would have too many groups by their cells."""
+
+
+class Answered(NamedTuple):
+    """Estimates, each with the levels of columns that it is of, and what must be known of all of them."""
+
+    rows: list[tuple[dict[str, object], Estimate]]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def frame(self) -> DataFrame:
+        """A row for each estimate."""
+        return frame((_row(labels, found.to_dict()) for labels, found in self.rows), self.remarks)
 
 
 class Asking(Released):
@@ -80,9 +79,9 @@ class Asking(Released):
     @overload
     def count(self, where: Where = None, *, by: None = None, confidence: float = 0.95) -> Estimate: ...
     @overload
-    def count(self, where: Where = None, *, by: str | Iterable[str], confidence: float = 0.95) -> DataFrame: ...
+    def count(self, where: Where = None, *, by: Names, confidence: float = 0.95) -> DataFrame: ...
     @keywords
-    def count(self, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Estimate | DataFrame:
+    def count(self, where: Where = None, *, by: Names | None = None, confidence: float = 0.95) -> Estimate | DataFrame:
         """How many records there are.
 
         Parameters
@@ -105,10 +104,10 @@ class Asking(Released):
         if by and len(by) == 1 and by[0] in self.schema.tokens:
             self._of_tokens(by[0], where)
             found = self._tokens(by[0], pairs=False)
-            answers = zip(found.words, found.estimates(confidence), strict=True)
-            return frame([_row({by[0]: word}, one.to_dict()) for word, one in answers], ())
-        each = partial(self._count_each, confidence=confidence)
-        return self._each(where, by, lambda asked: self._count(asked, confidence), every=each)
+            each = zip(found.words, found.estimates(confidence), strict=True)
+            return frame((_row({by[0]: word}, one.to_dict()) for word, one in each), ())
+        every = partial(self._count_each, confidence=confidence)
+        return self._each(where, by, partial(self._count, confidence=confidence), every=every)
 
     @overload
     def share(
@@ -116,10 +115,12 @@ class Asking(Released):
     ) -> Estimate: ...
     @overload
     def share(
-        self, condition: Where = None, where: Where = None, *, by: str | Iterable[str], confidence: float = 0.95
+        self, condition: Where = None, where: Where = None, *, by: Names, confidence: float = 0.95
     ) -> DataFrame: ...
     @keywords
-    def share(self, condition: Where = None, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
+    def share(
+        self, condition: Where = None, where: Where = None, *, by: Names | None = None, confidence: float = 0.95
+    ) -> Any:
         """Which share of the records meets a condition; the other parameters are those of `count`.
 
         Parameters
@@ -136,7 +137,7 @@ class Asking(Released):
         def share(asked: Question) -> Estimate:
             each, even = (self._shares(asked, among, even=side) for side in (False, True))
             if not np.isfinite(even).any():
-                return Estimate(math.nan, 0.0, 1.0, math.inf, confidence=confidence)
+                return _nothing(0.0, 1.0, confidence)
             return self._answers.told(each, confidence, 0.0, 1.0, even)
 
         return self._each(all_of(self.schema, condition, where), by, share)
@@ -161,31 +162,26 @@ class Asking(Released):
             if where is not None:
                 raise ParameterError(f"Distinct values of {column!r} are of all records. Hint: leave out `where`.")
             return self._sketched(column, checks.confidence(confidence))
-        place, one = place_of(self.schema, column), self.schema[column]
+        place, one, asked = place_of(self.schema, column), self.schema[column], self._question(where)
         if isinstance(one, Number | Date) and not one.each_apart:
             raise ParameterError(f"The cells of {column!r} hold several values each. Hint: declare it as `Distinct`.")
-        asked, given = (
-            self._question(where),
-            [part for part in parts(one, column, most=one.size) if part.name != MISSING],
-        )
-        there = self._answers.parts(asked, place, given)
+        there = self._answers.levels(asked, place)[:, : one.size - one.missing]
         return self.levels_there(there, self._remarks(asked, place), confidence)
 
     def levels_there(self, records: Floats, remarks: Iterable[str], confidence: float) -> Estimate:
         """How many levels have a record: on each draw those with a count that rounds to one or more."""
-        found = self._answers.told(
-            (records >= NONE).sum(axis=1).astype(float), confidence, 0.0, float(records.shape[1])
-        )
+        there = (records >= NONE).sum(axis=1).astype(float)
+        found = self._answers.told(there, confidence, 0.0, float(records.shape[1]))
         return replace(found, remarks=tuple(dict.fromkeys(remarks)))
 
     @overload
     def sum(self, column: str, where: Where = None, *, by: None = None, confidence: float = 0.95) -> Estimate: ...
     @overload
-    def sum(
-        self, column: str, where: Where = None, *, by: str | Iterable[str], confidence: float = 0.95
-    ) -> DataFrame: ...
+    def sum(self, column: str, where: Where = None, *, by: Names, confidence: float = 0.95) -> DataFrame: ...
     @keywords
-    def sum(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Estimate | DataFrame:
+    def sum(
+        self, column: str, where: Where = None, *, by: Names | None = None, confidence: float = 0.95
+    ) -> Estimate | DataFrame:
         """The sum of a column of numbers; missing cells count nothing.
 
         The sum of all records is exact up to noise. For some of them, each cell's mean is taken to be that of all, and
@@ -204,12 +200,10 @@ class Asking(Released):
     @overload
     def mean(self, column: str, where: Where = None, *, by: None = None, confidence: float = 0.95) -> Estimate: ...
     @overload
-    def mean(
-        self, column: str, where: Where = None, *, by: str | Iterable[str], confidence: float = 0.95
-    ) -> DataFrame: ...
+    def mean(self, column: str, where: Where = None, *, by: Names, confidence: float = 0.95) -> DataFrame: ...
     @keywords
     def mean(
-        self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95
+        self, column: str, where: Where = None, *, by: Names | None = None, confidence: float = 0.95
     ) -> Estimate | DataFrame:
         """The mean of a column of numbers, missing cells left out; of booleans, the share of the true ones.
 
@@ -221,7 +215,7 @@ class Asking(Released):
             least, most = asked.ends(place, *extremes)
             (records, sums), (even_records, even_sums) = self._summed(asked, place, values, extremes)
             if even_records.mean() < NONE:
-                return Estimate(math.nan, least, most, math.inf, confidence=confidence)
+                return _nothing(least, most, confidence)
             with np.errstate(divide="ignore", invalid="ignore"):
                 return self._answers.told(sums / records, confidence, least, most, even_sums / even_records)
 
@@ -233,11 +227,11 @@ class Asking(Released):
     ) -> Estimate: ...
     @overload
     def quantile(
-        self, column: str, q: Iterable[float], where: Where = None, *, by: By = None, confidence: float = 0.95
+        self, column: str, q: Iterable[float], where: Where = None, *, by: Names | None = None, confidence: float = 0.95
     ) -> DataFrame: ...
     @overload
     def quantile(
-        self, column: str, q: float = 0.5, where: Where = None, *, by: str | Iterable[str], confidence: float = 0.95
+        self, column: str, q: float = 0.5, where: Where = None, *, by: Names, confidence: float = 0.95
     ) -> DataFrame: ...
     @keywords
     def quantile(
@@ -246,7 +240,7 @@ class Asking(Released):
         q: float | Iterable[float] = 0.5,
         where: Where = None,
         *,
-        by: By = None,
+        by: Names | None = None,
         confidence: float = 0.95,
     ) -> Estimate | DataFrame:
         """The value below which a share `q` of the records lies: of numbers as they are, of dates in their own terms.
@@ -257,20 +251,18 @@ class Asking(Released):
         place = place_of(self.schema, column)
         line = with_order(self.schema[column], column)
 
-        def at(share: float) -> Callable[[Question], Estimate]:
-            return lambda asked: self._reached(line, place, asked, share, confidence)
+        def at(share: object) -> Answer:
+            q = checks.number("q", share, "between 0 and 1", lambda one: 0 <= one <= 1, "0.5 is the median.")
+            return lambda asked: self._reached(line, place, asked, q, confidence)
 
         if isinstance(q, str) or not isinstance(q, Iterable):
-            return self._each(where, by, at(_share(q)), place)
-        names = [] if by is None else names_of(by)
-        (which,) = free(["q"], names)
-        rows, remarks = [], dict[str, None]()
-        for share in map(_share, q):
-            found: Any = self._each(where, names or None, at(share), place)
-            listed = [found.to_dict()] if by is None else found.to_dict("records")
-            remarks |= dict.fromkeys(found.remarks if by is None else found.attrs.get("remarks", ()))
-            rows += [{which: share, **row} for row in listed]
-        return frame(rows, tuple(remarks))
+            return self._each(where, by, at(q), place)
+        (which,), found = free(["q"], [] if by is None else names_of(by)), []
+        for share in q:
+            one = self._each(where, by, at(share), place)
+            found.append(frame([{**one.to_dict()}], one.remarks) if isinstance(one, Estimate) else one)
+            found[-1].insert(0, which, float(share))
+        return _rows.library("pandas").concat(found, ignore_index=True)
 
     # ---- frames ----
 
@@ -296,22 +288,20 @@ class Asking(Released):
             A row for each bin, with `value`, `low`, `high` and `standard_error`; missing cells, where there can be any,
             are the last, ``(missing)``. What lies beyond given edges is in none.
         """
-        place, asked = place_of(self.schema, column), self._question(where)
-        if isinstance(bins, int | np.integer) and not self.schema[column].ordered:
-            kind = self.schema[column].kind
+        declared, place, asked = self.schema[column], place_of(self.schema, column), self._question(where)
+        if isinstance(bins, int | np.integer) and not declared.ordered:
+            kind = declared.kind
             raise ParameterError(f"`bins` are for numbers and dates, and {column!r} is a {kind}. Hint: leave them out.")
-        rows = []
-        levels = parts(self.schema[column], column, bins)
+        rows, levels = [], parts(declared, column, bins)
         for part, found in zip(levels, self._count_each(asked, place, levels, confidence), strict=True):
             ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
             rows.append(_row({column: part.name}, ends | found.to_dict()))
-        joined = _joined(self.schema, {column: levels}) if bins is None else ()
-        told = self._remarks(asked, place, parts=((place, part) for part in levels))
-        return frame(rows, (*told, *joined))
+        told = self._remarks(asked, place, meant=((place, part.weights) for part in levels))
+        return frame(rows, (*told, *stand_together(declared, column, levels, bins)))
 
     @keywords
     def top(
-        self, column: str, k: int = 10, where: Where = None, *, by: By = None, confidence: float = 0.95
+        self, column: str, k: int = 10, where: Where = None, *, by: Names | None = None, confidence: float = 0.95
     ) -> DataFrame:
         """The most frequent levels of a column, each with its count and rank.
 
@@ -338,41 +328,30 @@ class Asking(Released):
         >>> release.top("town", 2)[["town", "rank_low", "rank_high"]].values.tolist()
         [['Bonn', 1, 1], ['Ulm', 2, 2]]
         """
+        most, sure = checks.whole("k", k), checks.confidence(confidence)
         if column in self.schema.tokens:
             self._of_tokens(column, where, by)
-            first = self._tokens(column, pairs=False).ranked(checks.confidence(confidence))[: checks.whole("k", k)]
-            return frame(
-                [
-                    _row({column: word}, one.to_dict() | {"rank_low": low, "rank_high": high})
-                    for word, one, low, high in first
-                ],
-                (),
-            )
-        place, most, sure = place_of(self.schema, column), checks.whole("k", k), checks.confidence(confidence)
-        names = [] if by is None else names_of(by)
+            first = self._tokens(column, pairs=False).ranked(sure)[:most]
+            answers = ((word, one.to_dict() | {"rank_low": low, "rank_high": high}) for word, one, low, high in first)
+            return frame((_row({column: word}, answer) for word, answer in answers), ())
+        place, names = place_of(self.schema, column), [] if by is None else names_of(by)
         if column in names:
             raise parameter("by", "other columns than the one that is ranked", by)
         declared = self.schema[column]
+        # Words as parts would take memory as the square of their number.
         runs = [] if isinstance(declared, Category) else parts(declared, column)
-        shown = [part.name for part in runs] if runs else [*declared.levels]
+        shown = [part.name for part in runs] or [*declared.levels]
+        starts = [int(part.weights.argmax()) for part in runs] or [*range(declared.size)]
         ranked = [k for k, name in enumerate(shown) if name not in (OTHER, MISSING)]
         levels = [parts(self.schema[name], name) for name in names]
         if names:
             require_few([min(most, len(ranked)), *map(len, levels)], "a smaller k, or fewer columns in by=")
-        asked, rows, groups = self._question(where), [], [place_of(self.schema, name) for name in names]
-        tops: dict[int, None] = {}
-        for combination in itertools.product(*levels):
-            mine = asked
-            for group, part in zip(groups, combination, strict=True):
-                mine = mine.narrowed(group, part)
-            if asked.possible and not mine.possible:
-                continue
-            labels = {name: part.name for name, part in zip(names, combination, strict=True)}
-            if runs:
-                both = [self._answers.parts(mine, place, runs, even=side) for side in (False, True)]
-            else:  # as parts they would take memory as the square of their number
-                both = [self._answers.levels(mine, place, even=side) for side in (False, True)]
-            each, even = (answers[:, ranked] for answers in both)
+        asked, rows, tops = self._question(where), [], dict[int, None]()
+        for labels, mine in self._combined(asked, names, levels, not asked.possible):
+            each, even = (
+                np.add.reduceat(self._answers.levels(mine, place, even=side), starts, axis=1)[:, ranked]
+                for side in (False, True)
+            )
             for one in np.argsort(-even.mean(axis=0), kind="stable")[:most]:
                 more = each - each[:, [one]]
                 error = reach_of(len(each), sure) * more.std(axis=0, ddof=1)
@@ -381,9 +360,13 @@ class Asking(Released):
                 found = self._answers.told(each[:, one], sure, 0.0, even=even[:, one])
                 rows.append(_row(labels | {column: shown[ranked[one]]}, found.to_dict() | ranks))
                 tops.setdefault(ranked[one], None)
-        named = [runs[k] if runs else Part(shown[k], mixture.at_level(k, declared.size)) for k in tops]
-        told = ((at, part) for at, those in zip([place, *groups], [named, *levels], strict=True) for part in those)
-        return frame(rows, self._remarks(asked, place, *groups, parts=told))
+        groups, run = (
+            [place_of(self.schema, name) for name in names],
+            np.searchsorted(starts, np.arange(declared.size), "right"),
+        )
+        told = [(place, (run == k + 1).astype(float)) for k in tops]
+        told += [(at, part.weights) for at, those in zip(groups, levels, strict=True) for part in those]
+        return frame(rows, self._remarks(asked, place, *groups, meant=told))
 
     def describe(self) -> DataFrame:
         """What is usual in each column: a row for each, as `pandas.DataFrame.describe` has a column.
@@ -455,14 +438,9 @@ class Asking(Released):
             raise parameter("normalize", "True, 'all', 'index' or 'columns'", normalize)
         if long and (margins or normalize):
             raise ParameterError("`margins` and `normalize` are of a table. Hint: leave out long=True.")
-        cells: list[Estimate] = []
-
-        def counted(asked: Question, place: int, parts: Sequence[Part]) -> list[Estimate]:
-            cells.extend(self._count_each(asked, place, parts, confidence))
-            return cells[-len(parts) :]
-
-        listed = self._grouped_by(self._question(where), [first, second], counted, bins, all_levels=True)
-        return listed if long else _crossed(listed, cells, margins, "all" if normalize is True else normalize)
+        each = partial(self._count_each, confidence=confidence)
+        found = self._by_levels(self._question(where), [first, second], each, bins=bins, crossed=True)
+        return found.frame if long else _crossed(found, margins, "all" if normalize is True else normalize)
 
     def _of_tokens(self, column: str, *others: object) -> None:
         """Refuse what was not counted."""
@@ -475,61 +453,10 @@ class Asking(Released):
         if self.schema.tokens[column].most == 1:
             raise ParameterError(f"No pairs of tokens in {column!r} were counted. Hint: declare most=2 or more.")
         alone, pairs = (self._tokens(column, pairs=both) for both in (False, True))
-        size = range(len(pairs.words))
-        single = alone.estimates(confidence)
-        above = {  # the first slot has the word that stands first in the vocabulary
-            (j, k): one
-            for j in size
-            for k, one in enumerate(pairs._replace(counts=pairs.counts[j]).estimates(confidence))
-        }
-        found = [single[j] if j == k else above[min(j, k), max(j, k)] for j in size for k in size]
+        single, above = (one.estimates(confidence) for one in (alone, pairs._replace(counts=pairs.counts.ravel())))
+        size = range(len(pairs.words))  # the first slot has the word that stands first in the vocabulary
+        found = [single[j] if j == k else above[min(j, k) * len(size) + max(j, k)] for j in size for k in size]
         return _table(column, pairs.words, column, pairs.words, found)
-
-    def _grouped_by(
-        self,
-        asked: Question,
-        names: list[str],
-        answers: Answering,
-        bins: int | None,
-        *of: int,
-        all_levels: bool = False,
-    ) -> DataFrame:
-        """A row for each combination of levels; not for those that the question itself leaves out, but for a table of
-        `all_levels`, or where it leaves out all. `answers` has one for each of some parts of a column."""
-        places = [place_of(self.schema, name) for name in names]
-        columns = [(self.schema[name], name) for name in names]
-        meant = [
-            None if all_levels else asked.meant(place, column.size)
-            for place, (column, _) in zip(places, columns, strict=True)
-        ]
-        levels = [parts(*one, bins, meant=those) for one, those in zip(columns, meant, strict=True)]
-        if bins is None and len(names) > 1 and math.prod(map(len, levels)) > MOST_GROUPS:
-            levels = [parts(*one, most=BINS, meant=those) for one, those in zip(columns, meant, strict=True)]
-        joined = [*_joined(self.schema, dict(zip(names, levels, strict=True)))] if bins is None else []
-        if asked.possible and not all_levels:
-            levels = [
-                [part for part in each if asked.narrowed(place, part).possible]
-                for place, each in zip(places, levels, strict=True)
-            ]
-        hint = "fewer columns in --by (by=), or a --where (where=) that leaves fewer of their levels"
-        if all_levels:
-            with_one_bin = [1 if of.ordered else len(each) for (of, _), each in zip(columns, levels, strict=True)]
-            hint = f"`count` by={names}, with a where= that leaves fewer of their levels"
-            hint = "a smaller `bins`" if 2 * math.prod(with_one_bin) <= MOST_GROUPS else hint
-        require_few(map(len, levels), hint, together=bool(joined))
-        rows = []
-        for combination in itertools.product(*levels[:-1]):
-            mine = asked
-            for place, part in zip(places, combination, strict=False):
-                mine = mine.narrowed(place, part)
-            last = levels[-1]
-            if asked.possible and not all_levels:
-                last = [part for part in last if mine.narrowed(places[-1], part).possible]
-            for part, found in zip(last, answers(mine, places[-1], last) if last else (), strict=True):
-                labels = [one.name for one in (*combination, part)]
-                rows.append(_row(dict(zip(names, labels, strict=True)), found.to_dict()))
-        each = ((place, part) for place, those in zip(places, levels, strict=True) for part in those)
-        return frame(rows, (*self._remarks(asked, *places, *of, parts=each), *joined))
 
     # ---- any statistic ----
 
@@ -563,7 +490,7 @@ class Asking(Released):
         >>> bool(abs(release.estimate(lambda t: t["age"].std(), rows=5000).value - 10) < 5)
         True
         """
-        return estimated(self._answers, self.schema, statistic, checks.whole("rows", rows), confidence)
+        return _rows.estimated(self._answers, self.schema, statistic, checks.whole("rows", rows), confidence)
 
     @keywords
     def draws(self, m: int, random_state: RandomState = 0, *, rows: int | None = None) -> Iterator[DataFrame]:
@@ -575,7 +502,7 @@ class Asking(Released):
         """
         number = checks.whole("m", m, 0)
         size = None if rows is None else checks.whole("rows", rows, 0)
-        return sampled(self._answers, self.schema, number, random_state, size)
+        return _rows.sampled(self._answers, self.schema, number, random_state, size)
 
     # ---- rows ----
 
@@ -594,7 +521,7 @@ class Asking(Released):
     @keywords
     def sample(
         self, n: int, random_state: RandomState = None, *, where: Where = None, format: Format = "pandas"
-    ) -> Estimate | DataFrame:
+    ) -> Any:
         """Synthetic records, with the table's own columns, types and levels.
 
         Types follow from the schema alone: words are categorical with all words of the vocabulary; where cells can be
@@ -611,19 +538,20 @@ class Asking(Released):
         format : {"pandas", "polars", "arrow"}
             What to hold them in.
         """
-        rows.require(format)
-        if checks.whole("n", n, 0) > rows.MOST_HELD:
+        _rows.require(format)
+        if checks.whole("n", n, 0) > _rows.MOST_HELD:
             hint = "sample_batches gives any number, piece by piece."
-            raise parameter("n", f"at most {rows.MOST_HELD:,}, which one table may hold", n, hint)
-        return rows.held(rows.together(self.sample_batches(n, random_state, where=where)), self.schema, format)
+            raise parameter("n", f"at most {_rows.MOST_HELD:,}, which one table may hold", n, hint)
+        return _rows.held(_rows.together(self.sample_batches(n, random_state, where=where)), self.schema, format)
 
     @keywords
     def sample_batches(self, n: int, random_state: RandomState = None, *, where: Where = None) -> Iterator[pa.Table]:
         """The records of `sample` as Arrow tables, one after the other: any number of them in little memory."""
         asked, size = condition(self.schema, where), checks.whole("n", n, 0)
-        if asked.columns and (told := perhaps_nobody(self._count(self._question(asked), SURE), SURE)):
+        if asked.columns and (told := _rows.perhaps_nobody(self._count(self._question(asked), SURE), SURE)):
             warn(told)
-        return batches(self._answers.model, asked, size, random_state, expected_powers(self._answers, self.schema))
+        powers = _rows.expected_powers(self._answers, self.schema)
+        return _rows.batches(self._answers.model, asked, size, random_state, powers)
 
     def faithfulness(self) -> Faithfulness:
         """How faithful synthetic records are, by the release's own knowledge; ``print`` says it in words."""
@@ -666,34 +594,74 @@ class Asking(Released):
 
     def _reached(self, column: Number | Date, place: int, asked: Question, q: float, confidence: float) -> Estimate:
         """The value of an ordered column up to which a share `q` of the records lies; places are counted in cells."""
-        cuts = column.cuts
+        cuts, dated = column.cuts, isinstance(column, Date)
         table, even = (self._answers.levels(asked, place, even=side)[:, : cuts.size] for side in (False, True))
         if even.sum(axis=1).mean() < NONE:
             low, high = _at(column, [0, cuts.size - 1], [0.0, 1.0])
-            nothing = NO_DATE if column.kind == "date" else math.nan
-            return Estimate(nothing, low, high, math.inf, confidence=confidence)
+            nothing = _nothing(low, high, confidence)
+            return replace(nothing, value=np.datetime64("NaT", "s")) if dated else nothing  # type: ignore[arg-type]
         cell, part = _reached(table, q)
         found = self._answers.told(cell + part, confidence, 0.0, float(cuts.size), np.sum(_reached(even, q), axis=0))
-        cells = [min(int(end), cuts.size - 1) for end in (found.value, found.low, found.high)]
+        cells = [min(int(end), cuts.size - 1) for end in found]
         value, low, high = _at(column, cells, [found.value - cells[0], 0.0, 1.0])
-        if column.kind != "number":
+        if dated:
             return Estimate(value, low, high, math.nan, confidence=confidence)
         each = np.asarray(cuts.at(cell, part), float)
         return Estimate(value, low, high, float(each.std(ddof=1)), (), each, self._answers.identity, confidence)
 
     def _each(
-        self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int, every: Answering | None = None
+        self, where: Where, by: Names | None, answer: Answer, *of: int, every: Answering | None = None
     ) -> Estimate | DataFrame:
-        """The answer, or one for each level, which `every` may give for all at once; `of` is the place of the column
-        whose values are asked for."""
+        """The answer, or one for each level; `of` is the place of the column whose values are asked for."""
         asked = self._question(where)
         if by is None:
             return replace(answer(asked), remarks=self._remarks(asked, *of))
+        return self._by_levels(asked, names_of(by), every or one_by_one(answer), *of).frame
 
-        def one_by_one(asked: Question, place: int, parts: Sequence[Part]) -> Iterator[Estimate]:
-            return (answer(asked.narrowed(place, part)) for part in parts)
+    def _by_levels(
+        self,
+        asked: Question,
+        names: list[str],
+        every: Answering,
+        *of: int,
+        bins: int | None = None,
+        crossed: bool = False,
+    ) -> Answered:
+        """The answers for all combinations of levels; not for those that the question itself leaves out, but for a
+        `crossed` table, or where it leaves out all. `every` answers about parts of the last column."""
+        places, columns = [place_of(self.schema, name) for name in names], [(self.schema[name], name) for name in names]
+        meant = [None if crossed else asked.meant(j, one.size) for j, (one, _) in zip(places, columns, strict=True)]
+        levels = [parts(*one, bins, meant=those) for one, those in zip(columns, meant, strict=True)]
+        if bins is None and len(names) > 1 and math.prod(map(len, levels)) > MOST_GROUPS:
+            levels = [parts(*one, most=BINS, meant=those) for one, those in zip(columns, meant, strict=True)]
+        joined = [told for one, each in zip(columns, levels, strict=True) for told in stand_together(*one, each, bins)]
+        every_one = crossed or not asked.possible
+        if not every_one:
+            levels = [
+                [part for part in each if asked.narrowed(place, part).possible]
+                for place, each in zip(places, levels, strict=True)
+            ]
+        hint = "fewer columns in --by (by=), or a --where (where=) that leaves fewer of their levels"
+        require_few(map(len, levels), "a smaller `bins`, or `count` with by= and where=" if crossed else hint)
+        rows: list[tuple[dict[str, object], Estimate]] = []
+        for labels, mine in self._combined(asked, names[:-1], levels[:-1], every_one):
+            last = [part for part in levels[-1] if every_one or mine.narrowed(places[-1], part).possible]
+            if last:
+                found = every(mine, places[-1], last)
+                rows += [(labels | {names[-1]: part.name}, one) for part, one in zip(last, found, strict=True)]
+        each = ((place, part.weights) for place, those in zip(places, levels, strict=True) for part in those)
+        return Answered(rows, (*self._remarks(asked, *places, *of, meant=each), *joined))
 
-        return self._grouped_by(asked, names_of(by), every or one_by_one, None, *of)
+    def _combined(
+        self, asked: Question, names: Sequence[str], levels: Sequence[Sequence[Part]], every: bool
+    ) -> Iterator[tuple[dict[str, object], Question]]:
+        """Each combination of levels that the question allows, and the question of its records."""
+        for combination in itertools.product(*levels):
+            mine = asked
+            for name, part in zip(names, combination, strict=True):
+                mine = mine.narrowed(place_of(self.schema, name), part)
+            if every or mine.possible:
+                yield {name: part.name for name, part in zip(names, combination, strict=True)}, mine
 
     def _question(self, where: Where) -> Question:
         return question(self.schema, where, self._at_bounds)
@@ -708,17 +676,28 @@ class Asking(Released):
     def _known_heaps(self) -> dict[str, tuple[float, float]]:
         return {}
 
-    def _remarks(self, asked: Question, *besides: int, parts: Iterable[tuple[int, Part]] = ()) -> tuple[str, ...]:
-        """What must be known of the answer to a question about some columns more, or about each of some parts."""
+    def _remarks(
+        self, asked: Question, *besides: int, meant: Iterable[tuple[int, npt.ArrayLike]] = ()
+    ) -> tuple[str, ...]:
+        """What must be known of the answer to a question about some columns more, or about each of some levels."""
         names, answers = list(self.schema), self._answers
         pairs = answers.not_measured(asked.even, besides)
-        meant = [(place, np.asarray(weights)) for _, product in asked.even for place, weights in product.items()]
-        meant += [(place, part.weights) for place, part in parts]
+        every = [(place, np.asarray(of)) for place, of in (*(one for _, p in asked.even for one in p.items()), *meant)]
         pooled = (
             counted_as_one(names[one], self.schema[names[one]], answers.group_of(one), [names[j] for j in others])
-            for one, others in answers.pooled(meant, besides).items()
+            for one, others in answers.pooled(every, besides).items()
         )
         return (*asked.remarks, *not_counted_together((names[one], names[two]) for one, two in pairs), *pooled)
+
+
+def one_by_one(answer: Answer) -> Answering:
+    """Answers about parts of a column, each a question by itself."""
+    return lambda asked, place, parts: (answer(asked.narrowed(place, part)) for part in parts)
+
+
+def _nothing(low: float, high: float, confidence: float) -> Estimate:
+    """The answer about records of which the release shows none."""
+    return Estimate(math.nan, low, high, math.inf, confidence=checks.confidence(confidence))
 
 
 def _reached(table: Floats, q: float) -> tuple[npt.NDArray[np.int64], Floats]:
@@ -731,10 +710,6 @@ def _reached(table: Floats, q: float) -> tuple[npt.NDArray[np.int64], Floats]:
     return cell, np.clip(np.divide(mark - before, here, out=np.full(len(cell), 0.5), where=here > 0), 0.0, 1.0)
 
 
-def _share(q: object) -> float:
-    return checks.number("q", q, "between 0 and 1", lambda share: 0 <= share <= 1, "0.5 is the median.")
-
-
 def _at(column: Number | Date, cells: list[int], shares: list[float]) -> list[Any]:
     """Values of a column, each so far into a cell."""
     found = column.cuts.at(np.array(cells), np.array(shares))
@@ -743,24 +718,8 @@ def _at(column: Number | Date, cells: list[int], shares: list[float]) -> list[An
     )
 
 
-def _joined(schema: Schema, levels: Mapping[str, Sequence[Part]]) -> Iterator[str]:
-    """A remark on each column whose cells are so many that several stand together in a group, unasked."""
-    for name, each in levels.items():
-        column = schema[name]
-        held = [int(np.count_nonzero(part.weights)) for part in each]
-        cells, most = sum(held) - column.missing, max(held)
-        if column.ordered and most > 1:
-            unit = column.cells if isinstance(column, Date) and isinstance(column.cells, str) else None
-            apart = f" In SQL, GROUP BY date_trunc('{unit}', {name}) separates them." if unit else ""
-            asked = " that are asked for" if cells < column.size - column.missing else ""
-            told = f"{name!r} has {cells:,} cells{asked}, too many for a group each: {most} stand together in one."
-            yield told + apart
-
-
-def require_few(sizes: Iterable[int], hint: str, *, together: bool = False) -> None:
+def require_few(sizes: Iterable[int], hint: str) -> None:
     """Refuse more groups than anybody reads, of columns with so many levels each; the hint says how to ask for fewer.
-
-    `together`: levels that have neighbors stand together already.
 
     >>> require_few([72, 32], "fewer columns")
     Traceback (most recent call last):
@@ -770,9 +729,9 @@ def require_few(sizes: Iterable[int], hint: str, *, together: bool = False) -> N
     each = [*sizes]
     most = MOST_WORDS if len(each) == 1 else MOST_GROUPS
     if math.prod(each) > most:
-        told = " × ".join(f"{size:,}" for size in each)
-        runs = ", though neighboring cells stand together" if together else ""
-        raise ParameterError(f"There would be more than {most:,} groups, {told}{runs}. Hint: {hint}.")
+        raise ParameterError(
+            f"There would be more than {most:,} groups, {' × '.join(f'{n:,}' for n in each)}. Hint: {hint}."
+        )
 
 
 def _row(labels: dict[str, object], answers: dict[str, float]) -> dict[str, object]:
@@ -780,12 +739,12 @@ def _row(labels: dict[str, object], answers: dict[str, float]) -> dict[str, obje
     return labels | dict(zip(free(answers, labels), answers.values(), strict=True))
 
 
-def _crossed(listed: DataFrame, cells: list[Estimate], margins: bool, normalize: str | bool) -> DataFrame:
+def _crossed(found: Answered, margins: bool, normalize: str | bool) -> DataFrame:
     """Combinations of two columns' levels, row by row, as tables side by side."""
-    (first, rows), (second, columns) = ((name, list(dict.fromkeys(listed[name]))) for name in listed.columns[:2])
-    shape = len(rows), len(columns)
-    values = np.reshape([cell.value for cell in cells], (*shape, 1))
-    both = np.concatenate([values, np.reshape([np.asarray(cell.draws) for cell in cells], (*shape, -1))], axis=2)
+    first, second = found.rows[0][0]
+    rows, columns = (list(dict.fromkeys(labels[name] for labels, _ in found.rows)) for name in (first, second))
+    cells = [cell for _, cell in found.rows]
+    both = np.array([[cell.value, *np.asarray(cell.draws)] for cell in cells]).reshape(len(rows), len(columns), -1)
     both = np.concatenate([both, both.sum(axis=0, keepdims=True)], axis=0)
     both = np.concatenate([both, both.sum(axis=1, keepdims=True)], axis=1)
     of = {"all": both[-1:, -1:], "index": both[:, -1:], "columns": both[-1:]}
@@ -796,13 +755,14 @@ def _crossed(listed: DataFrame, cells: list[Estimate], margins: bool, normalize:
         rows.append("All")
     if margins and normalize != "index":
         columns.append("All")
-    one = cells[0]
-    found = [
-        around(each[0], each[1:], one.confidence, (), one.identity, 0.0, 1.0 if normalize else math.inf)
+    one, most = cells[0], 1.0 if normalize else math.inf
+    told = [
+        around(each[0], each[1:], one.confidence, (), one.identity, 0.0, most)
         for each in both[: len(rows), : len(columns)].reshape(-1, both.shape[2])
     ]
-    crossed = _table(first, rows, second, columns, found)
-    crossed.attrs.update(listed.attrs)
+    crossed = _table(first, rows, second, columns, told)
+    if found.remarks:
+        crossed.attrs["remarks"] = [*found.remarks]
     return crossed
 
 
@@ -810,7 +770,7 @@ def _table(
     first: str, rows: Sequence[object], second: str, columns: Sequence[object], found: Sequence[Estimate]
 ) -> DataFrame:
     """Estimates, row by row, as tables side by side."""
-    pandas, answers = library("pandas"), [*found[0].to_dict()]
+    pandas, answers = _rows.library("pandas"), [*found[0].to_dict()]
     table = np.array([[*each.to_dict().values()] for each in found]).reshape(len(rows), len(columns), len(answers))
     crossed: DataFrame = pandas.DataFrame(
         np.concatenate(np.moveaxis(table, 2, 0), axis=1),
@@ -820,9 +780,9 @@ def _table(
     return crossed
 
 
-def frame(rows: list[dict[str, object]], remarks: tuple[str, ...]) -> DataFrame:
+def frame(rows: Iterable[dict[str, object]], remarks: tuple[str, ...]) -> DataFrame:
     """The rows; what must be known of them stands in its ``attrs``."""
-    found: DataFrame = library("pandas").DataFrame(rows)
+    found: DataFrame = _rows.library("pandas").DataFrame([*rows])
     if remarks:
         found.attrs["remarks"] = list(remarks)
     return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,9 @@ from scumble.columns.column import Column
 from scumble.columns.conditions import Condition
 from scumble.columns.date import Date
 from scumble.columns.number import Number
+
+if TYPE_CHECKING:
+    from scumble.table.questions import Part
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -146,6 +150,17 @@ def counted_as_one(name: str, column: Column, group: Integers, beside: Iterable[
         f"Counted as one with {', '.join(map(repr, beside))}: {which}. "
         f"They are assumed to be alike: ask for {whole} as a whole, or release with {fewer}."
     )
+
+
+def stand_together(column: Column, name: str, levels: Sequence[Part], bins: object = None) -> Iterator[str]:
+    """A remark on a column whose cells are so many that several stand together in a group, unasked."""
+    held = [int(np.count_nonzero(part.weights)) for part in levels]
+    cells, most = sum(held) - column.missing, max(held)
+    if bins is None and column.ordered and most > 1:
+        unit = column.cells if isinstance(column, Date) and isinstance(column.cells, str) else None
+        apart = f" In SQL, GROUP BY date_trunc('{unit}', {name}) separates them." if unit else ""
+        asked = " that are asked for" if cells < column.size - column.missing else ""
+        yield f"{name!r} has {cells:,} cells{asked}, too many for a group each: {most} stand together in one.{apart}"
 
 
 def name_of_run(column: Column, first: int, end: int) -> str | bool:
