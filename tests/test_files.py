@@ -263,6 +263,9 @@ HOSTILE = {
     "a huge empty shape": sealed({"__metadata__": about(), "a": entry(shape=(0, 2**40, 2**40), offsets=(0, 0))}),
     "too many axes": sealed({"__metadata__": about(), "a": entry(shape=(1,) * 70)}, bytes(8)),
     "offsets out of range": sealed({"__metadata__": about(), "a": entry(shape=(2,), offsets=(0, 16))}, bytes(8)),
+    "too few bytes": sealed({"__metadata__": about(), "a": entry(shape=(3,), offsets=(0, 16))}, bytes(24)),
+    "too many bytes": sealed({"__metadata__": about(), "a": entry(offsets=(0, 16))}, bytes(16)),
+    "bytes of nothing": sealed({"__metadata__": about(), "a": entry(shape=(0,))}, bytes(8)),
     "offsets negative": sealed({"__metadata__": about(), "a": entry(offsets=(-8, 0))}, bytes(8)),
     "offsets swapped": sealed({"__metadata__": about(), "a": entry(offsets=(8, 0))}, bytes(8)),
     "three offsets": sealed({"__metadata__": about(), "a": entry(offsets=(0, 8, 8))}, bytes(8)),
@@ -417,22 +420,6 @@ def test_a_disk_that_fills_up_half_way(old):
     assert unchanged(old)
 
 
-def test_the_folder_is_synced_and_may_be_unable_to(tmp_path, monkeypatch):
-    synced = []
-    real = os.fsync
-
-    def fsync(descriptor):
-        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
-        synced.append(is_folder)
-        if is_folder:
-            raise OSError(errno.EINVAL, "no")
-        real(descriptor)
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    files.write(tmp_path / "a", "release", {}, {})
-    assert synced == [False, True]
-
-
 def test_a_file_of_somebody_else_is_not_replaced(tmp_path):
     table, reserved = tmp_path / "people.csv", tmp_path / "reserved"
     table.write_bytes(b"age\n41\n")
@@ -497,17 +484,6 @@ def test_a_large_foreign_file_is_not_read(tmp_path):
         files.read(path, expect="release")
 
 
-def test_errors_give_the_path_and_not_the_content(tmp_path):
-    path = tmp_path / "a.scumble"
-    data = files.to_bytes("secret", {"town": "Ulm-on-Danube"}, {"counts": np.full(3, 123456789)})
-    path.write_bytes(data[:-1])
-    path.chmod(0o600)
-    with pytest.raises(errors.CorruptFileError) as caught:
-        files.read(path, expect="secret")
-    assert str(path) in str(caught.value)
-    assert "Ulm" not in repr(caught.value) and "123456789" not in repr(caught.value)
-
-
 # ---- every bound at its edge: the last that passes and the first that does not ----
 
 
@@ -524,12 +500,6 @@ def test_metadata_is_32_levels_deep_and_its_integers_have_8192_bits_at_most() ->
     for value in (nested(33), 2**8192):
         assert format.not_plain(value)
     files.from_bytes(files.to_bytes("release", {"a": 2**8192 - 1}, {"x" * 128: np.zeros(1)}), expect="release")
-
-
-@pytest.mark.parametrize("value", [{1: 2}, [{"a": {None: 1}}], np.float64("nan"), [float("inf")], object(), [b"x"]])
-def test_what_json_holds(value: object) -> None:
-    assert format.not_plain(value)
-    assert format.not_plain([None, True, "x", 1, 0.5, (1, 2), {"a": []}]) == ""
 
 
 def test_eight_axes_at_most() -> None:
@@ -582,13 +552,6 @@ def test_zeros_in_the_metadata_stay_zeros() -> None:
     """The checksum takes the place of the first 64 zeros only."""
     metadata = {"zeros": "0" * 64, "more": "0" * 200}
     assert files.from_bytes(files.to_bytes("release", metadata, {}), expect="release").metadata == metadata
-
-
-def test_an_array_has_as_many_bytes_as_its_shape_says() -> None:
-    for shape, end, there in (((1,), 16, 16), ((3,), 16, 24), ((0,), 8, 8)):
-        header = {"__metadata__": about(), "a": entry(shape=shape, offsets=(0, end))}
-        with pytest.raises(errors.CorruptFileError):
-            files.from_bytes(sealed(header, bytes(there)), expect="release")
 
 
 def test_a_header_may_have_16_mib_and_no_more() -> None:

@@ -105,15 +105,6 @@ def test_what_is_not_disjoint_is_refused_before_anything_is_drawn(drawn: list, w
     assert claim == calibrate(ROWS, epsilon=0.5)
 
 
-def test_a_share_has_a_count_where_it_is_public_or_noisy_and_nowhere_else() -> None:
-    def share(**budget: object) -> scumble.Share:
-        return sketch().update(X).release_share(1.0, custodians=2, **budget)  # type: ignore[arg-type]
-
-    assert share(neighbors="replace")._count == RECORDS
-    assert share(count_share=0)._count is None and share(count_share=0).payload.size == ROWS * BUCKETS
-    assert share().payload.size == ROWS * BUCKETS + 1
-
-
 def test_the_count_is_weighed_by_inverse_variance() -> None:
     """Of the count's own coordinate and the rows' sums, at several budgets."""
     for epsilon, delta in BUDGETS:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +14,7 @@ import numpy as np
 import pytest
 
 import scumble
-from processes import in_child, in_threads
+from processes import in_child, in_children, in_threads
 from scumble.files.places import Owned
 from scumble.gate import spending
 from scumble.privacy import calibrate
@@ -73,28 +70,22 @@ def test_a_file_that_is_loaded_twice_gives_one_release(tmp_path: Path) -> None:
         scumble.load_secret(tmp_path / "third.secret").update([[2.0]])
 
 
-RELEASE = """
-import sys, scumble
-try:
-    found = scumble.load_secret(sys.argv[1]).update([[float(sys.argv[2])]])
-    sys.stdin.readline()
-    found.release()
-    print("released")
-except scumble.BudgetError:
-    print("refused")
-"""
+def refuses(act: Callable[[], object], kind: type[Exception] = scumble.BudgetError, about: str = "") -> bool:
+    try:
+        act()
+    except kind as problem:
+        return about in str(problem)
+    return False
 
 
+@forks
 def test_of_two_processes_one_releases(tmp_path: Path) -> None:
     noisy(tmp_path / "half.secret")
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    words = [sys.executable, "-c", RELEASE, str(tmp_path / "half.secret")]
-    processes = [subprocess.Popen([*words, value], **pipes) for value in ("2", "3")]  # type: ignore[call-overload]
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    said = sorted(process.communicate(timeout=120)[0].strip() for process in processes)
-    assert said == ["refused", "released"]
+
+    def work(k: int) -> bool:
+        return not refuses(lambda: scumble.load_secret(tmp_path / "half.secret").update([[float(k)]]).release())
+
+    assert sorted(in_children(2, work)) == [False, True]
 
 
 def test_such_a_sketch_has_one_file(tmp_path: Path) -> None:
@@ -178,18 +169,10 @@ def test_one_build_at_a_time_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv"], "nothing is left lying about"
 
 
-def refused(act: Callable[[], object], kind: type[Exception]) -> bool:
-    try:
-        act()
-    except kind as problem:
-        return kind is scumble.PrivacyError or "forked" in str(problem)
-    return False
-
-
 @forks
 def test_noise_stays_with_the_process_that_drew_it() -> None:
     made, plain = noisy(), sketch().update([[1.0]])
-    assert in_child(lambda: refused(made.release, scumble.BudgetError) and plain.count == 1) == 0
+    assert in_child(lambda: refuses(made.release, about="forked") and plain.count == 1) == 0
     assert made.release().privacy.epsilon == 1.0
 
 
@@ -220,7 +203,7 @@ def test_records_are_released_by_the_process_that_counted_them(tmp_path: Path) -
     ways, empty = forked_ways(tmp_path), sketch()
 
     def child() -> bool:
-        open_ways = [name for name, way in ways.items() if not refused(way, scumble.BudgetError)]
+        open_ways = [name for name, way in ways.items() if not refuses(way, about="forked")]
         sketch().update([[1.0]]).release(1.0)
         empty.update([[1.0]]).save(tmp_path / "mine.secret")
         return open_ways == ["charged"]  # by a ledger, which adds up what both processes spend
@@ -284,28 +267,18 @@ def test_a_share_goes_into_one_sum() -> None:
     np.testing.assert_array_equal(scumble.combine(parts[:3][::-1]).counts, first.counts)
 
 
-ADD_UP = """
-import json, sys, scumble
-for paths in json.loads(sys.argv[1]):
-    try:
-        scumble.combine([scumble.load_share(path) for path in paths])
-        print("added up")
-    except scumble.MergeError as refusal:
-        print(refusal)
-"""
-
-
+@forks
 def test_a_share_goes_into_one_sum_in_another_process_too(tmp_path: Path) -> None:
-    parts = shares(3, of=3, dropouts=1)
     paths = [tmp_path / f"{k}.share" for k in range(3)]
-    for part, path in zip(parts, paths, strict=True):
+    for part, path in zip(shares(3, of=3, dropouts=1), paths, strict=True):
         part.save(path)
-    for sums in ([paths[:2]], [paths, paths[1:], paths[:2]]):
-        asked = json.dumps([list(map(str, some)) for some in sums])
-        found = subprocess.run([sys.executable, "-c", ADD_UP, asked], capture_output=True, text=True)
-        assert found.returncode == 0, found.stderr
-        *refused, last = found.stdout.splitlines()
-        assert all("bare share" in line for line in refused) and last == "added up", found.stdout
+
+    def refuses_sum(*which: int) -> bool:
+        parts = [scumble.load_share(paths[k]) for k in which]
+        return refuses(lambda: scumble.combine(parts), scumble.MergeError, "bare share")
+
+    assert in_child(lambda: not refuses_sum(0, 1)) == 0
+    assert in_child(lambda: refuses_sum(0, 1, 2) and refuses_sum(1, 2) and not refuses_sum(0, 1)) == 0
 
 
 def test_one_sum_by_secure_aggregation() -> None:
@@ -316,13 +289,13 @@ def test_one_sum_by_secure_aggregation() -> None:
         parts[0].from_sum(three, arrived=3)
 
 
+@forks
 def test_shares_that_another_process_has_added_up_since_they_were_read(tmp_path: Path) -> None:
     paths = [tmp_path / f"{k}.share" for k in range(3)]
     for part, path in zip(shares(3, of=3, dropouts=1), paths, strict=True):
         part.save(path)
     early = [scumble.load_share(path) for path in paths]
-    program = "import sys, scumble; scumble.combine([scumble.load_share(path) for path in sys.argv[1:]])"
-    subprocess.run([sys.executable, "-c", program, *map(str, paths[:2])], check=True)
+    assert in_child(lambda: scumble.combine([scumble.load_share(path) for path in paths[:2]])) == 0
     payload = sum(part.payload for part in early)
     for act in (lambda: scumble.combine(early), lambda: early[0].from_sum(payload, arrived=3)):
         with pytest.raises(scumble.MergeError, match="bare share"):
@@ -343,7 +316,7 @@ def test_shares_that_another_process_has_added_up_since_they_were_read(tmp_path:
 def test_a_share_stays_with_the_process_that_made_it(tmp_path: Path) -> None:
     parts = shares(2, of=2, dropouts=0)
     for act in (lambda: scumble.combine(parts), lambda: parts[0].save(tmp_path / "copy.share")):
-        assert in_child(lambda act=act: refused(act, scumble.PrivacyError)) == 0  # type: ignore[misc]
+        assert in_child(lambda act=act: refuses(act, scumble.PrivacyError)) == 0  # type: ignore[misc]
     assert not (tmp_path / "copy.share").exists()
     scumble.combine(parts)
 

@@ -6,19 +6,14 @@ from math import exp, log1p, pi, sqrt
 
 import numpy as np
 import pytest
-from benchmarks.paper import race
-from benchmarks.paper import race as algorithm
 from benchmarks.paper.classification import logistic, naive_bayes
 from benchmarks.paper.densities import density_set
-from benchmarks.paper.functions import METHODS, bernstein, lsq_gauss
-from benchmarks.paper.functions.tables import exact_table
+from benchmarks.paper.functions import METHODS, lsq_gauss
 from benchmarks.paper.regression import adaops, adassp, objective, ops, ssp
 from benchmarks.paper.regression.gaussian import gaussian_delta
-from benchmarks.paper.sums import kernel_sums
 from scipy.stats import norm
 
 import scumble
-from scumble import EuclideanKernel
 
 BY_NAME = {method.name: method for method in METHODS}
 DELTA = 1e-6
@@ -166,23 +161,6 @@ def test_race_has_the_noise_of_its_proof_and_the_published_code_has_not():
     assert BY_NAME[PUBLISHED].private == "not as claimed"
 
 
-# ---- without noise they find the truth ----
-
-# ---- what they are made of ----
-
-
-@pytest.mark.parametrize(("d", "degree"), [(1, 10), (1, 200), (2, 16)])
-def test_bernstein_sensitivity_encloses_the_supremum(d, degree):
-    kernel = scumble.EuclideanKernel(5.0)
-    bound = bernstein.sensitivity(kernel, (0.0, 100.0), d, degree)
-    axis = np.linspace(0.0, 100.0, degree + 1)
-    points = np.stack(np.meshgrid(*[axis] * d), axis=-1).reshape(-1, d)
-    tried = np.linspace(40.0, 60.0, 101 if d == 1 else 21)
-    supremum = kernel_sums(kernel, points, np.stack(np.meshgrid(*[tried] * d), axis=-1).reshape(-1, d)).max()
-    assert supremum <= bound <= 1.25 * supremum
-    assert bound < (degree + 1) ** d / 3
-
-
 # ---- the rivals of classification ----
 
 
@@ -216,66 +194,12 @@ def test_one_record_moves_the_noise_of_a_model_by_at_most_one(clouds, rng: np.ra
         assert (slope * (1.0 - slope) * np.sum(Z * Z, axis=1)).max() <= logistic.CURVATURE
 
 
-def test_the_noise_of_logistic_regression_has_its_length(rng: np.random.Generator) -> None:
-    """A gamma law of shape d: mean d/rate, variance d/rate² (4,000 draws; 6.2 sd of the mean are 0.11)."""
-    lengths = [np.linalg.norm(logistic.noise(5, 2.0, rng)) for _ in range(4000)]
-    assert np.mean(lengths) == pytest.approx(2.5, abs=0.11)
-    assert np.var(lengths) == pytest.approx(1.25, abs=0.2)
-
-
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_budget_of_naive_bayes(epsilon: float) -> None:
     """One record moves the count by 1, the sums and the squares of d columns by at most 1 each."""
     for d in (1, 8, 25):
         one, many = naive_bayes.scales(d, epsilon)
         assert 1.0 / one + d / many + d / many == pytest.approx(epsilon)
-
-
-def test_algorithm_1_adds_the_noise_that_its_proof_asks_for(clouds) -> None:
-    """The floor of Laplace noise of scale R/ε: its mean is −½, its mean size R/ε (6,400 counters; 6.2 sd)."""
-    X, _ = clouds
-    exact = algorithm.Race(exact_table(X, EuclideanKernel(0.5), 100, 64, 1))
-    scale = algorithm.honest(100, len(X), 0.5)
-    assert scale == 200.0
-    drawn = exact.with_noise(scale, np.random.default_rng(0)).table.counts - exact.table.counts
-    assert drawn.mean() == pytest.approx(-0.5, abs=6.2 * 200.0 * np.sqrt(2.0 / drawn.size))
-    assert np.abs(drawn + 0.5).mean() == pytest.approx(200.0, abs=6.2 * 200.0 / np.sqrt(drawn.size))
-
-
-def test_the_published_noise_is_n_times_less() -> None:
-    assert algorithm.honest(100, 4000, 1.0) / algorithm.as_published(100, 4000, 1.0) == pytest.approx(4000.0)
-
-
-# ---- the noise of the published code is N times too small ----
-
-
-ROWS, BUCKETS, EPSILON, TRIALS = 10, 64, 1.0, 600
-
-
-def guessed_right(scale: race.Scale) -> float:
-    """How often an attacker who knows all other records tells whether one more is in the sketch."""
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(2000, 2))
-    tables = [exact_table(records, EuclideanKernel(1.0), ROWS, BUCKETS, 7) for records in (X[1:], X)]
-    without, with_it = (table.counts.astype(float) for table in tables)
-    assert np.abs(with_it - without).sum() == ROWS  # the sensitivity
-    noise = scale(ROWS, len(X), EPSILON)
-    right = 0
-    for _ in range(TRIALS):
-        present = int(rng.integers(0, 2))
-        released = race.Race(tables[present]).with_noise(noise, rng).table.counts + 0.5  # the floor took ½ on average
-        farther = np.abs(released - without).sum() - np.abs(released - with_it).sum()
-        right += int(farther > 0.0) == present
-    return right / TRIALS
-
-
-def test_the_published_noise_hides_nobody() -> None:
-    assert guessed_right(race.as_published) == 1.0
-
-
-def test_the_noise_of_the_proof_does() -> None:
-    """ε = 1 allows e/(1 + e) = 73 % on average; 600 trials exceed that by 9 points with probability below 1e-6."""
-    assert guessed_right(race.honest) < exp(EPSILON) / (1.0 + exp(EPSILON)) + 0.09
 
 
 # ---- the rivals of linear regression ----
@@ -302,8 +226,6 @@ def test_the_published_noise_of_ssp_is_not_enough() -> None:
 
 def hockey_stick(p: tuple[float, float], q: tuple[float, float], epsilon: float, clip: float = np.inf) -> float:
     """∫ max(p − e^ε q, 0) for two normal laws, both clipped to [−clip, clip]."""
-    from scipy.stats import norm
-
     edge = min(clip, 40.0 * max(p[1], q[1]) + max(abs(p[0]), abs(q[0])))
     t = np.linspace(-edge, edge, 40_001)
 
@@ -323,27 +245,25 @@ def sums_with_and_without() -> list[tuple[float, float, float, float]]:
     return [(g, c, g + x * x, c + x * y) for g, c in tables for x, y in ((1.0, -1.0), (1.0, 1.0), (0.3, -1.0))]
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
-def test_a_posterior_sample_is_private(epsilon: float) -> None:
-    """In one dimension the two laws are normal and δ(ε) is an integral. At most 401 records: n is public."""
+def of_sample(gram: float, cross: float, epsilon: float) -> tuple[float, float]:
+    """Center and width of a posterior sample. At most 401 records: n is public."""
     ridge, gamma = ops.parameters(401, 1, epsilon, DELTA)
-    for gram, cross, other_gram, other_cross in sums_with_and_without():
-        laws = [
-            (c / (g + 1.0 + ridge), 1.0 / sqrt(gamma * (g + 1.0 + ridge)))
-            for g, c in ((gram, cross), (other_gram, other_cross))
-        ]
-        assert hockey_stick(*laws, epsilon) <= DELTA
-        assert hockey_stick(*laws[::-1], epsilon) <= DELTA
+    return cross / (gram + 1.0 + ridge), 1.0 / sqrt(gamma * (gram + 1.0 + ridge))
+
+
+def of_objective(gram: float, cross: float, epsilon: float) -> tuple[float, float]:
+    """Of the minimum of a perturbed objective, which is clipped to the ball."""
+    ridge, sigma = objective.parameters(epsilon, DELTA)
+    return cross / (gram + ridge), sigma / (gram + ridge)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
-def test_a_perturbed_objective_is_private(epsilon: float) -> None:
-    """In one dimension the minimum is normal, clipped to the ball."""
-    ridge, sigma = objective.parameters(epsilon, DELTA)
+@pytest.mark.parametrize(("law", "clip"), [(of_sample, np.inf), (of_objective, 1.0)])
+def test_samples_and_perturbed_objectives_are_private(law, clip: float, epsilon: float) -> None:
+    """In one dimension both laws are normal and δ(ε) is an integral."""
     for gram, cross, other_gram, other_cross in sums_with_and_without():
-        laws = [(c / (g + ridge), sigma / (g + ridge)) for g, c in ((gram, cross), (other_gram, other_cross))]
-        assert hockey_stick(*laws, epsilon, clip=1.0) <= DELTA
-        assert hockey_stick(*laws[::-1], epsilon, clip=1.0) <= DELTA
+        here, there = law(gram, cross, epsilon), law(other_gram, other_cross, epsilon)
+        assert max(hockey_stick(here, there, epsilon, clip), hockey_stick(there, here, epsilon, clip)) <= DELTA
 
 
 def test_a_tenth_of_the_noise_would_be_seen() -> None:

@@ -15,14 +15,6 @@ from lawful import brute, calibrate
 from scumble.errors import ParameterError, PrivacyError
 from scumble.privacy import analytic_gaussian_sigma
 
-
-def test_short_budgets_give_short_scales_and_the_claim_that_was_asked_for() -> None:
-    for epsilon in (0.1, 0.5, 1, 2.0, 3, 10):
-        calibration = calibrate(1000, epsilon=epsilon)
-        assert calibration.scales.counters.denominator < 1000
-        assert calibration.epsilon == epsilon
-
-
 budgets = st.one_of(
     st.floats(1e-4, 100),
     st.fractions(Fraction(1, 10**4), 100),
@@ -74,7 +66,10 @@ def test_gaussian_claim_is_the_request_and_is_certified(rows, epsilon, delta, ne
     sides = 2 if neighbors == "replace" else 1
     squared = sides * rows / found.scales.counters**2
     squared += 1 / found.scales.count**2 if found.scales.count else 0
-    assert 1 / math.sqrt(people**2 * squared) >= analytic_gaussian_sigma(epsilon, delta) * (1 - 1e-12)
+    continuous = analytic_gaussian_sigma(epsilon, delta)
+    assert 1 / math.sqrt(people**2 * squared) >= continuous * (1 - 1e-12)
+    if found.scales.counters > 20:  # a small σ pays more for being discrete
+        assert 1 / math.sqrt(people**2 * squared) <= continuous * 1.01
     assert Fraction(found.rho) >= people**2 * squared / 2
 
 

@@ -14,7 +14,7 @@ from lawful import calibrate, calibrate_shares
 from scumble.gate.words import claim_of_words
 from scumble.privacy import costs, disjoint, overlapping
 from scumble.privacy.budget import Budget
-from scumble.privacy.costs import Balance, Charge, Cost, _largest, _rho_of, _short, _simple, _sum, total_of
+from scumble.privacy.costs import Balance, Charge, Cost, _rho_of, _short, _simple, total_of
 from scumble.privacy.exact import show
 from scumble.privacy.gaussian import zcdp_delta
 
@@ -69,11 +69,10 @@ def test_parts_add_up_or_the_largest_counts() -> None:
     for name in ("epsilon", "delta", "rho"):
         values = [getattr(cost, name) for cost in costs]
         assert getattr(both, name) == sum(values) and getattr(one, name) == max(values)
-    nothing = Cost(Fraction(0), Fraction(0), Fraction(0))
-    assert _sum([]) == _largest([]) == nothing
+    assert Cost.largest([]) == Cost() == Cost(Fraction(0), Fraction(0), Fraction(0))
     unknown = Cost(Fraction(1), Fraction(0), None)
-    assert _sum([costs[0], unknown]).rho is None and _largest([unknown, costs[0]]).rho is None
-    assert _sum([unknown, costs[0]]).epsilon == 2 and _largest([unknown, costs[2]]).epsilon == 3
+    assert (costs[0] + unknown).rho is None and Cost.largest([unknown, costs[0]]).rho is None
+    assert (unknown + costs[0]).epsilon == 2 and Cost.largest([unknown, costs[2]]).epsilon == 3
 
 
 def test_a_sum_that_was_shown_to_cost_less_costs_less() -> None:
@@ -199,7 +198,8 @@ def test_what_a_sum_of_rho_means_is_asked_on_the_safe_side(monkeypatch: pytest.M
         asked.append((Fraction(first), Fraction(delta)))
         return 1.0
 
-    monkeypatch.setattr(costs, "_epsilon_of", note)
+    monkeypatch.setattr(costs, "zcdp_delta", lambda _, rho: rho)
+    monkeypatch.setattr(costs, "least_epsilon", lambda curve, delta: note(curve(1.0), delta))
     monkeypatch.setattr(costs, "_rho_of", note)
     third, failure = Fraction(1, 3), Fraction(1, 10**5)
     assert Fraction(float(failure)) > failure, "so that rounding down is not what float does"

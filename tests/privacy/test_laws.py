@@ -11,7 +11,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from scumble.errors import ParameterError, PrivacyError
+from scumble.errors import ParameterError
 from scumble.privacy import analytic_gaussian_sigma, audit_hooks, calibrate
 from scumble.privacy.budget import Budget
 from scumble.privacy.laws import GAUSSIAN, LAPLACE, LAWS, quietest
@@ -33,6 +33,7 @@ class Taker:
         self.draws: list[Drawn] = []
 
     def drawn(self, kind: str, scale: Fraction, parts: int, values: np.ndarray) -> None:
+        assert values.dtype == np.int64
         self.draws.append(Drawn(kind, scale, parts))
 
 
@@ -153,44 +154,26 @@ def test_the_curve_falls_and_stays_below_the_claim(law: Law) -> None:
 
 
 @every_law
-def test_a_draw_is_reported_under_the_law_s_name(law: Law) -> None:
-    taker = Taker()
-    with audit_hooks.watching(taker):  # type: ignore[arg-type]
-        drawn = law.draw(Fraction(7, 3), (2, 5))
-    assert drawn.shape == (2, 5) and drawn.dtype == np.int64
-    assert taker.draws == [Drawn(law.name, Fraction(7, 3))] and taker.draws[0].parts == 1
-
-
-@every_law
-def test_a_share_is_reported_as_the_law_says(law: Law) -> None:
+def test_draws_and_shares_are_reported_as_the_law_says(law: Law) -> None:
     for epsilon, delta in served(law):
-        if law.shares is None:
-            with pytest.raises(PrivacyError):
-                calibrate_shares(6, Budget(epsilon, delta), custodians=5)
-            continue
         claim = calibrate_shares(60, Budget(epsilon, delta), custodians=5, dropouts=2, mechanism=law.name)
         taker = Taker()
         with audit_hooks.watching(taker):  # type: ignore[arg-type]
-            draw_counters_share(claim, (60, 4))
+            assert draw_counters_share(claim, (60, 4)).shape == (60, 4)
             draw_count_share(claim)
+            assert law.draw(Fraction(7, 3), (2, 5)).shape == (2, 5)
         assert claim.scales.count is not None
-        assert taker.draws == [law.shares.drawn(scale, 3) for scale in (claim.scales.counters, claim.scales.count)]
+        shares = [law.share(scale, 3) for scale in (claim.scales.counters, claim.scales.count)]
+        assert taker.draws == [*shares, Drawn(law.name, Fraction(7, 3))] and taker.draws[-1].parts == 1
 
 
 def test_shares_that_add_up_exactly_need_no_room() -> None:
     for epsilon, delta in BUDGETS:
         claim = calibrate_shares(60, Budget(epsilon, delta), custodians=4)
-        shares, scale = claim.law.shares, claim.scales.counters
-        assert shares is not None and (shares.slack == 0) == claim.law.pure
-        assert 0 <= shares.distance(scale, 4) <= shares.slack
+        assert (claim.law.slack == 0) == claim.law.pure
+        assert 0 <= claim.law.distance(claim.scales.counters, 4) <= claim.law.slack
         ideal = claim.law.curve(claim.moves, claim.scales, 1e-5)
         assert (claim._curve(1e-5) == ideal) == claim.law.pure
-
-
-def test_a_law_that_does_not_split_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(LAPLACE), "shares", None)
-    with pytest.raises(PrivacyError):
-        calibrate_shares(6, Budget(1), custodians=5)
 
 
 @pytest.mark.parametrize("delta", [0.001, 0.05])

@@ -27,7 +27,7 @@ from scumble.privacy.audit_hooks import Published, Watcher
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.laws import LAPLACE, LAWS
 from scumble.privacy.laws.law import Drawn
-from scumble.privacy.splitting import enough, shares_of
+from scumble.privacy.splitting import enough
 
 PINNED = "noise-alone"
 """What a block of a stream says of its noise when it opens: no number of a table is in it."""
@@ -274,4 +274,4 @@ def _drawn_law(claim: PrivacyClaim, row: int | None, *, count: bool = False) -> 
     scale = _promised_scale(claim, row, count=count)
     if not scale or claim.custodians is None:
         return Drawn(claim.mechanism, scale)
-    return shares_of(claim).drawn(scale, enough(claim))
+    return claim.law.share(scale, enough(claim))

@@ -2,31 +2,10 @@
 
 One container holds releases, bundles, models, secrets and checkpoints.
 
-It is a `safetensors <https://github.com/huggingface/safetensors>`_ file: a JSON header and raw little-endian arrays.
-A safetensors reader opens it; nothing in it can run. The code here is stricter than the format asks for::
-
-    offset   bytes
-    0        8      H, the length of the header, unsigned, little-endian
-    8        H      header, ASCII JSON, filled up with spaces to a multiple of 8:
-                      {"__metadata__":{"format":"scumble",
-                                       "format_version":"2",
-                                       "sha256":"<64 hexadecimal digits>",
-                                       "kind":"release",
-                                       "library":"0.1.0",
-                                       "scumble":"<the metadata, JSON in a string>"},
-                       "counts":{"dtype":"I32","shape":[1000,1024],"data_offsets":[0,4096000]},
-                       ...}
-                    (written without the line breaks; the first three values stand at fixed places)
-    8 + H    rest   the arrays, row-major, one after the other: no gap, no overlap, nothing after.
-                    Widest items first, then by name, so each array is aligned.
-
-Whole numbers of 64 bits that all fit into 32, as noisy counters nearly always do, are stored in 32 and read as 64: that
-is format version 2, for public files only. A file with arrays of 16 bits, such as the draws of a table, is of version
-3. All other files are of version 1, so that older readers read them.
-
-``sha256`` is taken over the whole file with its own 64 digits replaced by zeros: no change goes unnoticed. That detects
-accidents; it is not a signature. A reader checks the version first, then the checksum, and only then parses; it trusts
-no number in the header before it has compared it with the real size. Equal content gives equal bytes.
+It is a `safetensors <https://github.com/huggingface/safetensors>`_ file, a JSON header and raw little-endian arrays,
+with stricter rules (``docs/file-format.md``). Nothing in it can run. A reader checks the version first, then the
+checksum, and only then parses; it trusts no number in the header before it has compared it with the real size. Equal
+content gives equal bytes. The checksum detects accidents; it is not a signature.
 
 The files::
 

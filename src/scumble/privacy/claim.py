@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -71,14 +71,61 @@ class PrivacyClaim:
     threshold: int | None = None
 
     def __post_init__(self) -> None:
-        for name, must, holds in _RULES:
-            if not holds(self):
+        for name, (must, holds) in self._rules().items():
+            if not holds:
                 raise parameter(name, must, getattr(self, name))
         for name, others in _EXCLUDES.items():
             if getattr(self, name) != _DEFAULTS[name]:
                 for other in others:
                     if getattr(self, other) != _DEFAULTS[other]:
                         raise parameter(other, f"left out of a claim with `{name}`", getattr(self, other))
+
+    def _rules(self) -> dict[str, tuple[str, bool]]:
+        """What each field must be, and whether it is; each is looked at where those before it may be wrong."""
+        merged, people, custodians, dropouts = (
+            self.mechanism == MERGED,
+            self.records_per_person,
+            self.custodians,
+            self.dropouts,
+        )
+        runs = [count for count, _ in self.exact_scales or ()]
+        column = None if self.column is None else Column(*self.column)
+        pure = self.mechanism in LAWS and self.law.pure
+        return {
+            "epsilon": ("zero or positive", 0 <= self.epsilon < math.inf),
+            "delta": ("between 0 and 1", 0 <= self.delta <= 1),
+            "rho": ("zero or positive, or None", self.rho is None or 0 <= self.rho < math.inf),
+            "neighbors": (f"one of {NEIGHBORS}", self.neighbors in NEIGHBORS),
+            "records_per_person": ("at least 1", people >= 1),
+            "unit": ("'record' for one record per person, else 'person'", self.unit == unit_of(people)),
+            "mechanism": (f"one of {(*LAWS, MERGED)}", merged or self.mechanism in LAWS),
+            "combination": (  # merging takes merged claims apart, so parts that are not combined would cost nothing
+                "'disjoint' or 'overlapping' with parts for a merged claim, and 'single' without parts for others",
+                self.combination in (("disjoint", "overlapping") if merged else ("single",))
+                and merged == bool(self.parts),
+            ),
+            "rows": (
+                "given, with an exact scale",
+                merged or ((self.rows or 0) >= 1 and (self.exact_scale is None) != (self.exact_scales is None)),
+            ),
+            "exact_scales": (
+                "at least two runs of rows that add up to `rows`",
+                self.exact_scales is None or (len(runs) >= 2 and min(runs) >= 1 and sum(runs) == self.rows),
+            ),
+            "dropouts": (
+                "given together with `custodians`, at least 0 and below",
+                custodians is None if dropouts is None else custodians is not None and 0 <= dropouts < custodians,
+            ),
+            "step": ("at least 1", self.step >= 1),
+            "threshold": (
+                "at least 1, of a single release",
+                self.threshold is None or (1 <= self.threshold < 2**62 and not merged),
+            ),
+            "column": (
+                "that of a stream, and of ones if the noise is Laplace",
+                column is None or (column != ONCE and (column.plain or not pure)),
+            ),
+        }
 
     @property
     def law(self) -> Law:
@@ -158,8 +205,7 @@ class PrivacyClaim:
             left = delta - self.exception
             return self.law.curve(self.moves, self.scales, left) if left > 0 else math.inf
         # A sum of shares has its law up to e^±c, c at most `slack` (splitting.proof.md, Lemma 3).
-        shares = self.law.shares if self.custodians is not None else None
-        room = 2 * shares.slack if shares is not None else 0.0
+        room = 0.0 if self.custodians is None else 2 * self.law.slack
         return self.law.curve(self.moves, self.scales, delta * (1 - room)) + room * min(1.0, self.epsilon)
 
     @property
@@ -342,58 +388,6 @@ _DEFAULTS = {field.name: field.default for field in dataclasses.fields(PrivacyCl
 _ADDED = ("exact_scales",), ("column",), ("step", "signed"), ("threshold",)
 """Fields that older files lack, some of them together; so do files of claims that need none of these."""
 
-_Rule = tuple[str, str, Callable[[PrivacyClaim], bool]]
-_RULES: tuple[_Rule, ...] = (
-    ("epsilon", "zero or positive", lambda c: 0 <= c.epsilon < math.inf),
-    ("delta", "between 0 and 1", lambda c: 0 <= c.delta <= 1),
-    ("rho", "zero or positive, or None", lambda c: c.rho is None or 0 <= c.rho < math.inf),
-    ("neighbors", f"one of {NEIGHBORS}", lambda c: c.neighbors in NEIGHBORS),
-    ("records_per_person", "at least 1", lambda c: c.records_per_person >= 1),
-    ("unit", "'record' for one record per person, else 'person'", lambda c: c.unit == unit_of(c.records_per_person)),
-    ("mechanism", f"one of {(*LAWS, MERGED)}", lambda c: c.mechanism in (*LAWS, MERGED)),
-    (
-        "combination",  # merging takes merged claims apart, so parts that are not combined would cost nothing
-        "'disjoint' or 'overlapping' with parts for a merged claim, and 'single' without parts for others",
-        lambda c: (
-            c.combination in ("disjoint", "overlapping") and len(c.parts) > 0
-            if c.mechanism == MERGED
-            else c.combination == "single" and not c.parts
-        ),
-    ),
-    (
-        "rows",
-        "given, with an exact scale",
-        lambda c: (
-            c.mechanism == MERGED
-            or (c.rows is not None and c.rows >= 1 and (c.exact_scale is None) != (c.exact_scales is None))
-        ),
-    ),
-    (
-        "exact_scales",
-        "at least two runs of rows that add up to `rows`",
-        lambda c: c.exact_scales is None or _divides(c.exact_scales, c.rows),
-    ),
-    (
-        "dropouts",
-        "given together with `custodians`, at least 0 and below",
-        lambda c: (
-            c.custodians is None if c.dropouts is None else c.custodians is not None and 0 <= c.dropouts < c.custodians
-        ),
-    ),
-    ("step", "at least 1", lambda c: c.step >= 1),
-    (
-        "threshold",
-        "at least 1, of a single release",
-        lambda c: c.threshold is None or (1 <= c.threshold < 2**62 and c.mechanism != MERGED),
-    ),
-    (
-        "column",
-        "that of a stream, and of ones if the noise is Laplace",
-        lambda c: c.column is None or _streams(Column(*c.column), c.mechanism),
-    ),
-)
-"""What holds of each field of every claim."""
-
 _EXCLUDES: dict[str, tuple[str, ...]] = {
     "parts": ("exact_scales", "column", "custodians", "step", "signed"),
     "exact_scales": ("scale", "column", "custodians"),
@@ -402,12 +396,3 @@ _EXCLUDES: dict[str, tuple[str, ...]] = {
     "threshold": ("exact_scales", "exact_count_scale", "column", "custodians", "step", "signed"),
 }
 """Fields that no claim has together."""
-
-
-def _divides(runs: tuple[tuple[int, str], ...], rows: int | None) -> bool:
-    counts = [count for count, _ in runs]
-    return len(counts) >= 2 and min(counts) >= 1 and sum(counts) == rows
-
-
-def _streams(column: Column, mechanism: str) -> bool:
-    return column != ONCE and not (mechanism in LAWS and LAWS[mechanism].pure and not column.plain)

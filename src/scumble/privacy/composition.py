@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from scumble.errors import MergeError, ParameterError
 from scumble.privacy.exact import float_down, float_up
 from scumble.privacy.gaussian import least_epsilon, zcdp_delta
-from scumble.privacy.laws import LAWS
+from scumble.privacy.laws import GAUSSIAN
 from scumble.privacy.sensitivity import unit_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MERGED = "merged"
 """The mechanism of a claim that is made of others."""
 
-HOW = {"rho": "added up by ρ"} | {law.family.lower(): f"{law.family} noise added up exactly" for law in LAWS.values()}
+HOW = {"rho": "added up by ρ", "gaussian": "Gaussian noise added up exactly"}
 """In words, how releases cost less together than the sum of their ε."""
 
 
@@ -79,7 +79,7 @@ def curve(merged: PrivacyClaim, delta: float) -> float:
 
 
 def way(merged: PrivacyClaim) -> str:
-    """How the costs of the parts became one: "largest", "sum", "rho" or the family of a law."""
+    """How the costs of the parts became one: "largest", "sum", "rho" or "gaussian"."""
     if merged.combination == "disjoint":
         return "largest"
     plain = merged.epsilon >= _total(part.epsilon for part in merged.parts)
@@ -122,21 +122,18 @@ def _disjoint(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
 
 @lru_cache(maxsize=256)
 def _tightest(parts: tuple[PrivacyClaim, ...], delta: float) -> tuple[float, str]:
-    """The least ε of all parts together at this δ, by ρ or with one law's noise as one mechanism; and which it was."""
+    """The least ε of all parts together at this δ, by ρ or with Gaussian noise as one mechanism; and which it was."""
     ways = [(math.inf, "sum")]
     rhos = [part.rho for part in parts]
     if None not in rhos:
         total = _total(one for one in rhos if one is not None)
         ways.append((least_epsilon(lambda epsilon: zcdp_delta(epsilon, total), delta), "rho"))
-    for law in LAWS.values():
-        alike = [part for part in parts if part.custodians is None and part.mechanism == law.name]
-        others = [part for part in parts if part not in alike]
-        left = float_down(Fraction(delta) - sum(Fraction(part.exception) for part in alike))
-        if not alike or any(part.delta for part in others) or left <= 0:
-            continue
-        together = law.together([(part.moves, part.scales) for part in alike], left)
-        if together is not None:
-            ways.append((_total([together, *(part.epsilon for part in others)]), law.family.lower()))
+    gaussian = [part for part in parts if part.custodians is None and part.mechanism == GAUSSIAN.name]
+    others = [part for part in parts if part not in gaussian]
+    left = float_down(Fraction(delta) - sum(Fraction(part.exception) for part in gaussian))
+    if gaussian and left > 0 and not any(part.delta for part in others):
+        together = GAUSSIAN.together([(part.moves, part.scales) for part in gaussian], left)
+        ways.append((_total([together, *(part.epsilon for part in others)]), "gaussian"))
     return min(ways)
 
 

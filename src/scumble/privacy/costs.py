@@ -17,7 +17,7 @@ from scumble.checks import Json
 from scumble.errors import ParameterError, parameter
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import ROUNDING, Number, _simplest_between, as_fraction, float_down, float_up, show
-from scumble.privacy.gaussian import least_epsilon, zcdp_delta
+from scumble.privacy.gaussian import change, least_epsilon, zcdp_delta
 
 COMPOSITIONS = ("pure", "zcdp")
 
@@ -29,9 +29,24 @@ _FINEST = 10**30
 class Cost:
     """What a release costs, exactly. `rho` is None if none is proven."""
 
-    epsilon: Fraction
-    delta: Fraction
-    rho: Fraction | None
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = Fraction(0)
+
+    def __add__(self, other: Cost) -> Cost:
+        rho = None if self.rho is None or other.rho is None else self.rho + other.rho
+        return Cost(self.epsilon + other.epsilon, self.delta + other.delta, rho)
+
+    @staticmethod
+    def largest(costs: Iterable[Cost]) -> Cost:
+        """The largest of each."""
+        found = list(costs) or [Cost()]
+        rhos = [cost.rho for cost in found if cost.rho is not None]
+        return Cost(
+            max(cost.epsilon for cost in found),
+            max(cost.delta for cost in found),
+            max(rhos) if len(rhos) == len(found) else None,
+        )
 
     @staticmethod
     def of(claim: PrivacyClaim, *, rounded: bool = True) -> Cost:
@@ -47,8 +62,8 @@ class Cost:
         if claim.parts:
             costs = [Cost.of(part, rounded=rounded) for part in claim.parts]
             if claim.combination == "disjoint":
-                return _largest(costs)
-            total = _sum(costs)
+                return Cost.largest(costs)
+            total = sum(costs, Cost())
             # The claim may add its parts up more tightly.
             return dataclasses.replace(total, epsilon=min(total.epsilon, Fraction(claim.epsilon)))
         law, moves, scales = claim.law, claim.moves, claim.scales
@@ -64,24 +79,6 @@ class Cost:
             return Cost(short(epsilon), Fraction(0), short(rho))
         # The certificate has room for the last digit of these floats, so their shortest decimal will do.
         return Cost(Fraction(repr(claim.epsilon)), Fraction(repr(claim.delta)), short(rho))
-
-
-def _sum(costs: Iterable[Cost]) -> Cost:
-    total = Cost(Fraction(0), Fraction(0), Fraction(0))
-    for cost in costs:
-        rho = None if total.rho is None or cost.rho is None else total.rho + cost.rho
-        total = Cost(total.epsilon + cost.epsilon, total.delta + cost.delta, rho)
-    return total
-
-
-def _largest(costs: Iterable[Cost]) -> Cost:
-    found = list(costs) or [Cost(Fraction(0), Fraction(0), Fraction(0))]
-    rhos = [cost.rho for cost in found if cost.rho is not None]
-    return Cost(
-        max(cost.epsilon for cost in found),
-        max(cost.delta for cost in found),
-        max(rhos) if len(rhos) == len(found) else None,
-    )
 
 
 @dataclass(frozen=True)
@@ -123,12 +120,13 @@ class Balance:
             assert self.epsilon is not None
             return Cost(self.epsilon - spent.epsilon, self.delta - spent.delta, None)
         assert self.rho is not None and spent.rho is not None
-        return Cost(Fraction(0), Fraction(0), self.rho - spent.rho)
+        return Cost(rho=self.rho - spent.rho)
 
     def _spent_by(self, parts: tuple[str, ...]) -> Cost:
-        everybody = _sum(charge.cost for charge in self.charges if charge.part is None)
-        some = _largest(_sum(charge.cost for charge in self.charges if charge.part == part) for part in parts)
-        return _sum([everybody, some])
+        def by(part: str | None) -> Cost:
+            return sum((charge.cost for charge in self.charges if charge.part == part), Cost())
+
+        return by(None) + Cost.largest(map(by, parts))
 
     def refusal(self, cost: Cost, part: str | None) -> str:
         """Why a charge does not fit; empty if it does."""
@@ -155,12 +153,11 @@ class Balance:
         spent = self.spent
         if self.composition == "pure":
             return float_up(spent.epsilon)
-        return _epsilon_of(float_up(spent.rho), float_down(self.delta)) if spent.rho else 0.0
+        rho = float_up(spent.rho or Fraction(0))
+        return least_epsilon(lambda epsilon: zcdp_delta(epsilon, rho), float_down(self.delta)) if rho else 0.0
 
     def to_dict(self) -> Json:
         """Plain JSON values: floats to read, fractions (as text) to check."""
-        spent, left = self.spent, self.left()
-        own = {part: self.left(part) for part in self.parts}
         return {
             "dataset": self.dataset,
             "composition": self.composition,
@@ -168,9 +165,9 @@ class Balance:
             "records_per_person": self.records_per_person,
             "opened": self.opened,
             "budget": _plain(Cost(self.epsilon or Fraction(0), self.delta, self.rho), up=False),
-            "spent": _plain(spent) | {"epsilon_at_delta": self.spent_epsilon()},
-            "left": _plain(left, up=False),
-            "parts": {part: _plain(cost, up=False) for part, cost in own.items()},
+            "spent": _plain(self.spent) | {"epsilon_at_delta": self.spent_epsilon()},
+            "left": _plain(self.left(), up=False),
+            "parts": {part: _plain(self.left(part), up=False) for part in self.parts},
             "charges": [
                 {name: getattr(one, name) for name in ("identity", "part", "mechanism", "charged")} | _plain(one.cost)
                 for one in self.charges
@@ -208,35 +205,23 @@ def total_of(
         raise ParameterError("`rho` is for composition='zcdp', and stands instead of `epsilon`.")
     if rho is None and epsilon is None:
         raise ParameterError("Give `epsilon`, the total budget (or `rho`). Hint: typical totals are 1 to 3.")
-    total = None if epsilon is None else _written("epsilon", epsilon)
-    if total is not None and total <= 0:
-        raise parameter("epsilon", "positive", epsilon)
+    name, given = ("rho", rho) if epsilon is None else ("epsilon", epsilon)
+    assert given is not None
+    total = _written(name, given)
+    if total <= 0:
+        raise parameter(name, "positive", given)
     if composition == "pure":
         return total, failure, None
     if failure == 0:
         raise parameter("delta", "positive for composition='zcdp'", delta, "such as 1e-6.")
-    if total is not None:
-        return total, failure, Fraction(_rho_of(float_down(total), float_down(failure)))
-    assert rho is not None
-    sum_of = _written("rho", rho)
-    if sum_of <= 0:
-        raise parameter("rho", "positive", rho)
-    return None, failure, sum_of
+    if epsilon is None:
+        return None, failure, total
+    return total, failure, Fraction(_rho_of(float_down(total), float_down(failure)))
 
 
 def _rho_of(epsilon: float, delta: float) -> float:
     """The largest ρ, to nine digits and never above it, that implies (epsilon, delta)."""
-    low, high = 0.0, 1.0
-    while zcdp_delta(epsilon, high) <= delta:
-        low, high = high, 2 * high
-    while high - low > 1e-9 * high and high > 1e-300:
-        middle = (low + high) / 2
-        low, high = (middle, high) if zcdp_delta(epsilon, middle) <= delta else (low, middle)
-    return low
-
-
-def _epsilon_of(rho: float, delta: float) -> float:
-    return least_epsilon(lambda epsilon: zcdp_delta(epsilon, rho), delta)
+    return change(lambda rho: not zcdp_delta(epsilon, rho) <= delta, 1e-300)[0]
 
 
 def _plain(cost: Cost, *, up: bool = True) -> Json:
@@ -251,10 +236,7 @@ def _plain(cost: Cost, *, up: bool = True) -> Json:
 
 def budget_text(account: Balance) -> str:
     """An account's budget and what it protects, in words."""
-    if account.composition == "pure":
-        assert account.epsilon is not None
-        text = f"ε = {show(account.epsilon, up=False)}, δ = {show(account.delta, up=False)}, pure"
-    else:
-        assert account.rho is not None
-        text = f"ρ = {show(account.rho, up=False)} at δ = {show(account.delta, up=False)}, zcdp"
+    pure = account.composition == "pure"
+    total, delta = show((account.epsilon if pure else account.rho) or 0.0, up=False), show(account.delta, up=False)
+    text = f"ε = {total}, δ = {delta}, pure" if pure else f"ρ = {total} at δ = {delta}, zcdp"
     return f"{text}, {account.neighbors}, {account.records_per_person} record(s) per person"

@@ -219,13 +219,21 @@ def certified_delta(epsilon: float, *shifts: Shift, target: float = 1e-12) -> fl
 
 def least_epsilon(curve: Callable[[float], float], delta: float) -> float:
     """The least ε, to nine digits and never below it, with curve(ε) <= `delta`; the curve was evaluated there."""
+    return change(lambda epsilon: not curve(epsilon) > delta, 1e-12)[1]
+
+
+def change(holds: Callable[[float], bool], least: float) -> tuple[float, float]:
+    """Where something begins to hold, to nine digits: the last place where it does not, and the first where it does.
+
+    Both were tried; nothing below `least` is.
+    """
     low, high = 0.0, 1.0
-    while curve(high) > delta:
+    while not holds(high):
         low, high = high, 2 * high
-    while high - low > 1e-9 * high and high > 1e-12:
+    while high - low > 1e-9 * high and high > least:
         middle = (low + high) / 2
-        low, high = (middle, high) if curve(middle) > delta else (low, middle)
-    return high
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
 
 
 FROM = 16

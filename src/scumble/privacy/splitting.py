@@ -20,7 +20,7 @@ from scumble.errors import PrivacyError, parameter
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import as_count, float_up
-from scumble.privacy.laws.law import Shares, Size
+from scumble.privacy.laws.law import Size
 from scumble.privacy.noise import Integers
 
 
@@ -35,8 +35,8 @@ def calibrate_shares(
     people = as_count("custodians", custodians)
     missing = whole("dropouts", dropouts, 0, people - 1)
     wanted = budget.claim(rows, mechanism=mechanism)
-    slack = shares_of(wanted).slack
-    if slack == 0:
+    slack = wanted.law.slack
+    if not slack:
         return replace(wanted, custodians=people, dropouts=missing)
     # Room for the sum's distance from its ideal law: (ε − 2c, δ e^−c); c <= slack·min(1, ε). In ρ it is c.
     room, exact = 2 * Fraction(slack), Fraction(wanted.epsilon)
@@ -63,13 +63,6 @@ def calibrate_shares(
     return replace(claim, rho=float_up(Fraction(claim.rho) + Fraction(distance)))
 
 
-def shares_of(claim: PrivacyClaim) -> Shares:
-    """How the law of this claim splits."""
-    if claim.law.shares is None:
-        raise PrivacyError(f"Several custodians cannot share {claim.law.title}. Hint: use another budget.")
-    return claim.law.shares
-
-
 def enough(claim: PrivacyClaim) -> int:
     """How many shares carry the full noise."""
     assert claim.custodians is not None and claim.dropouts is not None
@@ -80,31 +73,30 @@ def share_scale(claim: PrivacyClaim, *, count: bool = False) -> Fraction:
     """The scale with which one share is drawn."""
     scale = claim.scales.count if count else claim.scales.counters
     assert scale is not None
-    return shares_of(claim).drawn(scale, enough(claim)).scale
+    return claim.law.share(scale, enough(claim)).scale
 
 
 def draw_counters_share(claim: PrivacyClaim, size: Size) -> Integers:
     """Fresh noise for one custodian's counters."""
-    return shares_of(claim).draw(claim.scales.counters, enough(claim), size)
+    return claim.law.draw_share(claim.scales.counters, enough(claim), size)
 
 
 def draw_count_share(claim: PrivacyClaim) -> int:
     """Fresh noise for one custodian's count."""
     if claim.scales.count is None:
         raise PrivacyError("This release has no noisy count.")
-    return int(shares_of(claim).draw(claim.scales.count, enough(claim), 1)[0])
+    return int(claim.law.draw_share(claim.scales.count, enough(claim), 1)[0])
 
 
 def variances(claim: PrivacyClaim, arrived: int) -> tuple[float, float]:
     """Variance of the noise on a counter and on the count in the sum of `arrived` shares."""
-    shares, scales = shares_of(claim), claim.scales
-    counter = shares.variance(scales.counters, enough(claim))
-    count = 0.0 if scales.count is None else shares.variance(scales.count, enough(claim))
-    return arrived * counter, arrived * count
+    law, scales, k = claim.law, claim.scales, enough(claim)
+    count = 0.0 if scales.count is None else law.share_variance(scales.count, k)
+    return arrived * law.share_variance(scales.counters, k), arrived * count
 
 
 def _distance(claim: PrivacyClaim) -> float:
     """c: how far, as a factor e^±c, the sum of the touched coordinates' noise may be from the ideal (Lemma 3)."""
-    shares, scales = shares_of(claim), claim.scales
-    total = claim.moves.total * shares.distance(scales.counters, enough(claim))
-    return total if scales.count is None else total + shares.distance(scales.count, enough(claim))
+    law, scales, k = claim.law, claim.scales, enough(claim)
+    total = claim.moves.total * law.distance(scales.counters, k)
+    return total if scales.count is None else total + law.distance(scales.count, k)

@@ -30,29 +30,11 @@ from scumble.privacy.gaussian import (
     smoothing_delta,
     zcdp_delta,
 )
-from scumble.privacy.laws.law import Drawn, Floats, Law, Shared, Shares, Size, require_scales
+from scumble.privacy.laws.law import Drawn, Floats, Law, Shared, Size, require_scales
 from scumble.privacy.sensitivity import Moves, Scales, by_scale, concentrated_cost
 
 SHARE_SLACK = 1e-9
 """How far, as c in e^±c, a sum of shares may be from its ideal law (splitting.proof.md, Lemma 3)."""
-
-
-class GaussianShares(Shares):
-    """Discrete Gaussians of σ/√k: k of them add up to *almost* a discrete Gaussian of σ."""
-
-    slack = SHARE_SLACK
-
-    def draw(self, scale: Fraction, enough: int, size: Size) -> noise.Integers:
-        return noise.discrete_gaussian(_share_sigma(scale, enough), size)
-
-    def variance(self, scale: Fraction, enough: int) -> float:
-        return noise.gaussian_variance(_share_sigma(scale, enough))
-
-    def drawn(self, scale: Fraction, enough: int) -> Drawn:
-        return Drawn(DiscreteGaussian.name, _share_sigma(scale, enough))
-
-    def distance(self, scale: Fraction, enough: int) -> float:
-        return distance_of_sum(float_down(_share_sigma(scale, enough)), enough)
 
 
 class DiscreteGaussian(Law):
@@ -62,7 +44,7 @@ class DiscreteGaussian(Law):
     family = "Gaussian"
     pure = False
     reach = 10.0
-    shares = GaussianShares()
+    slack = SHARE_SLACK
 
     def draw(self, scale: Fraction, size: Size, *, backend: str = "exact") -> noise.Integers:
         return noise.discrete_gaussian(scale, size, backend=backend)
@@ -77,6 +59,19 @@ class DiscreteGaussian(Law):
     def tail(self, scale: Fraction, least: int) -> float:
         """That of the continuous law from least − 1 on (Canonne, Kamath & Steinke 2020, Proposition 25)."""
         return math.erfc((least - 1) / (float_up(scale) * math.sqrt(2))) / 2 * PADDING
+
+    def share(self, scale: Fraction, enough: int) -> Drawn:
+        """A discrete Gaussian of σ/√k: k of them add up to *almost* a discrete Gaussian of σ."""
+        return Drawn(self.name, _share_sigma(scale, enough))
+
+    def draw_share(self, scale: Fraction, enough: int, size: Size) -> noise.Integers:
+        return noise.discrete_gaussian(_share_sigma(scale, enough), size)
+
+    def share_variance(self, scale: Fraction, enough: int) -> float:
+        return noise.gaussian_variance(_share_sigma(scale, enough))
+
+    def distance(self, scale: Fraction, enough: int) -> float:
+        return distance_of_sum(float_down(_share_sigma(scale, enough)), enough)
 
     def serves(self, epsilon: float, delta: float) -> bool:
         return delta > 0

@@ -19,25 +19,12 @@ import numpy as np
 from scumble.privacy import noise
 from scumble.privacy.exact import dyadic_below, float_down, float_up, simplest_above
 from scumble.privacy.gaussian import gammaln, least_epsilon, renyi_delta
-from scumble.privacy.laws.law import Drawn, Floats, Law, Shared, Shares, Size
+from scumble.privacy.laws.law import Drawn, Floats, Law, Shared, Size
 from scumble.privacy.polya import laplace_share
 from scumble.privacy.sensitivity import ONCE, Moves, Scales, by_scale, concentrated_cost, pure_cost
 
 PADDING = 1 + 1e-6
 """Covers the float64 error of the logarithms of factorials of up to some 10⁷ rows."""
-
-
-class PolyaShares(Shares):
-    """Differences of two Pólya(1/k) variables: k of them add up to *exactly* a discrete Laplace variable."""
-
-    def draw(self, scale: Fraction, enough: int, size: Size) -> noise.Integers:
-        return laplace_share(scale, enough, size)
-
-    def variance(self, scale: Fraction, enough: int) -> float:
-        return noise.laplace_variance(scale) / enough
-
-    def drawn(self, scale: Fraction, enough: int) -> Drawn:
-        return Drawn("laplace-share", scale, enough)
 
 
 class DiscreteLaplace(Law):
@@ -47,7 +34,6 @@ class DiscreteLaplace(Law):
     family = "Laplace"
     pure = True
     reach = 45.0
-    shares = PolyaShares()
 
     def draw(self, scale: Fraction, size: Size, *, backend: str = "exact") -> noise.Integers:
         return noise.discrete_laplace(scale, size, backend=backend)
@@ -60,6 +46,16 @@ class DiscreteLaplace(Law):
 
     def tail(self, scale: Fraction, least: int) -> float:
         return math.exp(-least / float_up(scale)) / (1 + math.exp(-1 / float_down(scale))) * PADDING
+
+    def share(self, scale: Fraction, enough: int) -> Drawn:
+        """A difference of two Pólya(1/k) variables: k of them add up to *exactly* a discrete Laplace variable."""
+        return Drawn("laplace-share", scale, enough)
+
+    def draw_share(self, scale: Fraction, enough: int, size: Size) -> noise.Integers:
+        return laplace_share(scale, enough, size)
+
+    def share_variance(self, scale: Fraction, enough: int) -> float:
+        return noise.laplace_variance(scale) / enough
 
     def serves(self, epsilon: float, delta: float) -> bool:
         return True

@@ -36,8 +36,8 @@ class Law(ABC):
     """Whether a finite ε bounds what it costs (δ = 0). If not, costs are counted in ρ."""
     reach: ClassVar[float]
     """Scales from 0 beyond which less weighs than float64 can tell."""
-    shares: ClassVar[Shares | None] = None
-    """How several custodians draw it together; None if they cannot."""
+    slack: ClassVar[float] = 0.0
+    """c <= slack·min(1, ε), where shares add up to the law up to e^±c at every point; 0 if they do so exactly."""
 
     @property
     def title(self) -> str:
@@ -62,6 +62,24 @@ class Law(ABC):
     def tail(self, scale: Fraction, least: int) -> float:
         """An upper bound on the chance of at least so much, which is at least 1; its logarithm is concave."""
 
+    # -- shares of it: any `enough` of them, drawn apart, add up to noise of the full `scale` --
+
+    @abstractmethod
+    def share(self, scale: Fraction, enough: int) -> Drawn:
+        """What the sampler reports of one share."""
+
+    @abstractmethod
+    def draw_share(self, scale: Fraction, enough: int, size: Size) -> noise.Integers:
+        """Fresh draws of one share."""
+
+    @abstractmethod
+    def share_variance(self, scale: Fraction, enough: int) -> float:
+        """Variance of one share."""
+
+    def distance(self, scale: Fraction, enough: int) -> float:
+        """c for one coordinate."""
+        return 0.0
+
     # -- what it costs ------------------------------------------------------------------------
 
     @abstractmethod
@@ -74,10 +92,6 @@ class Law(ABC):
 
         `shares`, if any, say which part of the rest each row gets: of ε if the law is pure, and else of ρ.
         """
-
-    def scales_of_rho(self, moves: Moves, rho: Fraction, count_share: Fraction, shares: Shared = ()) -> Scales | None:
-        """The least scales that make a release ρ-concentrated (zCDP); None if the law is not made for that."""
-        return None
 
     @abstractmethod
     def part(self, scale: Fraction, share: Fraction) -> Fraction:
@@ -98,10 +112,6 @@ class Law(ABC):
     @abstractmethod
     def proves(self, moves: Moves, scales: Scales, epsilon: float, delta: float) -> bool:
         """Whether these scales make (ε, δ) good: what a claim from a file is held to."""
-
-    def together(self, releases: Sequence[tuple[Moves, Scales]], delta: float) -> float | None:
-        """The least ε of several releases as one mechanism, if that is sharper than sums of ε or ρ; else None."""
-        return None
 
     def revealed(self, moves: Moves, scale: Fraction, threshold: int) -> float:
         """Upper bound on the chance that a number goes out which is zero without one person (``gate/words.proof.md``).
@@ -143,29 +153,6 @@ class Drawn(NamedTuple):
     kind: str
     scale: Fraction
     parts: int = 1
-
-
-class Shares(ABC):
-    """How a law splits: any `enough` shares, drawn apart, add up to noise of the full `scale`."""
-
-    slack: ClassVar[float] = 0.0
-    """c <= slack·min(1, ε), where the sum's law is within e^±c of the law at every point; 0 if it is the law."""
-
-    @abstractmethod
-    def draw(self, scale: Fraction, enough: int, size: Size) -> noise.Integers:
-        """Fresh draws of one share."""
-
-    @abstractmethod
-    def variance(self, scale: Fraction, enough: int) -> float:
-        """Variance of one share."""
-
-    @abstractmethod
-    def drawn(self, scale: Fraction, enough: int) -> Drawn:
-        """What the sampler reports of one share."""
-
-    def distance(self, scale: Fraction, enough: int) -> float:
-        """c for one coordinate."""
-        return 0.0
 
 
 def require_scales(scales: Scales, budget: Number, name: str = "epsilon") -> Scales:
