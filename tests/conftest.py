@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--real-noise", action="store_true", help="draw every test's noise from the operating system")
 
 
-FORKING = ("test_signals.py", "test_faults.py", "test_kills.py", "test_mutants.py")
+FORKING = ("test_signals.py", "test_faults.py", "test_kills.py")
 """They fork some hundred times each, which takes longer the more a process holds: so they come first."""
 
 

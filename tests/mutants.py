@@ -36,6 +36,7 @@ import threading
 import time
 import tomllib
 import types
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, is_dataclass
@@ -121,7 +122,7 @@ def mutants_of(module: str, source: bytes) -> list[Mutant]:
     seen: Counter[tuple[str, str, str]] = Counter()
 
     def add(function: str, statement: range, start: int, end: int, text: str, change: str) -> None:
-        number = source.count(b"\n", 0, start) + 1
+        number = bisect_right(starts, start)
         line = lines[number - 1].partition("  #")[0].strip()
         seen[function, line, change] += 1
         if seen[function, line, change] > 1:

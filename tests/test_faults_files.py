@@ -23,9 +23,9 @@ hostile.SECONDS = 20.0
 def test_hostile_files_are_refused_in_little_memory() -> None:
     """Another exception or 50 MB would be a hole; the seed moves on with the version of this test only."""
     holes: list[str] = []
-    tally, _ = hostile.campaign(400, 20_250, lambda _, why: holes.append(why))
+    tally, _ = hostile.campaign(200, 20_250, lambda _, why: holes.append(why))
     assert not holes, holes[:5]
-    assert tally["refused"] > 350
+    assert tally["refused"] > 170
 
 
 JSON = st.recursive(
@@ -40,7 +40,7 @@ JSON = st.recursive(
 
 
 @given(data=st.data(), kind=st.sampled_from(sorted(SEEDS)), value=JSON)
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_any_value_in_any_place_is_refused_or_harmless(data: st.DataObject, kind: str, value: object) -> None:
     header, arrays = hostile.apart(SEEDS[kind])
     metadata = header["__metadata__"]["scumble"]
@@ -56,7 +56,7 @@ def test_any_value_in_any_place_is_refused_or_harmless(data: st.DataObject, kind
 @given(
     edits=st.lists(st.tuples(st.integers(0, 4000), st.binary(min_size=1, max_size=6)), max_size=4), sign=st.booleans()
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_bytes_in_any_place_are_refused_or_harmless(edits: list, sign: bool) -> None:
     data = bytearray(SEEDS["release"])
     for place, piece in edits:

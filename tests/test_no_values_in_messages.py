@@ -262,9 +262,9 @@ def test_estimators(kind: Any) -> None:
     fitted = small(kind).fit(good, labels)
     verbs = ("predict", "score_samples", "decision_function", "keep", "keep_probability", "nearest", "crowded")
     asks = cycle([getattr(fitted, verb) for verb in verbs if hasattr(fitted, verb)] or [lambda _: None])
-    for what, make in TABLES.items():
+    for what, make in [*TABLES.items()][KINDS.index(kind) % 4 :: 4]:  # all of them read tables alike
         searched(told(lambda: small(kind).fit(make(), labels)), what)  # noqa: B023
-        searched(told(lambda: next(asks)(make())), what)  # noqa: B023  all of them read tables alike
+        searched(told(lambda: next(asks)(make())), what)  # noqa: B023
     ways: tuple[dict[str, Any], ...] = (
         {},
         {"unknown": "drop"},

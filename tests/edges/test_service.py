@@ -24,7 +24,7 @@ SLOTS = 4
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(server, "MOST_CONNECTIONS", SLOTS)
-    monkeypatch.setattr(server, "PATIENCE", 1.0)
+    monkeypatch.setattr(server, "PATIENCE", 0.4)
     sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["age"], rows=8, buckets=16, design="iid")
     release = sketch.update(np.ones((50, 1))).release(epsilon=1.0)
     with Server(Exhibit(release, "ages", ranges={"age": (0.0, 100.0)})) as running:
