@@ -28,8 +28,6 @@ COMPILED = [
     "scumble.kernels.sobol",
     "scumble.density.draws",
     "scumble.sources.people",
-    "scumble.privacy.noise",
-    "scumble.privacy.polya",
 ]
 """Modules that numba compiles: its compiler does not know what atheris adds."""
 

@@ -19,13 +19,9 @@ THIRD = 2**64 // 3  # 0x5555…: as 63 bits of U it is two thirds, and as fresh 
 def thinned(
     *words: tuple[int, int, int, int], block: int = 1, last: int = 9, scale: float = 1e6, margin: float = noise.MARGIN
 ):
-    """What the loop adds for each candidate, and which it leaves open; the loop as it is written, not compiled."""
-    n = len(words)
-    out, waiting = np.zeros(n, np.int64), np.full(n + 1, -1)
-    undecided = polya._thin_kernel.__wrapped__(
-        np.arange(n), np.full(n, block), np.array(words, np.uint64), last, scale, margin, out, waiting
-    )
-    return out.tolist(), waiting[:undecided].tolist()
+    """What is added for each candidate, and which are left open."""
+    added, undecided = polya._thinned(np.full(len(words), block), np.array(words, np.uint64), last, scale, margin)
+    return added.tolist(), undecided.tolist()
 
 
 def test_the_loop_names_what_it_leaves_open() -> None:

@@ -16,7 +16,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from scumble.files.compiling import njit
 from scumble.privacy import audit_hooks, noise
 from scumble.privacy.exact import as_count
 from scumble.privacy.noise import MARGIN, Integers, Words
@@ -55,73 +54,43 @@ def _shares(scale: Fraction, custodians: int, count: int, margin: float = MARGIN
         slots = np.repeat(np.arange(len(part)), _poisson(rate, len(part)))
         blocks = _below(last + 1, len(slots))
         words = noise._entropy(4 * len(slots)).reshape(-1, 4)
-        waiting = np.empty(len(slots), np.int64)
-        undecided = _thin_kernel(slots, blocks, words, last, float(scale), margin, part, waiting)
-        for k in waiting[:undecided].tolist():
+        added, undecided = _thinned(blocks, words, last, float(scale), margin)
+        np.add.at(part, slots, added)
+        for k in undecided.tolist():
             size = _thin(scale, last, int(blocks[k]), *words[k].tolist())
             part[slots[k]] = int(part[slots[k]]) + size  # raises, and does not wrap, beyond int64
     return out
 
 
-@njit(cache=True, nogil=True)
-def _thin_kernel(
-    slots: Integers,
-    blocks: Integers,
-    words: Words,
-    last: int,
-    scale: float,
-    margin: float,
-    out: Integers,
-    waiting: Integers,
-) -> int:
-    """Add the candidates that stay to their slots; return how many are left undecided, named in `waiting`.
+@np.errstate(divide="ignore")  # at U = 0, which decides nothing
+def _thinned(blocks: Integers, words: Words, last: int, scale: float, margin: float) -> tuple[Integers, Integers]:
+    """What each candidate adds, 0 if it does not stay; and the places of those that are left undecided.
 
     The four words of a candidate: sign and thinning by 2^b/j; thinning by e^(−j/s); place in the block; which of the
     last block's parts.
     """
-    undecided = 0
-    for k in range(len(slots)):
-        block = blocks[k]
-        shift = 0.0
-        decided = margin < 1.0
-        if block == last:
-            groups = words[k, 3]
-            extra = 0
-            while extra < 32 and groups & np.uint64(3) == 0:
-                groups >>= np.uint64(2)
-                extra += 1
-            block += extra
-            shift = extra * _LOG4 + _LOG43
-            decided = decided and extra < 32
-        decided = decided and block <= _WIDEST
-        if decided:
-            least = np.int64(1) << np.int64(block)
-            size = least + np.int64(words[k, 2] & np.uint64(least - 1))
-            # Out with probability 1 − 2^b/j?
-            reach = float(words[k, 0] >> np.uint64(1)) * 2.0**-63 * float(size) / float(least)
-            if size > least:
-                if reach > 1.0 + 2.0**-50:
-                    continue
-                decided = reach < 1.0 - 2.0**-50
-        if decided:
-            bits = words[k, 1] >> np.uint64(1)
-            decided = bits >= _FAST
-        if decided:
-            gamma = float(size) / scale
-            lead = -math.log(float(bits) * 2.0**-63) + shift - gamma
-            slack = margin * (1.0 + gamma)
-            if lead < -slack:
-                continue
-            if lead > slack:
-                out[slots[k]] += -size if words[k, 0] & np.uint64(1) == 1 else size
-                continue
-        waiting[undecided] = k
-        undecided += 1
-    return undecided
+    first, second, third, fourth = (np.ascontiguousarray(column) for column in words.T)
+    zeros = np.frexp((fourth & (~fourth + np.uint64(1))).astype(float))[1] - 1  # below the lowest bit that is set
+    extra = np.where(blocks == last, zeros // 2, 0)
+    shift = np.where(blocks == last, extra * _LOG4 + _LOG43, 0.0)
+    known = (extra >= 0) & (blocks + extra <= _WIDEST) & (margin < 1.0)
+    least = np.left_shift(1, np.where(known, blocks + extra, 0))
+    size = least + (third & (least - 1).view(np.uint64)).view(np.int64)
+    # Out with probability 1 − 2^b/j?
+    reach = np.where(size > least, (first >> np.uint64(1)) * 2.0**-63 * size / least, 0.0)
+    bits = second >> np.uint64(1)
+    gamma = size / scale
+    lead = shift - np.log(bits * 2.0**-63) - gamma
+    slack = margin * (1.0 + gamma)
+    within = known & (reach < 1.0 - 2.0**-50) & (bits >= _FAST)
+    stays = within & (lead > slack)
+    goes = known & (reach > 1.0 + 2.0**-50) | within & (lead < -slack)
+    added = np.where(stays, np.where(first & np.uint64(1), -size, size), 0)
+    return added, np.flatnonzero(~(stays | goes))
 
 
 def _thin(scale: Fraction, last: int, block: int, first: int, second: int, third: int, fourth: int) -> int:
-    """What one candidate adds, exactly; 0 if it does not stay. The slow twin of the kernel."""
+    """What one candidate adds, exactly; 0 if it does not stay. The slow twin of `_thinned`."""
     weight = Fraction(1)
     if block == last:
         extra = 0
