@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -154,23 +153,6 @@ def test_dates_are_dates(visit: Callable[..., Any], page_of: dict[str, Path]) ->
     assert {"missing", "1960"} <= set(texts) and any("Feb" in text for text in texts)
     assert page.get_by_label("born from").input_value() == "1950-01-01"
     assert page.get_by_label("seen to").input_value() == "2020-03-31T23:00"
-
-
-def test_a_table_with_words_comes_back_answered(visit: Callable[..., Any], page_of: dict[str, Path]) -> None:
-    model, frame = fitted("ferns")
-    some = frame.iloc[:40]
-    page = visit(accept_downloads=True).open(page_of["ferns"].as_uri())
-    written = some.assign(guide=some["guide"].map({True: "true", False: "false"}))
-    page.get_by_label("Points as CSV").fill(written.to_csv(index=False, date_format="%Y-%m-%dT%H:%M"))
-    page.get_by_role("button", name="Answer").click()
-    with page.expect_download() as loading:
-        page.get_by_role("button", name="Download CSV").click()
-    rows = list(csv.DictReader(Path(loading.value.path()).read_text(encoding="utf-8").splitlines()))
-    assert [row["prediction"] for row in rows] == model.predict(some).tolist()
-
-    page.get_by_label("Points as CSV").fill(f"{','.join(SCHEMA)}\nTin,USA,true,1990,3,5,1980-01-01,2020-01-05\n")
-    page.get_by_role("button", name="Answer").click()
-    assert "“medal” must be one of Gold, Silver, Bronze" in page.locator(".problem").inner_text()
 
 
 def test_values_are_those_of_the_schema() -> None:

@@ -23,17 +23,17 @@ export function along({ shape, data }, axis, length, make) {
 }
 
 // From `first` on, so many cells along each axis; what lies outside is 0.
-export function cutOut(box, first, size) {
-  return size.reduce(
-    (found, length, axis) =>
-      along(found, axis, length, (get, put, n) => {
-        for (let k = 0; k < length; k++) {
-          const at = k + first[axis];
-          put(k, at >= 0 && at < n ? get(at) : 0);
-        }
-      }),
-    box,
-  );
+export function cutOut({ shape, data }, first, size) {
+  const out = boxOf(size);
+  const walk = (axis, from, to) => {
+    const [start, end] = [Math.max(0, -first[axis]), Math.min(size[axis], shape[axis] - first[axis])];
+    from = from * shape[axis] + first[axis];
+    to *= size[axis];
+    if (axis < size.length - 1) for (let k = start; k < end; k++) walk(axis + 1, from + k, to + k);
+    else if (start < end) out.data.set(data.subarray(from + start, from + end), to + start);
+  };
+  walk(0, 0, 0);
+  return out;
 }
 
 export function added(boxes) {

@@ -14,11 +14,6 @@ export class Coding {
     this.first = this.columns.map(({ roles }) => (width += roles.length) - roles.length);
   }
 
-  // Whether a cell of a column can be read.
-  reads(j, cell) {
-    return this.columns[j].read(cell) !== undefined;
-  }
-
   // From cells by column (one, or an array of them) to the same by the release's columns.
   numbers(cells) {
     if (this.plain) return cells;

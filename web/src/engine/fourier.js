@@ -1,6 +1,6 @@
 // Convolutions by Fourier transforms, over one to four axes.
 
-import { product } from "./boxes.js";
+import { cutOut, mapped, product } from "./boxes.js";
 
 // The next length that is a power of two, or three or five times one.
 function fastLength(n) {
@@ -126,7 +126,8 @@ export function convolved(pairs, size) {
   const back = opposites(shape);
   for (const [a, b] of pairs) {
     const [ofA, ofB] = [largest(a.data), largest(b.data)]; // of equal size, neither drowns the other in rounding
-    const { re, im } = transform.run({ re: placed(a, shape, 1 / ofA), im: placed(b, shape, 1 / ofB) });
+    const placed = (box, scale) => cutOut(mapped(box, (x) => x * scale), shape.map(() => 0), shape).data;
+    const { re, im } = transform.run({ re: placed(a, 1 / ofA), im: placed(b, 1 / ofB) });
     const scale = (ofA * ofB) / 4;
     for (let k = 0; k < all; k++) {
       const o = back[k];
@@ -138,7 +139,8 @@ export function convolved(pairs, size) {
     }
   }
   for (let k = 0; k < all; k++) sumIm[k] = -sumIm[k]; // the transform of the conjugate is the way back
-  return cut({ shape, data: transform.run({ re: sumRe, im: sumIm }).re }, size, 1 / all);
+  const { re } = transform.run({ re: sumRe, im: sumIm });
+  return mapped(cutOut({ shape, data: re }, shape.map(() => 0), size), (x) => x / all);
 }
 
 const largest = (data) => data.reduce((most, x) => Math.max(most, Math.abs(x)), 0) || 1;
@@ -154,30 +156,4 @@ function opposites(shape) {
     out = next;
   }
   return out;
-}
-
-function placed({ shape, data }, wide, scale) {
-  const out = new Float64Array(product(wide));
-  lines(shape, wide, (from, to, n) => {
-    for (let k = 0; k < n; k++) out[to + k] = scale * data[from + k];
-  });
-  return out;
-}
-
-function cut({ shape, data }, size, scale) {
-  const out = new Float64Array(product(size));
-  lines(size, shape, (from, to, n) => {
-    for (let k = 0; k < n; k++) out[from + k] = scale * data[to + k];
-  });
-  return { shape: size, data: out };
-}
-
-// Every line of the smaller box, and where it stands in the wider one.
-function lines(small, wide, visit) {
-  const n = small.at(-1);
-  const walk = (axis, from, to) => {
-    if (axis === small.length - 1) return visit(from * n, to * wide.at(-1), n);
-    for (let i = 0; i < small[axis]; i++) walk(axis + 1, from * small[axis] + i, to * wide[axis] + i);
-  };
-  walk(0, 0, 0);
 }

@@ -78,8 +78,7 @@ export class GridReader {
     const cells = product(sizes);
     const beta = this.projected ? (this.variance * cells) / (this.variance * this.cells + this.countVariance) : 0;
     return {
-      kind: "count", value: sum + beta * this.excess, variance: this.variance * Math.max(cells - beta * cells, 0),
-      degrees: 1e6,
+      value: sum + beta * this.excess, variance: this.variance * Math.max(cells - beta * cells, 0),
       ends: new Map(sides.map((side, j) => [this.which[j], side.map((k) => this.start[j] + k * this.step[j])])),
       others: this.d > box.size,
     };

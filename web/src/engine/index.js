@@ -10,9 +10,7 @@ import { READ, Table } from "./table.js";
 import { tablesOf } from "./tables.js";
 import { unpack as unpacked } from "./unpack.js";
 
-export { Table };
-
-const ACROSS = 40; // places along each side of a region
+const MANY = 1e6; // degrees of freedom that are as good as all
 
 // What lies in a page, made ready. It holds counters alone: a grid's tables and the ferns' are made here, once for the
 // page and all of its workers.
@@ -85,7 +83,7 @@ export class Engine {
       const variance = noise[i] + wide;
       const effective = degrees * (variance / wide) ** 2;
       const quantile = studentQuantile(
-        Number.isFinite(effective) ? Math.min(effective, 1e6) : 1e6,
+        Number.isFinite(effective) ? Math.min(effective, MANY) : MANY,
         0.5 + confidence / 2,
       );
       const half = quantile * Math.sqrt(variance);
@@ -97,12 +95,11 @@ export class Engine {
     return out;
   }
 
-  // What a release says of a region: how many records are in it, or how dense it is on average. `box`: column → [from,
-  // to]; `cells` hold where the other columns stay, which matters to a mean alone.
-  region(release, box, cells, confidence = 0.95) {
-    const { kind, value, variance, degrees, ends, others } = this.releases[release].region(box, cells);
-    const half = studentQuantile(degrees, 0.5 + confidence / 2) * Math.sqrt(variance);
-    return { kind, value, lower: value - half, upper: value + half, ends, others };
+  // How many records of a grid are in a region. `box`: column → [from, to].
+  region(release, box, confidence = 0.95) {
+    const { value, variance, ends, others } = this.releases[release].region(this.coding.box(box));
+    const half = studentQuantile(MANY, 0.5 + confidence / 2) * Math.sqrt(variance);
+    return { value, lower: value - half, upper: value + half, ends: this.coding.ends(ends), others };
   }
 
   // A map, or a strip of one: densities and their standard errors over x, then y. `cells` hold the other columns.
@@ -145,11 +142,7 @@ export class Engine {
       count: release.count, divisor: release.divisor, width: release.width, bounds: release.bounds,
       which: factors.flatMap((factor) => factor.which),
       read: (table) => inner.estimate(table.parts(factors), table.n),
-      region: (box, cells) => {
-        if (release.grid) return this.#counted(inner, box);
-        const table = this.#spread(box, cells);
-        return inner.region(table.parts(factors), table.n);
-      },
+      region: (box) => inner.region(box),
       lines: (x, y, { columns }) => {
         if (release.grid || !this.coding.plain || this.roles[x.column] !== "number") return null;
         const ys = Array.from(y.values, READ[this.roles[y.column]]);
@@ -161,21 +154,6 @@ export class Engine {
         );
       },
     };
-  }
-
-  #counted(grid, box) {
-    const found = grid.region(this.coding.box(box));
-    return { ...found, ends: this.coding.ends(found.ends) };
-  }
-
-  // Places all over a region, as a table.
-  #spread(box, cells) {
-    const [x, y] = Array.from(box, ([column, [low, high]]) => ({
-      column,
-      values: Float64Array.from({ length: ACROSS }, (_, k) => low + ((k + 0.5) * (high - low)) / ACROSS),
-    }));
-    if (y) return this.mesh(x, y, cells);
-    return this.table(ACROSS, cells.with(x.column, x.values));
   }
 
   #classifier(model, arrays) {

@@ -36,26 +36,6 @@ export class RowsReader {
     });
   }
 
-  // The mean of the kernel sums at n places. What its rows disagree by holds noise and hashing alike.
-  region(parts, n) {
-    const { hasher, counts, width, noiseVariance, caution, degrees } = this;
-    const [value, hashing] = [new Float64Array(1), new Float64Array(1)];
-    const sum = new Float64Array(1);
-    const tiles = Array.from({ length: Math.ceil(n / TILE) }, (_, k) => Math.min(TILE, n - k * TILE));
-    const cuts = tiles.map((size, k) => cut(parts, k * TILE, size));
-    this.#moments(sum, value, hashing, (first, end) => {
-      for (let row = first; row < end; row++) {
-        let here = 0;
-        tiles.forEach((size, k) => {
-          hasher.look(row, cuts[k], size, places);
-          for (let i = 0; i < size; i++) here += counts[row * width + places[i]];
-        });
-        sum[0] += here / n;
-      }
-    });
-    return { kind: "mean", value: value[0], variance: caution ** 2 * (hashing[0] + noiseVariance), degrees };
-  }
-
   // A map over the values of column x (a line) and those of column y (`lines`: all columns, for each line). Null where
   // going line by line is of no use.
   lines(x, values, y, lines) {

@@ -1,6 +1,5 @@
 // The few special functions that estimates need, to nearly the last digit.
 
-const ROOT_2 = Math.SQRT2;
 const ROOT_PI = Math.sqrt(Math.PI);
 
 // erf(x) for x ≥ 0: Taylor's series around the nearest of many nodes, whose coefficients are made once.
@@ -10,7 +9,7 @@ const taylor = new Float64Array((6 * NODES + 1) * TERMS);
 for (let node = 0; node * TERMS < taylor.length; node++) {
   const x = node / NODES;
   const slope = (2 / ROOT_PI) * Math.exp(-x * x);
-  taylor[node * TERMS] = x > 3.5 ? 1 - complement(x) : series(x);
+  taylor[node * TERMS] = series(x);
   // The derivatives of exp(−x²) are Hermite polynomials: H₀ = 1, H₁ = −2x, Hₖ₊₁ = −2x Hₖ − 2k Hₖ₋₁.
   let [before, here, factorial] = [0, 1, 1];
   for (let k = 1; k < TERMS; k++) {
@@ -40,19 +39,12 @@ function series(x) {
   return (2 / ROOT_PI) * Math.exp(-x * x) * sum;
 }
 
-function complement(x) {
-  let fraction = 0;
-  for (let k = 60; k > 0; k--) fraction = k / 2 / (x + fraction);
-  return Math.exp(-x * x) / (ROOT_PI * (x + fraction));
-}
-
 // The normal law's quantile for p ≥ 1/2, by Newton's method.
 function normalQuantile(p) {
   const wanted = 2 * p - 1;
   let x = 0;
   for (let k = 0; k < 60; k++) {
-    const gap = x < 3.5 * ROOT_2 ? erf(x / ROOT_2) - wanted : 1 - wanted - complement(x / ROOT_2);
-    const step = gap / ((2 * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI));
+    const step = (erf(x / Math.SQRT2) - wanted) / ((2 * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI));
     x -= Math.max(-1, Math.min(1, step));
     if (Math.abs(step) < 1e-15 * x) break;
   }

@@ -176,17 +176,6 @@ export function withDates(scale) {
   return Object.assign(scale, { ticks: (count) => calendar.ticks(count).map((date) => date / DAY) });
 }
 
-// The days that a text says: "2024-02-29", "2024-02-29T12:00" or a number; undefined if it says none.
-export function daysIn(text, { kind }) {
-  const trimmed = String(text).trim();
-  if (trimmed !== "" && Number.isFinite(Number(trimmed))) return Number(trimmed);
-  const found = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?))?$/.exec(trimmed);
-  const milliseconds = found ? Date.parse(`${found[1]}T${found[2] ?? "00:00"}Z`) : Number.NaN;
-  if (!Number.isFinite(milliseconds)) return undefined;
-  if (new Date(milliseconds).toISOString().slice(0, 10) !== found[1]) return undefined; // there is no 31 February
-  return kind === "date" ? Math.floor(milliseconds / DAY) : milliseconds / DAY;
-}
-
 // What a field for such a column is, and how its number goes in and comes out.
 export function entryOf(column) {
   if (!isDated(column)) {

@@ -1,7 +1,9 @@
 // The frame of a picture: a title, axes, a cross-hair that mouse, touch and keys move, and what is under a pointer.
 
 import { axisBottom, axisLeft } from "d3-axis";
+import { scaleLinear } from "d3-scale";
 import { create } from "d3-selection";
+import { area, line } from "d3-shape";
 import { add } from "./dom.js";
 import { mixed } from "./shading.js";
 import { tick } from "./words.js";
@@ -163,6 +165,30 @@ export class Chart {
     if (!nearest && !this.holds(px, py)) return null;
     return { x: this.x.invert(this.scaleX, px), y: this.y.invert ? this.y.invert(this.scaleY, py) : null };
   }
+}
+
+// How tall a picture is for its width.
+export const heightOf = (width, share) => Math.round(Math.max(300, Math.min(640, 60 + width * share)));
+
+// An axis of values that are answers, not questions.
+export const answers = (label, low, high, tickFormat = (v) => tick(v, Math.max(-low, high))) => ({
+  label, tickFormat, scale: (pixels) => scaleLinear([low, high], pixels).nice(5),
+});
+
+// A band from `low` to `high` and a line, over places; where a value is not `clear`, the line is faint.
+export function strokes({ body, scaleY }, color, place, values, low, high, clear = null) {
+  const [bottom, top] = scaleY.domain();
+  const y = (value) => scaleY(Math.min(Math.max(value, bottom), top));
+  const x = (_, i) => place(i);
+  const band = area().x(x).y0((_, i) => y(low[i])).y1((_, i) => y(high[i]));
+  const path = line().x(x).y(y);
+  add(body, "path", { class: "band", fill: color, opacity: 0.2, d: band(values) });
+  const stroke = (drawn, opacity) =>
+    add(body, "path", {
+      fill: "none", stroke: color, "stroke-width": 2, "stroke-linecap": "round", opacity, d: drawn(values),
+    });
+  if (clear) stroke(path, 0.35);
+  stroke(clear ? path.defined((_, i) => clear(i)) : path, 1);
 }
 
 // Texts that fit: how wide they are, and which of them there is room for.

@@ -97,6 +97,16 @@ export function onWidth(node, draw) {
   return node;
 }
 
+// What files of a release are called.
+export const fileNameOf = (title) =>
+  title.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-").slice(0, 60) || "release";
+
+// Rows of cells as a file of CSV.
+export function downloadRows(name, rows) {
+  const quoted = (cell) => (/[",\r\n]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell));
+  download(name, rows.map((cells) => cells.map(quoted).join(",") + "\r\n").join(""), "text/csv");
+}
+
 export function download(name, content, type) {
   const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
   const link = h("a", { href: url, download: name });

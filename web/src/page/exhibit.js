@@ -18,10 +18,6 @@ export class Exhibit {
     return this.columns[j].role === "number";
   }
 
-  get usableNames() {
-    return this.usable.map((j) => this.columns[j].name);
-  }
-
   // What a release answers, and the interval as shares of all records: `from` and `to`.
   answers(release, table, confidence) {
     const found = this.engine.answers(release, table, confidence);
@@ -34,18 +30,8 @@ export class Exhibit {
     return this.answers(release, this.engine.table(1, cells), confidence);
   }
 
-  // Whether the probability of a class is known with an allowance for errors: ferns have none.
-  get allows() {
-    return this.classifier.rule !== "ferns";
-  }
-
   verdictAt(cells) {
     return this.verdict(this.engine.classes(this.engine.table(1, cells)));
-  }
-
-  // What a release says of a region: {kind: "count" | "mean", value, lower, upper, ends}; `box`: column → [from, to].
-  regionOf(release, box, cells, confidence) {
-    return this.engine.region(release, box, cells, confidence);
   }
 
   // What one of several releases is called; without a name there is one only.
@@ -62,11 +48,6 @@ export class Exhibit {
     const { classes } = this.classifier;
     const { best, sure } = winner(probabilities, i, classes.length);
     return { name: String(classes[best]), sure, least: least[i] };
-  }
-
-  // The name under which files of this release are downloaded.
-  get fileName() {
-    return (this.title .replace(/\.[^.]*$/, "") .replace(/[^\p{L}\p{N}_-]+/gu, "-") .slice(0, 60) || "release");
   }
 }
 

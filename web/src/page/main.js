@@ -4,7 +4,6 @@ import { button, h, tableOf, unseen } from "./dom.js";
 import { Pool } from "./drawing.js";
 import { cellTexts, Exhibit } from "./exhibit.js";
 import { app, footer, headline, start, wholeCard } from "./frame.js";
-import { points } from "./points.js";
 import { firstState } from "./state.js";
 import { rememberedTheme, wearTheme } from "./theme.js";
 import { counted, number, recordsText } from "./words.js";
@@ -20,11 +19,8 @@ start(ScumbleEngine.unpack, (content) => {
 });
 
 function sections(exhibit, state, content) {
-  return [
-    workbench(exhibit, state, new Pool(content, exhibit.engine)),
-    exhibit.modes.length ? modes(exhibit, state) : null,
-    points(exhibit, state),
-  ];
+  const bench = workbench(exhibit, state, new Pool(content, exhibit.engine));
+  return [bench, exhibit.modes.length ? modes(exhibit, state) : null];
 }
 
 function noPicture() {
@@ -117,7 +113,7 @@ function modes(exhibit, state) {
   const headings = [
     "Mode",
     ...(classes.length ? [exhibit.compared ? "Release" : "Class"] : []),
-    ...exhibit.usableNames,
+    ...exhibit.usable.map((j) => exhibit.columns[j].name),
     "Density",
     "95 % interval",
     "Records near",

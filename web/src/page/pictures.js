@@ -3,51 +3,33 @@
 import { max, median } from "d3-array";
 import { contours } from "d3-contour";
 import { interpolateRgb } from "d3-interpolate";
-import { scaleLinear } from "d3-scale";
-import { area, line } from "d3-shape";
+import { area } from "d3-shape";
 import { aspectOf } from "./axes.js";
-import { bar, Chart, fadeKey, greyKey, key } from "./chart.js";
+import { answers, bar, Chart, fadeKey, greyKey, heightOf, key, strokes } from "./chart.js";
 import { add } from "./dom.js";
 import { winner } from "./exhibit.js";
 import { anyFaded, DROWNED, faded, packed, picture, ramp } from "./shading.js";
 import { NOT_KNOWN, number, percent, tick } from "./words.js";
 
-// An axis of values that are answers, not questions.
-const answers = (label, most, tickFormat = (v) => tick(v, most)) => ({
-  label, tickFormat, scale: (pixels) => scaleLinear([0, most], pixels).nice(5),
-});
-
 // `lines`: {found, name, color}; two of them share the picture.
 export function curve({ width, x, lines, palette, title, label, confidence }) {
   const most = max(lines, ({ found }) => max(found.to)) || 1;
   const chart = new Chart({
-    width, height: heightOf(width, 0.48), x, y: answers("density", Math.min(1, most * 1.05)), title, palette,
+    width, height: heightOf(width, 0.48), x, y: answers("density", 0, Math.min(1, most * 1.05)), title, palette,
     label,
   }).grid();
-  lines.forEach((one, k) => (x.numeric ? stroke(chart, one) : bars(chart, one, k, lines.length)));
+  lines.forEach(({ found, color }, k) => {
+    if (!x.numeric) bars(chart, found, color, k, lines.length);
+    else strokes(chart, color, (i) => x.spot(chart.scaleX, i), found.density, found.from, found.to);
+  });
   return key(chart.axes(), [
     ...lines.map(({ name, color }) => [color, name]),
     [lighter(lines[0].color, palette.paper), `${confidence * 100} % interval`],
   ]);
 }
 
-const clipped = (scale) => (v) => scale(Math.min(1, Math.max(0, v)));
-
-function stroke({ x, scaleX, scaleY, body }, { found, color }) {
-  const place = (_, i) => x.spot(scaleX, i);
-  const clip = clipped(scaleY);
-  add(body, "path", {
-    fill: color, opacity: 0.22,
-    d: area()
-        .x(place)
-        .y0((_, i) => clip(found.from[i]))
-        .y1((_, i) => clip(found.to[i]))(found.density),
-  });
-  add(body, "path", { fill: "none", stroke: color, "stroke-width": 2, d: line().x(place).y(clip)(found.density) });
-}
-
-function bars({ x, scaleX, scaleY, body }, { found, color }, k, n) {
-  const clip = clipped(scaleY);
+function bars({ x, scaleX, scaleY, body }, found, color, k, n) {
+  const clip = (v) => scaleY(Math.min(1, Math.max(0, v)));
   const wide = Math.min(46, (scaleX.bandwidth() * 0.6) / n);
   const cap = Math.min(6, wide / 2);
   found.density.forEach((v, i) => {
@@ -123,7 +105,7 @@ const classKey = (classes, palette, least) => [
 export function classCurve({ width, x, probabilities, least, classes, palette, title, label }) {
   const k = classes.length;
   const chart = new Chart({
-    width, height: heightOf(width, 0.48), x, y: answers("probability", 1, percent), title, palette, label,
+    width, height: heightOf(width, 0.48), x, y: answers("probability", 0, 1, percent), title, palette, label,
     head: 66,
   });
   const { scaleX, scaleY, body } = chart;
@@ -149,10 +131,6 @@ export function classCurve({ width, x, probabilities, least, classes, palette, t
   add(body, "path", { fill: palette.unknown, d: Array.from(least, cover).join("") });
   return key(chart.axes(), classKey(classes, palette, least));
 }
-
-// ---- parts ----
-
-const heightOf = (width, share) => Math.round(Math.max(300, Math.min(640, 60 + width * share)));
 
 // Contours, where they are clear.
 function outlines(chart, x, y, values, levels, clear = () => true) {

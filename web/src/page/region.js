@@ -34,9 +34,9 @@ export function region(exhibit, state) {
 
 const drawnAxes = ({ drawn }) => [["x", drawn.x], ...(drawn.y ? [["y", drawn.y]] : [])];
 
-// Regions are of numbers; classes have none.
+// Regions are of numbers on grids, which count what lies in their cells; classes have none.
 export const suits = (state) =>
-  state.show !== "classes" && state.drawn?.x?.numeric && (!state.drawn.y || state.drawn.y.numeric);
+  state.grids && state.show !== "classes" && state.drawn?.x?.numeric && (!state.drawn.y || state.drawn.y.numeric);
 
 // From one place to another, in any order.
 export function between(state, one, other) {
@@ -79,13 +79,12 @@ function answersOf(exhibit, state) {
   const { x, y } = state.drawn;
   const box = new Map([[x.index, state.region.x], ...(y ? [[y.index, state.region.y]] : [])]);
   return shownReleases(state).flatMap((release, k) => {
-    const found = exhibit.regionOf(release, box, state.at, state.confidence);
+    const found = exhibit.engine.region(release, box, state.confidence);
     const name = state.show === "sides" ? `${exhibit.nameOf(release)}: ` : "";
-    return [...(k ? [h("br", {})] : []), name, ...(found.kind === "count" ? count : mean)(exhibit, state, release, found)];
+    return [...(k ? [h("br", {})] : []), name, ...count(exhibit, state, release, found)];
   });
 }
 
-// A grid counts what lies in its cells.
 function count(exhibit, { drawn }, release, { value, lower, upper, ends, others }) {
   const text = (axis) => {
     const [from, to] = onNumbers(axis.column, ends.get(axis.index)).map((end) => axis.text(end));
@@ -100,16 +99,6 @@ function count(exhibit, { drawn }, release, { value, lower, upper, ends, others 
 // Cells of whole numbers and of dates end half-way between two: from the first of these to the last.
 const onNumbers = ({ kind }, [low, high]) =>
   ["whole", "date", "boolean"].includes(kind) ? [Math.ceil(low), Math.floor(high)] : [low, high];
-
-// Hashed rows have no cells: they know how dense a region is, not how many records it holds.
-function mean(exhibit, _, release, { value, lower, upper }) {
-  const share = (x) => number(Math.min(1, Math.max(0, x / exhibit.countOf(release))));
-  return [
-    "the mean density of the region is ",
-    h("strong", {}, share(value)),
-    ` (${share(lower)} to ${share(upper)}): ${recordsText(value, lower, upper)} records near a place in it, on average. Hashed rows cannot count the records inside a region. To count them, build with bounds (a grid) or a schema (a table).`,
-  ];
-}
 
 function shade(chart, { region }) {
   chart.brush.selectAll("*").remove();

@@ -36,7 +36,7 @@ export const SIDES = ["sides", "Pair"];
 export const shownReleases = ({ show, release, other }) => (show === "sides" ? [release, other] : [release]);
 
 export function firstState(exhibit, theme) {
-  const { columns, classifier, modes, usable, compared } = exhibit;
+  const { columns, classifier, modes, usable, compared, releases } = exhibit;
   const ranges = columns.map((column) => column.range ?? [0, 1]);
   const numeric = eastFirst(
     usable.filter((j) => exhibit.isNumber(j)),
@@ -56,6 +56,7 @@ export function firstState(exhibit, theme) {
       return exact(column, modes.length ? modes[0].point[j] : (ranges[j][0] + ranges[j][1]) / 2);
     }), // one cell per column: where those stay that are not drawn
     ranges, categories: columns.map((column) => [...column.values]),
+    grids: releases.every(({ grid }) => grid), // whether regions can be counted
     here: null, // the cross-hair, as values {x, y}
     corner: null, // where a region began by key
     region: null, // what is chosen, as values {x: [from, to], y: [from, to]}

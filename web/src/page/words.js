@@ -43,8 +43,7 @@ export const recordsText = (...three) => {
   return `${value} (${lower} to ${upper})`;
 };
 
-// A class, and how probable it is.
-// What is said instead of a class where none rises above the noise.
+// A class, and how probable it is; or what is said where none rises above the noise.
 export const NOT_KNOWN = "not known";
 export const verdictText = ({ name, sure, least }) => (least ? `${name} (${percent(sure)})` : NOT_KNOWN);
 

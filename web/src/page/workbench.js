@@ -2,7 +2,7 @@
 
 import { create } from "d3-selection";
 import { controls } from "./controls.js";
-import { button, download, h, rasterised, tableOf, unfolded } from "./dom.js";
+import { button, download, fileNameOf, h, rasterised, tableOf, unfolded } from "./dom.js";
 import { Drawing } from "./drawing.js";
 import { cellsAt } from "./exhibit.js";
 import { axesText } from "./painting.js";
@@ -56,10 +56,10 @@ function takeaway(exhibit, state) {
 }
 
 // All pictures of one question, side by side, in one file.
-async function save({ fileName }, { show, charts }, kind) {
+async function save({ title }, { show, charts }, kind) {
   if (!charts.length) return;
   const [text, width, height] = sheet(charts);
-  const file = `${fileName}-${show}.${kind}`;
+  const file = `${fileNameOf(title)}-${show}.${kind}`;
   if (kind === "svg") download(file, text, "image/svg+xml");
   else download(file, await rasterised(text, width, height));
 }
@@ -105,7 +105,7 @@ function reading(exhibit, state, cells) {
   if (state.show === "classes") {
     const { name, sure, least } = exhibit.verdictAt(cells);
     if (!least) return [`${place}: `, strong(NOT_KNOWN), ", for no class rises above the noise there"];
-    const allowed = exhibit.allows ? ` (at least ${percent(least).replace("over ", "")})` : "";
+    const allowed = exhibit.classifier.rule === "ferns" ? "" : ` (at least ${percent(least).replace("over ", "")})`; // ferns have no errors
     return [`${place}: `, strong(name), `, with a probability of ${percent(sure)}${allowed}`];
   }
   return [`${place}: `, ...shownReleases(state).flatMap((release, k) => answer(exhibit, state, release, cells, k))];

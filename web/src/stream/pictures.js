@@ -3,19 +3,11 @@
 import { interpolateRgb } from "d3-interpolate";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
-import { Chart } from "../page/chart.js";
-import { add, s } from "../page/dom.js";
 import { aspectOf } from "../page/axes.js";
-import { bar, fadeKey } from "../page/chart.js";
+import { answers, bar, Chart, fadeKey, heightOf, strokes } from "../page/chart.js";
+import { add, s } from "../page/dom.js";
 import { ERRORS, faded, picture, ramp, raster } from "../page/shading.js";
 import { tick } from "../page/words.js";
-
-const heightOf = (width, share) => Math.round(Math.max(280, Math.min(520, 60 + width * share)));
-
-const answers = (label, low, high) => ({
-  label, tickFormat: (v) => tick(v, Math.max(-low, high)),
-  scale: (pixels) => scaleLinear([low, high], pixels).nice(5),
-});
 
 function colorOf({ sums, halves }, most, palette) {
   const shade = faded(palette);
@@ -35,8 +27,8 @@ export function curve(story, { sums, halves }, { high }, { width, palette, title
   const { x } = story;
   const y = answers("records near", 0, high);
   const chart = new Chart({ width, height: heightOf(width, 0.5), x, y, title, palette, label }).grid();
-  const found = Array.from(sums, (value, i) => ({ value, low: value - halves[i], high: value + halves[i] }));
-  strokes(chart, found, (i) => x.place(chart.scaleX, x.values[i]));
+  const [low, upper] = [sums.map((value, i) => value - halves[i]), sums.map((value, i) => value + halves[i])];
+  strokes(chart, palette.line, (i) => x.place(chart.scaleX, x.values[i]), sums, low, upper, (i) => low[i] > 0);
   return chart.axes();
 }
 
@@ -50,7 +42,7 @@ export function overTime(story, found, { width, palette, title, label }) {
   const low = Math.min(0, ...found.map((one) => one.low));
   const y = answers("records near", low, Math.max(...found.map((one) => one.high), 1e-9));
   const chart = new Chart({ width, height: heightOf(width, 0.36), x, y, title, palette, label }).grid();
-  strokes(chart, found, (at) => chart.scaleX(ends[at]));
+  strokes(chart, palette.line, (at) => chart.scaleX(ends[at]), ...parts(found), (at) => found[at].low > 0);
   return chart.axes();
 }
 
@@ -69,7 +61,10 @@ export function difference(story, found, { width, palette, title, label }) {
     const shade = ramp((t) => color(2 * t - 1));
     picture(chart, x, y, (i) => shade(0.5 + found[i].value / most / 2));
     bar(chart, (t) => color(2 * t - 1), [-1, 0, 1].map((t) => [(t + 1) / 2, tick(Number((t * most).toPrecision(2)), most)]));
-  } else strokes(chart.grid(), found, (i) => x.place(chart.scaleX, x.values[i]), ({ sure }) => sure);
+  } else {
+    const place = (i) => x.place(chart.scaleX, x.values[i]);
+    strokes(chart.grid(), palette.line, place, ...parts(found), (i) => found[i].sure);
+  }
   for (const { here, value } of found.filter(({ sure }) => sure)) {
     const at = story.values(here);
     const cy = y ? chart.placeY(at.y) : chart.scaleY(value);
@@ -78,25 +73,7 @@ export function difference(story, found, { width, palette, title, label }) {
   return chart.axes().node;
 }
 
-// A band and a line; where what is told may be zero, the line is faint.
-function strokes({ body, scaleY, palette }, found, place, clear = ({ low }) => low > 0) {
-  const bottom = scaleY.domain()[0];
-  const y = (value) => scaleY(Math.max(value, bottom));
-  const band = area()
-    .x((_, i) => place(i))
-    .y0(({ low }) => y(low))
-    .y1(({ high }) => y(high));
-  const path = line()
-    .x((_, i) => place(i))
-    .y(({ value }) => y(value));
-  add(body, "path", { class: "band", fill: palette.line, opacity: 0.2, d: band(found) });
-  const stroke = (drawn, opacity) =>
-    add(body, "path", {
-      fill: "none", stroke: palette.line, "stroke-width": 2, "stroke-linecap": "round", opacity, d: drawn(found),
-    });
-  stroke(path, 0.35);
-  stroke(path.defined(clear), 1);
-}
+const parts = (found) => ["value", "low", "high"].map((name) => found.map((one) => one[name]));
 
 // A picture as large as a stamp, on the same scale.
 export function small(story, shown, choice, palette) {

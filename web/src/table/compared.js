@@ -1,7 +1,6 @@
 // What differs between two tables, as Python compared them: the rows with the best evidence first.
 
-import { write } from "../page/csv.js";
-import { button, download, h, segments, tableOf, unfolded } from "../page/dom.js";
+import { button, downloadRows, h, segments, tableOf, unfolded } from "../page/dom.js";
 import { mean } from "./filters.js";
 
 const CLAIMS = [["populations", "Populations"], ["tables", "These two tables"]];
@@ -35,7 +34,7 @@ export function compared(table, state) {
   const save = () => {
     const keys = Object.keys(rows()[0]);
     const lines = rows().map((row) => keys.map((key) => row[key] ?? ""));
-    download(`${table.fileName}-${state.of}.csv`, write([keys, ...lines]), "text/csv");
+    downloadRows(`${table.fileName}-${state.of}.csv`, [keys, ...lines]);
   };
   const node = h("section", { class: "compared", "aria-labelledby": "compared" },
     h("h2", { id: "compared" }, "What differs"),

@@ -1,7 +1,6 @@
 // The mean and the quartiles of a number or a date: of all records that meet the filters, or by the levels of a column.
 
-import { write } from "../page/csv.js";
-import { button, choice, download, h, labeled } from "../page/dom.js";
+import { button, choice, downloadRows, h, labeled } from "../page/dom.js";
 import { broken, cellOf, NOBODY, PARTS, sheet } from "./crosstab.js";
 import { interval, mean } from "./filters.js";
 import { remarks } from "./remarks.js";
@@ -21,7 +20,7 @@ export function groups(table, state) {
       labeled("By", choice([["", "all records"], ...titles], "", (j) => state.set({ by: j === "" ? null : Number(j) }))),
     ),
     note, place,
-    h("div", { class: "buttons" }, button("Download table (CSV)", () => download(`${table.fileName}-groups.csv`, write(lines(found)), "text/csv"))),
+    h("div", { class: "buttons" }, button("Download table (CSV)", () => downloadRows(`${table.fileName}-groups.csv`, lines(found)))),
   );
   const draw = () => {
     const { number, by, filters } = state;

@@ -1,7 +1,6 @@
 // Synthetic rows: a look at a few, and a file of many.
 
-import { write } from "../page/csv.js";
-import { breakable, button, download, h, labeled, tableOf } from "../page/dom.js";
+import { breakable, button, downloadRows, h, labeled, tableOf } from "../page/dom.js";
 import { records } from "./filters.js";
 
 const MOST = 200000;
@@ -25,7 +24,7 @@ export function rows(table, state) {
     const wanted = Math.min(Math.max(Math.round(Number(size.value)) || 1, 1), MOST);
     size.value = wanted;
     const found = table.rows(wanted, filters());
-    if (found.length) download(`${table.fileName}-synthetic.csv`, write([names, ...found]), "text/csv");
+    if (found.length) downloadRows(`${table.fileName}-synthetic.csv`, [names, ...found]);
     told.textContent = found.length ? `${records(found.length)} rows.` : NOBODY;
   };
   const node = h("section", { "aria-labelledby": "synthetic" },

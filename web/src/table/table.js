@@ -1,5 +1,6 @@
 // What is shown: the table's release that lies in the page, what it says of itself, and what it answers.
 
+import { fileNameOf } from "../page/dom.js";
 import { Column } from "./column.js";
 import { questionOf } from "./filters.js";
 
@@ -14,6 +15,7 @@ export class Table {
     const { title, info, card, columns, place, pairs, compared } = description;
     const rules = description.kept.map((rule) => ({ ...rule, allowed: arrays[rule.allowed] }));
     Object.assign(this, { title, info, card, place, pairs, rules, compared, said: description.remarks });
+    this.fileName = fileNameOf(title);
     const groups = new Map(description.counted.map((j, k) => [j, arrays[description.groups[k]]]));
     this.columns = columns.map((column, j) => new Column(column, arrays, groups.get(j) ?? null));
     this.answers = new Answers(description, arrays);
@@ -122,11 +124,5 @@ export class Table {
 
   together(i, j) {
     return [i, j].includes(this.place) || this.pairs.some((pair) => pair.includes(i) && pair.includes(j));
-  }
-
-  // The name under which files of this release are downloaded.
-  get fileName() {
-    const plain = this.title.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-");
-    return plain.slice(0, 60) || "table";
   }
 }

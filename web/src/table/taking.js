@@ -1,7 +1,6 @@
 // What a reader takes away: the filters in the page's address, what is shown as CSV, and the charts as a picture.
 
-import { write } from "../page/csv.js";
-import { button, download, h, rasterised, s } from "../page/dom.js";
+import { button, download, downloadRows, h, rasterised, s } from "../page/dom.js";
 import { app } from "../page/frame.js";
 import { condition, range, ticks } from "./filters.js";
 
@@ -46,7 +45,7 @@ export function followAddress(columns, state) {
 
 export function taking(table, state, panels, charts) {
   return h("div", { class: "buttons" },
-    button("Download numbers (CSV)", () => download(`${table.fileName}-numbers.csv`, write(numbers(table, state, panels)), "text/csv")),
+    button("Download numbers (CSV)", () => downloadRows(`${table.fileName}-numbers.csv`, numbers(table, state, panels))),
     button("Download charts (PNG)", async () => download(`${table.fileName}-charts.png`, await pictureOf(charts))),
     h("span", { class: "hint" }, "The page's address keeps the filters."),
   );
