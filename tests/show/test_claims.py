@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -52,70 +51,47 @@ def estimate(*asked: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 WRONG: list[tuple[str, Any]] = [
-    # columns, words and values that are not there
-    *where("agee > 40", "Aeg > 40", "years >= 65", "name == 'Alice'", "person_id == 17", "sex == 'female'"),
-    *where("sex == 'F'", "sex == 'Frau'", "sex > 'Female'", "hours == 'many'", "age == '40'", "smoker == 3"),
-    *where("smoker == 'sometimes'", "seen > 5", "seen == 'yesterday'", "seen > '2024-13-01'"),
-    # out of bounds, or otherwise impossible
-    *where("age > 200", "age < 0", "age between 60 and 50", "hours < -1", "seen > '2030-01-01'"),
-    *where("sex == 'Male' and sex == 'Female'", "age > 50 and age < 40", "smoker and not smoker"),
+    # columns, words and values that are not there, or out of bounds
+    *where("agee > 40", "years >= 65", "name == 'Alice'", "sex == 'female'", "sex > 'Female'", "hours == 'many'"),
+    *where(
+        "smoker == 3", "seen > 5", "seen > '2024-13-01'", "age > 200", "age between 60 and 50", "seen > '2030-01-01'"
+    ),
+    *where("sex == 'Male' and sex == 'Female'", "smoker and not smoker"),
     # what cannot be read
-    *where("", "   ", "age >", "age > 40 and", "age > 40 &", "age > 40 | smoker", "(age > 40", "age + 1 > 40"),
-    *where("age > hours", "40 > 30", "age == null", "age like '4%'", "len(sex) > 3", "sex in []", "sex == 'Male"),
-    *where("age > 40; drop table people", "import os", "__import__('os').system('ls')"),
-    *where("select count(*) from people", "where age > 40", "age > 2024-01-01", "seen > 2024-01-01", "x" * 20_000),
+    *where("", "age >", "age > 40 & smoker", "(age > 40", "age + 1 > 40", "age > hours", "40 > 30", "age == null"),
+    *where("len(sex) > 3", "sex in []", "age > 40; drop table people", "__import__('os').system('ls')", "x" * 20_000),
     # questions about individuals
-    *sql("select * from people", "select age from people", "select age, sex from people limit 1"),
-    *sql("select * from people where age = 90", "select seen from people order by seen limit 1"),
-    *sql("select min(age) from people", "select max(hours) from people", "select first(sex) from people"),
-    *sql("select list(age) from people", "select string_agg(sex, ',') from people"),
-    *sql("select arg_max(sex, age) from people", "select row_number() over () from people"),
-    *sql("select rowid from people", "select distinct age, name from people", "select any_value(hours) from people"),
-    *(("sample", {"n": 1_000_000}), ("sample", {"n": 0}), ("sample", {"where": "name == 'Alice'"})),
-    *(("sample", {"n": 5, "where": "age > 200"}), ("lookup", {"name": "Alice"}), ("row", {"n": 3})),
+    *sql("select * from people where age = 90", "select age, sex from people limit 1", "select min(age) from people"),
+    *sql(
+        "select list(age) from people", "select row_number() over () from people", "select any_value(hours) from people"
+    ),
+    *(("sample", {"n": 0}), ("sample", {"where": "name == 'Alice'"}), ("lookup", {"name": "Alice"})),
     # SQL that is none, or that does more than ask
-    *sql("", "count the smokers", "select", "select count(*)", "select count(*) from"),
-    *sql("select count(*) from persons", "select count(*) from peple", "select count(*) from people where"),
-    *sql("select count(*) from people where agee > 40", "select count(*) from people where sex = 'Femal'"),
-    *sql("select count(*) from people where age > 200", "select avg(agee) from people"),
-    *sql("select avg(sex) from people", "select sum(seen) from people", "select count(*) from people group by town"),
-    *sql("select sex, avg(hours) from people", "select count(*) from people; select 1", "drop table people"),
-    *sql("delete from people where age > 40", "update people set age = 40", "insert into people values (1)"),
-    *sql("attach 'x.db'", "copy people to 'x.csv'", "select count(*) from people join later using (age)"),
-    *sql("select count(*) from read_csv('people.csv')"),
-    *sql("select count(*) from people union select count(*) from people"),
+    *sql("", "count the smokers", "select count(*) from", "select count(*) from peple", "select avg(agee) from people"),
+    *sql(
+        "select count(*) from people where sex = 'Femal'", "select avg(sex) from people", "select 'unclosed from people"
+    ),
+    *sql("select count(*) from people where age > 200", "select sex, avg(hours) from people", "drop table people"),
+    *sql("select count(*) from people; select 1", "attach 'x.db'", "select count(*) from read_csv('people.csv')"),
+    *sql("select count(*) from people join later using (age)", "select avg(hours) from people where avg(hours) > 3"),
     *sql("select count(*) from people where age = (select max(age) from people)"),
-    *sql("select count(*) over (partition by sex) from people", "select avg(hours) from people where avg(hours) > 3"),
-    *sql("select 'unclosed from people"),
     # statistics
-    *(
-        ("estimate", {"statistic": one, "column": "age"})
-        for one in ("average", "stdev", "max", "lambda t: t.age.max()")
+    *estimate(
+        {}, {"statistic": "mean"}, {"statistic": "share"}, {"statistic": "lambda t: t.age.max()", "column": "age"}
     ),
     *(("estimate", {"statistic": "mean", "column": one}) for one in ("agee", "sex", ["age", "hours"])),
     *estimate(
-        {},
-        {"statistic": "mean"},
         {"statistic": "quantile", "column": "age", "q": 90},
-        {"statistic": "quantile", "column": "sex"},
-        {"statistic": "median", "column": "town"},
-        {"statistic": "share"},
-        {"statistic": "share", "where": "sex == 'female'"},
-        {"statistic": "correlation", "column": "age"},
         {"statistic": "correlation", "column": "age", "other": "sex"},
         {"statistic": "std", "column": "age", "where": "smoker"},
         {"statistic": "mean", "column": "age", "by": ["town"]},
     ),
     # arguments
-    ("count", {"filter": "age > 40"}),
-    *where(40, ["age > 40"]),
-    *(("count", {"by": one}) for one in ("town", ["sex", "name"], ["age", "hours", "seen"], 3)),
+    *(("count", one) for one in ({"filter": "age > 40"}, {"where": 40}, {"release": "persons"}, "age > 40")),
+    *(("count", {"by": one}) for one in ("town", ["age", "hours", "seen"], 3)),
     *(("count", {"confidence": one}) for one in (95, 0, "high")),
-    *(("count", {"release": "persons"}), ("count", "age > 40"), ("counts", {"where": "age > 40"})),
-    *(("histogram", {"column": "age"}), ("compare", {})),
-    ("compare", {"first": "people", "second": "later"}),
-    ("sample", {"n": 2.5}),
-    ("sample", {"seed": "x"}),
+    *(("counts", {"where": "age > 40"}), ("compare", {}), ("compare", {"first": "people", "second": "later"})),
+    *(("sample", {"n": 2.5}), ("sample", {"seed": "x"})),
 ]
 
 
@@ -217,13 +193,6 @@ def test_two_releases_are_compared(two: Desk) -> None:
     assert {"difference", "low", "high", "p_adjusted"} <= claim["answer"][0].keys()
     assert verify(claim, reversed([*two.releases.values()])) == []
     assert "release" in two.ask("count", {})["error"]  # which of the two
-
-
-def test_the_first_answer_takes_half_a_second(files: list[str]) -> None:
-    desk = desk_of(files[:1])
-    started = time.process_time()
-    desk.answer("sql", {"query": "select sex, avg(hours) from people where age > 30 group by sex"})
-    assert time.process_time() - started < 0.5
 
 
 def test_the_sdk_s_own_client_asks_over_stdio(files: list[str]) -> None:

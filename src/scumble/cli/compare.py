@@ -78,9 +78,8 @@ def run(args: argparse.Namespace) -> None:
         say(args, f"Note: {remark}")
     as_json = args.json or args.out.lower().endswith(".json")
     if as_json:
-        said = {**found.attrs, "secret": secret, "remarks": remarks}
-        rows = [{name: plain(cell) for name, cell in row.items()} for row in found.to_dict("records")]
-        text = json.dumps(said | {"rows": rows}, indent=2, ensure_ascii=False) + "\n"
+        told = {**found.attrs, "secret": secret, "remarks": remarks, "rows": found.to_dict("records")}
+        text = json.dumps(plain(told), indent=2, ensure_ascii=False) + "\n"
     elif args.csv or args.out != "-":
         text = found.to_csv(index=False, lineterminator="\n")
     else:

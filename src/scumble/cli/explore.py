@@ -6,11 +6,10 @@ import argparse
 import os
 import sys
 
-from scumble.cli.inputs import for_another_verb
+from scumble.cli.inputs import load_release
 from scumble.cli.options import Whole, take
 from scumble.cli.output import check_out, say
 from scumble.cli.terminal import waiting
-from scumble.errors import ForeignFileError
 
 EXAMPLE = """
 scumble explore people.scumble --range age=0:100,income=0:120000 --export people.html
@@ -76,13 +75,10 @@ def _side_by_side(*paths: str) -> dict[str, object]:
 
 
 def _opened(path: str) -> object:
-    """What can be shown; or an error that says what the file is instead."""
-    from scumble.show.opening import read
+    """What can be shown; of a folder, the stream that published into it."""
+    from scumble.streams.published import StreamRelease
 
-    try:
-        return read(path)
-    except ForeignFileError as problem:
-        raise problem if os.path.isdir(path) else for_another_verb(path) or problem from None
+    return StreamRelease(path) if os.path.isdir(path) else load_release(path, tables=True, models=True)
 
 
 def _serve(args: argparse.Namespace, exhibit: object) -> None:

@@ -107,11 +107,15 @@ def print_json(value: object) -> None:
 
 
 def plain(value: object) -> Any:
-    """NumPy's numbers as Python's, tuples as lists, infinities as None."""
+    """NumPy's numbers as Python's, tuples as lists, dates as text, infinities and what is missing as None."""
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(inner) for inner in value]
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value

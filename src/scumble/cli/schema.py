@@ -72,16 +72,6 @@ def _decimal(text: str) -> str:
     return text
 
 
-READS: dict[str, Callable[[str], object]] = {
-    **dict.fromkeys(("leave_out", "whole", "numbers", "dates", "categories", "missing_words"), names),
-    "person_column": str,
-    "records_per_person": Whole(),
-    "decimal": _decimal,
-    "date_format": _dated,
-}
-"""What reads the answers to the questions."""
-
-
 def _declared(args: argparse.Namespace, names: Sequence[str], source: Source) -> dict[str, Settings]:
     """What the options say of columns; a full name takes precedence over a pattern."""
     words = []
@@ -172,7 +162,7 @@ def run(args: argparse.Namespace) -> None:
             seen = look((piece.batch for piece in pieces), columns)
             say(args, LOOKED)
             _warn(args, source)
-        guided = at_terminal(args)
+        guided = not args.quiet and args.source != ["-"] and sys.stdin.isatty() and sys.stderr.isatty()
         if guided:
             _guide(args, columns, source, types, seen)
         kept = _kept(args, columns, source)
@@ -218,49 +208,6 @@ def _kept(args: argparse.Namespace, columns: Sequence[str], source: Source) -> l
     return kept
 
 
-def _guide(
-    args: argparse.Namespace,
-    columns: Sequence[str],
-    source: Source,
-    types: Mapping[str, pa.DataType | None],
-    seen: Mapping[str, Words] | None,
-) -> None:
-    """Ask for what no option says."""
-    from scumble.columns.draft import answer_seen, suggested
-
-    offered: dict[str, list[str]] = {}
-    if seen is not None:
-        for name in columns:
-            lines = suggested(seen[name], types[name], source.decimal)
-            if (found := answer_seen(lines)) is not None:
-                offered.setdefault(found[0], []).append(f"{name}={found[1]}")
-            for line in lines:
-                key = line.partition(" = ")[0]
-                if key == "decimal":
-                    offered["decimal"] = [","]
-                if key == "missing_words":
-                    offered.setdefault("missing_words", []).extend(tomllib.loads(line)[key])
-                if key == "format":
-                    offered["date_format"] = [tomllib.loads(line)[key]]
-
-    def usual(option: str) -> str:
-        out = [*(args.leave_out or ()), args.person_column]
-        words = dict.fromkeys(offered.get(option, ()))
-        return ",".join(word for word in words if word.rpartition("=")[0] not in out or "=" not in word)
-
-    def check(args: argparse.Namespace) -> None:
-        for name, settings in _declared(args, _kept(args, columns, source), source).items():
-            if settings.get("kind") in ("number", "date") and "low" not in settings:
-                raise ParameterError(f"{name!r} needs bounds. Hint: {name}=0:100, or {name}=1900:2029 for dates.")
-
-    def left() -> list[str]:
-        kept = _kept(args, columns, source)
-        known = _declared(args, kept, source)
-        return [name for name in kept if "kind" not in known.get(name, {})]
-
-    ask(args, READS, usual, check, left, typed=all(types[name] is not None for name in columns))
-
-
 def _kind(known: Mapping[str, Settings], name: str) -> str:
     return str(known.get(name, {}).get("kind"))
 
@@ -302,9 +249,10 @@ def _wrote(args: argparse.Namespace, text: str) -> bool:
 
 
 class Question(NamedTuple):
-    """A decision: the option that it sets, what to know for it, and an example."""
+    """A decision: the option that it sets, what reads its answer, what to know for it, and an example."""
 
     option: str
+    read: Callable[[str], object]
     why: str
     example: str
 
@@ -312,50 +260,99 @@ class Question(NamedTuple):
 QUESTIONS = (
     Question(
         "person_column",
+        str,
         "Who is protected? If a column tells whose record it is, name it: then persons are protected, not single "
         "records. The column itself is not published.",
         "customer",
     ),
     Question(
         "records_per_person",
+        Whole(),
         "How many records of a person count at most? Others are left out. Noise grows with this number.",
         "5",
     ),
     Question(
         "leave_out",
+        names,
         "Which columns will nobody ask about, such as names and addresses? Each column takes a part of the budget.",
         "name,street",
     ),
     Question(
         "whole",
+        names,
         "Which columns hold whole numbers, and between which bounds that anybody could know? Numbers outside count at "
         "the nearest bound; wide bounds cost little.",
         "age=0:120,children=0:10",
     ),
-    Question("numbers", "Which columns hold other numbers, and between which bounds?", "income=0:200000"),
-    Question("decimal", "Which mark stands before decimals: 1,234.50 or 1.234,50?", "."),
-    Question("dates", "Which columns hold dates or times, and of which years?", "born=1900:2029,visit=2020:2024"),
+    Question("numbers", names, "Which columns hold other numbers, and between which bounds?", "income=0:200000"),
+    Question("decimal", _decimal, "Which mark stands before decimals: 1,234.50 or 1.234,50?", "."),
+    Question(
+        "dates", names, "Which columns hold dates or times, and of which years?", "born=1900:2029,visit=2020:2024"
+    ),
     Question(
         "date_format",
+        _dated,
         "How are dates written, if not as 2024-12-31? Write the last day of 2024 as the table does.",
         "31.12.2024",
     ),
     Question(
         "categories",
+        names,
         "Which columns hold words that anybody could know? List them, or name a file with one word per line. Words of "
         "the other columns are found privately: one takes a tenth of ε, nine take a quarter, and δ is above 0.",
         "sex=f|m,town=@towns.txt",
     ),
-    Question("missing_words", "Which words or values stand for an empty cell?", "-,k.A.,999"),
+    Question("missing_words", names, "Which words or values stand for an empty cell?", "-,k.A.,999"),
 )
 """In their order: ten decisions at most."""
-Check = Callable[[argparse.Namespace], object]
-"""Refuses, with an error, options that do not fit the table."""
+OF_COLUMNS = ("person_column", "leave_out", "whole", "numbers", "dates", "categories")
+"""Questions below which the columns stand of which nothing is known so far."""
 
 
-def at_terminal(args: argparse.Namespace) -> bool:
-    """Whether somebody is there to answer."""
-    return not args.quiet and args.source != ["-"] and sys.stdin.isatty() and sys.stderr.isatty()
+def _guide(
+    args: argparse.Namespace,
+    columns: Sequence[str],
+    source: Source,
+    types: Mapping[str, pa.DataType | None],
+    seen: Mapping[str, Words] | None,
+) -> None:
+    """Set the options that were not given. What a look at the table suggests is taken by Enter."""
+    suggestions = {} if seen is None else _suggestions(columns, source, types, seen)
+
+    def known() -> dict[str, Settings]:
+        return _declared(args, _kept(args, columns, source), source)
+
+    tell("Enter takes what stands in brackets. scumble schema --help has the same as options.")
+    for place, question in enumerate(_asked(args, all(types[name] is not None for name in columns)), 1):
+        option, before = question.option, getattr(args, question.option)
+        out = [*(args.leave_out or ()), args.person_column]
+        words = dict.fromkeys(suggestions.get(option, ()))
+        usual = ",".join(word for word in words if word.rpartition("=")[0] not in out or "=" not in word) or before
+        while True:
+            tell("")
+            tell(f"{place}. {question.why}")
+            if option in OF_COLUMNS:
+                left = (name for name in _kept(args, columns, source) if "kind" not in known().get(name, {}))
+                tell(f"   Columns: {', '.join(left)}")
+            tell(f"   For example: {question.example}")
+            print(f"   [{usual or 'none'}] ", end="", file=sys.stderr, flush=True)
+            line = sys.stdin.readline()
+            if not line:
+                raise ParameterError("The questions were left unanswered. Hint: --quiet drafts without them.")
+            text = line.strip() or usual
+            try:
+                setattr(args, option, (question.read(text) if text and text != "none" else None) or before)
+                if option == "records_per_person":
+                    per_person(args)
+                for name, settings in known().items():
+                    if settings.get("kind") in ("number", "date") and "low" not in settings:
+                        raise ParameterError(
+                            f"{name!r} needs bounds. Hint: {name}=0:100, or {name}=1900:2029 for dates."
+                        )
+                break
+            except (ScumbleError, argparse.ArgumentTypeError) as problem:
+                setattr(args, option, before)
+                tell(f"   {problem}")
 
 
 def _asked(args: argparse.Namespace, typed: bool) -> Iterator[Question]:
@@ -370,43 +367,21 @@ def _asked(args: argparse.Namespace, typed: bool) -> Iterator[Question]:
             yield question
 
 
-def ask(
-    args: argparse.Namespace,
-    types: Mapping[str, Callable[[str], object]],
-    usual: Callable[[str], str],
-    check: Check,
-    left: Callable[[], list[str]],
-    *,
-    typed: bool,
-) -> None:
-    """Set the options that were not given; `types` read the answers, and `usual` ones are taken by Enter.
+def _suggestions(
+    columns: Sequence[str], source: Source, types: Mapping[str, pa.DataType | None], seen: Mapping[str, Words]
+) -> dict[str, list[str]]:
+    """Answers by option, as a look at the columns suggests them."""
+    from scumble.columns.draft import answer_seen, suggested
 
-    `left` are the columns of which nothing is known so far.
-    """
-    tell("Enter takes what stands in brackets. scumble schema --help has the same as options.")
-    for place, question in enumerate(_asked(args, typed), 1):
-        option, before = question.option, getattr(args, question.option)
-        offered = usual(option) or before
-        while True:
-            tell("")
-            tell(f"{place}. {question.why}")
-            if option in ("person_column", "leave_out", "whole", "numbers", "dates", "categories"):
-                tell(f"   Columns: {', '.join(left())}")
-            tell(f"   For example: {question.example}")
-            print(f"   [{offered or 'none'}] ", end="", file=sys.stderr, flush=True)
-            line = sys.stdin.readline()
-            if not line:
-                raise ParameterError("The questions were left unanswered. Hint: --quiet drafts without them.")
-            try:
-                setattr(args, option, _read(line.strip() or offered, types[option]) or before)
-                if option == "records_per_person":
-                    per_person(args)
-                check(args)
-                break
-            except (ScumbleError, argparse.ArgumentTypeError) as problem:
-                setattr(args, option, before)
-                tell(f"   {problem}")
-
-
-def _read(text: str | None, read: Callable[[str], object]) -> object:
-    return read(text) if text and text != "none" else None
+    found: dict[str, list[str]] = {}
+    for name in columns:
+        lines = suggested(seen[name], types[name], source.decimal)
+        if (answer := answer_seen(lines)) is not None:
+            found.setdefault(answer[0], []).append(f"{name}={answer[1]}")
+        for line in lines:
+            key = line.partition(" = ")[0]
+            if key in ("decimal", "format", "missing_words"):
+                value = tomllib.loads(line)[key]
+                option = "date_format" if key == "format" else key
+                found[option] = [*found.get(option, ()), *value] if isinstance(value, list) else [value]
+    return found

@@ -10,7 +10,7 @@ from typing import Any
 
 from scumble.cli.inputs import table_release
 from scumble.cli.options import Settings, take
-from scumble.cli.output import aligned, plain, print_json, remark_on, remarked
+from scumble.cli.output import aligned, print_json, remark_on, remarked
 from scumble.cli.terminal import waiting
 from scumble.errors import MissingFileError, ParameterError, plain_number, with_interval
 
@@ -54,8 +54,7 @@ def run(args: argparse.Namespace) -> None:
         remark_on(found, releases.values())
     if args.json:
         (extra,) = free(["remarks"], [*found.columns])
-        rows = found.to_dict("records")
-        print_json([{name: _plain(cell) for name, cell in row.items()} | {extra: remarks} for row in rows])
+        print_json([row | {extra: remarks} for row in found.to_dict("records")])
     elif args.csv:
         sys.stdout.buffer.write(found.to_csv(index=False, lineterminator="\n").encode(errors="surrogatepass"))
     else:
@@ -112,12 +111,6 @@ def _are_keys(names: list[str]) -> list[bool]:
 
 def _is_null(cell: object) -> bool:
     return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
-
-
-def _plain(cell: object) -> Any:
-    if type(cell).__name__ in ("NAType", "NaTType"):
-        return None
-    return cell.isoformat() if hasattr(cell, "isoformat") else plain(cell)
 
 
 def _told(values: list[Any], lows: list[Any], highs: list[Any]) -> list[list[str]]:

@@ -18,11 +18,13 @@ from scumble.density.release import Release
 from scumble.errors import DataError, ParameterError, many, parameter
 from scumble.show import cards
 from scumble.show import ranges as ranging
-from scumble.show.pages import AnyExhibit, Arrays, Content, Questions, drawable, finite
+from scumble.show.pages import AnyExhibit, Arrays, Content, Questions, finite
 from scumble.show.ranges import Column
 from scumble.show.usefulness import Facts, Model
 from scumble.streams.published import StreamRelease
 
+_TOLD = ("epsilon", "delta", "count", "count_standard_error", "meaning", "kind")
+"""The facts of the card that a page of densities shows by themselves."""
 STARTS = 100
 """Of the search for modes: those of ``scumble modes``, so that the page and the verb find the same places."""
 
@@ -76,10 +78,10 @@ class Exhibit(AnyExhibit):
         """Class → release; a release without classes stands under None."""
         return {None: self.shown} if isinstance(self.shown, Release) else {**self.shown}  # type: ignore[dict-item]
 
-    @cached_property
+    @property
     def drawable(self) -> bool:
         """Whether the page can answer by itself. It cannot run a kernel written in Python."""
-        return drawable(self._one)
+        return self._one.spec.layout.drawable
 
     @property
     def roles(self) -> list[str]:
@@ -253,11 +255,10 @@ class Exhibit(AnyExhibit):
 
     def content(self) -> tuple[Facts, str]:
         content = Content()
-        info = self.info
         description: Facts = {
             "title": self.title,
             "card": self.card(),
-            "info": {k: info[k] for k in ("epsilon", "delta", "count", "count_standard_error", "meaning", "kind")},
+            "info": {name: self.info[name] for name in _TOLD},
             "columns": [asdict(column) for column in self._listed],
             "classes": [str(name) for name in self.releases if name is not None],
             "classifier": None,
@@ -269,8 +270,7 @@ class Exhibit(AnyExhibit):
             if self.classifier is not None:
                 description["classifier"] = self._classifier(content, numbers)
             description["modes"] = self.modes()
-        description |= {"hashers": content.hashers, "releases": content.releases, "arrays": content.arrays.index}
-        return description, content.arrays.to_base64()
+        return content.with_all(description)
 
     @property
     def _listed(self) -> list[Column]:
@@ -306,8 +306,6 @@ def _shown(found: object) -> Release | Bundle:
 
 
 # ---- two releases side by side ----
-
-_OF_EACH = ("epsilon", "delta", "count", "count_standard_error", "meaning", "kind")
 
 
 class PairExhibit(AnyExhibit):
@@ -360,7 +358,7 @@ class PairExhibit(AnyExhibit):
 
     @cached_property
     def _facts(self) -> list[Facts]:
-        return [{name: side.info[name] for name in _OF_EACH} for side in self.sides]
+        return [{name: side.info[name] for name in _TOLD} for side in self.sides]
 
     def card(self) -> list[tuple[str, str]]:
         return [(f"{name} ({side.title})", text) for side in self.sides for name, text in side.card()]
@@ -373,8 +371,7 @@ class PairExhibit(AnyExhibit):
         shown: Facts = {"title": self.title, "card": self.card(), "info": self._facts[0], "compared": self._facts}
         shown |= {"columns": [asdict(column) for column in self.columns]}
         shown |= {"classes": [side.title for side in self.sides], "classifier": None, "modes": modes, "drawable": True}
-        shown |= {"hashers": content.hashers, "releases": content.releases, "arrays": content.arrays.index}
-        return shown, content.arrays.to_base64()
+        return content.with_all(shown)
 
 
 def _joined(one: Column, other: Column) -> Column:

@@ -206,6 +206,11 @@ class Content:
         )
         return len(self.releases) - 1
 
+    def with_all(self, description: Facts) -> tuple[Facts, str]:
+        """The description with all of it, and the arrays as text."""
+        own: Facts = {"hashers": self.hashers, "releases": self.releases, "arrays": self.arrays.index}
+        return description | own, self.arrays.to_base64()
+
     def classifier(self, model: Model, numbers: Sequence[Mapping[Any, int]]) -> Facts:
         """A classifier; `numbers` are those of its bundles' releases, by class."""
         from scumble.density.bundle import plain
@@ -230,8 +235,3 @@ class Content:
             "totals": ferns.counts.tolist() if ferns else None,
             "bundles": bundles,
         }
-
-
-def drawable(release: Release) -> bool:
-    """Whether a page can hash for this release by itself."""
-    return release.spec.layout.drawable

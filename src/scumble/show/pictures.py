@@ -98,10 +98,12 @@ def _curve_table(view: View) -> tuple[np.ndarray, np.ndarray]:
     return x, _table(view, {view.free[0]: x})
 
 
-def _map_table(view: View) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    x, y = (view.axis(name, _POINTS_2D) for name in view.free)
+def _map_table(view: View, *columns: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Places along two columns, the free ones unless others are given, and a matrix of all of them."""
+    one, other = columns or view.free
+    x, y = view.axis(one, _POINTS_2D), view.axis(other, _POINTS_2D)
     across, up = np.meshgrid(x, y)
-    return x, y, _table(view, {view.free[0]: across.ravel(), view.free[1]: up.ravel()})
+    return x, y, _table(view, {one: across.ravel(), other: up.ravel()})
 
 
 def _label(axes: Axes, view: View, *, y: str | None = None) -> None:
@@ -115,24 +117,20 @@ def _label(axes: Axes, view: View, *, y: str | None = None) -> None:
 
 
 def _density(model: Model, ranges: plots.Ranges, at: At, units: Units) -> tuple[Figure, View]:
+    """The picture of the release, with the modes that were found or the border of the outliers."""
     view = View(model.release_, {name: ranges[name] for name in ranges if name not in at}, at, units)
-    if len(view.free) > 2:
-        return plots.density(model.release_, ranges=view.ranges, at=at, units=units), view
-    figure = new_figure(*(CURVE if len(view.free) == 1 else MAP))
-    axes = figure.subplots()
+    figure = plots.density(model.release_, ranges=view.ranges, at=at, units=units)
+    axes, modes = figure.axes[0], vars(model).get("modes_", ())
     if len(view.free) == 1:
-        plots.draw_curve(axes, view, view.free[0])
-        for mode in vars(model).get("modes_", ()):
+        for mode in modes:
             axes.axvline(mode[view.names.index(view.free[0])], color=INK, linewidth=1.0, linestyle=(0, (3, 2)))
-        return figure, view
-    image = plots.draw_map(axes, view, *view.free, points=_POINTS_2D)
-    figure.colorbar(image, ax=axes, label="density (mean kernel value)")
-    if "modes_" in vars(model):
-        place = [view.names.index(name) for name in view.free]
+    elif len(view.free) == 2 and len(modes):
+        place = [view.names.index(name) for name in sorted(view.free, key=plots.upward)]
         axes.plot(*model.modes_[:, place].T, "o", color="white", mec=SECOND, mew=1.8, ms=8, label="mode")
         axes.legend(frameon=False, fontsize=9)
-    elif hasattr(model, "offset_"):
-        x, y, table = _map_table(view)
+    elif len(view.free) == 2 and hasattr(model, "offset_"):
+        across, up = sorted(view.free, key=plots.upward)
+        x, y, table = _map_table(view, across, up)
         border = _ask(model.decision_function, table).reshape(len(y), len(x))
         axes.contour(x, y, border, levels=[0.0], colors=SECOND, linewidths=1.8)
         axes.plot([], [], color=SECOND, label="beyond this: outliers")
