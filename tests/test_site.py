@@ -45,9 +45,8 @@ class Page(HTMLParser):
             self.fetched.append(found[FETCHES[tag]])
 
 
-def dead_links(site: Path) -> list[tuple[str, str]]:
+def dead_links(site: Path, pages: dict[Path, Page]) -> list[tuple[str, str]]:
     """(page, link) for every link into the site that leads nowhere."""
-    pages = {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
     dead = []
     for path, page in pages.items():
         for link in [*page.links, *page.fetched]:
@@ -128,22 +127,23 @@ def test_the_site_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     site = tmp_path / "site"
     assert re.search(r"^\tNO_MKDOCS_2_WARNING=1 \$\(BIN\)/python -m mkdocs build --strict$", MAKEFILE, re.MULTILINE)
     monkeypatch.chdir(ROOT)
-    for module, points in ((plots, 31), (pictures, 31)):  # coarse pictures
+    for module, points in ((plots, 31), (pictures, 31)):  # coarse pictures, of which none is painted
         monkeypatch.setattr(module, "_POINTS_2D", points)
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, file, **_: file.write(bytes(99)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of other libraries; mkdocs counts its own, and --strict makes them errors
         build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(site), strict=True))
 
-    assert dead_links(site) == []
-    for path in site.rglob("*.html"):
-        outside = [address for address in Page(path).fetched if urlsplit(address).netloc]
-        assert not outside, (path.name, outside)
+    pages = {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
+    assert dead_links(site, pages) == []
+    outside = [(path.name, one) for path, page in pages.items() for one in page.fetched if urlsplit(one).netloc]
+    assert not outside
     for path in site.rglob("*.css"):
         assert "url(http" not in path.read_text().replace('"', "").replace("'", ""), path.name
 
     # Search works from a folder too: the index as a script, and a worker made of a frame.
     assert (site / "search/search_index.js").read_text().startswith("var __index = {")
-    assert any(address.endswith("iframe-worker.js") for address in Page(site / "index.html").fetched)
+    assert any(address.endswith("iframe-worker.js") for address in pages[site / "index.html"].fetched)
 
     known = documented(site)
     for module in MODULES:
@@ -151,8 +151,8 @@ def test_the_site_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             value = getattr(importlib.import_module(module), name)
             if name != "__version__":
                 assert homes_of(module, name, value) & known, f"{module}.{name} is nowhere in the site"
-    contents = {unquote(link) for link in Page(site / "index.html").links}
+    contents = {unquote(link) for link in pages[site / "index.html"].links}
     for proof in (ROOT / "src").rglob("*.proof.md"):
         assert f"proofs/{proof.name.replace('.md', '.html')}" in contents, f"{proof} is missing from the navigation"
-    assert {f"scumble-{verb}" for verb in VERBS} <= Page(site / "command-line.html").anchors
+    assert {f"scumble-{verb}" for verb in VERBS} <= pages[site / "command-line.html"].anchors
     assert scumble.__version__ in (site / "changelog.html").read_text()
