@@ -154,7 +154,7 @@ def test_too_few_records_are_found_without_the_rest_of_the_card(monkeypatch: pyt
 )
 def test_a_mistake_of_a_build_is_refused(options: dict[str, Any]) -> None:
     right: dict[str, Any] = {"source": pd.DataFrame({"age": np.arange(50.0)}), "columns": ["age"], "epsilon": 1.0}
-    right["kernel"] = scumble.EuclideanKernel(1.0)
+    right |= {"kernel": scumble.EuclideanKernel(1.0), "invalid": "error"}
     with pytest.raises(scumble.ScumbleError):
         scumble.build(**right | options)
 
