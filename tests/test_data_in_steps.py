@@ -8,7 +8,7 @@ import pytest
 import scumble
 from rates import most
 from scumble import EuclideanKernel
-from scumble.density.field import Field, displacement, roughness, stepped
+from scumble.density.field import Field, roughness, stepped
 from scumble.density.grid_cells import Grid
 from scumble.density.grid_layout import CAUTION
 
@@ -39,17 +39,6 @@ def test_a_clump_counts_as_its_square_also_when_it_is_spread_over_a_slab() -> No
     along, across = roughness(rounded, 0.0, [2, 2])
     assert np.all(along[4, 5:-5] >= 0.6 * 5 * 100.0**2)  # five cells that move together
     assert np.all(across == 0.0)
-
-
-def test_a_lone_cell_may_hide_anything() -> None:
-    assert roughness(np.array([[7.0]]), 0.0, [0, 0]).min() >= 49.0
-    assert roughness(np.full((1, 5), 7.0), 0.0, [3, 3])[0].min() >= 49.0
-
-
-def test_displacement_is_the_square_of_the_slope() -> None:
-    x, y = np.meshgrid(np.arange(5.0), np.arange(6.0), indexing="ij")
-    along, across = displacement(3.0 * x + 2.0 * y)
-    assert np.allclose(along, 9.0 / 12.0) and np.allclose(across, 4.0 / 12.0)
 
 
 def test_smooth_counters_have_no_steps_and_rounded_ones_do() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import io
 import json
@@ -19,12 +18,9 @@ from hypothesis import strategies as st
 
 import scumble
 from scumble.cli import BAD_DATA, main
-from scumble.cli.options import bounds
 from scumble.columns import kinds
-from scumble.columns.kinds import in_order
 from scumble.density.grid_cells import coarser
 from scumble.density.release import Release, merge_releases
-from scumble.density.release_plan import Menu
 from scumble.errors import CorruptFileError, DataError, MergeError, ParameterError
 from scumble.files import Container
 from scumble.learn import PrivateKDE
@@ -106,20 +102,6 @@ def test_every_edge_lies_half_way_between_whole_numbers(low: int, high: int, ban
         for (cells,) in coarser(*ends, spec.shape) if planned else [spec.shape]:
             (edges,) = replace(spec, shape=(cells,), buckets=cells).layout.edges()
             assert (edges % 1.0 == 0.5).all() and edges[0] == low - 0.5 and len(edges) <= high - low + 2
-
-
-def test_a_column_of_whole_numbers_leaves_the_cells_of_others_as_they_are() -> None:
-    """Ages have few cells to begin with. Cells of 5 days where the scale is 90 days would hold nothing but noise."""
-    kernel = scumble.EuclideanKernel(1.0, scale={"day": 90.0, "age": 5.0}, power=2)
-    size = Options(design="grid", bounds=((14_610, 0), (17_531, 100)))
-    shapes = []
-    for declared in ({"day": "date"}, {"day": "date", "age": "whole"}):
-        spec, planned = size.spec(kernel, ["day", "age"], Budget(1.0), kinds=declared, later=True)
-        assert planned
-        shapes.append(Menu(spec, Budget(1.0)).expected(8_000, 0.02)[0].shape)
-    (days, ages), (days_beside, whole_ages) = shapes
-    assert abs(np.log(days_beside / days)) < 0.3
-    assert whole_ages in (101, 51) and 30 <= ages <= 101
 
 
 def test_whole_numbers_with_cells_of_their_own_hide_nothing() -> None:
@@ -374,14 +356,6 @@ def test_a_cell_that_is_neither_is_of_no_class() -> None:
     assert [sketch.count for sketch in job.count().sketches] == [0, 1] and job.tally.unknown == 2
 
 
-def test_classes_are_words_for_yes_and_no_and_others_are_listed() -> None:
-    for classes in (["yes", True], ["bus"]):
-        with pytest.raises(scumble.ParameterError):
-            Labels("smoker", classes, boolean=True)
-    with pytest.raises(scumble.PrivacyError):
-        Labels("smoker", None)
-
-
 def test_places_are_those_of_the_classes(rng: np.random.Generator) -> None:
     """In whatever order they were listed, many or few."""
     classes = [int(k) for k in rng.permutation(1000)]
@@ -413,11 +387,6 @@ def test_a_sketch_a_plan_a_build_and_an_estimator_take_them_and_mean_the_pair() 
     assert (low.tolist(), high.tolist()) == PAIR
 
 
-def test_columns_that_are_no_numbers_need_none() -> None:
-    kernel = scumble.EuclideanKernel(1.0, columns=["a"]) * scumble.HammingKernel(columns=["town"])
-    assert in_order({"a": (3, 4)}, kernel, ["a", "town"]) == ([3.0, 0.0], [4.0, 1.0])
-
-
 @pytest.mark.parametrize(
     "given",
     [
@@ -432,16 +401,3 @@ def test_columns_that_are_no_numbers_need_none() -> None:
 def test_what_does_not_fit_the_columns_is_refused(given: object) -> None:
     with pytest.raises(ParameterError):
         scumble.Sketch(SCALED, columns=["a", "b"], bounds=given, rows=4, buckets=8)
-
-
-def test_without_names_there_is_nothing_to_go_by() -> None:
-    with pytest.raises(ParameterError):
-        scumble.Sketch(SCALED, 2, bounds=NAMED)
-
-
-def test_on_the_command_line_one_pair_stands_for_all_columns() -> None:
-    assert bounds("0:100") == (0.0, 100.0)
-    assert bounds("a=0:1,b=2:3") == {"a": (0.0, 1.0), "b": (2.0, 3.0)}
-    for text in ("0", "0:1:2", "a=0", "0:x"):
-        with pytest.raises(argparse.ArgumentTypeError):
-            bounds(text)

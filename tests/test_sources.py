@@ -7,7 +7,7 @@ import gzip
 import io
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -399,60 +399,6 @@ def test_a_sheet_is_chosen_by_name(tmp_path: Path) -> None:
         open_source(tmp_path / "t.xlsx", table="South")
     with pytest.raises(scumble.ParameterError):
         open_source(__file__, format="csv", table="south")
-
-
-@pytest.mark.parametrize("numbers", [False, True])
-def test_large_pieces_are_counted_together(monkeypatch: pytest.MonkeyPatch, numbers: bool) -> None:
-    """Of one file, alike, and no more than is said; the same rows in the same order, before an error too."""
-    monkeypatch.setattr(onepass, "LARGE", 2)
-    sizes = [(0, 2), (0, 3), (0, 2), (1, 2), (1, 1), (1, 2), (1, 2), (1, 9)]
-    batches = [pa.record_batch({"x": np.arange(size) + 10 * k}) for k, (_, size) in enumerate(sizes)]
-    pieces = [
-        Piece(batch, (file, 100 + k), None) for k, ((file, _), batch) in enumerate(zip(sizes, batches, strict=True))
-    ]
-
-    def broken() -> Iterator[Piece]:
-        yield from pieces
-        raise OSError("gone")
-
-    found = []
-    with pytest.raises(OSError, match="gone"):
-        for piece in onepass.gathered(broken(), 5, numbers):
-            found.append(piece)
-    assert [isinstance(piece.batch, pa.Table) for piece in found] == [numbers, *[False] * 3, numbers, False]
-    assert [piece.batch.num_rows for piece in found] == [5, 2, 2, 1, 4, 9]
-    assert [piece.position for piece in found] == [(0, 101), (0, 102), (1, 103), (1, 104), (1, 106), (1, 107)]
-    told = [x for piece in found for x in piece.batch["x"].to_pylist()]
-    assert told == [x for batch in batches for x in batch["x"].to_pylist()]
-    other = Piece(pa.record_batch({"x": [0.5, 1.5]}), (0, 9), None)
-    assert len(list(onepass.gathered(iter([pieces[0], other]), 99))) == 2
-    assert len(list(onepass.gathered(iter(pieces[:3]), 0))) == 3
-    live = onepass.gathered(broken(), 0)
-    assert [next(live) for _ in pieces] == pieces  # each as it comes: nobody waits for the next one
-
-
-def test_pieces_for_many_threads_are_smaller_toward_the_end() -> None:
-    """The same rows in the same order, wherever a build goes on from; where nobody knows the end, all are large."""
-    sizes, total = [3000, 0, 4000, 2500, 500], 20_000  # of which the first half was read before
-    ends = np.cumsum(sizes) + 10_000
-    batches = [pa.record_batch({"x": np.arange(end - size, end)}) for size, end in zip(sizes, ends, strict=True)]
-    known = [Piece(batch, (7, int(end)), end / total) for batch, end in zip(batches, ends, strict=True)]
-
-    def cut(pieces: list[Piece], rows: int, threads: int) -> list[int]:
-        found = list(onepass.shared_out(iter(pieces), rows, threads))
-        assert [x for one in found for x in one.batch["x"].to_pylist()] == list(range(10_000, 20_000))
-        assert [one.position for one in found] == [
-            (7, int(end)) for end in np.cumsum([len(one.batch) for one in found]) + 10_000
-        ]
-        return [len(one.batch) for one in found]
-
-    assert cut(known, 1000, 1) == [1000] * 3 + [0] + [1000] * 6 + [500, 500]
-    assert cut([piece._replace(done=None) for piece in known], 1000, 8) == cut(known, 1000, 1)
-    tapered = cut(known, 1000, 8)
-    assert tapered[:7] == [1000] * 3 + [0] + [1000] * 3 and tapered[7] == 1000  # 4,000 rows left for 8 threads
-    assert tapered[8:14] == pytest.approx([750, 563, 422, 317, 237, 178], abs=1) and sum(tapered[8:15]) == 2500
-    assert tapered[15:] == [125] * 4
-    assert cut(known, 3, 10_000)[-1] == 1  # however small
 
 
 def test_row_groups_under_way_are_handed_over_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,18 +84,6 @@ def test_numbers_agree_between_containers(name):
     assert table.numeric([]).shape == (3, 0)
 
 
-@pytest.mark.parametrize("cuts", [[0, 40, 100], [0, 0, 100, 100], [0, 100]])
-@pytest.mark.parametrize("others", [False, True])
-def test_columns_in_pieces_are_put_together_row_by_row(cuts, others):
-    """All cut at the same rows, as batches of one file are, or each on its own; with whatever type a column has."""
-    a, b = np.arange(100.0), np.where(np.arange(100) % 7, np.arange(100), np.nan)
-    pieces = [slice(*pair) for pair in itertools.pairwise(cuts)]
-    here = pa.chunked_array([pa.array(a[piece]) for piece in pieces])
-    there = pa.array(b.astype("f4"), from_pandas=True)
-    columns = {"a": here, "b": pa.chunked_array([there[:9], there[9:]] if others else [there[one] for one in pieces])}
-    np.testing.assert_array_equal(Table.of(pa.table(columns)).numeric([1, 0]), np.stack([b, a], axis=1))
-
-
 @pytest.mark.parametrize("name", containers(NUMBERS))
 def test_missing_numbers_are_nan_in_every_container(name):
     data = {"a": [1.0, None, 3.0], "b": [4, 5, None], "c": [None, True, False]}
@@ -706,18 +694,6 @@ def test_the_ends_are_those_of_the_matrix(
         for found, wanted in zip((low, high), ends(values), strict=True):
             lost = np.isnan(wanted[1]) & (np.arange(many) < tables.LINE)
             assert np.isnan(found[lost]).all() and np.array_equal(found[~lost], wanted[~lost])
-
-
-def test_a_matrix_has_its_ends_too() -> None:
-    values = np.random.default_rng(0).normal(size=(100, 3))
-    matrix, found = Table.of(values).with_ends([2, 0])
-    assert np.array_equal(matrix, values[:, [2, 0]]) and np.array_equal(found, ends(values[:, [2, 0]]))
-
-
-def test_columns_that_lie_apart_are_left_to_numpy(goes: Callable[[str], list[str]]) -> None:
-    values, gone = np.random.default_rng(0).normal(size=(50, 4)), goes("compiled")
-    assert np.array_equal(Table.of({"a": values[:, 3], "b": values[:, 0]}).numeric([0, 1]), values[:, [3, 0]])
-    assert gone == ["numpy"]
 
 
 def test_nothing_is_loaded_to_find_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -309,19 +309,6 @@ def test_many_cells_are_searched_as_few_are(name: str) -> None:
     assert np.array_equal(column.encode(many).codes, few) and len(set(few)) >= column.size
 
 
-@pytest.mark.parametrize("edges", range(9))
-def test_any_number_of_edges_is_searched(edges: int) -> None:
-    """By the loop itself, too, which Python refuses where the compiled one would read beyond its array."""
-    inner, places = np.arange(edges) * 3, np.arange(-2, 30)
-    wanted = np.searchsorted(inner, places, side="right")
-    many = np.resize(places, cuts.FEW)
-    np.testing.assert_array_equal(cuts.cells_of(inner, many), np.resize(wanted, cuts.FEW))
-    levels, found = edges.bit_length(), np.zeros(len(places), np.int32)
-    padded = np.append(inner, np.full((1 << levels) - 1 - edges, np.iinfo(np.int64).max))
-    cuts._search._function(padded, places, found, levels)
-    np.testing.assert_array_equal(found, wanted)
-
-
 def test_masked_and_wrong_shapes() -> None:
     masked = np.ma.array([17, 18, 19], mask=[False, True, False])
     assert Number(17, 90, whole=True, missing=True).encode(masked).codes.tolist() == [0, 74, 2]

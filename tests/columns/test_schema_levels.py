@@ -193,21 +193,6 @@ def test_the_mean_of_a_cell_is_the_mean_of_its_values(column: Number) -> None:
         assert abs(values.mean() - mean) <= 1e-3 * width + 1e-12
 
 
-def test_the_parts_of_a_cell_by_hand() -> None:
-    cut = Number(0, 100, cells=4, zeros=False)
-    assert cut.weights(Part(((line.place_of(60.0), cut.line[1]),)))[0] == pytest.approx([0, 0, 0.6, 1])
-    log = Number(1, 10_000, scale="log", cells=2)
-    share, partly = log.weights(Part(((line.place_of(10.0), log.line[1]),)))
-    assert share == pytest.approx([0.5, 1]) and partly.tolist() == [True, False]
-    whole = Number(0, 99, whole=True, cells=10, missing=True)
-    share, partly = whole.weights(Part(((5, 12), (15, 17)), False))
-    assert share == pytest.approx([0.5, 0.4, *[0.0] * 9]) and partly.tolist() == [True, True, *[False] * 9]
-    assert whole.representative[:2].tolist() == [4.5, 14.5] and math.isnan(whole.representative[-1])
-    geometric = Number(1, 9, whole=True, scale="log", cells=1)
-    weights = np.log1p(1 / np.arange(1, 10))
-    assert geometric.representative[0] == pytest.approx(np.arange(1, 10) @ weights / weights.sum())
-
-
 def test_cells_as_narrow_as_floats_are() -> None:
     narrow = Number(1, math.nextafter(math.nextafter(1, 2), 2), cells=9, missing=True)
     one, two, three = 1.0, math.nextafter(1, 2), math.nextafter(math.nextafter(1, 2), 2)
@@ -315,10 +300,6 @@ def test_columns_are_values() -> None:
     with pytest.raises(AttributeError):
         Number(0, 9).low = 1  # type: ignore[misc]
     assert repr(Number(0, 9, whole=True, missing=True)) == "Number(0, 9, whole=True, missing=True)"
-
-
-def test_the_numbers_of_words_are_their_levels() -> None:
-    assert np.array_equal(Category(["a", "b"]).numbers(["b", None, "a"]), [1.0, np.nan, 0.0], equal_nan=True)
 
 
 def test_what_is_no_word_has_no_place() -> None:

@@ -160,7 +160,6 @@ def test_a_whole_table_too(df, table: pa.Table) -> None:
     here = Build(table, schema=schema, target="town", epsilon=1.0, invalid="drop")
     here.count()
     assert job.strays() == here.strays() and len(here.strays()) == 2, "some numbers are outside, some words not known"
-    assert isinstance(job.release(), scumble.TableRelease)
 
 
 def test_words_that_nobody_declared_and_sets_of_words_too(session, table: pa.Table, folder: Path) -> None:
@@ -183,9 +182,6 @@ def test_words_that_nobody_declared_and_sets_of_words_too(session, table: pa.Tab
     for mine, its in zip(found.secret.words, wanted.secret.words, strict=True):
         assert mine.margins() == its.margins() and mine.records == its.records > 5000
     assert len(wanted.secret.words[0].margins()) > 300
-    release = job.release()
-    assert {"Ulm", "Köln", "Bonn"} == set(release.schema["town"].values)  # 2,000 records each: false alarms below e^-50
-    assert abs(release.top("seen", 1)["value"][0] - sum("Ulm" in (one or []) for one in sets)) < 500
 
 
 def test_no_record_decides_here_either_whether_there_is_a_release(session) -> None:
