@@ -7,7 +7,6 @@ import datetime
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -167,22 +166,12 @@ class Category(Column):
         return 0, self._words + self.other
 
     @property
-    def size(self) -> int:
-        return self._words + self.other + self.missing
-
-    @property
     def _words(self) -> int:
         return HASHED if self.hashed else len(self.values)
 
-    @cached_property
-    def levels(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         names = [f"word {k}" for k in range(HASHED)] if self.hashed else [text.decode() for text in self.known]
-        return (*names, *([OTHER] if self.other else []), *([MISSING] if self.missing else []))
-
-    @property
-    def representative(self) -> np.ndarray:
-        """NaN: words have no mean."""
-        return np.full(self.size, np.nan)
+        return (*names, OTHER) if self.other else tuple(names)
 
     def words(self) -> str:
         listed = ", ".join(map(repr, self.values[:_LISTED])) + ", …" * (len(self.values) > _LISTED)
@@ -401,18 +390,11 @@ class Boolean(Column):
     def line(self) -> Span:
         return 0, 2
 
-    @property
-    def size(self) -> int:
-        return 2 + self.missing
+    def _named(self) -> tuple[str, ...]:
+        return "false", "true"
 
-    @property
-    def levels(self) -> tuple[str, ...]:
-        return ("false", "true", MISSING) if self.missing else ("false", "true")
-
-    @property
-    def representative(self) -> np.ndarray:
-        """0 and 1; NaN for missing cells."""
-        return np.array([0.0, 1.0, np.nan][: self.size])
+    def _means(self) -> np.ndarray:
+        return np.array([0.0, 1.0])
 
     def words(self) -> str:
         return "true or false" + "; missing" * self.missing

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -148,20 +148,27 @@ class Column(ABC):
     def line(self) -> Span:
         """Where the values are; a level for missing cells is not on it."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def levels(self) -> tuple[str, ...]:
         """The names of all levels, in the order of their codes."""
+        return (*self._named(), MISSING) if self.missing else self._named()
+
+    @abstractmethod
+    def _named(self) -> tuple[str, ...]:
+        """The names of the levels on the line."""
 
     @property
-    @abstractmethod
     def size(self) -> int:
         """The number of levels."""
+        return self.line[1] + self.missing
 
     @property
-    @abstractmethod
     def representative(self) -> np.ndarray:
         """The mean of each level's values; NaN if it has none."""
+        return np.append(self._means(), np.nan) if self.missing else self._means()
+
+    def _means(self) -> np.ndarray:
+        return np.full(self.line[1], np.nan)
 
     @abstractmethod
     def words(self) -> str:
@@ -341,6 +348,9 @@ class Ordered(Column):
         unread = super()._unread(column, gone)
         return unread[~np.isin(self._read(column, "")[unread], self.gaps)] if len(self.gaps) else unread
 
+    nothing: ClassVar[float]
+    """What `_read` has for a cell that cannot be read."""
+
     @abstractmethod
     def _read(self, column: Any, label: str) -> np.ndarray:
         """What the cells say, as float64 or as ticks."""
@@ -350,6 +360,11 @@ class Ordered(Column):
         """The values that stand for a missing cell, such as 999: those of `missing_words` that can be read."""
         found = self._read(np.array([*self.missing_words], object), "`missing_words`")
         return found[found > np.iinfo(np.int64).min]  # neither NaN nor a tick that stands for no time
+
+    def _values(self, column: Any, label: str) -> np.ndarray:
+        """The same, `nothing` for what stands for a missing cell too."""
+        values = self._read(column, label)
+        return np.where(np.isin(values, self.gaps), self.nothing, values) if len(self.gaps) else values
 
     @property
     def line(self) -> Span:
@@ -364,6 +379,13 @@ class Ordered(Column):
         """Whether each value has a cell to itself."""
         first, end = self.line
         return not self.cuts.real and self.cuts.size == end - first
+
+    def _means(self) -> np.ndarray:
+        return self.cuts.means
+
+    def _besides(self) -> str:
+        """What happens to other cells, in words."""
+        return "; outside dropped" * (self.outside == "drop") + "; missing" * self.missing
 
     def _coded(self, places: np.ndarray, cuts: Cuts, bad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The codes of places on the line of these cells, and which are outside the bounds."""
@@ -392,6 +414,22 @@ class Ordered(Column):
         found |= {"edges": list(self.edges)} if self.edges is not None else {}
         found |= {"missing_words": list(self.missing_words)} if self.missing_words else {}
         return found | ({"outside": "drop"} if self.outside == "drop" else {})
+
+
+class Apart(Column):
+    """A column that is counted apart from the others, and has no place in conditions or synthetic rows."""
+
+    ordered: ClassVar[bool] = False
+    missing = True
+    missing_words = ()
+    asked: ClassVar[str]
+    """How it was counted, and what to ask instead."""
+
+    def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
+        return pa.nulls(len(values))
+
+    def span(self, literal: object) -> NoReturn:
+        raise ParameterError(self.asked)
 
 
 # ---- helpers of the kinds ----

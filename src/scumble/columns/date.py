@@ -67,6 +67,7 @@ class Date(Ordered):
 
     kind: ClassVar[str] = "date"
     role: ClassVar[str] = "word"
+    nothing: ClassVar[float] = clock.NO_TIME
 
     low: str | None = None
     high: str | None = None
@@ -153,11 +154,8 @@ class Date(Ordered):
 
     # ---- levels ----
 
-    @property
-    def levels(self) -> tuple[str, ...]:
-        edges = self.cuts.edges
-        names = [self.named(first, end) for first, end in pairwise(edges)]
-        return (*names, base.MISSING) if self.missing else tuple(names)
+    def _named(self) -> tuple[str, ...]:
+        return tuple(self.named(first, end) for first, end in pairwise(self.cuts.edges))
 
     def named(self, first: int, end: int) -> str:
         """The days or times from one place on the line up to another, which is excluded."""
@@ -174,15 +172,12 @@ class Date(Ordered):
             return moment.isoformat()
         return moment.isoformat(timespec="seconds" if self.resolution == "second" else "minutes")
 
-    @property
-    def representative(self) -> np.ndarray:
-        """The mean of each level's times in seconds since 1970-01-01T00:00; NaN if it has none."""
-        means = self.cuts.means * self.step
-        return np.append(means, np.nan) if self.missing else means
+    def _means(self) -> np.ndarray:
+        """In seconds since 1970-01-01T00:00."""
+        return self.cuts.means * self.step
 
     def words(self) -> str:
-        rest = "; outside dropped" * (self.outside == "drop") + "; missing" * self.missing
-        return f"{self.low} to {self.high}, {self.told_apart}{rest}"
+        return f"{self.low} to {self.high}, {self.told_apart}{self._besides()}"
 
     @property
     def told_apart(self) -> str:
@@ -213,13 +208,8 @@ class Date(Ordered):
     def _read(self, column: reading.Column, label: str) -> np.ndarray:
         return clock.ticks_of(column, label, self.step, self.pattern)
 
-    def _ticks(self, column: reading.Column, label: str) -> np.ndarray:
-        """The cells as ticks, `NO_TIME` for what is no date or stands for a missing cell."""
-        ticks = self._read(column, label)
-        return np.where(np.isin(ticks, self.gaps), clock.NO_TIME, ticks) if len(self.gaps) else ticks
-
     def _codes(self, column: reading.Column, label: str) -> Coded:
-        ticks = self._ticks(column, label)
+        ticks = self._values(column, label)
         return *self._coded(ticks, self.cuts, ticks == clock.NO_TIME), ()
 
     @property
@@ -229,7 +219,7 @@ class Date(Ordered):
 
     def _numbers(self, column: reading.Column, label: str) -> np.ndarray:
         """Ticks since 1970."""
-        ticks = self._ticks(column, label)
+        ticks = self._values(column, label)
         return np.where(ticks == clock.NO_TIME, np.nan, ticks)
 
     def cells_at(self, numbers: np.ndarray, gone: np.ndarray) -> pa.Array:

@@ -15,16 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn
+from typing import ClassVar
 
 import numpy as np
 
 from scumble.columns import cells
-from scumble.columns.column import UNREADABLE, Arguments, Coded, Column, by_text
+from scumble.columns.column import UNREADABLE, Apart, Arguments, Coded, by_text
 from scumble.columns.hashing import hash_of
 from scumble.columns.line import Span
-from scumble.errors import ParameterError
-from scumble.files.lazy_modules import pa
 
 BUCKETS, LEVELS = 8191, 8
 """Hashing alone errs by 1 %. Cells have 16-bit numbers, and ten million values still leave empty buckets on two levels;
@@ -37,7 +35,7 @@ _BITS = 53
 
 
 @dataclass(frozen=True, repr=False)
-class Distinct(Column):
+class Distinct(Apart):
     """A column of which only the number of distinct values is asked for, such as customers or orders.
 
     Its values are compared by their canonical text, without blanks at the ends. They need not be known in advance, and
@@ -55,25 +53,14 @@ class Distinct(Column):
     kind: ClassVar[str] = "distinct"
     role: ClassVar[str] = "word"
     refuses: ClassVar[str] = "not a word (text, numbers, booleans, dates and times are read)"
-    ordered: ClassVar[bool] = False
-    missing = True
-    missing_words = ()
+    asked: ClassVar[str] = "only its distinct values were counted: ask `distinct`"
 
     @property
     def line(self) -> Span:
         return 0, len(PARTS) - 1
 
-    @property
-    def size(self) -> int:
-        return len(PARTS)
-
-    @property
-    def levels(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         return ()
-
-    @property
-    def representative(self) -> np.ndarray:
-        return np.full(self.size, np.nan)
 
     def words(self) -> str:
         return "distinct values are counted"
@@ -84,12 +71,6 @@ class Distinct(Column):
     def cells_of(self, words: Sequence[bytes | None]) -> np.ndarray:
         """The cell of each word, as its column compares words; None is a missing one."""
         return np.array([self.size - 1 if word is None else _cell(word) for word in words], np.int32)
-
-    def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
-        return pa.nulls(len(values))
-
-    def span(self, literal: object) -> NoReturn:
-        raise ParameterError("only its distinct values were counted: ask `distinct`")
 
     def _arguments(self) -> Arguments:
         return (), {}

@@ -86,6 +86,7 @@ class Number(Ordered):
 
     kind: ClassVar[str] = "number"
     role: ClassVar[str] = "number"
+    nothing: ClassVar[float] = math.nan
 
     low: float | None = None
     high: float | None = None
@@ -251,8 +252,7 @@ class Number(Ordered):
 
     # ---- levels ----
 
-    @property
-    def levels(self) -> tuple[str, ...]:
+    def _named(self) -> tuple[str, ...]:
         ends = [*pairwise(self.cuts.edges)]
         if self.cuts.real:
             names = [self._real_name(first, end, ".12g") for first, end in ends]
@@ -260,7 +260,7 @@ class Number(Ordered):
                 names = [self._real_name(first, end, "") for first, end in ends]
         else:
             names = [str(first) if end == first + 1 else f"{first} to {end - 1}" for first, end in ends]
-        return (*names, base.MISSING) if self.missing else tuple(names)
+        return tuple(names)
 
     def _real_name(self, first: int, end: int, digits: str) -> str:
         if end == first + 1:
@@ -270,15 +270,10 @@ class Number(Ordered):
         opened = "(0" if first == 1 else f"[{_digits(low, digits)}"
         return f"{opened}, {_digits(high, digits)}{']' if last else ')'}"
 
-    @property
-    def representative(self) -> np.ndarray:
-        return np.append(self.cuts.means, np.nan) if self.missing else self.cuts.means
-
     def words(self) -> str:
         kind = " on a logarithmic scale" if self.scale == "log" else ""
-        rest = "; outside dropped" * (self.outside == "drop") + "; missing" * self.missing
         assert self.low is not None and self.high is not None
-        return f"{shown(self.low, None, 12)} to {shown(self.high, None, 12)}{kind}{rest}"
+        return f"{shown(self.low, None, 12)} to {shown(self.high, None, 12)}{kind}{self._besides()}"
 
     # ---- cells to levels and back ----
 
@@ -288,11 +283,6 @@ class Number(Ordered):
 
     def _read(self, column: reading.Column, label: str) -> np.ndarray:
         return values_of(column, label, self.decimal)
-
-    def _values(self, column: reading.Column, label: str) -> np.ndarray:
-        """The cells as float64, NaN for what is no number or stands for a missing cell."""
-        values = self._read(column, label)
-        return np.where(np.isin(values, self.gaps), np.nan, values) if len(self.gaps) else values
 
     def _codes(self, column: reading.Column, label: str) -> Coded:
         values = self._values(column, label)

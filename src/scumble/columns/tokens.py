@@ -12,19 +12,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import ClassVar, NamedTuple, NoReturn
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from scumble import checks
 from scumble.columns import cells
 from scumble.columns.category import Category
-from scumble.columns.column import BLANK, MOST_LEVELS, UNREADABLE, Arguments, Coded, Column, Strays, wrong_type
+from scumble.columns.column import BLANK, MOST_LEVELS, UNREADABLE, Apart, Arguments, Coded, Strays, wrong_type
 from scumble.columns.containers import one_column
 from scumble.columns.hashing import UnsupportedValue, text_of
 from scumble.columns.line import Span
 from scumble.columns.table import words
-from scumble.errors import ParameterError, parameter
+from scumble.errors import parameter
 from scumble.files.lazy_modules import pa, pc, pt
 
 MOST_TOKENS = 64
@@ -50,7 +50,7 @@ class Slots(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Tokens(Column):
+class Tokens(Apart):
     """Sets of words from a public vocabulary, such as the tags of an article, which are counted one by one.
 
     A release answers ``top``, ``count(by=)`` and, for pairs in one record, ``crosstab``. Cells are lists, or text that
@@ -77,8 +77,7 @@ class Tokens(Column):
 
     kind: ClassVar[str] = "tokens"
     role: ClassVar[str] = "list"
-    ordered: ClassVar[bool] = False
-    missing = True
+    asked: ClassVar[str] = "its tokens were counted one by one: ask `top` or `crosstab`"
 
     values: Sequence[str | int | float | bool] = field(default=BLANK, compare=False)
     most: int = 0
@@ -106,6 +105,9 @@ class Tokens(Column):
         """The levels of a slot."""
         return self._category.size + self.most
 
+    def _named(self) -> tuple[str, ...]:
+        return self._category.levels
+
     @cached_property
     def levels(self) -> tuple[str, ...]:
         """The words, and "(other)"."""
@@ -114,10 +116,6 @@ class Tokens(Column):
     @property
     def unforeseen(self) -> int:
         return self._category.size - 1
-
-    @property
-    def representative(self) -> np.ndarray:
-        return np.full(self.size, np.nan)
 
     def words(self) -> str:
         return f"{self._category.words()}; at most {self.most} of a record"
@@ -152,12 +150,6 @@ class Tokens(Column):
 
     def _codes(self, column: cells.Column, label: str) -> Coded:
         return self.slots(column, label).codes[:, 0], None, ()
-
-    def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
-        return pa.nulls(len(values))
-
-    def span(self, literal: object) -> NoReturn:
-        raise ParameterError("its tokens were counted one by one: ask `top` or `crosstab`")
 
     def _arguments(self) -> Arguments:
         rest: dict[str, object] = {"separator": self.separator} if self.separator != ";" else {}
