@@ -47,28 +47,24 @@ DAY = clock.SECONDS["day"]
 MOST_DAYS = 700_000
 """The calendar's range on either side of 1970."""
 
-UNREAD = {
-    "date": "not a date",
-    "time": "not a time",
-    "boolean": "neither true nor false",
-    "category": "no word",
-    "tokens": "no set of words",
+HOW = {
+    "date": ("not a date", "dates are read as ISO 8601, 2009-01-31"),
+    "time": ("not a time", "times are read as ISO 8601, 2009-01-31T14:30"),
+    "boolean": (
+        "neither true nor false",
+        "true and false, yes and no, 1 and 0 are read; name columns of other words in --categories",
+    ),
+    "category": ("no word", "text, numbers, booleans, dates and times are read"),
+    "tokens": ("no set of words", "text is split into words at blanks, and lists are taken as they are"),
 }
-"""What is wrong with a bad cell, by kind or role."""
+"""What is wrong with a bad cell, by kind or role, and how cells must be written."""
 NUMBERS_READ = {".": "1234.5, $1,234.50 and 12 %, and 1.234,50 with --decimal ,", ",": "1234,5, €1.234,50 and 12,5 %"}
 """Examples of numbers by the decimal point of a CSV file."""
-_READ_AS = {
-    "date": "dates are read as ISO 8601, 2009-01-31",
-    "time": "times are read as ISO 8601, 2009-01-31T14:30",
-    "boolean": "true and false, yes and no, 1 and 0 are read; name columns of other words in --categories",
-    "category": "text, numbers, booleans, dates and times are read",
-    "tokens": "text is split into words at blanks, and lists are taken as they are",
-}
 
 
 def read_as(kind: str | None, decimal: str = ".") -> str:
     """How cells of a declared column must be written."""
-    return _READ_AS.get(str(kind), f"numbers are read as {NUMBERS_READ[decimal]}")
+    return HOW[kind][1] if kind in HOW else f"numbers are read as {NUMBERS_READ[decimal]}"
 
 
 def undeclared(name: str, decimal: str = ".") -> str:
@@ -120,28 +116,22 @@ def fixed_by(kinds: Kinds, at: Mapping[str, Any]) -> dict[str, Any]:
 
 def points(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.Column]:
     """The points of a question, with dates, times and booleans as numbers."""
-    return _columns(X, {name: kind for name, kind in kinds.items() if kind != "whole"}, columns, _either)
+    return records(X, {name: kind for name, kind in kinds.items() if kind != "whole"}, columns, _either)
 
 
-def records(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.Column]:
-    """The columns of a table by name, the declared ones as numbers."""
-    return _columns(X, kinds, columns, read)
-
-
-def _columns(
-    X: object, kinds: Kinds, columns: Sequence[str], read: Callable[[cells.Column, str, str], np.ndarray]
+def records(
+    X: object,
+    kinds: Kinds,
+    columns: Sequence[str],
+    read: Callable[[cells.Column, str, str], np.ndarray] = read,
 ) -> dict[str, cells.Column]:
+    """The columns of a table by name, the declared ones as numbers."""
     table = Table.of(X, columns=columns, dimensions=len(columns))
     found = {name: table.column(j) for j, name in enumerate(columns)}
-    return {
-        name: read(column, kinds[name], table.label(j)) if name in kinds else column
-        for j, (name, column) in enumerate(found.items())
-    }
-
-
-def roles_by(kinds: Kinds, roles: Mapping[str, str]) -> dict[str, str]:
-    """What a source reads each column as, where dates stay text until `records` reads them."""
-    return {name: ROLES[kinds[name]] if name in kinds else role for name, role in roles.items()}
+    for j, name in enumerate(columns):
+        if name in kinds:
+            found[name] = read(found[name], kinds[name], table.label(j))
+    return found
 
 
 def _either(column: cells.Column, kind: str, label: str) -> np.ndarray:
@@ -153,6 +143,11 @@ def _either(column: cells.Column, kind: str, label: str) -> np.ndarray:
         return found
     plain = cells.numbers(column, label)
     return np.where(np.isnan(plain), found, plain)
+
+
+def roles_by(kinds: Kinds, roles: Mapping[str, str]) -> dict[str, str]:
+    """What a source reads each column as, where dates stay text until `records` reads them."""
+    return {name: ROLES[kinds[name]] if name in kinds else role for name, role in roles.items()}
 
 
 def nearest(numbers: np.ndarray, kind: str) -> np.ndarray:
@@ -219,8 +214,8 @@ def unread(kinds: Iterable[str | None]) -> str:
     ('missing, not a number or not finite', 'missing or not a date')
     """
     found = set(kinds)
-    words = ["missing", *(word for kind, word in UNREAD.items() if kind in found)]
-    *most, last = [*words, "not a number", "not finite"] if found - set(UNREAD) else words
+    words = ["missing", *(wrong for kind, (wrong, _) in HOW.items() if kind in found)]
+    *most, last = [*words, "not a number", "not finite"] if found - set(HOW) else words
     return f"{', '.join(most)} or {last}"
 
 

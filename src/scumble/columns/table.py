@@ -169,15 +169,15 @@ def _select(parts: containers.Parts, wanted: list[str]) -> containers.Parts:
     return containers.Parts(columns, parts.rows, tuple(wanted), block)
 
 
-def _listed(names: Sequence[str], most: int = 20) -> str:
-    text = ", ".join(repr(name) for name in names[:most])
-    return text if len(names) <= most else f"{text} and {len(names) - most} more"
+def _listed(names: Sequence[str]) -> str:
+    text = ", ".join(repr(name) for name in names[:20])
+    return text if len(names) <= 20 else f"{text} and {len(names) - 20} more"
 
 
 DROP_THEM = "Hint: correct them, or pass invalid='drop'."
 
 
-def invalid_message(bad: np.ndarray, names: Sequence[str] | None, first_row: int = 0, *, hint: str = DROP_THEM) -> str:
+def invalid_message(bad: np.ndarray, names: Sequence[str] | None, *, hint: str = DROP_THEM) -> str:
     """Where bad cells are, for the curator: columns and numbers, never what they hold."""
     counts = np.count_nonzero(bad, axis=0)
     total = int(counts.sum())
@@ -187,7 +187,7 @@ def invalid_message(bad: np.ndarray, names: Sequence[str] | None, first_row: int
     parts = [f"{counts[j]:,} in column {j if names is None else repr(names[j])}" for j in places[:10]]
     if len(places) > 10:
         parts.append(f"the rest in {len(places) - 10} more columns")
-    first = first_row + int(np.argmax(bad.any(axis=1)))
+    first = int(np.argmax(bad.any(axis=1)))
     values_are = "1 value is" if total == 1 else f"{total:,} values are"
     where = f"The first is in row {first:,} (counted from 0)."
     return f"{values_are} missing, unreadable or infinite: {', '.join(parts)}. {where} {hint}"

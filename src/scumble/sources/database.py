@@ -19,6 +19,7 @@ from scumble.columns.cells import number_or_none
 from scumble.columns.kinds import Roles
 from scumble.errors import DataError, ParameterError
 from scumble.files.lazy_modules import pa, pc
+from scumble.sources import paths
 from scumble.sources.paths import cannot_open
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, changed, cut, did_you_mean
 
@@ -278,10 +279,9 @@ def _numbers(numbers: pa.Array, texts: pa.Array) -> pa.Array:
 
 def database_file(uri: str) -> str:
     """The file of an address such as sqlite:///people.db, which must exist."""
-    scheme, path = uri.split("://", 1)
-    if not path.startswith("/"):
+    scheme, path = uri.split("://", 1)[0], paths.database_file(uri)
+    if path is None:
         raise DataError(f"Write {scheme}:///file.db for a file here, and {scheme}:////folder/file.db for a full path.")
-    path = path[1:]
     if not os.path.exists(path):
         if not path.startswith("/") and os.path.exists("/" + path):
             raise DataError(f"There is no database {path!r} here. Did you mean {scheme}:////{path} (four slashes)?")

@@ -21,7 +21,7 @@ import numpy as np
 from scumble.checks import Json
 from scumble.columns.cells import number_or_none
 from scumble.columns.hashing import UNTOLD, text_of
-from scumble.columns.kinds import Roles, numbers_from_text, says_nothing
+from scumble.columns.kinds import Roles, says_nothing
 from scumble.columns.tokens import as_list
 from scumble.errors import DataError, ParameterError, warn
 from scumble.files.lazy_modules import pa, pajson, pc
@@ -44,8 +44,6 @@ _TYPES = {
 }
 _ODD_LINE = re.compile(rb"^(?![ \t\r]*\{.*\}[ \t\r]*$)", re.MULTILINE)
 """A line that does not begin with a brace and end with one."""
-_HALF = re.compile("[\ud800-\udfff]")
-"""Half of a surrogate pair, which Arrow refuses."""
 _ODD_LITERAL = re.compile(rb"[:,\[\s-](?:NaN|Inf)")
 
 
@@ -211,7 +209,7 @@ def _batch(objects: list[Json], roles: Roles) -> pa.RecordBatch:
 def _column(values: list[object], role: str) -> pa.Array:
     """Cells of any JSON type, read by role; unreadable ones are missing."""
     if role == "number":
-        return _numbers(values)
+        return pa.array(map(number_or_none, values), pa.float64())
     if role in ("tokens", "list"):
         sets = [_tokens(value, role) for value in values]
         lengths = np.array([0 if one is None else len(one) for one in sets], np.int64)
@@ -226,16 +224,6 @@ def _text_array(texts: list[bytes | None]) -> pa.Array:
     """Text by its bytes: half of a surrogate pair is no UTF-8."""
     options = pc.CastOptions(target_type=pa.string(), allow_invalid_utf8=True)
     return pc.cast(pa.array(texts, pa.binary()), options=options)
-
-
-def _numbers(values: list[object]) -> pa.Array:
-    """Numbers, booleans, and text that spells them, as in a text file."""
-    spelt = [value if isinstance(value, str) and not _HALF.search(value) else None for value in values]
-    from_text = numbers_from_text(pa.array(spelt, pa.string())).to_pylist()
-    return pa.array(
-        [number_or_none(value) if text is None else text for value, text in zip(values, from_text, strict=True)],
-        pa.float64(),
-    )
 
 
 def _text(value: object, untold: bytes | None = None) -> bytes | None:

@@ -96,6 +96,14 @@ class Labels:
         place = self._order[np.minimum(near, len(self._order) - 1)]
         return np.asarray(np.where(self._numbers[place] == found, place, -1))
 
+    def known(self, batch: pa.RecordBatch, invalid: str) -> np.ndarray:
+        """The same; an error at records of no class, unless these are dropped."""
+        found = self.places(batch)
+        unknown = np.flatnonzero(found < 0)
+        if len(unknown) and invalid == "error":
+            raise UnknownClass(self.column, len(unknown), int(unknown[0]))
+        return found
+
 
 class Found(NamedTuple):
     """What a sketch finds in a batch, for the sketch and for the curator: as secret as its records."""
@@ -353,12 +361,9 @@ class Tally:
 
     def _update_classes(self, batch: pa.RecordBatch, labels: Labels) -> pa.RecordBatch:
         """Count each record in the sketch of its class; returns those that have one."""
-        found = labels.places(batch)
+        found = labels.known(batch, self.options.get("invalid", "error"))
         known = found >= 0
-        if not known.all():
-            if self.options.get("invalid", "error") == "error":
-                raise UnknownClass(labels.column, int((~known).sum()), int(np.argmin(known)))
-            rows = np.flatnonzero(~known)
+        if len(rows := np.flatnonzero(~known)):
             named = int(np.count_nonzero(there(batch[labels.column], rows)))
             self.unknown += len(rows)
             self.causes.add(curator.NO_CLASS, labels.column, named)

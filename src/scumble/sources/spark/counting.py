@@ -28,7 +28,7 @@ from scumble.gate.words import STORED, Words
 from scumble.sources.source import BATCH_ROWS
 from scumble.sources.spark import engine
 from scumble.sources.spark.engine import Frame, map_batches
-from scumble.sources.tally import Labels, Tally, UnknownClass, beyond_grid, nobody
+from scumble.sources.tally import Labels, Tally, beyond_grid, nobody
 from scumble.table.sketch import TableSketch
 from scumble.table.spec import TableSpec
 
@@ -259,11 +259,8 @@ class _Counting:
 
     def _classes(self, table: pa.Table, labels: Labels) -> np.ndarray:
         """For each row the index of its class, −1 where it has none."""
-        found = labels.places(table.select([labels.column]).combine_chunks())
-        unknown = int((found < 0).sum())
-        if unknown and self._order.invalid == "error":
-            raise UnknownClass(labels.column, unknown, int(np.argmin(found >= 0)))
-        self._dropped += unknown
+        found = labels.known(table.select([labels.column]).combine_chunks(), self._order.invalid)
+        self._dropped += int((found < 0).sum())
         return found
 
 
