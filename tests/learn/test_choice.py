@@ -50,25 +50,20 @@ def test_wide_tables_of_which_little_matters(delta: float, way: str) -> None:
     assert model.way_ == way and roc_auc_score(y, model.decision_function(X)) > (0.86 if delta else 0.83)
 
 
-def skewed(rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Long tails, and a target that is additive in what is not linear."""
-    rng = np.random.default_rng(2)
-    X = np.clip(rng.exponential(size=(rows, 6)), 0, 12)
-    score = 3.0 * (X[:, 0] < 0.4) - 2.0 * np.exp(-X[:, 1]) + np.cos(2 * X[:, 2])
-    return X, (score + rng.logistic(size=rows) > 2.5).astype(int)
-
-
 def test_curves_of_skewed_columns(tmp_path: Path) -> None:
-    """Six fits: an AUC of 0.830 ± 0.004, where planes have 0.74; the mean of the probabilities is 0.006 ± 0.005 low."""
-    X, y = skewed(8000)
+    """Long tails, and a target that is additive in what is not linear. Six fits: an AUC of 0.830 ± 0.004, where planes
+    have 0.74; the mean of the probabilities is 0.006 ± 0.005 low."""
+    rng = np.random.default_rng(2)
+    X = np.clip(rng.exponential(size=(8000, 6)), 0, 12)
+    score = 3.0 * (X[:, 0] < 0.4) - 2.0 * np.exp(-X[:, 1]) + np.cos(2 * X[:, 2])
+    y = (score + rng.logistic(size=8000) > 2.5).astype(int)
     model = PrivateClassifier(bounds=(0, 12), classes=[0, 1]).fit(X, y)
     assert model.way_ == "curves" and roc_auc_score(y, model.decision_function(X)) > 0.76
     assert abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.05
     model.save(tmp_path / "model.scumble")
-    again = learn.load(tmp_path / "model.scumble")
-    assert isinstance(again, PrivateClassifier)
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-    assert again.privacy_ == model.privacy_
+    np.testing.assert_array_equal(
+        learn.load(tmp_path / "model.scumble").decision_function(X), model.decision_function(X)
+    )
     alone = PrivateAdditiveClassifier.from_release(model.release_, classes=[0, 1])
     chosen = PrivateClassifier.from_release(model.release_, classes=[0, 1])
     np.testing.assert_array_equal(alone.decision_function(X), chosen.decision_function(X))
@@ -82,9 +77,8 @@ def test_tables_with_words() -> None:
     schema = scumble.Schema(
         town=scumble.Category(["Ulm", "Bonn", "Kiel"]), **{f"x{j}": scumble.Number(0, 1) for j in range(5)}
     )
-    for delta in (0.0, 1e-6):
-        model = PrivateClassifier(epsilon=5.0, delta=delta, schema=schema, classes=["no", "yes"]).fit(table, y)
-        assert model.way_ == "curves" and model.score(table, y) > 0.85  # ten fits: 0.93 and more
+    model = PrivateClassifier(epsilon=5.0, schema=schema, classes=["no", "yes"]).fit(table, y)
+    assert model.way_ == "curves" and model.score(table, y) > 0.85  # ten fits: 0.93 and more
 
 
 def test_curves_tell_two_classes_apart() -> None:

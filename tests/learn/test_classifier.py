@@ -13,15 +13,16 @@ from scumble.counting import engine
 from scumble.density.bundle import Bundle
 from scumble.gate import selection
 from scumble.kernels import ColumnKernel
-from scumble.learn import PrivateKDEClassifier, load
+from scumble.learn import PrivateKDEClassifier
 from scumble.learn.ferns import CELLS, KEPT, ONE, choose_columns, ferns_kernel
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
 
 
-@pytest.fixture
-def blobs(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+@pytest.fixture(scope="module")
+def blobs() -> tuple[np.ndarray, np.ndarray]:
     """Two classes of 4,000 and 2,000 records in four columns, two of them idle; the best rule is right at 97 %."""
+    rng = np.random.default_rng(1)
     y = (rng.uniform(size=6000) < 1 / 3).astype(int)
     X = rng.normal(0.0, 1.0, (6000, 4))
     X[:, :2] += 2.8 * y[:, None]
@@ -76,34 +77,27 @@ def test_a_bundle_alone_is_enough(blobs, tmp_path) -> None:
         assert PrivateKDEClassifier.from_release(path, rule=rule).score(X, y) > 0.6
 
 
-def test_a_bundle_may_hold_its_classes_in_any_order(blobs) -> None:
+def test_bundles_in_any_order_and_what_is_none(blobs) -> None:
     X, y = blobs
-    kernel = scumble.EuclideanKernel(0.2)
-    parts = {
-        name: scumble.Sketch(kernel, 4, rows=30, buckets=256, design="sobol").update(X[y == k]).release(epsilon=10.0)
-        for k, name in ((0, "zero"), (1, "one"))
-    }
-    model = PrivateKDEClassifier.from_release(Bundle(parts))
+    one, zero = (
+        scumble.Sketch(scumble.EuclideanKernel(0.2), 4, rows=30, buckets=256).update(X[y == k]).release(epsilon=10.0)
+        for k in (1, 0)
+    )
+    model = PrivateKDEClassifier.from_release({"zero": zero, "one": one})
     assert np.mean(model.predict(X) == np.array(["zero", "one"])[y]) > 0.8
-
-
-def test_a_release_of_the_wrong_kind_is_refused(blobs) -> None:
-    X, _ = blobs
-    release = scumble.Sketch(scumble.EuclideanKernel(1.0), 4, rows=8, buckets=16).update(X).release(epsilon=1.0)
     with pytest.raises(scumble.ParameterError, match="Bundle"):
-        PrivateKDEClassifier.from_release(release)
+        PrivateKDEClassifier.from_release(one)
     with pytest.raises(scumble.ParameterError, match="one class only"):
-        PrivateKDEClassifier.from_release(Bundle({"a": release}))
+        PrivateKDEClassifier.from_release(Bundle({"a": one}))
 
 
 def test_a_score_does_not_depend_on_who_else_is_asked_about(rng) -> None:
     """To the last bit: the scores of private records are counted, and one record may move one count only."""
-    X = rng.uniform(0.0, 1.0, (2049, 6))
+    X = rng.uniform(0.0, 1.0, (2049, 6))  # the last has a tile of its own
     model = PrivateKDEClassifier(bounds=(0, 1), classes=[0, 1]).fit(X, (X[:, 0] > 0.5).astype(int))
     together = model._scores(X)
-    alone = np.concatenate([model._scores(X[i : i + 1]) for i in range(200)])
-    np.testing.assert_array_equal(together[:200], alone)
-    np.testing.assert_array_equal(together[-3:], model._scores(X[-3:]))  # one of them had a tile of its own
+    for part in (*(slice(k, k + 1) for k in range(20)), slice(-3, None)):
+        np.testing.assert_array_equal(together[part], model._scores(X[part]))
 
 
 def test_a_record_that_was_learnt_from_is_scored_without_itself(blobs) -> None:
@@ -162,11 +156,10 @@ def test_a_score_is_what_it_is_said_to_be(contests: Any, rng: np.random.Generato
     chosen(parts, [40.0, 10.0])
     weights, expected = [Fraction(1, 4) * ONE, ONE], []
     for j in range(3):
-        cells = [[0] * CELLS for _ in parts]
-        for c, part in enumerate(parts):
-            for value in part[:, j]:
-                cells[c][min(int((value + 1.0) / 4.0 * CELLS), CELLS - 1)] += 1
-        expected.append(sum(max(w * cell[b] for w, cell in zip(weights, cells, strict=True)) for b in range(CELLS)))
+        cells = [np.histogram(part[:, j], CELLS, (-1.0, 3.0))[0].tolist() for part in parts]
+        expected.append(
+            sum(max(w * n for w, n in zip(weights, both, strict=True)) for both in zip(*cells, strict=True))
+        )
     assert contests[0][0] == expected
 
 
@@ -223,7 +216,7 @@ def wide() -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def test_the_columns_of_a_wide_table_are_chosen_and_paid_for(wide: Any, tmp_path: Any) -> None:
+def test_the_columns_of_a_wide_table_are_chosen_and_paid_for(wide: Any) -> None:
     """With ε = 200 a choice has noise of scale ½, and the columns lead by hundreds of records."""
     X, y = wide
     model = PrivateKDEClassifier(epsilon=200.0, bounds=(0, 1), classes=[0, 1]).fit(X, y)
@@ -232,10 +225,6 @@ def test_the_columns_of_a_wide_table_are_chosen_and_paid_for(wide: Any, tmp_path
     assert model.selection_epsilon_ == "30"
     assert len(model.privacy_.parts) == 4  # counts, choice, sketches, calibration
     assert 199.9 < model.privacy_.epsilon <= 200.0
-    model.save(tmp_path / "model.scumble")
-    again = load(tmp_path / "model.scumble")
-    np.testing.assert_array_equal(again.predict_proba(X[:50]), model.predict_proba(X[:50]))
-    assert again.privacy_ == model.privacy_
 
 
 def test_a_choice_spends_no_more_than_it_claims(wide: Any, monkeypatch: pytest.MonkeyPatch) -> None:

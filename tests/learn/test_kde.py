@@ -14,12 +14,12 @@ from scumble.learn.kde import integral
 from scumble.learn.sampling import Refined
 
 
-@pytest.fixture
-def table(rng: np.random.Generator) -> np.ndarray:
-    return np.clip(rng.normal(5.0, 1.0, (20_000, 2)), 0.0, 10.0)
+@pytest.fixture(scope="module")
+def table() -> np.ndarray:
+    return np.clip(np.random.default_rng(1).normal(5.0, 1.0, (10_000, 2)), 0.0, 10.0)
 
 
-def test_densities_are_near_the_exact_ones(table: np.ndarray, rng: np.random.Generator) -> None:
+def test_densities_are_near_the_exact_ones(table: np.ndarray) -> None:
     """On a grid at ε = 1 the noise of f is about 10 of 1,000 and more records: 0.05 and 0.003 are far outside it."""
     model = PrivateKDE(bounds=(0, 10)).fit(table)
     Q = table[:200]
@@ -37,15 +37,15 @@ def test_normalised_densities_integrate_to_one(table: np.ndarray) -> None:
     Without noise to speak of: clipped at zero, noise in empty regions would add up.
     """
     kernel = scumble.EuclideanKernel(1.0, power=3)
-    model = PrivateKDE(epsilon=1e4, bounds=(-10, 20), normalize=True, kernel=kernel).fit(table)
-    axis = np.arange(-9.7, 20.0, 0.6)
+    model = PrivateKDE(epsilon=1e3, bounds=(-10, 20), normalize=True, kernel=kernel).fit(table)
+    axis = np.arange(-9.7, 20.0, 0.9)
     lattice = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
-    assert np.sum(model.density(lattice)) * 0.6**2 == pytest.approx(1.0, abs=0.06)
+    assert np.sum(model.density(lattice)) * 0.9**2 == pytest.approx(1.0, abs=0.06)
     assert np.exp(model.score_samples(table[:5])) == pytest.approx(model.density(table[:5]), rel=1e-9)
 
 
 def test_integrals_against_brute_force() -> None:
-    axis = np.linspace(-12.0, 12.0, 1201)
+    axis = np.linspace(-8.0, 8.0, 801)
     lattice = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     for kind in (scumble.EuclideanKernel, scumble.ManhattanKernel):
         kernel = kind(1.0, power=5, scale=[1.0, 2.0])
@@ -58,7 +58,7 @@ def test_integrals_against_brute_force() -> None:
 BOUNDS = (-5.0, 5.0)
 
 
-def crowd(d: int = 6, n: int = 12_000, seed: int = 0) -> np.ndarray:
+def crowd(d: int = 6, n: int = 6000, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     centers = rng.uniform(-2, 2, (5, d))
     return np.clip(centers[rng.integers(0, 5, n)] + rng.normal(0, 0.5, (n, d)), *BOUNDS)
@@ -72,7 +72,7 @@ def released(X: np.ndarray, epsilon: float = 1.0, *, rows: int = 256, seed: int 
 def test_refined_answers_are_nearer_to_the_truth() -> None:
     X = crowd()
     Q = X[:300]
-    for kernel in (scumble.EuclideanKernel(1.0), scumble.EuclideanKernel(2.0, power=2), scumble.ManhattanKernel(3.0)):
+    for kernel in (scumble.EuclideanKernel(2.0, power=2), scumble.ManhattanKernel(3.0)):
         release = released(X, epsilon=100.0, kernel=kernel)
         exact = kernel(Q, X).sum(axis=1)
         plain, better = (np.abs(a.kernel_sum(Q) - exact).mean() for a in (release, refine(release, BOUNDS)))
@@ -104,8 +104,8 @@ def test_the_answer_is_the_companions_truth_and_what_the_rows_say_beyond_it() ->
 
 def test_intervals_cover() -> None:
     """At 95 % they covered 0.94 to 0.99 of the queries on the sets tried; below 0.85 something is wrong."""
-    X = crowd()
-    Q = X[:400]
+    X = crowd(n=3000)
+    Q = X[:200]
     exact = scumble.EuclideanKernel(1.0)(Q, X).sum(axis=1)
     covered = []
     for seed in range(3):
@@ -118,7 +118,7 @@ def test_what_cannot_gain_is_left_alone() -> None:
     X = crowd(2, 2000)
     grid = scumble.Sketch(scumble.EuclideanKernel(1.0), 2, design="grid", bounds=BOUNDS).update(X).release(1.0)
     words = scumble.Sketch(scumble.HammingKernel(), 2, rows=256).update(np.round(X)).release(1.0)
-    for release in (grid, words, released(X, rows=32), released(X, rows=8192)):
+    for release in (grid, words, released(X, rows=32), released(X[:50], rows=8192)):
         assert refine(release, BOUNDS) is release
 
 

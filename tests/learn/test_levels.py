@@ -6,6 +6,7 @@ import itertools
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -62,7 +63,18 @@ def classifier(release: TableRelease, few_draws: None) -> learn.PrivateKDEClassi
     return learn.PrivateKDEClassifier.from_release(release, target="ill")
 
 
-def test_classes_are_learnt(classifier: learn.PrivateKDEClassifier) -> None:
+def kept(model: Any, path: Path) -> None:
+    """The model of a table comes back from its file, and has no picture."""
+    model.save(path)
+    for again in (learn.load(path), pickle.loads(pickle.dumps(model))):  # noqa: S301  our own bytes
+        np.testing.assert_array_equal(again.predict(TEST), model.predict(TEST))
+        assert again.privacy_ == model.privacy_ and again.get_params().keys() == model.get_params().keys()
+    clone(model)
+    with pytest.raises(scumble.ParameterError, match=r"release\.plot"):
+        model.plot()
+
+
+def test_classes_are_learnt(classifier: learn.PrivateKDEClassifier, tmp_path: Path) -> None:
     assert classifier.classes_.tolist() == ["no", "yes"] and classifier.n_features_in_ == 4
     assert classifier.feature_names_in_.tolist() == ["age", "town", "seen", "hours"]
     chances = classifier.predict_proba(TEST)
@@ -70,9 +82,10 @@ def test_classes_are_learnt(classifier: learn.PrivateKDEClassifier) -> None:
     # The true law separates 84 of 100 records of these seeds; noise at ε = 3 has standard deviations of a few records.
     assert classifier.score(TEST, TEST.ill) > 0.75
     assert chances[:, 1].mean() == pytest.approx((TEST.ill == "yes").mean(), abs=0.08)
-    assert classifier.privacy_.epsilon <= 3.0
+    assert classifier.privacy_.epsilon <= 3.0 and "views of 5 columns" in classifier._card()
     other = TEST[["hours", "seen", "age", "town"]].assign(town="Rome")  # another order, an unforeseen word, no target
     assert classifier.predict(other).shape == (1000,)
+    kept(classifier, tmp_path / "m.scumble")
 
 
 def test_scores_are_sums_of_weights(release: TableRelease, classifier: learn.PrivateKDEClassifier) -> None:
@@ -89,7 +102,7 @@ def test_scores_are_sums_of_weights(release: TableRelease, classifier: learn.Pri
         assert margin == pytest.approx(total)
 
 
-def test_numbers_are_learnt_in_closed_form(release: TableRelease) -> None:
+def test_numbers_are_learnt_in_closed_form(release: TableRelease, tmp_path: Path) -> None:
     """Least squares by the model's tables is ridge regression on very many records drawn from it."""
     model = learn.PrivateLinearRegression.from_release(release, target="hours")
     assert model.score(TEST.dropna(), TEST.dropna().hours) > 0.5  # by the true law 0.75
@@ -107,10 +120,10 @@ def test_numbers_are_learnt_in_closed_form(release: TableRelease) -> None:
     # 5²·50/90,000 = 0.12², as χ² with 50 degrees: sixteen times that is beyond 1e-100.
     assert np.mean((centered @ (model.coef_ - wanted)) ** 2) < 16 * 0.12**2
     assert model.target_bounds_ == (0.0, 60.0)
-    assert model.predict(TEST).shape == (1000,)
+    kept(model, tmp_path / "m.scumble")
 
 
-def test_outliers_have_unusual_pairs(release: TableRelease) -> None:
+def test_outliers_have_unusual_pairs(release: TableRelease, tmp_path: Path) -> None:
     model = learn.PrivateOutlierDetector.from_release(release, contamination=0.1)
     score = model.score_samples(TEST)
     levels = Levels(release)
@@ -127,22 +140,7 @@ def test_outliers_have_unusual_pairs(release: TableRelease) -> None:
     assert (model.predict(TEST) < 0).mean() == pytest.approx(0.1, abs=0.06 + 0.04)
     odd = TEST.assign(hours=np.where(TEST.town == "Bonn", 5.0, 55.0))  # hours of another town
     assert (model.predict(odd) < 0).mean() > 0.6
-
-
-@pytest.mark.parametrize("name", ["PrivateKDEClassifier", "PrivateLinearRegression", "PrivateOutlierDetector"])
-def test_models_of_tables_in_files(name: str, release: TableRelease, tmp_path: Path, classifier: object) -> None:
-    target = {"PrivateKDEClassifier": {"target": "ill"}, "PrivateLinearRegression": {"target": "hours"}}.get(name, {})
-    kind = getattr(learn, name)
-    model = classifier if name == "PrivateKDEClassifier" else kind.from_release(release, **target)
-    model.save(tmp_path / "model.scumble")
-    read = learn.load(tmp_path / "model.scumble")
-    for again in (read, pickle.loads(pickle.dumps(model))) if target else (read,):  # noqa: S301  our own bytes
-        np.testing.assert_array_equal(again.predict(TEST), model.predict(TEST))
-        assert again.privacy_ == model.privacy_ and again.get_params().keys() == model.get_params().keys()
-    assert "views of 5 columns" in model._card()
-    clone(model)
-    with pytest.raises(scumble.ParameterError, match=r"release\.plot"):
-        model.plot()
+    kept(model, tmp_path / "m.scumble")
 
 
 def test_what_makes_no_sense_is_refused(release: TableRelease, tmp_path: Path) -> None:
@@ -164,9 +162,7 @@ def test_what_makes_no_sense_is_refused(release: TableRelease, tmp_path: Path) -
     ):
         with pytest.raises(scumble.ParameterError):
             kind.from_release(found, **given)
-
-
-def test_bad_records_are_refused_without_their_values(classifier: learn.PrivateKDEClassifier) -> None:
+    classifier = classify.from_release(release, target="ill")
     with pytest.raises(scumble.DataError, match="age") as told:
         classifier.predict(TEST.assign(age="thirty-seven"))
     assert "thirty" not in str(told.value)

@@ -12,7 +12,6 @@ import pytest
 import scumble
 from scumble.kernels import ColumnKernel, Kernel
 from scumble.learn import PrivateModes, refine, sample
-from scumble.learn.sampling import Refined
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-kernel.md"
 CENTERS = {"clock": np.array([[21.0], [9.0]]), "column": np.array([[5.0, 18.0], [17.0, 9.0]])}
@@ -38,32 +37,26 @@ def known(request: pytest.FixtureRequest, clock: Any) -> tuple[np.ndarray, np.nd
     return X, centers, clock(steps=8, power=2) if request.param == "clock" else ColumnKernel(3.0, 2)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def release(known: tuple[np.ndarray, np.ndarray, Kernel]) -> scumble.Release:
     X, _, kernel = known
     return scumble.Sketch(kernel, X.shape[1], rows=64, buckets=128).update(X).release(20.0)
 
 
-def test_modes_are_found_and_none_invented(release: scumble.Release, known: Any) -> None:
+def test_modes_are_found_none_invented_and_answers_refined(release: scumble.Release, known: Any) -> None:
     """The kernel decides what a mode is: where columns are averaged, a place of one group in one column and of the
     other group in the other is also one, though lower. Each that is found is one of the exact density."""
     X, centers, kernel = known
     model = PrivateModes.from_release(release, bounds=BOUNDS, starts=16)
     apart = np.linalg.norm(model.modes_[:2, None] - centers[None], axis=-1)
     assert apart.min(axis=0).max() < 1.0  # a third of a step
+    Q = X[::50]
+    exact = kernel(Q, X).sum(axis=1)
+    plain, better = (np.abs(one.kernel_sum(Q) - exact).mean() for one in (release, refine(release, BOUNDS)))
+    assert better < plain
     for mode in model.modes_:
         around = np.vstack([mode + side * 2.5 * axis for axis in np.eye(len(mode)) for side in (-1, 1)])
         assert kernel([mode], X).sum() > kernel(around, X).sum(axis=1).max()
-
-
-def test_answers_are_refined(release: scumble.Release, known: Any) -> None:
-    X = known[0]
-    Q = X[::50]
-    exact = release.kernel(Q, X).sum(axis=1)
-    refined = refine(release, BOUNDS)
-    assert isinstance(refined, Refined)
-    plain, better = (np.abs(one.kernel_sum(Q) - exact).mean() for one in (release, refined))
-    assert better < plain
 
 
 def test_a_kernel_of_ones_own_that_reads_categories_has_no_places(clock: Any) -> None:
@@ -111,9 +104,3 @@ def test_noise_alone_has_no_modes(rng: np.random.Generator) -> None:
     for size in ({}, {"rows": 64, "buckets": 256}):
         model = PrivateModes(bounds=(0, 1), starts=20, **size).fit(rng.uniform(size=(50, 2)))
         assert model.modes_.shape == (0, 2) and model.densities_.shape == (0,) and model.intervals_.shape == (0, 2)
-
-
-def test_releases_of_the_wrong_kind() -> None:
-    hamming = scumble.Sketch(scumble.HammingKernel(), 2, rows=8, buckets=16).release(1.0)
-    with pytest.raises(scumble.DataError, match="numeric"):
-        PrivateModes.from_release(hamming, bounds=(0, 1))
