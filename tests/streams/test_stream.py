@@ -33,6 +33,7 @@ from scumble.errors import (
 )
 from scumble.gate.gate import Nodes
 from scumble.privacy import audit_hooks
+from scumble.streams import spark
 from scumble.streams.choosing import method_of
 from scumble.streams.published import StreamRelease, name_of
 from scumble.streams.state import State
@@ -141,13 +142,8 @@ def test_variances_are_those_of_the_method_and_of_rounding(count_share: float) -
         stream.close_period()
     published, claim = stream.published(), stream.privacy
     law, scales, method = claim.law, claim.scales, method_of(published.total().stream.method)
-    spans = {
-        (1, 4): published.total(),
-        (1, 2): published.total(2),
-        (3, 4): published.window(2),
-        (2, 2): published.period(2),
-    }
-    for (first, last), release in spans.items():
+    spans = (1, 4), (1, 2), (3, 4), (2, 2)
+    for (first, last), release in ((span, published.window(first=span[0], last=span[1])) for span in spans):
         rounding, times = (1 if first == 1 else 2) / 12, method.variance(first, last)
         assert release.counter_variance == pytest.approx(law.variance(scales.counters) * times + rounding, rel=1e-12)
         expected = 0.0 if scales.count is None else law.variance(scales.count) * times + rounding
@@ -162,16 +158,14 @@ def test_series_are_the_answers_of_totals_and_windows() -> None:
         stream.update(day(number))
         stream.close_period()
     published = stream.published()
-    single, double, running = (published.series(points, width=width) for width in (1, 2, None))
-    assert np.array_equal(published.series(points), single)
-    releases = [
-        [published.period(k) for k in (1, 2, 3)],
-        [published.window(2, last=k) for k in (2, 3)],
-        [published.total(k) for k in (1, 2, 3)],
-    ]
-    for found, of in zip((single, double, running), releases, strict=True):
-        assert found.shape == (len(of), 2, 3)
-        for line, release in zip(found, of, strict=True):
+    for width, releases in (
+        (1, [published.period(k) for k in (1, 2, 3)]),
+        (2, [published.window(2, last=k) for k in (2, 3)]),
+        (None, [published.total(k) for k in (1, 2, 3)]),
+    ):
+        found = published.series(points, width=width)
+        assert found.shape == (len(releases), 2, 3)
+        for line, release in zip(found, releases, strict=True):
             assert np.array_equal(line[:, 0], release.kernel_sum(points))
             assert np.array_equal(line[:, 1:].T, release.interval(points, confidence=0.95))
     for width in (0, 4):
@@ -240,15 +234,18 @@ def test_a_refused_batch_counts_nothing_and_nobody() -> None:
     assert stream._sketch.secret.total == 2
 
 
-def test_a_batch_is_counted_once(tmp_path: Path) -> None:
+def test_a_batch_is_counted_and_a_period_closed_once(tmp_path: Path) -> None:
     stream = start()
     assert stream.update(day(0), batch="monday") and not stream.update(day(0), batch="monday")
     stream.save(tmp_path / "s.secret")
-    stream.close_period()
+    first = stream.close_period(1)
+    assert stream.close_period(1).to_bytes() == first.to_bytes() and stream.periods == 1
     stream.close()
     stream = scumble.load_stream(tmp_path / "s.secret")
     assert not stream.update(day(0), batch="monday") and stream.knows("monday") and not stream.knows("tuesday")
     assert stream._sketch.secret.total == 0 and stream.update(day(1), batch="tuesday")
+    with pytest.raises(ParameterError, match="period"):
+        stream.close_period(3)
 
 
 def test_what_no_noise_could_be_added_to_exactly_is_refused() -> None:
@@ -265,26 +262,16 @@ def test_what_no_noise_could_be_added_to_exactly_is_refused() -> None:
 
 
 @pytest.mark.parametrize("drops", [True, False])
-def test_a_file_says_whether_records_may_have_been_left_out(drops: bool, tmp_path: Path) -> None:
+def test_files_are_read_as_builds_read_them(drops: bool, tmp_path: Path) -> None:
+    """The stream's own file says whether records may have been left out."""
+    (tmp_path / "monday.csv").write_text("y;x\n1;2\n1;3\n")
     stream = start(invalid="drop" if drops else "error")
+    assert stream.update(tmp_path / "monday.csv", delimiter=";")
     stream.save(tmp_path / "s.secret")
     stream.close()
     assert files.read(tmp_path / "s.secret", expect="stream").metadata["drops"] is drops
-    assert scumble.load_stream(tmp_path / "s.secret")._sketch.secret.drops is drops
-
-
-def test_a_period_is_closed_once() -> None:
-    stream = start()
-    first = stream.close_period(1)
-    assert stream.close_period(1).to_bytes() == first.to_bytes() and stream.periods == 1
-    with pytest.raises(ParameterError, match="period"):
-        stream.close_period(3)
-
-
-def test_files_are_read_as_builds_read_them(tmp_path: Path) -> None:
-    (tmp_path / "monday.csv").write_text("y;x\n1;2\n1;3\n")
-    stream = start()
-    assert stream.update(tmp_path / "monday.csv", delimiter=";") and stream._sketch.secret.total == 2
+    again = scumble.load_stream(tmp_path / "s.secret")._sketch.secret
+    assert again.drops is drops and again.total == 2
     unnamed = scumble.Stream(KERNEL, 1, periods=3, epsilon=1.0, rows=4, buckets=8)
     with pytest.raises(ParameterError, match="columns"):
         unnamed.update(tmp_path / "monday.csv")
@@ -292,7 +279,10 @@ def test_files_are_read_as_builds_read_them(tmp_path: Path) -> None:
 
 def test_no_number_is_public_where_records_were_left_out_by_hand() -> None:
     stream = start(neighbors="replace")
-    stream.update(day(0))
+    for invalid, refusal in (("drop", PrivacyError), ("skip", ParameterError)):
+        with pytest.raises(refusal):
+            stream.update(day(0), invalid=invalid)
+    stream.update(day(0), invalid="error")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("scumble.gate.spending._FILTERED_BY_HAND", ["PersonLimit"])
         with pytest.raises(PrivacyError, match="PersonLimit"):
@@ -339,6 +329,9 @@ def test_a_second_name_does_not_go_on_with_the_same_noise(tmp_path: Path) -> Non
     """A hard link and a moved file are no copies: mark and content are the original's."""
     path, other = tmp_path / "s.secret", tmp_path / "other.secret"
     stream = saved(path)
+    with open(path, "rb") as before:
+        stream.close_period()
+        assert before.read() == b"", "a version that was replaced is empty, whatever leads to it"
     os.link(path, other)
     with pytest.raises(BudgetError, match="second name"):
         stream.close_period()
@@ -353,14 +346,7 @@ def test_a_second_name_does_not_go_on_with_the_same_noise(tmp_path: Path) -> Non
         stream.close_period()
     assert not path.exists()
     stream.close()
-    assert scumble.load_stream(other).close_period().stream.last == 1, "at its new place it goes on"
-
-
-def test_a_version_that_was_replaced_is_empty_whatever_leads_to_it(tmp_path: Path) -> None:
-    stream = saved(tmp_path / "s.secret")
-    with open(tmp_path / "s.secret", "rb") as before:
-        stream.close_period()
-        assert before.read() == b""
+    assert scumble.load_stream(other).close_period().stream.last == 2, "at its new place it goes on"
 
 
 def test_another_release_of_a_period_is_not_given_out(tmp_path: Path) -> None:
@@ -375,36 +361,66 @@ def test_another_release_of_a_period_is_not_given_out(tmp_path: Path) -> None:
 
 
 def test_a_sketch_is_merged_once_and_goes_nowhere_else(tmp_path: Path) -> None:
-    with pytest.raises(PrivacyError, match="whose records"):
-        start(person_column="who").merge(scumble.Sketch(KERNEL, **SIZE))
     stream = start()
-    made = scumble.Sketch(KERNEL, **SIZE).update(day(1))
-    made.save(tmp_path / "part.secret")
-    again, third = (scumble.load_secret(tmp_path / "part.secret") for _ in range(2))
-    assert stream.merge(made)
-    with pytest.raises(MergeError, match="already"):
-        stream.merge(again)
+    made, released = (scumble.Sketch(KERNEL, **SIZE).update(day(number)) for number in (1, 2))
+    kept = []
+    for sketch, name in ((made, "a"), (made, "b"), (released, "c")):
+        sketch.save(tmp_path / f"{name}.secret")
+        kept.append(scumble.load_secret(tmp_path / f"{name}.secret"))
+    again, third, last = kept
+    assert stream.merge(made, batch="north") and not stream.merge(again, batch="north")
+    released.release(1.0)
+    refused: list[tuple[Any, Any, type[Exception], str]] = [
+        (stream, made, BudgetError, "added to its stream"),
+        (stream, again, MergeError, "already"),
+        (start(), third, BudgetError, "in a stream"),
+        (start(), last, BudgetError, "released before"),
+        (stream, scumble.Sketch(KERNEL, **{**SIZE, "buckets": 9}), MergeError, "buckets"),
+        (stream, scumble.Sketch(KERNEL, **SIZE).start_with_noise(1.0), PrivacyError, "noise"),
+        (start(person_column="who"), scumble.Sketch(KERNEL, **SIZE), PrivacyError, "whose records"),
+        (start(neighbors="replace"), scumble.Sketch(KERNEL, **SIZE, invalid="drop"), PrivacyError, "replace"),
+    ]
+    for into, sketch, problem, words in refused:
+        with pytest.raises(problem, match=words):
+            into.merge(sketch)
     with pytest.raises(BudgetError, match="released before"):
         again.release(1.0)
-    with pytest.raises(BudgetError, match="in a stream"):
-        start().merge(third)
     assert stream._sketch.secret.total == 40
     stream.save(tmp_path / "s.secret")
     stream.close()
     with pytest.raises(MergeError, match="already"):
         scumble.load_stream(tmp_path / "s.secret").merge(again)
-    released = scumble.Sketch(KERNEL, **SIZE).update(day(2))
-    released.save(tmp_path / "released.secret")
-    kept = scumble.load_secret(tmp_path / "released.secret")
-    released.release(1.0)
-    with pytest.raises(BudgetError, match="released before"):
-        start().merge(kept)
 
 
-def test_rows_that_are_left_open_are_those_of_the_budget() -> None:
-    open_rows = {name: value for name, value in SIZE.items() if name not in ("rows", "buckets", "design")}
-    stream = scumble.Stream(KERNEL, periods=8, **open_rows, **MONEY)
-    assert not stream._sketch.planned, "or every period would publish as many as could ever pay"
+def test_each_micro_batch_of_spark_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is killed when. Spark itself is in tests/sources."""
+    monkeypatch.setattr(spark.engine, "query_of", lambda batch: "query 7")
+    monkeypatch.setattr(spark, "count", lambda batch, tally: tally.update(batch))
+
+    def batch(number: int) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([pa.array(np.full(number + 1, float(number)))], names=["x"])
+
+    stream = start(epsilon=1.0)
+    with pytest.raises(ParameterError, match="path"):
+        spark.into(stream)(batch(0), 0)
+    stream = start()
+    stream.save(tmp_path / "s.secret")
+    for number in (0, 0, 1):
+        spark.into(stream)(batch(number), number)
+    stream.close()  # killed: what was counted is in the file
+    stream = scumble.load_stream(tmp_path / "s.secret")
+    sink = spark.into(stream)
+    sink(batch(1), 1)
+    assert stream._sketch.secret.total == 3
+    stream.close_period()
+    sink(batch(1), 1)
+    assert stream._sketch.secret.total == 0, "not in the next period either"
+    with pytest.raises(DataError, match="was not counted"):
+        sink(batch(3), 3)
+    sink(batch(2), 2)
+    assert stream._sketch.secret.total == 3
+    with pytest.raises(ParameterError, match="columns"):
+        spark.into(scumble.Stream(KERNEL, 1, periods=4, epsilon=1.0, rows=4, buckets=8))
 
 
 def test_a_stream_is_not_copied_and_shows_no_numbers(tmp_path: Path) -> None:
@@ -413,6 +429,8 @@ def test_a_stream_is_not_copied_and_shows_no_numbers(tmp_path: Path) -> None:
         with pytest.raises(PrivacyError):
             copying(stream)
     assert "40" not in repr(stream).replace("0 of 8", "") and "toeplitz" in repr(stream)
+    open_rows = scumble.Stream(KERNEL, columns=["x"], periods=8, epsilon=1.0)
+    assert not open_rows._sketch.planned, "or every period would publish as many rows as could ever pay"
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -614,16 +632,6 @@ def test_bad_rows_are_left_out_of_one_batch_where_append_says_so(
     opened = scumble.load_stream("s.secret")
     assert opened._sketch.secret.counts.sum() == 3 * opened.spec.rows and opened._sketch.secret.drops
     opened.close()
-
-
-def test_bad_rows_stay_an_error_where_their_number_is_public() -> None:
-    kernel, size = scumble.EuclideanKernel(1.0), {"rows": 2, "buckets": 4}
-    stream = scumble.Stream(kernel, 1, periods=2, epsilon=1.0, neighbors="replace", **size)
-    for invalid, refusal in (("drop", scumble.PrivacyError), ("skip", scumble.ParameterError)):
-        with pytest.raises(refusal):
-            stream.update([[1.0]], invalid=invalid)
-    stream.update([[1.0]], invalid="error")
-    stream.close_period()
 
 
 @pytest.mark.parametrize("damage", [b"", b"no release", None])
