@@ -15,6 +15,8 @@ from scumble import learn
 from scumble.gate.spending import Prepaid
 from scumble.kernels import ColumnKernel
 from scumble.learn.base import PrivateEstimator
+from scumble.privacy import calibrate, overlapping
+from scumble.privacy.account import Account
 from scumble.privacy.ledger import Cost
 
 X = np.random.default_rng(0).uniform(0.0, 1.0, (300, 2))
@@ -83,8 +85,6 @@ def test_a_fit_that_is_refused_draws_no_noise(kind: Any, tmp_path: Path, monkeyp
 
 
 def test_what_was_not_announced_is_refused() -> None:
-    from scumble.privacy import calibrate
-
     one, other = calibrate(8, epsilon=1), calibrate(8, epsilon=2)
     paid = Prepaid([one], None)
     assert paid.charge(one) == paid.identity
@@ -96,9 +96,6 @@ def test_what_was_not_announced_is_refused() -> None:
 
 
 def test_what_was_announced_is_charged_once_and_at_once(tmp_path: Path) -> None:
-    from scumble.privacy import calibrate, overlapping
-    from scumble.privacy.account import Account
-
     book = scumble.Ledger.create(tmp_path / "town.ledger")
     book.open_dataset("people", epsilon=1)
     one, two = calibrate(8, epsilon=0.25), calibrate(8, epsilon=0.5)

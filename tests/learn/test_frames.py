@@ -135,12 +135,10 @@ def test_every_estimator_counts_what_coding_by_hand_counts(kind: Any, frame: pd.
 
 
 def test_a_release_alone_and_its_schema(frame: pd.DataFrame) -> None:
-    kinds = learn.PrivateKDE, learn.PrivateNeighbors, learn.PrivateLinearRegression, learn.PrivateAdditiveRegressor
-    for kind in kinds:
+    for kind in (learn.PrivateKDE, learn.PrivateLinearRegression, learn.PrivateAdditiveRegressor):
         model = made(kind, schema=SCHEMA).fit(frame, learnt(kind, frame))
         again = kind.from_release(model.release_, schema=SCHEMA)
         np.testing.assert_array_equal(again._read(frame), model._read(frame))
-        assert again.schema_ == SCHEMA and again.n_features_in_ == 5
         with pytest.raises(scumble.DataError, match="schema that the release was made with"):
             kind.from_release(model.release_, schema=Schema(age=Number(0, 1)))
 

@@ -36,7 +36,7 @@ def test_as_good_as_the_exact_density(d: int, rng: np.random.Generator) -> None:
     assert abs(np.mean(model.predict(Q) == -1) - 0.05) < 0.06
 
 
-def shaped(shape: str, d: int, rng: np.random.Generator, n: int = 60_000) -> np.ndarray:
+def shaped(shape: str, d: int, rng: np.random.Generator, n: int = 40_000) -> np.ndarray:
     if shape == "planted":
         return planted(rng, d, n)[0]
     if shape == "skewed":
@@ -49,7 +49,7 @@ def shaped(shape: str, d: int, rng: np.random.Generator, n: int = 60_000) -> np.
 @pytest.mark.parametrize(
     ("d", "shape", "options"),
     [
-        *((2, "skewed", {}), (2, "heavy-tailed", {}), (3, "planted", {})),
+        *((2, "skewed", {}), (2, "heavy-tailed", {})),
         *((5, "heavy-tailed", {**HASHED, "columns_share": 0.0}), (16, "clumps", {**HASHED, "columns_share": 0.4})),
     ],
 )
@@ -64,15 +64,8 @@ def test_the_asked_rate_is_kept(d: int, shape: str, options: dict[str, Any], rng
         assert abs(np.mean(model.predict(X[:20_000]) == -1) - contamination) < 0.025
 
 
-def test_a_budget_in_rho_has_no_more_delta_than_was_given() -> None:
-    X = np.random.default_rng(0).normal(0.5, 0.1, (500, 4))
-    model = PrivateOutlierDetector(**{**HASHED, "epsilon": None}, rho=0.1, delta=1e-9).fit(X)
-    assert model.scores_ is not None
-    assert model.privacy_.delta <= 1e-9 and model.privacy_.rho == pytest.approx(0.1)
-
-
 @pytest.mark.parametrize("budget", [{}, {"neighbors": "replace"}, {"records_per_person": 3}, {"delta": 1e-6}])
-def test_both_releases_are_paid_for(budget: dict[str, Any], tmp_path: Path) -> None:
+def test_both_releases_are_paid_for(budget: dict[str, Any]) -> None:
     X = np.random.default_rng(0).normal(0.5, 0.1, (2000, 4))
     model = PrivateOutlierDetector(**HASHED, **budget).fit(X)
     assert model.scores_ is not None
@@ -85,10 +78,8 @@ def test_both_releases_are_paid_for(budget: dict[str, Any], tmp_path: Path) -> N
     else:
         assert [kernel.epsilon, columns.epsilon] == pytest.approx([0.9 - 4 / 13, 4 / 13])  # four columns, and nine
     assert all(part.records_per_person == budget.get("records_per_person", 1) for part in model.privacy_.parts)
-    model.save(tmp_path / "model.scumble")
-    again = learn.load(tmp_path / "model.scumble")
-    assert again.privacy_ == model.privacy_ and again.offset_ == model.offset_
-    np.testing.assert_array_equal(again.scores_.counts, model.scores_.counts)
+    in_rho = PrivateOutlierDetector(**{**HASHED, "epsilon": None}, rho=0.1, delta=1e-9).fit(X[:500])
+    assert in_rho.privacy_.delta <= 1e-9 and in_rho.privacy_.rho == pytest.approx(0.1)
 
 
 def test_a_records_cell_is_its_own_affair(rng: np.random.Generator) -> None:
@@ -113,12 +104,12 @@ def local(rng: np.random.Generator, d: int, n: int) -> tuple[np.ndarray, np.ndar
 
 
 @pytest.fixture(scope="module")
-def blended() -> tuple[PrivateOutlierDetector, np.ndarray, np.ndarray]:
+def blended() -> Any:
     X, far = local(np.random.default_rng(7), 8, 20_000)
     return PrivateOutlierDetector(epsilon=3.0, bounds=(0, 1), rows=64, buckets=512).fit(X), X, far
 
 
-def test_ahead_of_kernel_and_histograms(blended: tuple[PrivateOutlierDetector, np.ndarray, np.ndarray]) -> None:
+def test_ahead_of_kernel_and_histograms(blended: Any) -> None:
     """Half of these outliers only the kernel can tell, half are plainest in one column: each alone is the worse."""
     model, X, far = blended
     blend = model._blended()
@@ -129,7 +120,7 @@ def test_ahead_of_kernel_and_histograms(blended: tuple[PrivateOutlierDetector, n
     assert both > roc_auc_score(~far, columns) + 0.05 and both > roc_auc_score(~far, kernel)
 
 
-def test_columns_are_counted_as_they_are(blended: tuple[PrivateOutlierDetector, np.ndarray, np.ndarray]) -> None:
+def test_columns_are_counted_as_they_are(blended: Any) -> None:
     """The histograms of single columns against NumPy's; 80 numbers within 22 scales: a false alarm in 4e-8."""
     model, X, _ = blended
     assert model.columns_ is not None
@@ -139,9 +130,7 @@ def test_columns_are_counted_as_they_are(blended: tuple[PrivateOutlierDetector, 
     assert len(model.columns_.counts) == 8 * 10 and set(model.columns_.scales) == {model.columns_.scales[0]}
 
 
-def test_a_blended_score_is_its_records_own_affair(
-    blended: tuple[PrivateOutlierDetector, np.ndarray, np.ndarray], tmp_path: Path
-) -> None:
+def test_a_blended_score_is_its_records_own_affair(blended: Any, tmp_path: Path) -> None:
     """It is counted, so it must be the same to the last bit in any company; and in a copy of the model."""
     model, X, _ = blended
     scores = model.score_samples(X[:3000])

@@ -87,11 +87,6 @@ def counted(scores: np.ndarray) -> np.ndarray:
     return sketch.update(score_histograms.squashed(scores))._counts[0]
 
 
-def test_scores_are_squashed_to_one_column_between_0_and_1() -> None:
-    found = score_histograms.squashed(np.array([-1e9, -2.0, 0.0, 2.0, 1e9]))
-    np.testing.assert_allclose(found, [[1 / (1 + math.exp(-s))] for s in (-30, -1, 0, 1, 30)], rtol=1e-14)
-
-
 @pytest.mark.parametrize(("slope", "shift"), [(1.0, 0.0), (0.4, 1.0), (2.5, -0.7)])
 def test_log_odds_are_found_where_the_noise_is_small(slope: float, shift: float) -> None:
     rng = np.random.default_rng(4)
@@ -153,49 +148,22 @@ def test_a_bent_line_ranks_as_a_straight_one_and_keeps_small_probabilities(side:
     np.testing.assert_allclose(found[~far], -side / (side * z[~far] + 2.0), rtol=1e-14)
 
 
-def test_of_noise_alone_little_more_than_the_shares_is_believed() -> None:
-    empty = np.zeros(32, np.int64)
-    found = fitted(empty, empty, 0.1, counts=(900.0, 100.0))
-    log_odds = found(np.linspace(-8.0, 8.0, 9))
-    assert found.slope < 0.2 and (log_odds < 0.0).all() and abs(log_odds[4] - math.log(1 / 9)) < 0.5
-
-
-def test_a_rare_class_is_not_given_more_than_its_due() -> None:
-    """Scores that tell nothing, and 2 % of one class: all records go to the other."""
-    rng = np.random.default_rng(7)
+def test_a_rare_class_is_not_given_more_than_its_due_and_keeps_a_chance() -> None:
+    """Scores that tell nothing, and 2 % of one class; and a count of nothing, known to 200 records."""
+    rng, empty = np.random.default_rng(7), np.zeros(32, np.int64)
     zero, one = (counted(rng.normal(1.0, 2.0, n)) for n in (4900, 100))
     found = fitted(zero, one, 0.3, counts=(4900.0, 100.0))
     assert (found(np.linspace(-20.0, 20.0, 99)) < 0.0).all()
-
-
-def test_a_class_that_may_be_there_keeps_a_chance() -> None:
-    """A count of nothing, known to 200 records: two standard errors are taken."""
-    empty = np.zeros(32, np.int64)
-    many = counted(np.random.default_rng(3).normal(-2.0, 1.0, 5000))
-    found = fitted(many, empty, 1.0, counts=(5000.0, 1.0), se=200.0)
+    found = fitted(empty, empty, 0.1, counts=(900.0, 100.0))
+    log_odds = found(np.linspace(-8.0, 8.0, 9))
+    assert found.slope < 0.2 and (log_odds < 0.0).all() and abs(log_odds[4] - math.log(1 / 9)) < 0.5
+    found = fitted(counted(rng.normal(-2.0, 1.0, 5000)), empty, 1.0, counts=(5000.0, 1.0), se=200.0)
     assert found(np.array([-2.0]))[0] > math.log(100 / 5000)
 
 
 def by_roots(release: Release, X: np.ndarray, epsilon: float) -> scumble.Sketch:
     """The records counted by the roots of their kernel sums."""
     return score_histograms.counted(*score_histograms.roots(release, X), epsilon, release.count)
-
-
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.5])
-def test_the_threshold_of_a_histogram_of_scores(share: float) -> None:
-    """Where the masses' running sum crosses share · total, linear within a cell."""
-    sketch = scumble.Sketch(scumble.EuclideanKernel(9.0), 1, buckets=30, bounds=(-3.0, 6.0), design="grid")
-    sketch.update(np.random.default_rng(2).uniform(-2.5, 5.5, (3000, 1)))
-    scores = sketch.release(epsilon=3.0, count_share=0)
-    grid = scores.spec.layout.grid
-    mass = masses(scores.counts[0].astype(float), scores.counter_variance, 3000.0)
-    target, seen = share * mass.sum(), 0.0
-    for cell, weight in enumerate(mass):
-        if seen + weight >= target:
-            place = grid.start[0] + grid.step[0] * (cell + (target - seen) / weight)
-            break
-        seen += weight
-    assert score_histograms.of_counted(scores, 3000.0, share) == pytest.approx(place, rel=1e-9)
 
 
 def test_records_are_counted_by_the_roots_of_their_kernel_sums() -> None:
@@ -263,22 +231,16 @@ def test_thresholds_of_grids_whose_counters_do_not_add_up(count: int) -> None:
 def test_no_records_are_counted_as_one() -> None:
     sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=40, buckets=64, design="iid", seed=3)
     release = sketch.release(epsilon=20.0, neighbors="replace")
-    assert release.count == 0.0
-    counted = by_roots(release, np.zeros((3, 1)), 1.0)
-    scores = counted.release(epsilon=1.0, count_share=0)
-    assert float(scores.spec.bounds[1][0]) == 1.0
-    grid = scores.spec.layout.grid
-    edges = grid.start[0] + grid.step[0] * np.arange(scores.buckets + 1)
-    mass = masses(scores.counts[0].astype(float), scores.counter_variance, 1.0)
-    for share in (0.01, 0.1, 0.5):
-        place = np.interp(share, np.append(0.0, np.cumsum(mass)), edges)
-        assert score_histograms.of_counted(scores, 0.0, share) == pytest.approx(place, rel=1e-9)
+    scores = by_roots(release, np.zeros((3, 1)), 1.0).release(epsilon=1.0, count_share=0)
+    assert release.count == 0.0 and float(scores.spec.bounds[1][0]) == 1.0
     full = grid_release(np.array([950, *[10] * 8]), 1030)
-    start, step = full.spec.layout.grid.start[0], full.spec.layout.grid.step[0]
-    mass = masses(full.counts[0].astype(float), 2.0, 1030.0)
-    for share in (0.0005, 0.05):  # within the first cell
-        place = start + step * share * mass.sum() / mass[0]
-        assert score_histograms.of_counted(full, 1030.0, share) == pytest.approx(place, rel=1e-9)
+    for histogram, total, records in ((scores, 1.0, 0.0), (full, 1030.0, 1030.0)):
+        grid = histogram.spec.layout.grid
+        edges = grid.start[0] + grid.step[0] * np.arange(histogram.buckets + 1)
+        mass = masses(histogram.counts[0].astype(float), histogram.counter_variance, total)
+        for share in (0.0005, 0.01, 0.1, 0.5):
+            place = np.interp(share * mass.sum(), np.append(0.0, np.cumsum(mass)), edges)
+            assert score_histograms.of_counted(histogram, records, share) == pytest.approx(place, rel=1e-9)
 
 
 def test_the_last_share_of_a_grid_is_its_sparsest_cell() -> None:
