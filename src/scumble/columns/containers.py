@@ -298,7 +298,7 @@ def _is_cell(word: str) -> bool:
 
 
 def free(names: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Names of answers, changed where a column has the same.
+    """The `names` of answers, changed where a column has the same name.
 
     >>> free(["value", "low"], ["sex", "low"])
     ['value', 'scumble_low']

@@ -55,7 +55,7 @@ class Strays:
         """Whether earlier rows are not included."""
 
     def add(self, found: Mapping[str, OfBatch], rows: int = 0, position: tuple[int, int] | None = None) -> None:
-        """Add a batch of so many `rows` that ended at `position`, if its rows are those of the source."""
+        """Add a batch of `rows` rows. `position` is where it ended in the source; None if rows were left out before."""
         for name, batch in found.items():
             mine = self._columns.get(name, OfBatch(0))
             if batch.unread and not mine.unread and position is not None:
@@ -189,7 +189,7 @@ class Causes:
         return sum(rows for (one, _), rows in self._rows.items() if one == cause)
 
     def columns(self, least: int = 1) -> list[str]:
-        """Columns with unreadable cells in at `least` so many rows, the most frequent first."""
+        """Columns with unreadable cells in at least `least` rows, the most frequent first."""
         return [column for (cause, column), rows in self._rows.most_common() if cause == BAD_CELL and rows >= least]
 
     def words(self, dropped: int, skipped: int) -> Iterator[str]:
@@ -250,7 +250,7 @@ def undecoded(cells: Mapping[str, int], since: str = "") -> Iterator[str]:
 
 
 def many_unread(rows: int) -> int:
-    """How many of so many rows must be left out for a column before its spelling is explained."""
+    """How many of `rows` must be left out because of a column before its format is explained."""
     return max(MANY, round(SHARE_UNREAD * rows))
 
 

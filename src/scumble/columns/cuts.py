@@ -2,8 +2,8 @@
 
 The edges of cells are a function of a column's public parameters, the same on every machine: linear edges are rounded
 once, from exact fractions; logarithmic ones come from Python's `decimal`, whose ``exp`` and ``ln`` are correctly
-rounded. These rules are part of the file format and never change. By default, edges are round, as those of questions
-are, and at least half a cell from the bounds.
+rounded. These rules are part of the file format and never change. By default, inner edges are round
+numbers, as in most questions, and at least half a cell from the bounds.
 
 Within a cell, values are assumed to be spread evenly, on the line or on its logarithm. Answers use this assumption
 (`shares`, `at`, `means`); counting (`find`) does not.
@@ -198,7 +198,7 @@ class Positions:
 
     @property
     def fine(self) -> np.ndarray:
-        """How many steps of each class the first digit takes together, and the second tells apart."""
+        """How many steps of each class share a first digit; the second digit distinguishes them."""
         return -(-self.steps // DIGIT)
 
     @property
@@ -212,7 +212,7 @@ class Positions:
         return DIGIT * len(self.steps) + 1
 
     def distances(self, kind: int) -> tuple[np.ndarray, np.ndarray]:
-        """What each value of the first and of the second digit stands for: distances from the lower end of a cell."""
+        """The distances from the lower end of a cell that the values of the first and the second digit mean."""
         width, fine = self.widths[kind], int(self.fine[kind])
         near = (width - self.whole) / 2  # the middle of a step, or of the whole numbers in it
         return width * fine * np.arange(-(-self.steps[kind] // fine)), width * np.arange(fine) + near
@@ -270,7 +270,7 @@ def _search(edges: np.ndarray, places: np.ndarray, found: np.ndarray, levels: in
 FINE = 64
 """About the default number of cells."""
 EACH = 128
-"""Up to so many whole numbers have a cell each, by default."""
+"""Up to this many whole numbers have a cell each, by default."""
 DECADES = 10**6
 """On a logarithmic scale that begins at zero, positive numbers below ``high / DECADES`` share a cell."""
 
@@ -324,7 +324,7 @@ def real_edges(low: float, high: float, cells: int, *, log: bool) -> list[float]
         edges = [low, *inner, high]
     else:  # zero itself is one cell, what lies between it and the first edge another
         return [0.0, *(real_edges(high / DECADES, high, cells - 2, log=True) if cells > 2 else [high])]
-    return sorted({*edges, low, high})  # of numbers too near for so many cells, each once
+    return sorted({*edges, low, high})  # each once, if the bounds are too close for all cells
 
 
 def nearest_to_fine(span: Fraction, steps: Iterable[Fraction]) -> Fraction:

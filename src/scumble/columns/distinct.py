@@ -36,7 +36,7 @@ _BITS = 53
 
 @dataclass(frozen=True, repr=False)
 class Distinct(Apart):
-    """A column of which only the number of distinct values is asked for, such as customers or orders.
+    """A column whose distinct values are counted, such as customers or orders, and nothing else.
 
     Its values are compared by their canonical text, without blanks at the ends. They need not be known in advance, and
     a release has neither them nor any count of theirs. Missing cells are no value.

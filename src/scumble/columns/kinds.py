@@ -196,7 +196,8 @@ def ranges_by(kinds: Kinds, ranges: Mapping[str, Sequence[object]]) -> dict[str,
 
 
 def shown(value: float, kind: str | None, digits: int = 6) -> str:
-    """A number of a column in words: a date, a time, or so many `digits`. Four digits, perhaps a year, have no comma.
+    """A number of a column in words: a date, a time, or a number of `digits` digits. Years, and other numbers of four
+    digits, have no comma.
 
     >>> shown(19782.0, "date"), shown(19782.5, "time"), shown(20_000.5, None, 12), shown(1870.0, "whole")
     ('2024-02-29', '2024-02-29 12:00', '20,000.5', '1870')

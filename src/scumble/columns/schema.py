@@ -96,7 +96,7 @@ class Schema(Mapping[str, Column]):
     """
 
     columns: Mapping[str, Column]
-    """The columns by name, in order: all but those of which only distinct values or tokens are counted."""
+    """The columns by name, in order, without those of kind `Distinct` and `Tokens`."""
     distinct: Mapping[str, Distinct]
     """The columns whose distinct values are counted: those of that kind, and those whose words are found."""
     tokens: Mapping[str, Tokens]
@@ -251,9 +251,8 @@ class Schema(Mapping[str, Column]):
         """What `encode` gives, what was found in each column, and the words of the counted records in each column whose
         words are still to be found.
 
-        The codes have further columns for `positions` in cells, each given by the place of a column and of a digit, and
-        then for the columns of which `distinct` values are counted, the upper parts of words' buckets, and the slots of
-        tokens.
+        The codes have further columns: `positions` in cells, each given by the place of a column and of a digit; and
+        with `distinct`, columns of distinct values, the upper parts of words' buckets, and slots of tokens.
         """
         if invalid not in ("error", "drop"):
             raise parameter("invalid", "'error' or 'drop'", invalid)

@@ -1,4 +1,4 @@
-"""Columns of sets of words, such as tags: of each record, at most so many of them are counted.
+"""Columns of sets of words, such as tags: at most a given number of them are counted per record.
 
 A record's tokens are those of its words that are in the vocabulary, and "(other)" if it has any else; each once. They
 stand in the order of the vocabulary, and the first m of them are counted: a function of the record alone, and never
@@ -121,7 +121,7 @@ class Tokens(Apart):
         return f"{self._category.words()}; at most {self.most} of a record"
 
     def axis(self, slot: int, finest: int) -> np.ndarray:
-        """The level that each level of a slot has among the first so many words."""
+        """The level of each of a slot's levels if only the first `finest` words are distinguished."""
         levels = np.arange(self.size)
         return np.where(levels < finest, levels, finest + slot)
 

@@ -315,7 +315,7 @@ class Parquet(Format):
     def _batches(
         self, file: File, opened: pq.ParquetFile, roles: Roles, bits: int, groups: range, largest: int
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of these row groups, of so many `bits` each; `largest` is the most rows of one."""
+        """The rows of these row groups. A row has `bits`; `largest` is the size of the largest group."""
         fit = 8 * MOST_AHEAD // max(1, bits * largest) if bits and available_threads() > FEW_CORES else 1
         under_way = min(GROUPS, len(groups), fit)
         rows = _at_once(bits) * BATCH_ROWS

@@ -36,7 +36,7 @@ class Checkpoint:
     """A file from which a killed build continues, as secret as the table.
 
     `source` is the source's fingerprint, and `parameters` decide the result: a difference in either is refused. It is
-    written after so many seconds (`every`). Only one build may use it at a time, since two would be two releases of the
+    written every `every` seconds. Only one build may use it at a time, since two would be two releases of the
     same counters.
     """
 

@@ -1,4 +1,4 @@
-"""Schemas for tables of which nothing is public: kinds, bounds, missing cells and identifiers from one charged pass.
+"""Schemas for tables about which nothing is public: kinds, bounds, missing cells and identifiers from one charged pass.
 
 Of each column five rows are counted. A record adds one to one counter of each, by its own cell alone:
 
@@ -6,7 +6,7 @@ Of each column five rows are counted. A record adds one to one counter of each, 
 - the sign and the exponent of its number, which is its octave;
 - where its number lies on a fixed grid of floats: the octave, and the first three bits of the mantissa;
 - the month of its date;
-- which value it is, of which only the number of distinct ones is published (`columns.distinct`).
+- which value it is; only the number of distinct values is published (`columns.distinct`).
 
 They are published as a plan for one budget (`gate.rows`): kinds and distinct values first; then the octaves or months
 of columns that hold numbers or dates; then the grid, in the octaves of either end. A bound is the outermost octave,
@@ -87,7 +87,7 @@ SURE = 0.01
 MOST_OF = 0.9
 """The share of cells that must be readable for a column to be of a kind, as in `columns.draft`."""
 OUTSIDE = 0.002
-"""The share of records that may lie beyond a bound. Where noise may hide more, so many octaves follow that no more lie
+"""The share of records that may lie beyond a bound. Where noise may hide more, enough octaves follow that no more lie
 beyond them, if each holds a quarter of the records of the one before (Pareto's tail of index 2: the longest with a
 finite variance), in cells of the grid."""
 FEW = 4
@@ -179,7 +179,7 @@ def draft(
     dataset: str | None = None,
     **reading: Any,
 ) -> Schema:
-    """A schema for a table of which nothing is public, found in one pass for a budget of its own.
+    """A schema for a table about which nothing is public, found in one pass for a budget of its own.
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ def kind_of(row: PublishedRow) -> str:
 
 
 def limits(row: PublishedRow, sizes: Sequence[int], law: Law, threshold: float, chance: float) -> dict[int, float]:
-    """What noise alone exceeds with this chance in a block of so many cells, at most.
+    """What noise alone exceeds with this probability, at most, in blocks of these sizes.
 
     Small noise is far from a continuous law: one cell has its own tail, and a sum Chernoff's bound.
     """

@@ -188,7 +188,7 @@ class Crew:
 def gathered(
     pieces: Iterator[Piece], rows: int, numbers: bool = False, most_bytes: int = MOST_BYTES
 ) -> Iterator[Piece]:
-    """The same rows in the same order: large pieces of one file and schema joined, up to so many `rows`.
+    """The same rows in the same order: large pieces of one file and schema are joined, up to `rows`.
 
     Small batches would make threads wait for each other. An error while reading is raised after the rows before it.
     Columns of `numbers` are not copied, which would cost as much as reading; words are, so each is looked up once.

@@ -60,7 +60,7 @@ class File:
 
 
 def find_files(source: str | Sequence[str], format: str | None = None) -> list[File]:
-    """The files that a name, a folder, a glob or a list of these stands for, in a fixed order."""
+    """The files of a name, a folder, a glob or a list of these, in a fixed order."""
     if format is not None and format not in FORMATS:
         raise parameter("format", f"one of {', '.join(FORMATS)}", format)
     names = [source] if isinstance(source, str) else list(source)
@@ -209,7 +209,7 @@ def database_file(source: str) -> str | None:
 
 
 def _names(source: str) -> list[str]:
-    """All files that one argument stands for."""
+    """All files that one argument means."""
     file = database_file(source)
     if file is not None:
         return [file, *(file + end for end in JOURNALS)]

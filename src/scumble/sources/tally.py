@@ -124,7 +124,8 @@ class Tally:
     """Sketches with equal specs, and the facts about the pass that only the curator may see.
 
     With `labels`, each record is counted in the sketch of its class. With `person`, the column of persons, and
-    `people`, each person has only so many records counted. `noise` is the budget and account of noise drawn first.
+    `people`, only a limited number of records per person is counted. `noise` is the budget and account of noise that is
+    drawn first.
     """
 
     def __init__(

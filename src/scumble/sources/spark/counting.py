@@ -290,7 +290,7 @@ SCHEMA = "part int, piece int, share int, body binary"
 PIECE = 1 << 17
 """Counters per piece: 1 MiB."""
 WORDS, SLOTS = 1 << 24, 64
-"""Pieces from `WORDS` on are of words, each column's in so many parts."""
+"""Pieces from `WORDS` on hold words; those of a column are split into `SLOTS` parts."""
 ABOUT, REFUSAL = -1, -2
 TASK_BYTES = 32 * 2**20
 """Counters that one merging task adds up."""
