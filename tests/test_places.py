@@ -269,11 +269,11 @@ def test_what_the_dead_left_is_found_and_what_the_living_write_is_not(here: Path
         assert in_child(killed) == 0
         (here / target).touch()
         found = places.leftovers(target)
-        assert [left.ready for left in found].count(True) == 1 and len(found) == 2
-        assert all(os.path.dirname(left.path) == (os.path.dirname(target) or ".") for left in found)
+        assert [left.endswith(READY) for left in found].count(True) == 1 and len(found) == 2
+        assert all(os.path.dirname(left) == (os.path.dirname(target) or ".") for left in found)
         assert places.clear_leftovers(target) == 1, "but for what may be a whole release"
         (left,) = places.leftovers(target)
-        assert left.ready and places.clear(left.path) and not os.path.exists(left.path)
+        assert left.endswith(READY) and places.clear(left) and not os.path.exists(left)
         assert not places.clear(living.draft) and os.path.exists(living.draft) and not places.clear("nothing")
         living.close()
     assert places.leftovers("nowhere/o") == []

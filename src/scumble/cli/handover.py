@@ -334,16 +334,16 @@ def tidy(target: str, *, takes: bool = False) -> Iterator[str]:
     """Clear what killed runs left for a file; says what. With `takes`, the verb will look after whole releases."""
     removed = 0
     for left in places.leftovers(target):
-        if left.ready:
+        if left.endswith(places.READY):
             try:
-                files.read(left.path, expect=files.RELEASES)
+                files.read(left, expect=files.RELEASES)
             except FileError:
                 pass
             else:
                 if not takes:
-                    yield f"A killed run left its complete release in {left.path!r}. Run the same command to get it."
+                    yield f"A killed run left its complete release in {left!r}. Run the same command to get it."
                 continue
-        removed += places.clear(left.path)
+        removed += places.clear(left)
     if removed:
         count = "an unfinished file" if removed == 1 else f"{removed} unfinished files"
         yield f"Removed {count} that a killed run had left for {target!r}."

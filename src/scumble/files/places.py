@@ -26,7 +26,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from scumble.errors import FileError, MissingFileError
 from scumble.files.interrupts import Unbroken
@@ -39,8 +39,8 @@ except ImportError:  # Windows: what is open there cannot be removed or replaced
 DRAFT, READY = "tmp", "ready"
 _UMASK = threading.Lock()
 _UNFINISHED: set[Place] = set()
-_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
-_CREATE |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_CREATE = _OPEN | os.O_CREAT | os.O_EXCL
 
 
 class Place:
@@ -175,16 +175,9 @@ def write_whole(target: str, data: bytes | Callable[[str], bytes], *, secret: bo
 # ---- leftovers of killed runs ----
 
 
-class Leftover(NamedTuple):
-    """A draft whose process is gone, and whether it was to be a release that a secret file is pledged for."""
-
-    path: str
-    ready: bool
-
-
-def leftovers(target: str) -> list[Leftover]:
+def leftovers(target: str) -> list[str]:
     """Drafts for this target that nobody is writing any more."""
-    return [Leftover(path, path.endswith(f".{READY}")) for path in beside(target) if not alive(path)]
+    return [path for path in beside(target) if not alive(path)]
 
 
 def beside(target: str, ending: str = "") -> list[str]:
@@ -198,7 +191,7 @@ def beside(target: str, ending: str = "") -> list[str]:
 def clear(path: str) -> bool:
     """Remove a draft, if its process is gone."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+        descriptor = os.open(path, _OPEN)
         try:
             if lock(descriptor):  # kept until it is gone: nobody can begin to use it
                 if os.name == "nt":
@@ -214,13 +207,13 @@ def clear(path: str) -> bool:
 
 def clear_leftovers(target: str) -> int:
     """Remove what killed runs left for this target, but for whole releases that a secret file is pledged for."""
-    return sum(clear(left.path) for left in leftovers(target) if not left.ready)
+    return sum(clear(path) for path in leftovers(target) if not path.endswith(READY))
 
 
 def alive(path: str) -> bool:
     """Whether a process is still at work on a draft (or on any file that is locked while in use)."""
     try:
-        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+        descriptor = os.open(path, _OPEN)
     except FileNotFoundError:
         return False
     except OSError:
@@ -365,9 +358,6 @@ def _born(descriptor: int) -> str | None:
 
 
 # ---- a file that one process goes on from ----
-
-
-_OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def followed(path: str | os.PathLike[str]) -> str:

@@ -200,7 +200,6 @@ def publish_share(
     with held([secret]):
         secret.require_open("release_share")
         require_ones(secret)
-        require_one_each(secret.spec)
         if secret.noise is not None:
             raise PrivacyError("This sketch has its full noise already. Hint: call release().")
         claim = calibrate_shares(secret.spec.rows, budget, custodians=custodians, dropouts=dropouts)
@@ -215,9 +214,10 @@ def publish_share(
 
 
 def require_ones(*secrets: Secret) -> None:
-    """Refuse moments where the noise is for counters that a record moves by one."""
+    """Refuse moments, and rows in which a record touches several counters, where a record is to move one by one."""
     if any(secret.spec.reach != ONE for secret in secrets):
         raise PrivacyError("Moments cannot be released this way. Hint: call release().")
+    require_one_each(*(secret.spec for secret in secrets))
 
 
 def require_one_each(*specs: Shape) -> None:
@@ -306,7 +306,6 @@ class Holder:
 def begin(secret: Secret, claim: PrivacyClaim, payer: Account | None, payment: str | None = None) -> str:
     """Charge a whole stream before any of its noise is drawn, and return its identity. Nothing is ever refunded."""
     require_ones(secret)
-    require_one_each(secret.spec)
     require_public_count(claim, [secret])
     return str(uuid.uuid4()) if payer is None else payer.charge(claim, payment)
 

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import groupby
 from typing import Any
 
 from scumble.errors import ParameterError, PrivacyError, parameter
@@ -21,7 +20,7 @@ from scumble.privacy.exact import Number, as_count, as_fraction, float_down, flo
 from scumble.privacy.gaussian import least_epsilon, zcdp_delta
 from scumble.privacy.laws import GAUSSIAN, quietest
 from scumble.privacy.laws.law import Law, Shared, require_scales
-from scumble.privacy.sensitivity import NEIGHBORS, ONCE, ONE, Column, Moves, Reach, sides_of, unit_of
+from scumble.privacy.sensitivity import NEIGHBORS, ONCE, ONE, Column, Moves, Reach, Scales, sides_of, unit_of
 
 DEFAULT_COUNT_SHARE = Fraction(1, 25)
 """Share of the budget spent on the count: at ε = 1 its standard deviation is 35, at a cost of 4 %."""
@@ -414,7 +413,7 @@ class AdaptiveBudget:
 
 def written(scales: Sequence[Fraction]) -> list[list[int | str]]:
     """Scales for a file: runs of rows with one fraction each."""
-    return [[len(list(same)), str(scale)] for scale, same in groupby(scales)]
+    return [[rows, str(scale)] for rows, scale in Scales.of_rows(scales, None).runs(len(scales))]
 
 
 def read_back(data: Sequence[object], rows: int, claim: PrivacyClaim) -> tuple[Fraction, ...]:
