@@ -104,10 +104,7 @@ def publish(
     """
     require_ledger(keep, payer)
     with held(secrets):
-        require_disjoint(secrets, budget, backend)
-        require_one_each(secrets[0].spec)
-        claim = budget.claim(secrets[0].spec.rows, reach=secrets[0].spec.reach)
-        published = []
+        claim, published = _priced(secrets, budget, backend), []
         with releasing(secrets, claim, payer, "release", keep=keep) as identity:
             pairs = [drawn(claim, secret.counts.shape, backend) for secret in secrets]
             for secret, name, (noise, count) in zip(secrets, names_of(identity, secrets), pairs, strict=True):
@@ -120,14 +117,19 @@ def publish(
         return published
 
 
+def _priced(secrets: Sequence[Secret], budget: Budget, backend: str) -> PrivacyClaim:
+    """What these secrets cost together."""
+    require_disjoint(secrets, budget, backend)
+    require_one_each(secrets[0].spec)
+    return budget.claim(secrets[0].spec.rows, reach=secrets[0].spec.reach)
+
+
 def begin_with_noise(
     secrets: Sequence[Secret], budget: Budget, payer: Account | None = None, *, backend: str = "exact"
 ) -> None:
     """Draw the noise of empty secrets of disjoint records, one per class, for the price of one."""
     with held(secrets):
-        require_disjoint(secrets, budget, backend)
-        require_one_each(secrets[0].spec)
-        claim = budget.claim(secrets[0].spec.rows, reach=secrets[0].spec.reach)
+        claim = _priced(secrets, budget, backend)
         for secret in secrets:
             secret.require_open("start_with_noise")
             if secret.noise is not None or secret.touched or len(secret.lineage) != 1:
