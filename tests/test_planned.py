@@ -25,7 +25,7 @@ from scumble.density import planned_release as planned
 from scumble.density import release_plan
 from scumble.density import sketch as scumble_sketch
 from scumble.density.expected_error import SHARED, USUALLY_SHARED
-from scumble.density.grid_cells import _fine_centers, coarser, groups
+from scumble.density.grid_cells import aligned, coarser, groups
 from scumble.density.planned_release import publish_planned, typical_norm
 from scumble.density.release_plan import DENSITIES, DESIGN, SIZE, Choice, Menu, Rehashed, smallest_near_best
 from scumble.density.sketch import release_disjoint
@@ -642,7 +642,8 @@ def test_cells_that_an_edge_cuts_go_to_either_side_in_turn() -> None:
     low, high, fine, coarse = np.zeros(2), np.array([60.0, 40.0]), (2401, 1601), (219, 146)
     cells = np.divmod(groups(low, high, fine, coarse).reshape(fine), coarse[1])
     for axis, found in enumerate(cells):
-        places = _fine_centers(0.0, float(high[axis]), fine[axis], coarse[axis])
+        (start, step, _), (first, stride, _) = (aligned(0.0, float(high[axis]), n[axis]) for n in (fine, coarse))
+        places = (start + (np.arange(fine[axis]) + 0.5) * step - first) / stride
         off = (places if axis else places[:, None]) - (found + 0.5)
         assert np.abs(off).max() < 0.5 + 0.5 * coarse[axis] / fine[axis] + 1e-6, "no farther than the cell reaches"
         windows = off[:2376, :1584].reshape(27, 88, 18, 88)  # 8 × 8 coarse cells, as many as a kernel sees

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scumble.checks import Json
-from scumble.density.grid_cells import REACH, Grid, around, fast_length, lattice, sharpened, tiles
+from scumble.density.grid_cells import REACH, Grid, fast_length, lattice, sharpened, tiles
 
 
 def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) -> np.ndarray:
@@ -207,7 +207,7 @@ class Field:
         self._slab = np.maximum(np.rint(self._profile.half_widths / grid.step), 1).astype(int).tolist()
         self._asked = 0
         self._near = lattice([np.arange(-REACH, REACH + 2.0)] * d, np.ones(d)).reshape(-1, d)
-        small = self._profile.smooth_table(grid.step, around([REACH + 3] * d))
+        small = self._profile.smooth_table(grid.step, [REACH + 3] * d)
         sharp = sharpened(small, grid.spread)
         self._near_table = _interpolation_table(small, REACH)
         self._near_sharp = _interpolation_table(sharp, REACH - 1)
@@ -237,7 +237,7 @@ class Field:
     def _tables(self) -> list[np.ndarray]:
         """The first four terms at the centers of all cells and a margin around them."""
         grid, shape, margin = self._grid, self._grid.shape, self._grid.margin
-        table = self._profile.smooth_table(grid.step, around(np.array(shape) + margin))
+        table = self._profile.smooth_table(grid.step, np.array(shape) + margin)
         total = _fft_product(self._sharp, table, table.shape)
         total = total[tuple(slice(n + 1, size) for n, size in zip(shape, table.shape, strict=True))].copy()
         ones = sharpened(_windowed(table, shape), grid.spread)
@@ -249,7 +249,7 @@ class Field:
         grid, reach, margin = self._grid, self._grid.place_reach.tolist(), self._grid.margin.tolist()
         size = [n + 2 * r for n, r in zip(grid.shape, reach, strict=True)]
         full = np.zeros(size)
-        moved = displacement(self._profile.table(grid.step, around(np.add(reach, 1))))
+        moved = displacement(self._profile.table(grid.step, np.add(reach, 1)))
         for hides, change in zip(self._hides, moved, strict=True):
             ceiling = _fft_product(self._most, np.sqrt(change), size)
             full += np.minimum(_fft_product(hides, change, size), np.square(ceiling))

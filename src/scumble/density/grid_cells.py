@@ -17,7 +17,9 @@ from scumble.kernels import Kernel
 
 MAX_DIMENSIONS = 4
 TILE = 1 << 16
-"""Values per tile: they fit into the cache."""
+"""Values or records of a tile: they fit into the cache."""
+REACH = 2
+"""Cells beyond the two around a query for which the exact kernel replaces the interpolated one."""
 
 
 def supports(kernel: Kernel, width: int, names: Sequence[str] | None = None) -> str | None:
@@ -91,7 +93,7 @@ class Profile:
         return 10.0**low
 
     def _is_even(self) -> bool:
-        """Whether the signs of the differences are irrelevant, by trial: a table then needs one corner only."""
+        """Whether signs of the differences are irrelevant, by trial."""
         place = np.arange(1, 257)[:, None] * np.sqrt([2.0, 3.0, 5.0, 7.0][: self.dimensions])
         points = self.half_widths * (0.1 + 2.9 * (place % 1.0))
         flips = np.where((7.3 * place) % 1.0 < 0.5, -1.0, 1.0)
@@ -110,11 +112,11 @@ class Profile:
                 return True
         return False
 
-    def table(self, step: np.ndarray, axes: Sequence[np.ndarray]) -> np.ndarray:
-        """The kernel at integer multiples of the step: `axes` are runs of integers."""
-        return self._shifted(step, axes, np.zeros(self.dimensions))
+    def table(self, step: np.ndarray, reach: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The kernel at integer multiples of the step, from −reach to reach along each axis."""
+        return self._shifted(step, np.asarray(reach), np.zeros(self.dimensions))
 
-    def smooth_table(self, step: np.ndarray, axes: Sequence[np.ndarray]) -> np.ndarray:
+    def smooth_table(self, step: np.ndarray, reach: Sequence[int] | np.ndarray) -> np.ndarray:
         """Like `table`, for interpolation without bias at kinks.
 
         Interpolation between multiples of the step overestimates a kernel near a kink by |k′| step/6 on average
@@ -122,42 +124,21 @@ class Profile:
         fourth order where k is smooth.
         """
         if not self.ridged:
-            return self.table(step, axes)
-        out: np.ndarray | float = 0.0
-        wider = [np.arange(axis[0] - 1, axis[-1] + 2) for axis in axes]
-        for signs in np.ndindex(*[2] * self.dimensions):
-            out = out + self._shifted(step, wider, 0.4 * np.array(signs) - 0.2) / 2**self.dimensions
-        return sharpened(np.asarray(out), np.full(self.dimensions, 12 * 0.2**2))
+            return self.table(step, reach)
+        sides = 0.4 * np.array(list(np.ndindex(*[2] * self.dimensions))) - 0.2
+        mean = sum(self._shifted(step, np.asarray(reach) + 1, side) for side in sides) / len(sides)
+        return sharpened(np.asarray(mean), np.full(self.dimensions, 12 * 0.2**2))
 
-    def _shifted(self, step: np.ndarray, axes: Sequence[np.ndarray], shift: np.ndarray) -> np.ndarray:
+    def _shifted(self, step: np.ndarray, reach: np.ndarray, shift: np.ndarray) -> np.ndarray:
         """The kernel at (integers + shift) × step; for an even kernel one side and its mirror image."""
-        out = np.empty([len(axis) for axis in axes])
-        if not self.even:
-            self._fill(out, [axis + s for axis, s in zip(axes, shift, strict=True)], step)
-            return out
-        sides = [_longer_side(axis) for axis in axes]
-        distances = [np.abs(axis[side]) + s for axis, (side, _, _), s in zip(axes, sides, shift, strict=True)]
-        self._fill(out[tuple(side for side, _, _ in sides)], distances, step)
-        for j, (_, rest, image) in enumerate(sides):
-            before, after = (slice(None),) * j, [side for side, _, _ in sides[j + 1 :]]
-            out[(*before, rest, *after)] = out[(*before, image, *after)]
-        return out
-
-    def _fill(self, out: np.ndarray, axes: Sequence[np.ndarray], step: np.ndarray) -> None:
-        """The kernel on a lattice, tile by tile."""
+        axes = [np.arange(0 if self.even else -r, r + 1) + s for r, s in zip(reach, shift, strict=True)]
         first, *rest = axes
+        out = np.empty([len(axis) for axis in axes])
         for here in tiles(out):
             out[here] = self(lattice([first[here], *rest], step))
-
-
-def _longer_side(axis: np.ndarray) -> tuple[slice, slice, slice]:
-    """For a run of integers: the part with one sign, the rest, and the mirror image of the rest."""
-    below, above = max(0, -int(axis[0])), max(0, int(axis[-1]))
-    if not below or not above:
-        return slice(None), slice(0), slice(0)
-    if above >= below:
-        return slice(below, None), slice(below), slice(2 * below, below, -1)
-    return slice(below + 1), slice(below + 1, None), slice(below - 1, below - 1 - above, -1)
+        for j in range(self.dimensions if self.even else 0):
+            out = np.concatenate([out[(*[slice(None)] * j, slice(None, 0, -1))], out], axis=j)
+        return out
 
 
 def tiles(values: np.ndarray) -> Iterator[slice]:
@@ -186,11 +167,6 @@ def lattice(axes: Sequence[np.ndarray], step: np.ndarray) -> np.ndarray:
     return np.moveaxis(np.stack(places), 0, -1)  # in memory one coordinate after the other: sums over them are quick
 
 
-def around(reach: Sequence[int] | np.ndarray) -> list[np.ndarray]:
-    """From −reach to reach along each axis."""
-    return [np.arange(-r, r + 1) for r in np.asarray(reach).tolist()]
-
-
 def fast_length(least: int) -> int:
     """The next number with no prime factor beyond 5: an FFT is fast at these.
 
@@ -206,12 +182,6 @@ def fast_length(least: int) -> int:
         if rest == 1:
             return found
         found += 1
-
-
-REACH = 2
-"""Cells beyond the two around a query for which the exact kernel replaces the interpolated one."""
-TILE = 1 << 16
-"""Records per thread and step."""
 
 
 class Grid:
@@ -248,9 +218,7 @@ class Grid:
         self.shape = tuple(int(whole_number("shape", cells)) for cells in shape)
         self.cells = prod(self.shape)
         sizes = [aligned(*axis) for axis in zip(self.low, self.high, self.shape, strict=True)]
-        self.start = np.array([start for start, _, _ in sizes])
-        self.step = np.array([step for _, step, _ in sizes])
-        self.spread = np.array([spread for _, _, spread in sizes])
+        self.start, self.step, self.spread = np.transpose(sizes)
         worst = np.minimum(3.0 * np.square(1.0 - np.sqrt(1.0 - self.spread)), 1.0)  # all s numbers at one end
         self.hidden = np.where(whole, worst, 1.0) if len(whole) else np.ones(len(sizes))
         """The largest variance of places within a cell, in units of h²/12."""
@@ -293,7 +261,7 @@ class Grid:
                 else:
                     counts[0] += counted
 
-        if min(threads, len(parts)) < 2:
+        if threads == 1 or len(parts) < 2:
             for first in parts:
                 add(first)
             return
@@ -354,35 +322,26 @@ def groups(low: np.ndarray, high: np.ndarray, shape: Sequence[int], coarse: Sequ
     >>> groups(np.array([0.0]), np.array([1.0]), (6,), (2,))
     array([0, 0, 0, 1, 1, 1])
     """
-    axes = list(zip(low.tolist(), high.tolist(), shape, coarse, strict=True))
-    below, above = (
-        [np.clip(np.floor(side), 0, ends[3] - 1).astype(np.int64) for side, ends in zip(sides, axes, strict=True)]
-        for sides in zip(*(_fine_edges(*ends) for ends in axes), strict=True)
-    )
-    strides = [prod(coarse[axis + 1 :]) for axis in range(len(shape))]
-    out = sum(np.ix_(*(line * stride for line, stride in zip(below, strides, strict=True))), np.zeros(shape, np.int64))
-    for axis, ends in enumerate(axes):
-        cut = np.flatnonzero(above[axis] > below[axis])
-        lower, upper = (side[cut] for side in _fine_edges(*ends))
-        share = ((upper - above[axis][cut]) / (upper - lower)).reshape([-1] + [1] * (len(shape) - axis - 1))
+    strides, cuts = [prod(coarse[axis + 1 :]) for axis in range(len(shape))], []
+    out = np.zeros(shape, np.int64)
+    for axis, ends in enumerate(zip(low.tolist(), high.tolist(), shape, coarse, strict=True)):
+        begin, end = _fine_edges(*ends)
+        below, above = (np.clip(np.floor(side), 0, ends[3] - 1).astype(np.int64) for side in (begin, end))
+        cut = np.flatnonzero(above > below)
+        out += (below * strides[axis]).reshape([-1] + [1] * (len(shape) - axis - 1))
+        cuts.append((cut, ((end - above) / (end - begin))[cut].reshape([-1] + [1] * (len(shape) - axis - 1))))
+    for axis, (cut, share) in enumerate(cuts):
         places = np.ix_(*(cut if other == axis else np.arange(n) for other, n in enumerate(shape)))
         point = sum((place * TURNS[(other - axis) % len(shape)] for other, place in enumerate(places)), 0.5) % 1.0
         out[places] += strides[axis] * (point < share)
-    return np.asarray(out.reshape(prod(shape)))
+    return out.reshape(prod(shape))
 
 
 def _fine_edges(low: float, high: float, fine: int, coarse: int) -> tuple[np.ndarray, np.ndarray]:
     """Where the fine cells begin and end, in coarse steps from the first coarse edge, up to rounding."""
-    step, stride = (aligned(low, high, cells)[1] for cells in (fine, coarse))
-    middle, half = _fine_centers(low, high, fine, coarse), (0.5 - 1e-6) * step / stride
-    return middle - half, middle + half
-
-
-def _fine_centers(low: float, high: float, fine: int, coarse: int) -> np.ndarray:
-    """The centers of the fine cells, in coarse steps from the first coarse edge."""
     (start, step, _), (first, stride, _) = aligned(low, high, fine), aligned(low, high, coarse)
-    places: np.ndarray = (start + (np.arange(fine) + 0.5) * step - first) / stride
-    return places
+    middle, half = (start + (np.arange(fine) + 0.5) * step - first) / stride, (0.5 - 1e-6) * step / stride
+    return middle - half, middle + half
 
 
 def _nested(low: float, high: float, fine: int, coarse: int) -> bool:
@@ -390,8 +349,5 @@ def _nested(low: float, high: float, fine: int, coarse: int) -> bool:
     step, stride = (aligned(low, high, cells)[1] for cells in (fine, coarse))
     if fine == coarse or coarse == 1 or stride >= FAR_FINER * step:
         return True
-    inside = (
-        np.abs(_fine_centers(low, high, fine, coarse) - 0.5) % 1.0
-    )  # 0 in the middle of a coarse cell, ½ at its edges
-    inside = np.minimum(inside, 1.0 - inside)
-    return bool(np.all(inside <= 0.5 - 0.5 * step / stride + 1e-6))
+    begin, end = map(np.floor, _fine_edges(low, high, fine, coarse))
+    return bool(np.array_equal(begin, end))
