@@ -26,10 +26,10 @@ from scumble.density.expected_error import box_of, default_density, hashes, on_w
 from scumble.density.grid_cells import supports
 from scumble.density.release_plan import (
     DEFAULT_RECORDS,
+    DENSITIES,
     DESIGN,
     SIZE,
     Menu,
-    good_buckets,
     good_rows,
     most_rows,
 )
@@ -168,11 +168,11 @@ def plan_within(
     counted, planned = choose(kernel, dimensions=dimensions, **about, **options)
     assumed, source = _assumed(counted, options.get("bounds"), density)
     menu = Menu(counted, budget, planned, refined=refined)
-    made, error = menu.expected(n, assumed) if planned else (counted, menu.error(n, assumed))
+    made, error = menu.expected(n, assumed, lambda spec: bool(planned) or spec == counted)
     f, work = assumed * n, 1 if counted.shape is not None else counted.rows * hashes(kernel)
     later: Json = {}
     if planned:
-        denser = menu.denser(n, assumed)
+        denser, _ = menu.expected(n, min(10.0 * assumed, float(DENSITIES[-1])))
         later = {"denser": denser.shape or (denser.rows,), "denser_design": denser.design, "either": menu.either}
         if counted.shape is not None and made.shape is None:  # its cells' records once more, at the release
             work += made.rows * hashes(kernel)
@@ -267,8 +267,7 @@ def choose(
         most_of = np.where(on_whole_numbers(empty), box.high - box.low + 1, inf)  # a cell per whole number
         counted.append(grid(tuple(np.minimum(box.finest, most_of).astype(int).tolist())))
     if design != "grid":
-        drawn = good_rows(kernel, dimensions) if design == "auto" else design
-        hashed = replace(empty, design=drawn, buckets=good_buckets(kernel) if buckets is None else buckets)
+        hashed = good_rows(empty, design, buckets)
         pure = budget is not None and budget.pure
         counted.append(most_rows(hashed, pure=pure) if rows is None else replace(hashed, rows=rows))
     open_size = later and rows is None
@@ -280,11 +279,11 @@ def choose(
     scored = replace(budget, delta=0.0, rho=None) if either else budget
     found = []
     for spec in counted:
-        most = None if spec.shape is None else buckets
-        open_now = open_size and most is None
+        most = inf if spec.shape is None or buckets is None else buckets
+        open_now = open_size and most == inf
         typical, _ = _assumed(spec, bounds, density)
         menu = Menu(spec, scored, SIZE if open_now else 0, refined=refined)
-        made, error = menu.expected(n or DEFAULT_RECORDS, typical, most=most)
+        made, error = menu.expected(n or DEFAULT_RECORDS, typical, lambda one, most=most: one.buckets <= most)
         found.append((error, spec if open_now else made, open_now))
     _, spec, open_now = min(found, key=lambda one: one[0])
     return spec, 0 if not open_now else DESIGN if either and spec.shape is not None else SIZE

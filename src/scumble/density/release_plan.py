@@ -26,6 +26,7 @@ import numpy as np
 
 from scumble.density.expected_error import (
     SHARED,
+    USUALLY,
     GridErrors,
     box_of,
     combined,
@@ -34,11 +35,9 @@ from scumble.density.expected_error import (
     noise_of_sums,
     numbers_of,
     on_whole_numbers,
-    usually_shared,
 )
 from scumble.density.grid_cells import coarser, groups
 from scumble.density.spec import CHEAP, Spec
-from scumble.kernels import Kernel
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.facts import Facts, calibrated, divided, price, second_counts, together
@@ -88,6 +87,10 @@ class Seen(NamedTuple):
     weights: np.ndarray
 
 
+Among = Callable[[Spec], bool]
+"""Which candidates may be chosen."""
+
+
 class Menu:
     """All that may be published of what is counted, for a budget.
 
@@ -100,21 +103,15 @@ class Menu:
         self.spec, self.budget, self.refined = spec, budget, refined
         self.clumped = spec.shape is not None and max(spec.shape) > 1
         """Whether the norm of the cells is a fact."""
+        self.numbers = 2 if self.clumped else 1
+        """How many facts there are in addition to the count."""
         self._rest = divided(budget, self.numbers).rows if planned else None
-        self._hashed = _as_rows(spec) if planned == DESIGN and not budget.pure else None
+        self._hashed = most_rows(good_rows(spec)) if planned == DESIGN and not budget.pure else None
+        self.either = self._hashed is not None
+        """Whether a grid may be published as a grid or as rows."""
         self.rows = [1] if spec.shape is not None else ladder(spec.rows)
         if self._hashed is not None:
             self.rows += ladder(self._hashed.rows)
-
-    @property
-    def either(self) -> bool:
-        """Whether a grid may be published as a grid or as rows."""
-        return self._hashed is not None
-
-    @property
-    def numbers(self) -> int:
-        """How many facts there are in addition to the count."""
-        return 2 if self.clumped else 1
 
     @property
     def price(self) -> PrivacyClaim:
@@ -136,21 +133,13 @@ class Menu:
 
     def beforehand(self) -> tuple[Spec, Choice]:
         """What to publish without facts: for 100,000 typical records. A grid stays a grid."""
-        spec, _ = self.best([self.seen(Facts(None, 0.0, 0, 1e18))], rehashed=False)
+        typical = [self.seen(Facts(None, 0.0, 0, 1e18))]
+        spec, _ = self.best(typical, lambda spec: (spec.shape is None) == (self.spec.shape is None))
         return spec, self.choice_of(spec)
 
-    def expected(self, n: float, density: float, *, most: int | None = None) -> tuple[Spec, float]:
-        """What would be published of `n` records of this density, with at most so many counters, and its error."""
-        return self.best([Seen(n, np.array([density]), np.ones((1, 1)))], most=most)
-
-    def error(self, n: float, density: float) -> float:
-        """The expected error if all that is counted is published."""
-        errors = next(errors for spec, errors in self.candidates(n, np.array([density])) if spec == self.spec)[0]
-        return float(np.exp((np.ones(1) if len(errors) == 1 else usually_shared()) @ np.log(errors)))
-
-    def denser(self, n: float, density: float) -> Spec:
-        """The same for records ten times as dense."""
-        return self.expected(n, min(10.0 * density, float(DENSITIES[-1])))[0]
+    def expected(self, n: float, density: float, among: Among = lambda spec: True) -> tuple[Spec, float]:
+        """What would be published of `n` records of this density, and its error."""
+        return self.best([Seen(n, np.array([density]), np.ones((1, 1)))], among)
 
     def noise_variance(self, rows: int) -> float:
         """The noise variance of a counter if this many rows are published."""
@@ -167,20 +156,20 @@ class Menu:
         box = box_of(self.spec)
         return Choice(1, None if fine == coarse else groups(box.low, box.high, fine, coarse))
 
-    def best(self, seen: Sequence[Seen], *, rehashed: bool = True, most: int | None = None) -> tuple[Spec, float]:
+    def best(self, seen: Sequence[Seen], among: Among = lambda spec: True) -> tuple[Spec, float]:
         """The smallest candidate nearly as good as any, by the mean log error over the classes, and its error."""
         scores: dict[Spec, float] = {}
         for n, densities, weights in seen:
             if weights.shape[1] == 1 and self.spec.shape is not None:
-                weights = weights * usually_shared()
-            for spec, errors in self.candidates(n, densities, rehashed):
-                if most is None or spec.rows * spec.buckets <= most:
+                weights = weights * USUALLY
+            for spec, errors in self.candidates(n, densities):
+                if among(spec):
                     score = float(np.sum(weights * np.log(errors)))
                     scores[spec] = scores.get(spec, 0.0) + score / len(seen)
         chosen = smallest_near_best(scores)
         return chosen, float(np.exp(scores[chosen]))
 
-    def candidates(self, n: float, densities: np.ndarray, rehashed: bool = True) -> Iterator[tuple[Spec, np.ndarray]]:
+    def candidates(self, n: float, densities: np.ndarray) -> Iterator[tuple[Spec, np.ndarray]]:
         """Each candidate with its errors, by density and clumping; one column where clumping is irrelevant."""
         spec = self.spec
         if spec.shape is None:
@@ -190,7 +179,7 @@ class Menu:
         found = errors.clumped(n, sqrt(self.noise_variance(1)), densities, SHARED)
         for k, shape in enumerate(shapes):
             yield replace(spec, shape=shape, buckets=prod(shape)), found[:, :, k]
-        if rehashed and self._hashed is not None:
+        if self._hashed is not None:
             places = errors.places(n, densities, SHARED)[:, :, 0]
             yield from self._rows(self._hashed, self.rows[1:], n, densities, places)
 
@@ -232,21 +221,19 @@ class Menu:
         scale = np.hypot(of_norm, np.gradient(expected) / sqrt(8.0))
         likely = likelihood(facts.norm, expected, np.maximum(scale, ROUNDED * expected))[:, None]
         if spec.shape is None:
-            likely = likely + prior(DENSITIES, USUAL, SPREAD)[:, None]
-        else:
-            box = box_of(spec)
-            likely = likely + prior(DENSITIES, box.density, BOUNDED)[:, None] + np.log(usually_shared())
-            if facts.clumping is not None:
-                errors = box.errors([spec.shape], on_whole_numbers(spec))
-                smooth = 1.0 / n + errors.at(errors.sharing, DENSITIES)
-                found = []
-                for joint in (SHARED, SHARED**box.axes):  # equal records, or columns of few values
-                    norm = n * np.sqrt(np.minimum(smooth + joint * DENSITIES[:, None], 1.0))
-                    scale = np.hypot(of_norm, np.gradient(norm, axis=1) / sqrt(8.0))
-                    found.append(likelihood(facts.clumping, norm, np.maximum(scale, ROUNDED * norm)))
-                likely = likely + np.logaddexp(*found)
-        weights = np.exp(likely - np.max(likely))
-        return Seen(n, DENSITIES, weights / weights.sum())
+            return Seen(n, DENSITIES, _normalized(likely + prior(DENSITIES, USUAL, SPREAD)[:, None]))
+        box = box_of(spec)
+        likely = likely + prior(DENSITIES, box.density, BOUNDED)[:, None] + np.log(USUALLY)
+        if facts.clumping is not None:
+            errors = box.errors([spec.shape], on_whole_numbers(spec))
+            smooth = 1.0 / n + errors.at(errors.sharing, DENSITIES)
+            found = []
+            for joint in (SHARED, SHARED**box.axes):  # equal records, or columns of few values
+                norm = n * np.sqrt(np.minimum(smooth + joint * DENSITIES[:, None], 1.0))
+                scale = np.hypot(of_norm, np.gradient(norm, axis=1) / sqrt(8.0))
+                found.append(likelihood(facts.clumping, norm, np.maximum(scale, ROUNDED * norm)))
+            likely = likely + np.logaddexp(*found)
+        return Seen(n, DENSITIES, _normalized(likely))
 
     @property
     def _by_chance(self) -> float:
@@ -269,8 +256,13 @@ def records(facts: Facts) -> float:
         return max(1.0, float(facts.count))
     scale = np.sqrt(facts.count_variance / 2.0 + np.gradient(RECORDS) ** 2 / 8.0)
     likely = prior(RECORDS, DEFAULT_RECORDS, UNKNOWN) + likelihood(facts.count, RECORDS, scale)
+    return float(np.exp(_normalized(likely) @ np.log(RECORDS)))
+
+
+def _normalized(likely: np.ndarray) -> np.ndarray:
+    """Weights that sum to 1, from their logarithms."""
     weights = np.exp(likely - np.max(likely))
-    return float(np.exp(weights @ np.log(RECORDS) / weights.sum()))
+    return np.asarray(weights / weights.sum())
 
 
 def prior(values: np.ndarray, middle: float, spread: float) -> np.ndarray:
@@ -317,16 +309,18 @@ def ladder(most: int) -> list[int]:
     return found if most in found else [*found, most]
 
 
-def good_rows(kernel: Kernel, dimensions: int) -> str:
-    """Sobol rows are better in few dimensions, orthogonal Gaussian directions in many."""
-    gaussian = all(factor.name in ("euclidean", "angular") for factor in kernel.factors)
-    return "orthogonal" if gaussian and dimensions > 12 else "sobol"
+def good_rows(spec: Spec, design: str = "auto", buckets: int | None = None) -> Spec:
+    """Hashed rows of the same kernel: Sobol rows are better in few dimensions, orthogonal Gaussian directions in many.
 
-
-def good_buckets(kernel: Kernel) -> int:
-    """Enough that collisions are rare; one per code if there are few codes."""
-    codes = prod(float(factor.radix or np.inf) ** factor.power for factor in kernel.factors)
-    return int(codes) if codes <= 4096 else 1024
+    The buckets are enough that collisions are rare; one per code if there are few codes.
+    """
+    if design == "auto":
+        gaussian = all(factor.name in ("euclidean", "angular") for factor in spec.kernel.factors)
+        design = "orthogonal" if gaussian and spec.dimensions > 12 else "sobol"
+    if buckets is None:
+        codes = prod(float(factor.radix or np.inf) ** factor.power for factor in spec.kernel.factors)
+        buckets = int(codes) if codes <= 4096 else 1024
+    return replace(spec, shape=None, design=design, buckets=buckets)
 
 
 def most_rows(spec: Spec, *, pure: bool = False) -> Spec:
@@ -334,12 +328,6 @@ def most_rows(spec: Spec, *, pure: bool = False) -> Spec:
     numbers = numbers_of(spec.kernel, spec.dimensions)
     most = min(MOST_ROWS, MOST_COUNTED // spec.buckets, CHEAP // numbers) // (2 if pure else 1)
     return replace(spec, rows=max(LEAST_ROWS, 1 << (most.bit_length() - 1)) if most > 0 else LEAST_ROWS)
-
-
-def _as_rows(grid: Spec) -> Spec:
-    """The most rows that may be made of a grid's cells."""
-    kernel = grid.kernel
-    return most_rows(replace(grid, shape=None, design=good_rows(kernel, grid.dimensions), buckets=good_buckets(kernel)))
 
 
 @dataclass(frozen=True)
