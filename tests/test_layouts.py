@@ -70,7 +70,7 @@ def test_what_only_one_of_them_has() -> None:
     with pytest.raises(DataError):
         hashed.edges()
     assert [edges.tolist() for edges in grid.edges()] == [[-0.5, 0.5, 1.5, 2.5, 3.5, 4.5], pytest.approx(_sevenths())]
-    assert hashed.counters == (64, 128) and grid.counters == (1, 35)
+    assert HASHED.spec.counters == (64, 128) and GRID.spec.counters == (1, 35)
     assert hashed.numbers == 64 * (2 + 2) and grid.numbers == 0
 
 

@@ -96,9 +96,9 @@ class GridRow(Layout):
     def typical_density(self) -> float:
         return box_of(self.spec).density
 
-    def relative_error(self, noise_variance: float, records: float, density: float) -> float:
+    def relative_error(self, noise_variance: float, records: float) -> float:
         expected = box_of(self.spec).errors([self.grid.shape], on_whole_numbers(self.spec))
-        return float(expected.relative(records, math.sqrt(noise_variance), density)[0])
+        return float(expected.relative(records, math.sqrt(noise_variance), self.typical_density)[0])
 
     def expected_error(self, release: Release, records: int) -> tuple[float, float]:
         """The median over places spread evenly within the bounds."""
@@ -111,7 +111,7 @@ class GridRow(Layout):
 
     def most_noise(self, noise_variance: float) -> float:
         """The bound if every cell had weight one."""
-        return float(np.sqrt(noise_variance * self.grid.cells))
+        return math.sqrt(noise_variance * self.grid.cells)
 
     def densest(self, release: Release) -> np.ndarray:
         """The center of the heaviest cell, and points half a kernel away along each axis, where the sum is steepest."""

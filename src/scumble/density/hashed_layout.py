@@ -100,22 +100,19 @@ class HashedRows(Layout):
     def typical_density(self) -> float:
         return default_density(self.spec.kernel)
 
-    def relative_error(self, noise_variance: float, records: float, density: float) -> float:
-        spec = self.spec
-        of, noise = np.array(density), math.sqrt(noise_variance / spec.rows)
+    def relative_error(self, noise_variance: float, records: float) -> float:
+        spec, of, noise = self.spec, np.array(self.typical_density), self.most_noise(noise_variance)
         return float(combined(hashing_error(spec, of), 0.0, noise, inverse_of(spec, of), records))
 
     def expected_error(self, release: Release, records: int) -> tuple[float, float]:
         """That of a query of typical density."""
-        spec = self.spec
-        noise = self.most_noise(release.counter_variance)
-        f = default_density(spec.kernel) * records
-        hashing = row_spread(spec, records, f) + f
-        return noise, float(np.sqrt(hashing / spec.rows + noise**2))
+        noise, f = self.most_noise(release.counter_variance), self.typical_density * records
+        hashing = row_spread(self.spec, records, f) + f
+        return noise, math.sqrt(hashing / self.spec.rows + noise**2)
 
     def most_noise(self, noise_variance: float) -> float:
         """One counter of each row enters every sum."""
-        return float(np.sqrt(noise_variance / self.spec.rows))
+        return math.sqrt(noise_variance / self.spec.rows)
 
     def source(self, release: Release, bounds: Sides, rng: np.random.Generator) -> Particles:
         from scumble.density.draws import Particles

@@ -79,11 +79,6 @@ class Layout(ABC):
         """Make what counting and queries need; bad parameters fail here."""
 
     @property
-    def counters(self) -> tuple[int, ...]:
-        """The shape of the array of counters."""
-        return (self.spec.rows, self.spec.buckets)
-
-    @property
     def numbers(self) -> int:
         """Approximate number of values in the hash functions."""
         return 0
@@ -106,9 +101,7 @@ class Layout(ABC):
                     raise DataError(invalid_message(to_host(bad), labels, hint=hint))
                 bad_rows = bad.any(axis=1) if bad_rows is None else bad_rows | bad.any(axis=1)
             parts.append(records)
-        if bad_rows is None:
-            return parts, 0
-        return [part.keep(~bad_rows) for part in parts], int(bad_rows.sum())
+        return (parts, 0) if bad_rows is None else ([part.keep(~bad_rows) for part in parts], int(bad_rows.sum()))
 
     @abstractmethod
     def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
@@ -150,8 +143,8 @@ class Layout(ABC):
         """The density of a query like the records, from public parameters."""
 
     @abstractmethod
-    def relative_error(self, noise_variance: float, records: float, density: float) -> float:
-        """The expected mean of |error|/density for queries of this density."""
+    def relative_error(self, noise_variance: float, records: float) -> float:
+        """The expected mean of |error|/density for queries of typical density."""
 
     @abstractmethod
     def expected_error(self, release: Release, records: int) -> tuple[float, float]:
@@ -167,16 +160,16 @@ class Layout(ABC):
 
     def source(self, release: Release, bounds: Sides, rng: np.random.Generator) -> Source:
         """A source of synthetic records within the bounds."""
-        raise DataError(f"This release {self.told}, and records cannot be drawn from it.")
+        raise self.lacks("records cannot be drawn from it.")
 
     def edges(self) -> list[np.ndarray]:
         """The edges of the cells, along each axis."""
-        raise DataError(f"This release {self.told}, and the task needs a grid. Hint: build it with design='grid'.")
+        raise self.lacks("the task needs a grid. Hint: build it with design='grid'.")
 
     @property
     def hasher(self) -> Hasher:
         """The hash functions."""
-        raise DataError(f"This release {self.told}, and the task needs hashed rows. Hint: build it with rows=....")
+        raise self.lacks("the task needs hashed rows. Hint: build it with rows=....")
 
     @property
     def drawable(self) -> bool:
@@ -185,7 +178,11 @@ class Layout(ABC):
 
     def hasher_on_page(self, keep: Keep) -> Json:
         """The hash functions for ``web/src/engine``; releases with equal specs share them."""
-        raise DataError(f"This release {self.told}, and has no hash functions.")
+        raise self.lacks("has no hash functions.")
+
+    def lacks(self, what: str) -> DataError:
+        """What to raise where a layout cannot do something."""
+        return DataError(f"This release {self.told}, and {what}")
 
 
 class Reader(ABC):
@@ -199,20 +196,20 @@ class Reader(ABC):
 
     def places(self) -> tuple[np.ndarray, np.ndarray]:
         """The kernel sum at the place of each counter, and the counters."""
-        raise DataError(f"This release {self.layout.told}, and its counters have no places.")
+        raise self.layout.lacks("its counters have no places.")
 
     def lone_sums(self, parts: Sequence[Records]) -> np.ndarray:
         """Kernel sums that depend on each query alone, to the last bit."""
-        raise DataError(f"This release {self.layout.told}, and its kernel sums cannot be counted.")
+        raise self.layout.lacks("its kernel sums cannot be counted.")
 
     @property
     def lone_deviation(self) -> float:
         """The noise's standard deviation in `lone_sums`."""
-        raise DataError(f"This release {self.layout.told}, and its kernel sums cannot be counted.")
+        raise self.layout.lacks("its kernel sums cannot be counted.")
 
     def on_page(self, keep: Keep) -> Json:
         """The counters and how to read them, for ``web/src/engine``."""
-        raise DataError(f"This release {self.layout.told}, and a page cannot read it.")
+        raise self.layout.lacks("a page cannot read it.")
 
 
 def alike(named: Release | Spec, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -226,12 +223,10 @@ def reach(named: Release | Spec, low: np.ndarray, high: np.ndarray, level: float
 
     Where a kernel that averages over columns stops falling above `level`, that fraction of its fall is used.
     """
-    middle, width, d = (low + high) / 2.0, high - low, len(low)
-    shares = np.geomspace(1e-4, 1.0, 80)
-    out = np.ones(d)
-    for column in range(d):
+    middle, shares, out = (low + high) / 2.0, np.geomspace(1e-4, 1.0, 80), np.ones(len(low))
+    for column, width in enumerate(high - low):
         moved = np.repeat(middle[None, :], len(shares), axis=0)
-        moved[:, column] += shares * width[column]
+        moved[:, column] += shares * width
         values = alike(named, middle[None, :], moved)[0]
         drop, before = 1.0 - values[-1], 1.0 - values[-8]  # before: at less than half the width
         stopped = drop < 1.0 - level and 1e-9 < drop < 1.001 * before

@@ -277,13 +277,12 @@ def choose(
     budget = Budget(1.0) if budget is None else budget
     budget.claim(1)  # refuses, in words, what is no budget
     scored = replace(budget, delta=0.0, rho=None) if either else budget
-    found = []
+    found, most = [], inf if buckets is None else buckets
     for spec in counted:
-        most = inf if spec.shape is None or buckets is None else buckets
-        open_now = open_size and most == inf
+        open_now = open_size and (spec.shape is None or buckets is None)
         typical, _ = _assumed(spec, bounds, density)
         menu = Menu(spec, scored, SIZE if open_now else 0, refined=refined)
-        made, error = menu.expected(n or DEFAULT_RECORDS, typical, lambda one, most=most: one.buckets <= most)
+        made, error = menu.expected(n or DEFAULT_RECORDS, typical, lambda one: one.buckets <= most)
         found.append((error, spec if open_now else made, open_now))
     _, spec, open_now = min(found, key=lambda one: one[0])
     return spec, 0 if not open_now else DESIGN if either and spec.shape is not None else SIZE

@@ -143,24 +143,21 @@ class Spec:
     def require_affordable(self) -> None:
         """Refuse hash functions that are far too large for the counters."""
         require_moderate(self.kernel, self.dimensions)
-        most = min(MOST, max(CHEAP, TIMES * self.rows * self.buckets))
-        numbers = self.layout.numbers
+        most, numbers = min(MOST, max(CHEAP, TIMES * self.rows * self.buckets)), self.layout.numbers
         if numbers > most or numbers > MOST_IN_A_ROW * self.rows:
-            must = (
-                f"few enough for hash functions of {most:,} numbers, and of {MOST_IN_A_ROW:,} a row (power x columns)"
-            )
+            limits = f"{most:,} numbers, and of {MOST_IN_A_ROW:,} a row (power x columns)"
+            must = f"few enough for hash functions of {limits}"
             raise parameter("rows", must, f"{self.rows:,} with {numbers:,} numbers")
 
     @property
     def counters(self) -> tuple[int, ...]:
         """The shape of the array of counters."""
-        return self.layout.counters
+        return (self.rows, self.buckets)
 
     @property
     def lengths(self) -> tuple[int, ...]:
         """How many counters each row has."""
-        rows, buckets = self.counters
-        return (buckets,) * rows
+        return (self.buckets,) * self.rows
 
     def _check(self) -> None:
         """Validate types and ranges: a file may come from anyone."""

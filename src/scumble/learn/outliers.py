@@ -284,7 +284,7 @@ class Blend:
         rng = np.random.default_rng(0)  # any will do; a fixed one gives the same answers to everybody
         codes = np.column_stack([rng.choice(len(one), DRAWS, p=one / one.sum()) for one in mass])
         drawn = coding(self.schema, True).read(self.schema.decode(codes, rng))[0]
-        counts = np.zeros(self.layout.counters, np.int64)
+        counts = np.zeros(self.layout.spec.counters, np.int64)
         parts, _ = self.layout.read(drawn, invalid="error")
         self.layout.count(parts, counts, engine_name="auto", threads=None)
         self.apart = self.layout.reader(counts, 0.0, None)

@@ -122,7 +122,7 @@ def expected_error(release: Release) -> dict[str, float | None]:
     layout = release.spec.layout
     noise, error = layout.expected_error(release, records)
     density = layout.typical_density
-    relative = layout.relative_error(release.counter_variance, records, density)
+    relative = layout.relative_error(release.counter_variance, records)
     places = layout.densest(release)
     crowded = None if places is None else max(error, float(np.max(release.standard_error(places))))
     return {"noise": noise, "kernel_sum": error, "crowded": crowded, "density": density, "relative": relative}
