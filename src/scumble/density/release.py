@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
 from scumble import files
 from scumble.checks import Json, keywords
 from scumble.checks import confidence as confidence_of
-from scumble.density.answers import Answers, of_spec
+from scumble.density.answers import Answers
 from scumble.density.comparing import claim, densities
 from scumble.density.layout import Reader
 from scumble.density.spec import Spec
@@ -61,6 +61,15 @@ class Span:
         return found
 
 
+T = TypeVar("T")
+
+
+def _of(read: Callable[[Release], T], doc: str) -> T:
+    """A property of releases; to type checkers, what it reads."""
+    found: Any = property(read, doc=doc)
+    return found
+
+
 class Release(Answers):
     """A released sketch: everything that is made public about the table.
 
@@ -98,20 +107,23 @@ class Release(Answers):
         self._parts = parts or (self._identity,)
         self._engine = engine  # of this process: not in files
 
-    @property
-    def counts(self) -> np.ndarray:
-        """The noisy integers, (rows, buckets), read-only."""
-        return self._counts
+    counts = _of(lambda one: one._counts, "The noisy integers, (rows, buckets), read-only.")
+    privacy = _of(lambda one: one._privacy, "The privacy claim.")
+    identity = _of(lambda one: one._identity, "The release's UUID: the same in every copy of its file.")
+    stream = _of(lambda one: one._stream, "The periods of the stream that it covers, or None.")
+    bounds = _of(lambda one: one._spec.bounds, "The public bounds, (low, high), or None.")
+    counter_variance = _of(lambda one: one._noise_of_counters, "The variance of the noise on each counter.")
+    count_variance = _of(
+        lambda one: one._noise_of_count, "The variance of `noisy_count`; 0 if that is exact or was not released."
+    )
 
     @property
-    def privacy(self) -> PrivacyClaim:
-        """The privacy claim."""
-        return self._privacy
+    def noisy_count(self) -> int | None:
+        """The separately released number of records, or None. Exact under ``neighbors="replace"``, where it is public.
 
-    @property
-    def identity(self) -> str:
-        """The release's UUID: the same in every copy of its file."""
-        return self._identity
+        `count` combines it with the counters.
+        """
+        return self._own_count
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -135,31 +147,6 @@ class Release(Answers):
             engine=self._engine,
             stream=self._stream,
         )
-
-    @property
-    def stream(self) -> Span | None:
-        """The periods of the stream that it covers, or None."""
-        return self._stream
-
-    bounds = of_spec(lambda spec: spec.bounds, "The public bounds, (low, high), or None.")
-
-    @property
-    def counter_variance(self) -> float:
-        """The variance of the noise on each counter."""
-        return self._noise_of_counters
-
-    @property
-    def noisy_count(self) -> int | None:
-        """The separately released number of records, or None. Exact under ``neighbors="replace"``, where it is public.
-
-        `count` combines it with the counters.
-        """
-        return self._own_count
-
-    @property
-    def count_variance(self) -> float:
-        """The variance of `noisy_count`; 0 if that is exact or was not released."""
-        return self._noise_of_count
 
     @cached_property
     def _count_and_variance(self) -> tuple[float, float]:
@@ -192,20 +179,12 @@ class Release(Answers):
     def compare(self, other: Release, at: object, *, of: str = "populations", confidence: float = 0.95) -> Comparison:
         """How the density differs between this table and another, at each of the points `at`.
 
-        Parameters
-        ----------
-        other : Release
-            Of the other table, with the same kernel and columns; rows, seeds and budgets may differ.
-        at : table
-            The points, as `density` takes them.
-        of : {"populations", "tables"}
-            What is claimed: something about the populations that the records are random samples of, so that the error
-            is noise, hashing and sampling; or about the two tables themselves, without sampling.
-        confidence : float
-            Of each interval by itself.
+        `other` has the same kernel and columns; rows, seeds and budgets may differ. The claim is about the
+        "populations" that the records are random samples of, so that the error is noise, hashing and sampling, or about
+        the two "tables" themselves, without sampling. `confidence` is that of each interval by itself.
 
-        A row for each point of the frame, which its `plot` draws, has `first`, `second`, their `difference`
-        second − first with `low`, `high` and `p_value`, and `p_adjusted`, corrected for all points by Holm's method.
+        Each point has a row with `first`, `second`, their `difference` second − first with `low`, `high` and
+        `p_value`, and `p_adjusted`, corrected for all points by Holm's method. The frame's `plot` draws them.
         """
         if not isinstance(other, Release):
             raise parameter("other", "a Release", other, "scumble.load(path) reads one from its file.")

@@ -54,16 +54,8 @@ class Share:
         self._sum: str | None = None
 
     spec = property(lambda self: self._spec, doc="All public parameters.")
-
-    @property
-    def privacy(self) -> PrivacyClaim:
-        """What the *sum* of the shares will promise."""
-        return self._privacy
-
-    @property
-    def identity(self) -> str:
-        """The share's UUID."""
-        return self._identity
+    privacy = property(lambda self: self._privacy, doc="What the *sum* of the shares will promise.")
+    identity = property(lambda self: self._identity, doc="The share's UUID.")
 
     @property
     def payload(self) -> np.ndarray:
@@ -81,13 +73,11 @@ class Share:
         if vector.dtype != np.uint64 or vector.shape != self.payload.shape:
             raise parameter("total", f"{self.payload.size} unsigned 64-bit integers", f"{vector.dtype}{vector.shape}")
         signed = np.ascontiguousarray(vector).view(np.int64)
-        cells = self._counts.size
-        if not fits(signed[:cells].reshape(self._counts.shape)):
+        counts = signed[: self._counts.size].reshape(self._counts.shape)
+        if not fits(counts):
             raise MergeError("Cannot combine: the sum has counters beyond 2**62. Hint: add every vector once.")
-        count = None if self._count is None else int(signed[cells])
         _note([self], signed)
-        counts, count = audit_hooks.publish(signed[:cells].reshape(self._counts.shape), count)
-        return self._released(counts, count, arrived)
+        return self._released(*audit_hooks.publish(counts, None if self._count is None else int(signed[-1])), arrived)
 
     def _released(self, counts: np.ndarray, count: int | None, arrived: int) -> Any:
         """The release with the sum of so many shares."""
@@ -107,9 +97,8 @@ class Share:
             self._write(self._path or os.fsdecode(path))
 
     def _write(self, path: str) -> None:
-        spec, privacy = self._spec.to_dict(), self._privacy.to_dict()
-        metadata = {"spec": spec, "count": self._count, "privacy": privacy, "identity": self._identity}
-        metadata["sum"] = self._sum
+        metadata = {"spec": self._spec.to_dict(), "count": self._count, "privacy": self._privacy.to_dict()}
+        metadata |= {"identity": self._identity, "sum": self._sum}
         files.write(path, "share", metadata, {"counts": self._counts}, secret=True, again=self._path is not None)
         self._path = os.path.realpath(path)
 
