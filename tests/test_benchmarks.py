@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 from functools import partial
@@ -17,7 +16,7 @@ from benchmarks.plans import tables
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import rivals, scaling
 from benchmarks.tables import __main__ as comparison
-from benchmarks.tables import contest, coverage, drafts, running, tails
+from benchmarks.tables import contest, coverage, drafts, running
 from benchmarks.tables.contest import Results, judge
 from benchmarks.tables.data import Table
 from benchmarks.tables.protocol import Rows, conjunctions, questions, variation
@@ -26,7 +25,6 @@ from benchmarks.tables.synthetic import synthetic
 
 import scumble
 from scumble.errors import CuratorWarning
-from scumble.table.grouping import Column
 from scumble.table.mixture import Mixture
 
 
@@ -63,10 +61,6 @@ def test_intervals_of_every_kind_of_question_are_judged(monkeypatch: pytest.Monk
     assert coverage._judged("mean", scumble.Estimate(2.0, 1.0, 3.0, 0.5), 4.0, 2.0) == ("mean", False, (2 + 40) / 2)
 
 
-def test_intervals_of_tails_are_judged() -> None:
-    assert len(tails.tails("pareto", 64, 3.0, 1e-6)) == len(tails.POINTS)
-
-
 def test_questions_of_a_messy_table_are_answered_by_a_schema_of_people(tmp_path: Path) -> None:
     generator = np.random.default_rng(1)
     known: drafts.Known = {"x": drafts.Number(0, 10), "w": None}
@@ -91,16 +85,6 @@ SIZES = (2, 5, 7, 3)
 @pytest.fixture(scope="module")
 def table() -> Table:
     return synthetic("chain", 400, 3, (2, 5, -7, 3))
-
-
-def test_rows_are_counted(table: Table) -> None:
-    rows = Rows(table.codes, SIZES)
-    for i, j in itertools.permutations(range(4), 2):
-        found = rows.table([i, j])
-        for a, b in np.ndindex(found.shape):
-            assert found[a, b] == pytest.approx(np.mean((table.codes[:, i] == a) & (table.codes[:, j] == b)))
-    for question in questions(table, 20, 1):
-        assert rows.share(question.condition) * 400 == pytest.approx(question.count)
 
 
 def test_a_model_and_its_rows_are_judged_alike(table: Table) -> None:
@@ -132,20 +116,6 @@ def test_a_rival_ends_or_is_reported(program: str, table: Table, monkeypatch: py
     assert isinstance(made, running.Made) and isinstance(made.distribution, Rows)
     assert (made.distribution.codes == table.codes).all() and made.cpu > 0 and made.mib > 1
     assert sorted(map(tuple, made.draw(400))) == sorted(map(tuple, table.codes))
-
-
-def test_groups_are_divided_evenly() -> None:
-    columns = (Column(9, 7), Column(3), Column(40, 40))
-    groups = [running.grouped(column, 4) for column in columns]
-    assert groups[0].tolist() == [0, 0, 1, 1, 2, 2, 3, 4, 5] and groups[1].tolist() == [0, 1, 2]
-    assert np.bincount(groups[2]).tolist() == [10, 10, 10, 10]
-    rows = np.stack([np.repeat([0, 3, 4, 5], 4000), np.tile([0, 1], 8000), np.repeat([0, 1, 2, 3], 4000)], 1)
-    found = running.divided(rows, groups)
-    for j, group in enumerate(groups):
-        assert (group[found[:, j]] == rows[:, j]).all()
-    assert all(400 - 120 < count < 400 + 120 for count in np.bincount(found[:, 2]))  # six standard deviations
-    for column in columns:
-        assert running.grouped(column, None).tolist() == list(range(column.levels))
 
 
 def test_cells_are_measured_once(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 import scumble
 from scumble.density.answers import shrunk
-from scumble.learn import PrivateKDE
 from scumble.show.pages import Content
 
 KERNEL = scumble.EuclideanKernel(1.0)
@@ -105,12 +104,3 @@ def test_what_is_known_exactly_is_not_drawn() -> None:
         scumble.EuclideanKernel(1.0), dimensions=3, bounds=(-1, 2), design="grid", buckets=512
     ).update(X * 1.0)
     assert np.array_equal(sketch.density(X * 1.0), sketch.density(X * 1.0, shrink=False))
-
-
-def test_the_estimator_passes_it_on() -> None:
-    X = np.random.default_rng(2).normal(size=(50, 2))
-    kde = PrivateKDE(kernel=KERNEL, epsilon=1.0, rows=16, refine=False).fit(X)
-    kde.release_ = _drowned(scumble.Sketch(KERNEL, dimensions=2, rows=16, buckets=64))
-    assert np.array_equal(kde.density(POINTS), kde.release_.density(POINTS))
-    assert np.array_equal(kde.density(POINTS, shrink=False), kde.release_.density(POINTS, shrink=False))
-    assert not np.array_equal(kde.density(POINTS), kde.density(POINTS, shrink=False))

@@ -12,7 +12,7 @@ import pytest
 
 import scumble
 from scumble.counting import Hasher, cpu, cuda, gpu, reference
-from scumble.counting.cuda import fused, halves, long, steps
+from scumble.counting.cuda import fused, halves, long
 from scumble.counting.cuda.shape import Factor
 from scumble.kernels import Kernel, Records
 from scumble.kernels.design import Design
@@ -119,13 +119,6 @@ def shape_of(name: str, rows: int = 8) -> tuple[Hasher, cuda.Shape]:
     return hasher, cuda.Shape.of(hasher)
 
 
-def test_each_shape_has_its_program() -> None:
-    chosen = {name: program_of(shape_of(name)[1]) for name in SHORT}
-    assert chosen["euclidean"] is steps
-    assert all(chosen[name] is halves for name in ("power", "manhattan", "angular, direct", "26 columns"))
-    assert all(chosen[name] is fused for name in ("categories", "product"))
-
-
 @pytest.mark.parametrize("name", SHORT)
 @pytest.mark.parametrize("rows", [1, 100, 10_000])
 @pytest.mark.parametrize("room", [cuda.SHARED_BYTES, 96 << 10, 40 << 10])
@@ -147,13 +140,6 @@ def test_tiles_of_long_records_stay_within_their_memory(columns: int, n: int) ->
     assert width % 8 == 0 and width >= 8 and 1 <= height <= 1000
     assert 4 * 16 * height * width <= long.TILE_BYTES and 6 * columns * width <= long.TILE_BYTES
     assert width >= min(n, 100)
-
-
-def test_stripes_fill_whole_waves_of_blocks() -> None:
-    _, shape = shape_of("euclidean")
-    division = steps.divide(shape, 1000, cuda.SHARED_BYTES)
-    blocks, slots = -(-1000 // division.group) * division.stripes(1000, 245_057, 132), 132 * division.resident
-    assert blocks / (-(-blocks // slots) * slots) > 0.9
 
 
 @pytest.mark.parametrize("name", KERNELS)

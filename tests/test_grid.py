@@ -63,22 +63,6 @@ def test_a_cell_is_half_open_and_edges_take_what_lies_outside():
     assert 1.0 < (noise + places)[0] < 4.0
 
 
-def test_the_compiled_loop_equals_its_obvious_twin():
-    """For every kind of array: in order, strided, read-only, single precision."""
-    rng = np.random.default_rng(4)
-    grid = Grid(EuclideanKernel(1.0), low=[-3.3, 0.0, 1e-3], high=[4.1, 9.0, 5e-3], shape=(7, 10, 31), width=3)
-    values = grid.low + (grid.high - grid.low) * rng.uniform(-0.2, 1.2, (3000, 3))
-    values[:50] = grid.start + rng.integers(0, 7, (50, 3)) * grid.step  # on edges
-    fixed = values.copy()
-    fixed.flags.writeable = False
-    for kind in (values, np.asfortranarray(values), values[::2], fixed, values.astype(np.float32)):
-        places = np.floor((kind.astype(float) - grid.start) / grid.step)
-        inside = np.clip(places, 0, np.array(grid.shape) - 1).astype(np.int64)
-        expected = np.ravel_multi_index(tuple(inside.T), grid.shape)
-        np.testing.assert_array_equal(grid.cell(kind), expected)
-        np.testing.assert_array_equal(counted(grid, kind)[0], np.bincount(expected, minlength=grid.cells))
-
-
 @pytest.mark.parametrize("cells", [11, 21, 31, 101])
 def test_on_whole_numbers_a_small_grid_is_exact(cells):
     """They are centers of its cells: the sum over these is the sum over records, and nothing is interpolated."""
@@ -322,21 +306,6 @@ def test_intervals_cover_and_are_not_too_wide(name, epsilon):
 def planned(kernel, low, high, *, n=100_000, epsilon=1.0, **options):
     columns = {"dimensions": len(low), "design": "grid", "later": False, **options}
     return plan_within(Budget(epsilon), n, kernel=kernel, bounds=(low, high), **columns)
-
-
-@pytest.mark.parametrize(
-    ("kernel", "low", "high"),
-    [
-        (EuclideanKernel(5000.0), [0.0], [250_000.0]),
-        (EuclideanKernel(5.0), [0.0] * 3, [255.0] * 3),
-        (ManhattanKernel(1.0, power=2), [0.25] * 2, [20.0] * 2),
-        (EuclideanKernel(1.0), [0.25] * 4, [10.0] * 4),
-    ],
-)
-def test_more_noise_never_wants_finer_cells(kernel, low, high):
-    plans = [planned(kernel, low, high, epsilon=epsilon) for epsilon in (10.0, 1.0, 0.1, 0.01, 0.001)]
-    assert [plan.buckets for plan in plans] == sorted((plan.buckets for plan in plans), reverse=True)
-    assert all(a.relative_error <= b.relative_error for a, b in pairwise(plans))
 
 
 @pytest.mark.parametrize("limit", [1, 10, 1000])

@@ -86,16 +86,6 @@ def test_the_counters_tell_the_number_of_records() -> None:
 
 
 @pytest.mark.parametrize("sketch", [HASHED, GRID])
-def test_what_answers_need_is_public(sketch: Sketch) -> None:
-    release = released(sketch)
-    data = release.metadata()
-    for name in ("noisy_count", "counter_variance", "count_variance"):
-        assert getattr(release, name) == data[name]
-        with pytest.raises(AttributeError):
-            setattr(release, name, 0)
-
-
-@pytest.mark.parametrize("sketch", [HASHED, GRID])
 def test_a_file_is_read_and_counted_without_its_hash_functions(sketch: Sketch) -> None:
     """They may cost seconds; who asks for the count or the promise alone does not pay for them."""
     again = Release.from_bytes(released(sketch).to_bytes())

@@ -22,19 +22,18 @@ from processes import before_each_line
 from scumble import files
 from scumble.audit.replay import Session, compare, used
 from scumble.density import planned_release as planned
-from scumble.density import release_plan
 from scumble.density import sketch as scumble_sketch
 from scumble.density.expected_error import SHARED, USUALLY_SHARED
 from scumble.density.grid_cells import aligned, coarser, groups
 from scumble.density.planned_release import publish_planned, typical_norm
-from scumble.density.release_plan import DENSITIES, DESIGN, SIZE, Choice, Menu, Rehashed, smallest_near_best
+from scumble.density.release_plan import DENSITIES, DESIGN, SIZE, Choice, Menu, Rehashed
 from scumble.density.sketch import release_disjoint
 from scumble.density.spec import Spec
 from scumble.gate import gate, secret
 from scumble.learn import PrivateKDE
 from scumble.privacy import audit_hooks, disjoint, overlapping
 from scumble.privacy.budget import Budget
-from scumble.privacy.facts import AGAIN, Facts, calibrated, divided, price, second_counts, together
+from scumble.privacy.facts import AGAIN, Facts, calibrated, divided, price, together
 
 KERNEL, SMOOTH = scumble.EuclideanKernel(1.0), scumble.EuclideanKernel(1.0, power=2)
 GRID_BUDGET = Budget(1.0, 1e-6)
@@ -90,19 +89,6 @@ def test_beyond_64_bits_norms_are_still_exact() -> None:
     assert typical_norm(np.array([[3_200_000_000]])) == 3_200_000_000
 
 
-def test_a_folded_grid_tells_the_density_that_hashed_rows_tell(rng: np.random.Generator) -> None:
-    X = rng.normal(0.0, 1.0, (3000, 2))
-    kernel = scumble.EuclideanKernel(0.5, power=2)
-    grid = scumble.Sketch(kernel, 2, bounds=(-5.5, 5.5), design="grid", buckets=(120, 120)).update(X)
-    fold = Menu(grid.spec, Budget(1.0)).fold()
-    assert fold is not None
-    folded = typical_norm(fold(grid.secret.counts[0]))
-    hashed = typical_norm(scumble.Sketch(kernel, 2, rows=64, buckets=1024).update(X).secret.counts)
-    density = kernel(X[:500], X).mean()
-    assert abs((folded / 3000) ** 2 - 1 / 1024 - density) < 0.35 * density  # a mean of norms is below the norm's mean
-    assert abs(folded - hashed) < 0.1 * hashed
-
-
 # ---- what it costs ----
 
 
@@ -148,33 +134,6 @@ def test_two_counts_are_weighed_by_their_variances_and_one_stands_alone() -> Non
         (replace(first, count=None), 1100, 100.0),
     ):
         assert together(facts, again, variance) == (facts.count, facts.count_variance)
-
-
-@pytest.mark.parametrize(
-    ("budget", "one", "two"),
-    [
-        (Budget(1.0), "1/16", "3/32"),
-        (Budget("0.1"), "1/16", "3/32"),
-        (Budget(1.0, count_share=0), "1/32", "1/16"),
-        (Budget(1.0, neighbors="replace"), "1/32", "1/16"),
-        (Budget(1.0, count_share=Fraction(1, 2)), "209/400", "443/800"),
-        (Budget(10.0), "29/640", "33/640"),
-        (Budget(10.0, records_per_person=3), "37/640", "49/640"),
-        (Budget.of(rho=10), "1/16", "3/32"),
-    ],
-    ids=str,
-)
-def test_facts_get_a_few_percent_and_of_a_large_epsilon_no_more_than_changes_a_choice(
-    budget: Budget, one: str, two: str
-) -> None:
-    for numbers, share in ((1, one), (2, two)):
-        facts, rows = divided(budget, numbers)
-        name = "epsilon" if budget.rho is None else "rho"
-        assert Fraction(getattr(facts, name)) == Fraction(share) * Fraction(getattr(budget, name))
-        count = 0 if budget.neighbors == "replace" else Fraction(budget.count_share)
-        assert Fraction(facts.count_share) * Fraction(share) == count == Fraction(rows.count_share)
-    with pytest.raises(scumble.ParameterError):
-        divided(replace(budget, neighbors="add-remove", count_share=Fraction(501, 1000)))
 
 
 def test_whole_budgets_are_claimed_to_the_last_digit() -> None:
@@ -292,43 +251,6 @@ def test_beside_gaussian_rows_the_count_is_published_once_more(rng: np.random.Ge
     assert shapes == [(1, 1), (32, 16)] and (made.noisy_count, made.count_variance) == (500, 0.0)
 
 
-def test_a_second_count_may_get_more_where_that_is_chosen(rng: np.random.Generator) -> None:
-    """The noise of rows and count is that of the share which was named, and the claim is the same for all."""
-    X, budget, made = rng.normal(0.0, 1.0, (500, 2)), Budget(1.0, 1e-6), {}
-    parts = divided(budget)
-    first = parts.facts.claim(1).count_variance
-    assert first is not None
-    for share in second_counts(parts.rows, 32):
-        how = {"rows": [8, 32], "choose": lambda _, share=share: Choice(32, count_share=share)}
-        (found,) = publish_planned([opened().update(X).secret], budget, **how)
-        made[share] = found.made
-        second = calibrated(parts.rows, 32, share)
-        assert second.count_variance is not None
-        assert found.made.counter_variance == second.counter_variance
-        assert found.made.count_variance == pytest.approx(1 / (1 / first + 1 / second.count_variance) + 1 / 12)
-    usual, more = made[None], made[AGAIN]
-    assert more.count_variance < usual.count_variance / 3 and 1.1 < more.counter_variance / usual.counter_variance < 1.3
-    assert more.privacy == usual.privacy and more.privacy.epsilon == 1.0 and more.privacy.delta == 1e-6
-
-
-@pytest.mark.parametrize(
-    ("budget", "rows"),
-    [
-        (Budget(1.0), 32),
-        (Budget(1.0, 1e-6), 8),
-        (Budget(1.0, 1e-6, neighbors="replace"), 32),
-        (Budget(1.0, 1e-6, count_share=0.05), 32),
-        (Budget(1.0, 1e-6, count_share=0), 32),
-    ],
-    ids=["pure", "few rows", "N is public", "a share was named", "no count"],
-)
-def test_otherwise_it_has_one_share(budget: Budget, rows: int) -> None:
-    assert second_counts(divided(budget).rows, rows) == (None,)
-    wrong = Choice(rows, count_share=AGAIN)
-    with pytest.raises(scumble.ParameterError):
-        publish_planned([opened().update([[0.0, 0.0]]).secret], budget, rows=[8, 32], choose=lambda _: wrong)
-
-
 @pytest.mark.parametrize(
     ("density", "expected", "gain"),
     [(0.45, AGAIN, 3 / 10), (0.2, AGAIN, 1 / 8), (0.05, None, -0.07), (0.005, None, -0.1)],
@@ -348,19 +270,6 @@ def test_dense_records_get_a_quieter_count(density: float, expected: Fraction | 
 
     assert (error(AGAIN) < error(None)) == (expected is not None)
     assert 1 - (error(AGAIN) / error(None)) ** 0.5 == pytest.approx(gain, abs=0.03)
-
-
-def test_a_count_that_noise_has_drowned_is_weighed_with_what_is_usual() -> None:
-    """At ε = 0.001 a count of 15,000 records may well be negative; one cell for everything is no answer to that."""
-    records = release_plan.records
-    drowned = [records(Facts(count, 35_000.0**2, 0, 0.0)) for count in (-100_000, -10_000, 0, 10_000, 100_000)]
-    assert np.all(np.diff(drowned) > -10.0) and drowned[0] > 1_000 and drowned[-1] < 100_000
-    assert records(Facts(15_125, 35.0**2, 0, 0.0)) == 15_125.0 and records(Facts(None, 0.0, 0, 0.0)) == 100_000.0
-    assert records(Facts(0, 0.0, 0, 0.0)) == 1.0
-    sketch = scumble.Sketch(scumble.EuclideanKernel(5000.0), 1, bounds=(0.0, 250_000.0))
-    menu = Menu(sketch.spec, Budget(0.001), sketch.planned)
-    menu.choose([Facts(-20_000, 35_000.0**2, -30_000, 27_000.0**2, 20_000)])
-    assert menu.chosen.shape is not None and 4 <= menu.chosen.shape[0] <= 40
 
 
 def test_a_choice_finds_no_counters_and_no_other_numbers(rng: np.random.Generator) -> None:
@@ -389,14 +298,15 @@ WRONG_ROWS: list[Callable[[np.ndarray], np.ndarray]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        *(Choice(9), Choice(64), Choice(8, np.zeros(16, int)), Choice(1, np.zeros(16, int), lambda cells: cells[None])),
-        *(Choice(1, wrong) for wrong in WRONG_GROUPS),
-        *(Choice(1, None, wrong) for wrong in WRONG_ROWS),
-    ],
-)
+UNPAID = [
+    *(Choice(9), Choice(64), Choice(8, count_share=AGAIN), Choice(8, np.zeros(16, int))),
+    Choice(1, np.zeros(16, int), lambda cells: cells[None]),
+    *(Choice(1, wrong) for wrong in WRONG_GROUPS),
+    *(Choice(1, None, wrong) for wrong in WRONG_ROWS),
+]
+
+
+@pytest.mark.parametrize("wrong", UNPAID)
 def test_a_choice_that_was_not_paid_for_or_is_none_leaves_nothing(wrong: Choice) -> None:
     sketch = opened().update([[0.0, 0.0]])
     with pytest.raises(scumble.ParameterError):
@@ -456,17 +366,6 @@ def test_facts_tell_the_density() -> None:
     assert 0.02 < told(Facts(100, 1e9, 0, 1e18)) < 0.1  # what is usual
 
 
-def test_a_larger_release_must_be_worth_it() -> None:
-    spec = opened().spec
-    few, many, huge = (replace(spec, rows=rows, buckets=1024) for rows in (1024, 4096, 8192))
-    assert smallest_near_best({few: np.log(0.0204), many: np.log(0.02)}) == few
-    assert smallest_near_best({few: np.log(0.022), many: np.log(0.02)}) == many
-    assert smallest_near_best({few: np.log(0.03), many: np.log(0.02), huge: np.log(0.01)}) == huge
-    assert smallest_near_best({huge: np.log(0.001)}) == huge
-    tiny, small = (replace(spec, rows=1, buckets=side**2, shape=(side, side)) for side in (64, 256))  # up to 256 kB
-    assert smallest_near_best({tiny: np.log(0.0201), small: np.log(0.02)}) == small
-
-
 def test_grid_or_refined_rows_is_decided_by_what_each_will_have() -> None:
     """One column: with δ, refining leaves little of the hashing error; for a large or pure ε, grids are better."""
     column: dict[str, Any] = {"n": 20_000, "dimensions": 1, "kernel": scumble.EuclideanKernel(5.0), "refined": True}
@@ -479,15 +378,6 @@ def test_grid_or_refined_rows_is_decided_by_what_each_will_have() -> None:
     X = model._begin(np.zeros((1, 1)))
     counted = model._sketch(column["kernel"], X, model.price())
     assert counted.design == "grid" and counted.planned == DESIGN  # and the release decides
-
-
-def test_where_rows_are_fixed_nothing_is_spent_on_facts(rng: np.random.Generator) -> None:
-    sketch = scumble.Sketch(KERNEL, 2, rows=16, buckets=16)
-    assert not sketch.planned
-    session = Session()
-    with audit_hooks.watching(session):
-        release = sketch.update(rng.normal(size=(50, 2))).release(1.0)
-    assert len(session.draws) == 2 and release.rows == 16 and release.privacy.mechanism == "discrete-laplace"
 
 
 def test_parts_merge_and_survive_files(rng: np.random.Generator, tmp_path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from functools import partial
 from itertools import pairwise
@@ -87,13 +86,12 @@ def test_beliefs_after_a_release_follow_from_bayes_rule() -> None:
 
 def test_a_plan_takes_the_better_of_grid_and_rows() -> None:
     found = set()
-    for width in np.geomspace(0.05, 3.0, 3):
-        kernel = scumble.EuclideanKernel(float(width), 2)
-        for axes, delta in itertools.product((3, 4), (0.0, 1e-6)):
-            decide = partial(plan_within, Budget(1.0, delta), 100_000, axes, kernel, bounds=(-2.0, 2.0), later=False)
-            grid, rows, chosen = (decide(design=design) for design in ("grid", "sobol", "auto"))
-            assert chosen.relative_error == min(grid.relative_error, rows.relative_error)
-            found.add((axes, chosen.design))
+    for width, axes, delta in ((0.05, 4, 0.0), (0.39, 3, 0.0), (0.39, 4, 1e-6), (3.0, 4, 0.0)):
+        kernel = scumble.EuclideanKernel(width, 2)
+        decide = partial(plan_within, Budget(1.0, delta), 100_000, axes, kernel, bounds=(-2.0, 2.0), later=False)
+        grid, rows, chosen = (decide(design=design) for design in ("grid", "sobol", "auto"))
+        assert chosen.relative_error == min(grid.relative_error, rows.relative_error)
+        found.add((axes, chosen.design))
     assert {(4, "grid"), (4, "sobol"), (3, "grid")} <= found
 
 
@@ -104,8 +102,8 @@ NARROW, WIDE = 1e-5, 2.0
     ("dimensions", "bounds", "width", "delta"),
     [
         *((8, None, 1.0, delta) for delta in (0.0, 1e-6)),
-        *((axes, (0.0, 1.0), width, 0.0) for axes, width in itertools.product((1, 3, 4), (NARROW, WIDE))),
-        *((axes, (0, 60), width, 1e-6) for axes, width in itertools.product((1, 3, 4), (NARROW, WIDE))),
+        *((axes, (0.0, 1.0), width, 0.0) for axes, width in ((1, NARROW), (3, WIDE))),
+        *((axes, (0, 60), width, 1e-6) for axes, width in ((1, WIDE), (3, NARROW), (4, WIDE))),
     ],
 )
 def test_more_budget_or_more_records_never_mean_more_error(
@@ -123,7 +121,7 @@ def test_more_budget_or_more_records_never_mean_more_error(
 @pytest.mark.parametrize(("dimensions", "width"), [(2, 5.0), (3, 20.0)])
 def test_errors_fall_with_the_budget_where_a_grid_takes_the_place_of_rows(dimensions: int, width: float) -> None:
     decide = partial(scumble.plan, 100_000, dimensions, delta=1e-6, kernel=scumble.EuclideanKernel(width, 2))
-    plans = [decide(epsilon=epsilon, bounds=(0.0, 100.0)) for epsilon in np.geomspace(0.3, 2.0, 9).tolist()]
+    plans = [decide(epsilon=epsilon, bounds=(0.0, 100.0)) for epsilon in np.geomspace(0.3, 2.0, 6).tolist()]
     assert {plan.design for plan in plans} == {"sobol", "grid"}
     assert all(a.relative_error >= b.relative_error for a, b in pairwise(plans))
 
@@ -136,9 +134,7 @@ def test_a_plan_says_which_density_it_assumed() -> None:
     assert plans[0].density == 0.1 != plans[1].density and plans[2].density == 0.02
 
 
-@pytest.mark.parametrize(
-    ("dimensions", "width", "delta"), [(1, 0.01, 0.0), (1, 0.1, 1e-6), (2, 0.05, 1e-6), (2, 0.3, 0.0), (3, 0.4, 1e-6)]
-)
+@pytest.mark.parametrize(("dimensions", "width", "delta"), [(1, 0.01, 0.0), (2, 0.05, 1e-6), (3, 0.4, 1e-6)])
 def test_of_records_as_dense_as_assumed_the_error_is_as_predicted(dimensions: int, width: float, delta: float) -> None:
     """Within a factor of 5 below and 2 above: records that lie smoothly err less than those that are usual.
 

