@@ -225,7 +225,7 @@ def test_noise_is_not_taken_for_certainty(visit: Callable[..., Any], tmp_path: P
     found = np.array(page.evaluate("(points) => scumble.sure(points)", Q.tolist()))
     model = PrivateKDEClassifier.from_release(bundle, rule="map")
     truth = model.predict_proba(Q)
-    sums = [bundle[name]._estimate(Q, "mean") for name in model.classes_]
+    sums = [bundle[name]._estimate(Q) for name in model.classes_]
     half = [2.0 * np.sqrt(one.noise_variance + one.caution**2 * one.hashing_variance) for one in sums]
     counts = np.array([max(bundle[name].count, 1.0) for name in model.classes_])
     low, high = (
