@@ -100,7 +100,7 @@ def test_the_kernel_equals_exact_arithmetic() -> None:
         words[: n // 3, 1] = np.uint64(2**64 - 1)  # −ln U near 0 …
         words[n // 3 : n // 2, 1] = rng.integers(2**20, 2**52, n // 2 - n // 3, dtype=np.uint64)  # … and large
         words[: n // 4, 3] <<= np.uint64(6)  # further out in the last block
-        out, undecided = polya._thinned(blocks, words, last, float(scale), noise.MARGIN)
+        out, undecided = polya._thinned(blocks, words.T, last, float(scale), noise.MARGIN)
         rest = set(undecided.tolist())
         kept = 0
         for k in set(range(n)) - rest:
@@ -114,7 +114,7 @@ def test_ties_are_left_to_exact_arithmetic() -> None:
     """A candidate of 3 in [2, 4) stays if U < 2/3: words next to that are undecided in float64."""
     tie = (1 << 64) // 3
     words = np.array([[2 * (tie + d), 2**63, 1, 1] for d in (-2, -1, 0, 1, 2, -500, 500)], np.uint64)
-    out, undecided = polya._thinned(np.ones(len(words), np.int64), words, 4, 4.0, noise.MARGIN)
+    out, undecided = polya._thinned(np.ones(len(words), np.int64), words.T, 4, 4.0, noise.MARGIN)
     assert len(undecided) == len(words) and not out.any()
 
 

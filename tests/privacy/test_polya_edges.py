@@ -20,7 +20,7 @@ def thinned(
     *words: tuple[int, int, int, int], block: int = 1, last: int = 9, scale: float = 1e6, margin: float = noise.MARGIN
 ):
     """What is added for each candidate, and which are left open."""
-    added, undecided = polya._thinned(np.full(len(words), block), np.array(words, np.uint64), last, scale, margin)
+    added, undecided = polya._thinned(np.full(len(words), block), np.array(words, np.uint64).T, last, scale, margin)
     return added.tolist(), undecided.tolist()
 
 

@@ -48,18 +48,21 @@ def _shares(scale: Fraction, custodians: int, count: int, margin: float = MARGIN
     """`count` shares; `margin=inf` leaves every decision to exact arithmetic, for tests."""
     last = _blocks(scale)
     rate = Fraction(2 * (last + 1), custodians)
-    out = np.zeros(count, np.int64)
-    for first in range(0, count, _CHUNK):
-        part = out[first : first + _CHUNK]
-        slots = np.repeat(np.arange(len(part)), _poisson(rate, len(part)))
-        blocks = _below(last + 1, len(slots))
-        words = noise._entropy(4 * len(slots)).reshape(-1, 4)
-        added, undecided = _thinned(blocks, words, last, float(scale), margin)
-        np.add.at(part, slots, added)
-        for k in undecided.tolist():
-            size = _thin(scale, last, int(blocks[k]), *words[k].tolist())
-            part[slots[k]] = int(part[slots[k]]) + size  # raises, and does not wrap, beyond int64
-    return out
+
+    def fill(out: Integers) -> None:
+        out[:] = 0
+        for first in range(0, len(out), _CHUNK):
+            part = out[first : first + _CHUNK]
+            slots = np.repeat(np.arange(len(part)), _poisson(rate, len(part)))
+            blocks = _below(last + 1, len(slots))
+            words = noise._entropy(4 * len(slots)).reshape(4, -1)
+            added, undecided = _thinned(blocks, words, last, float(scale), margin)
+            np.add.at(part, slots, added)
+            for k in undecided.tolist():
+                size = _thin(scale, last, int(blocks[k]), *words[:, k].tolist())
+                part[slots[k]] = int(part[slots[k]]) + size  # raises, and does not wrap, beyond int64
+
+    return noise._filled(count, fill)
 
 
 @np.errstate(divide="ignore")  # at U = 0, which decides nothing
@@ -69,15 +72,18 @@ def _thinned(blocks: Integers, words: Words, last: int, scale: float, margin: fl
     The four words of a candidate: sign and thinning by 2^b/j; thinning by e^(−j/s); place in the block; which of the
     last block's parts.
     """
-    first, second, third, fourth = (np.ascontiguousarray(column) for column in words.T)
-    zeros = np.frexp((fourth & (~fourth + np.uint64(1))).astype(float))[1] - 1  # below the lowest bit that is set
-    extra = np.where(blocks == last, zeros // 2, 0)
-    shift = np.where(blocks == last, extra * _LOG4 + _LOG43, 0.0)
+    first, second, third, fourth = words
+    ends = np.flatnonzero(blocks == last)
+    groups = fourth[ends]
+    zeros = np.frexp((groups & (~groups + np.uint64(1))).astype(float))[1] - 1  # below the lowest bit that is set
+    extra, shift = np.zeros(len(blocks), np.int64), np.zeros(len(blocks))
+    extra[ends] = zeros // 2
+    shift[ends] = zeros // 2 * _LOG4 + _LOG43
     known = (extra >= 0) & (blocks + extra <= _WIDEST) & (margin < 1.0)
-    least = np.left_shift(1, np.where(known, blocks + extra, 0))
+    least = np.left_shift(1, np.clip(blocks + extra, 0, _WIDEST))
     size = least + (third & (least - 1).view(np.uint64)).view(np.int64)
     # Out with probability 1 − 2^b/j?
-    reach = np.where(size > least, (first >> np.uint64(1)) * 2.0**-63 * size / least, 0.0)
+    reach = (first >> np.uint64(1)) * 2.0**-63 * size / least
     bits = second >> np.uint64(1)
     gamma = size / scale
     lead = shift - np.log(bits * 2.0**-63) - gamma
