@@ -1,8 +1,8 @@
 """Additive models from cross-tables of hat functions: a curve for each column, and a table for one pair of them.
 
 **Knots** are put at equal shares of the records, by histograms of the columns. **Curves** are written in polynomials on
-the knots, the k-th with a prior deviation of 1/k; in these coordinates the penalty of :mod:`scumble.learn.by_moments`
-takes out what the noise hides, rough functions first.
+the knots, the k-th with a prior deviation of 1/k; in these coordinates the penalty (`moment_release.py`) takes out what
+the noise hides, rough functions first.
 
 **A pair** of columns is chosen when the curves have been found, and the mean of what is left over, y − f(x), is
 released for each cell of the two (the records nearest to one knot of either column). It is clipped to a quarter of the
@@ -90,11 +90,10 @@ class Additive(_Learnt, LearnsFromMoments):
     """What additive models share: curves of the target, which lies within `target_bounds_`, and a pair.
 
     Each column's curve is straight between a few knots. A sixteenth of the budget pays for histograms of the columns,
-    and the knots are put where the records are. Then the sums of products of the columns' hat functions with each other
-    and with the target are released (:mod:`scumble.learn.moment_products`), from which all curves follow by least
-    squares, with a preference for smooth ones and a penalty that follows from the noise. From ε = 0.1 on, a fifth of
-    the budget finds a pair of columns and pays for a table of what the curves leave over there. `bounds` are always
-    needed; `kernel`, `rows`, `buckets` and `random_state` are not used.
+    which place the knots. Then the sums of products of the columns' hat functions with each other and with the target
+    are released (:mod:`scumble.learn.moment_products`). Curves follow by least squares, with a preference for smooth
+    ones and a penalty that follows from the noise. From ε = 0.1 on, a fifth of the budget finds a pair of columns and
+    pays for a table of what the curves leave over there. `kernel`, `rows`, `buckets` and `random_state` are not used.
 
     Parameters
     ----------
@@ -110,12 +109,10 @@ class Additive(_Learnt, LearnsFromMoments):
         error that the noise makes in that.
     intercept_ : float
         The mean of the target.
-    release_, pair_ : MomentRelease
-        The cross-tables; what the curves leave over in the cells of a pair of columns, or None.
+    release_, pair_, columns_ : MomentRelease or TableRelease
+        The cross-tables; what the curves leave over in the cells of a pair, or None; the histograms, or None.
     pair_columns_, pair_knots_, pair_effects_ : tuple of int, tuple of numpy.ndarray, numpy.ndarray
         Which pair, by their places; the knots whose nearest records are a cell; what each cell adds. None without.
-    columns_ : TableRelease or None
-        The histograms by which the knots were put; None if the model was made from a release of cross-tables.
     """
 
     knots: int | None = None
@@ -132,10 +129,8 @@ class Additive(_Learnt, LearnsFromMoments):
         """Histograms of the columns; with the knots that follow from them, the cross-tables; then a pair, if any."""
         assert self.bounds_ is not None
         self.pair_ = self.pair_columns_ = self.pair_knots_ = self.pair_effects_ = None
-        spec, cells = (
-            self._spec(),
-            TableSketch.from_spec(TableSpec.of(cells_of(self._sizes()), pairs=(), positions=False)),
-        )
+        spec = self._spec()
+        cells = TableSketch.from_spec(TableSpec.of(cells_of(self._sizes()), pairs=(), positions=False))
         most = None if self.knots is None else whole("knots", self.knots, 2, most=MOST_KNOTS)
         table = pair_spec(PAIR_KNOTS**2, spec.pure, self.target_bounds_)
         shares = [KNOTS_SHARE, 1 - KNOTS_SHARE]
@@ -173,8 +168,7 @@ class Additive(_Learnt, LearnsFromMoments):
             self._release_pair(X, y, budgets[2:], paid)
 
     def _spec(self) -> HatMoments:
-        """What is summed up, but for the knots: decided by public facts alone."""
-        d = self._width
+        d = self._width  # the knots will follow
         rows = d * (d + 1) // 2 + 1
         pure = laplace_is_quieter(self.price(), rows / np.sqrt(rows))
         return HatMoments(self._spans(), self._columns(), pure, self.target_bounds_, 2)
@@ -183,7 +177,6 @@ class Additive(_Learnt, LearnsFromMoments):
         return False  # each column has a curve, and a category's levels are its knots, or lie between them
 
     def _sizes(self) -> list[int | None]:
-        """How many levels each column has; None of a number."""
         coded = self._coding()
         return [None] * self._width if coded is None else coded.sizes
 
@@ -191,9 +184,9 @@ class Additive(_Learnt, LearnsFromMoments):
         """Whether there will be a pair: decided by public facts alone."""
         if self.pair not in (None, True, False):
             raise parameter("pair", "True, False or None", self.pair)
-        if self._width < 2 or self.pair is not None:
+        if self.pair is not None:
             return self._width >= 2 and bool(self.pair)
-        return self._width <= MOST_COLUMNS and Fraction(self.price().claim(1).epsilon) >= LEAST_EPSILON
+        return 2 <= self._width <= MOST_COLUMNS and Fraction(self.price().claim(1).epsilon) >= LEAST_EPSILON
 
     def _choice_claim(self, budget: Budget) -> PrivacyClaim:
         return claim_of_choice(choice_epsilon(budget), self.neighbors, self.records_per_person)
@@ -309,16 +302,9 @@ class PrivateAdditiveRegressor(Additive, Regressor):
 class PrivateAdditiveClassifier(Additive, Classifier):
     """Two classes separated by a sum of curves, one per column, that can be looked at: see :class:`Additive`.
 
-    The curves are those of the indicator of the second class, by least squares. Log-odds follow from how much of the
-    indicator they explain. For the parameters, see :class:`Additive`,
+    The curves are those of the indicator of the second class: what a column adds to its share. Its log-odds are
+    `offset_` and `slope_` times the sum of a record's `contributions`. For the parameters, see :class:`Additive`,
     :class:`~scumble.learn.base.PrivateEstimator` and :class:`~scumble.learn.supervised.Classifier`.
-
-    Attributes
-    ----------
-    shapes_ : list of numpy.ndarray
-        Each column's curve at its knots: what it adds to the share of the second class.
-    slope_, offset_ : float
-        Log-odds of the second class are `offset_` and `slope_` times the sum of a record's `contributions`.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -399,27 +385,22 @@ def placed(columns: TableRelease, bounds: Bounds, most: int) -> tuple[tuple[floa
 
 # ---- curves ----
 
-CAUTION = 1.0
-"""λ over the noise's largest eigenvalue, or so."""
-TRUST = 2.0
-"""Of many curves most are small and shrink on their own: the guard takes off the square of the noise's share."""
+CAUTION, TRUST = 1.0, 2.0
+"""λ over the noise's largest eigenvalue. Of many curves most are small and shrink on their own: the guard takes off the
+square of the noise's share."""
 LEAST_COUNT, CLEAREST = 2.0, 0.95
 """Standard errors of a count: no class is taken to be smaller. The most of an indicator that curves may explain."""
-SUMS = 4000
-"""Drawn, for the mean of the probabilities."""
-DRAWS = 20
-"""Of noise like the release's own, to see what it does to the functions."""
+SUMS, DRAWS = 4000, 20
+"""Draws of sums, for the mean of the probabilities; and of noise like the release's own."""
 
 
 class _Tables(NamedTuple):
-    """Noisy sums over all records, and the deviation of the noise on an entry of each."""
+    """Noisy sums of products of hats with hats, and with the target; and the deviations of their noise."""
 
     parts: tuple[slice, ...]
     """Where each column's knots are among those of all."""
     products: Floats
-    """(knots, knots): of hats with hats."""
     cross: Floats
-    """(knots,): of hats with the target."""
     of_pairs: float
     of_columns: float
 
@@ -509,7 +490,7 @@ def _tables(release: MomentRelease, rows: list[Floats]) -> _Tables:
 
 
 def _own(row: Floats, k: int) -> Floats:
-    """The products of a column's own hats, of which neighbors alone overlap."""
+    """The products of a column's own hats, of which only neighbors overlap."""
     off = np.diag(row[k:] / 2.0, 1)
     return np.diag(row[:k]) + off + off.T
 
@@ -541,10 +522,8 @@ def _smooth(k: int) -> Floats:
 
 # ---- a pair ----
 
-LEFT_OVER = 0.5
-"""What counts of what is left over, at most, as a part of half the target's range."""
-SPREAD = 0.4
-"""Its usual standard deviation, as a part of that: records of a cell differ."""
+LEFT_OVER, SPREAD = 0.5, 0.4
+"""What counts of what is left over, at most, in half the target's range; its usual deviation within a cell, in that."""
 
 
 def largest_rest(target_bounds: Span) -> float:

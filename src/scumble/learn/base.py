@@ -68,16 +68,13 @@ BESIDE_COUNTERS = 1 << 20
 """Bytes of a model's file for everything but its counters."""
 CURATORS = ("clipped_",)
 """Fitted attributes that are for the curator only: neither saved, nor pickled, nor shown."""
-
 FACTS = ("bounds", "classes", "count", "target_bounds")
 """What `public` may declare: that these facts about the table are already public and may be read from it."""
-
 LACKING = {
     "partial_fit": "each fit is a release, with a price of its own; pass all records to one, or add them to a sketch "
     "in parts and learn by from_release"
 }
 """What scikit-learn's estimators may have, and these do not."""
-
 Kind = TypeVar("Kind", bound=type)
 
 
@@ -214,7 +211,12 @@ class PrivateEstimator(Fitted):
         return self._begin(X), None
 
     def _publish(self, X: np.ndarray, y: Any, account: Account | None) -> None:
-        self.release_ = self._release(X, account)
+        """One release of the records, for the whole budget."""
+        budget, kernel = self.price(), self._kernel()
+        self._require_of(kernel)
+        sketch = self._sketch(kernel, X, budget).update(X)  # what it refuses costs nothing
+        paid = self._pay([sketch.price(budget)], account, counters=sketch.rows * sketch.buckets)
+        (self.release_,) = release_disjoint([sketch], budget, paid, refined=self._refines())
 
     def _learn(self) -> None:
         """Post-processing of the release: whatever `fit` and `from_release` have in common."""
@@ -232,14 +234,6 @@ class PrivateEstimator(Fitted):
 
     def _require_of(self, kernel: Kernel) -> None:
         """Refuse a kernel from whose release nothing could be learned: before it is paid for, and in a release."""
-
-    def _release(self, X: np.ndarray, account: Account | None = None) -> Release:
-        """One release of the records, for the whole budget."""
-        budget, kernel = self.price(), self._kernel()
-        self._require_of(kernel)
-        sketch = self._sketch(kernel, X, budget).update(X)  # what it refuses costs nothing
-        paid = self._pay([sketch.price(budget)], account, counters=sketch.rows * sketch.buckets)
-        return release_disjoint([sketch], budget, paid, refined=self._refines())[0]
 
     def price(self) -> Budget:
         """What one `fit` costs at most, all its releases together: known before it sees data."""
@@ -311,9 +305,7 @@ class PrivateEstimator(Fitted):
     def _names(self) -> list[str] | None:
         """What these are called."""
         coded = self._coding()
-        if coded is not None:
-            return list(coded.names)
-        names = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", None) if coded is None else coded.names
         return None if names is None else [str(name) for name in names]
 
     # ---- public facts ----
@@ -363,19 +355,16 @@ class PrivateEstimator(Fitted):
 
     # ---- the sketch, from public facts alone ----
 
-    def _sketch(
-        self, kernel: Kernel, X: np.ndarray, budget: Budget, *, seed: int | None = None, **options: Any
-    ) -> Sketch:
+    def _sketch(self, kernel: Kernel, X: np.ndarray, budget: Budget, **options: Any) -> Sketch:
         """An empty sketch for these columns, as large as the plan finds best for this budget."""
-        names, seed = self._names(), self._seed() if seed is None else seed
         bounds = None if self.bounds_ is None else tuple(side.tolist() for side in self.bounds_)
         size: dict[str, Any] = {"rows": self.rows, "buckets": self.buckets, "design": "auto", **options}
-        facts: dict[str, Any] = {"bounds": bounds, "refined": self._refines()}
-        later = self._plans_later and size["rows"] is None
+        size |= {"columns": self._names(), "seed": self._seed()}
         if size["rows"] is not None and size["buckets"] is not None:
-            return Sketch(kernel, self._width, columns=names, seed=seed, **size)
-        facts |= {"n": self._public_count(X), "budget": budget, "later": later}
-        spec, planned = choose(kernel, dimensions=self._width, columns=names, seed=seed, **size, **facts)
+            return Sketch(kernel, self._width, **size)
+        facts: dict[str, Any] = {"bounds": bounds, "refined": self._refines(), "n": self._public_count(X)}
+        later = self._plans_later and size["rows"] is None
+        spec, planned = choose(kernel, dimensions=self._width, budget=budget, later=later, **size, **facts)
         if size["rows"] is None and spec.shape is None and not planned:
             spec = replace(spec, rows=min(spec.rows, self._most_rows(spec)))
         return Sketch.from_spec(spec, planned=planned)

@@ -1,9 +1,9 @@
 """One classifier that chooses how to learn, by public facts alone.
 
 Each way of learning has noise in the score of a record, in units of the indicator of a class, that follows from the
-number of columns d, the budget and roughly how many records there are. Curves have k knots in each column, and with the
-error e of a record's share of a sum, √d k e. Planes invert the products of q = d + 1 columns; their errors, of the size
-e √q, are to be compared with eigenvalues of 1/q. The table below takes the first line that applies:
+number of columns d, the budget and roughly how many records there are. Curves with k knots in each column have √d k e,
+e being the error of a record's share of a sum. Planes invert the products of q = d + 1 columns; their errors, e √q, are
+relative to eigenvalues of 1/q. The first line that applies is taken:
 
 ====== ======================================================================
 steps  vectors of bounded `length`, with δ (:class:`PrivateLogisticRegression`)
@@ -67,14 +67,10 @@ class PrivateClassifier(_Learnt, TakesVectors, Classifier):
     """A classifier for any table, which chooses how to learn by public facts: see :mod:`scumble.learn.choice`.
 
     These are the columns, the classes, the budget, whether records are vectors, and, with ``public=("count",)``, how
-    many records there are (otherwise 10,000 are assumed). Nothing is tuned on the data. For the parameters, see
+    many records there are (otherwise 10,000). `way_` says what was chosen: "ferns", "curves", "steps" or "planes";
+    other fitted attributes are those of that estimator. For the parameters, see
     :class:`~scumble.learn.base.PrivateEstimator`, :class:`~scumble.learn.supervised.Classifier` and
     :class:`~scumble.learn.supervised.TakesVectors`; `kernel`, `rows` and `buckets` are for ferns.
-
-    Attributes
-    ----------
-    way_ : {"ferns", "curves", "steps", "planes"}
-        What was chosen. The other attributes are those of the estimator that learns so.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

@@ -101,14 +101,12 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
 
     Attributes
     ----------
-    classes_, priors_ : numpy.ndarray
-        The labels, and their shares.
     releases_ : list of Bundle or list of TableRelease
         The bundle of the classes' releases, or the table.
-    weights_, intercepts_, target_ : numpy.ndarray or str
-        From a table: a weight for each class and level, and the column that was learned.
     calibration_, counts_ : Bundle or None
         The score histograms, and the classes' counts by which the ferns were planned.
+    weights_, intercepts_, target_ : numpy.ndarray or str
+        From a table: a weight for each class and level, and the column that was learned.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

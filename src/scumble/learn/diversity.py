@@ -15,7 +15,7 @@ METHODS = ("under-represented", "diverse")
 
 @estimator
 class DiversitySampler(PrivateEstimator):
-    """Records with probability falling in their density: all of the rare ones, and about τ of each crowd.
+    """Records with probability falling in their density: all of the rare ones, and about `tau` (τ) of each crowd.
 
     A record with f records like it (a kernel sum) is kept with probability min(1, τ/f) (Coleman et al. 2019,
     "Diversified RACE sampling", Algorithm 2, with exact probabilities in place of a hard threshold).
@@ -28,11 +28,6 @@ class DiversitySampler(PrivateEstimator):
     keep. *What is kept are the records themselves*, the rare ones first, which need protection most.
 
     For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`.
-
-    Parameters
-    ----------
-    tau : float
-        How many similar records are enough: τ.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

@@ -1,8 +1,7 @@
 """Estimators from the release of a table: linear in the levels that its pairs of columns separate.
 
-Pairs show how each column depends on the target, and on each other column: all that a linear model uses. Every column
-becomes the group of its cell; a model is one weight for each group of each column, and its answer the sum of a
-record's. Least squares has a closed form: the moments of such indicators are the model's own tables. A logistic
+Every column becomes the group of its cell; a model is one weight for each group of each column, and its answer the sum
+of a record's. Least squares has a closed form: the moments of such indicators are the model's own tables. A logistic
 regression is learned from records drawn from the model.
 """
 
@@ -196,8 +195,8 @@ def least_squares(levels: Levels) -> tuple[Floats, float, tuple[float, float]]:
 def log_likelihoods(levels: Levels, places: Integers) -> Floats:
     """Σ log p(x_i) + Σ_{i<j} log p(x_i, x_j)/(p(x_i) p(x_j)) for the records whose groups are at these places.
 
-    The logarithm of the density, as far as pairs determine it. (The model's own joint density fits its own draws too
-    well to find a threshold by them.)
+    The logarithm of the density, as far as pairs determine it: the joint density of the model fits its own draws too
+    well.
     """
     model = levels.release._answers.model
     both, alone = levels.tables(model)

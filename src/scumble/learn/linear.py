@@ -39,13 +39,9 @@ class PrivateLinearClassifier(LearnsFromMoments, TakesVectors, Classifier):
 
     Attributes
     ----------
-    classes_, coef_, intercept_ : numpy.ndarray
-        The labels, and planes in the columns' own units, one per class, or one for two classes: those of the records'
-        vectors of equal length, to which `offsets_` are added.
-    offsets_, shares_ : numpy.ndarray
-        The log-odds of each class at the middle of all records, and its share of them.
-    release_ : MomentRelease
-        The moments.
+    coef_, intercept_ : numpy.ndarray
+        Planes in the columns' own units, one per class, or one for two classes: those of the records' vectors of equal
+        length, to which `offsets_`, the log-odds of each class at the middle of all records, are added.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

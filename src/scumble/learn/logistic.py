@@ -32,15 +32,6 @@ class PrivateLogisticRegression(LearnsFromMoments, TakesVectors, Classifier):
     For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`,
     :class:`~scumble.learn.supervised.Classifier` and :class:`~scumble.learn.supervised.TakesVectors`.
 
-    Attributes
-    ----------
-    classes_, weights_, offsets_, shares_ : numpy.ndarray
-        The labels; the planes and the log-odds at the middle, one per class; and each class's share of the records.
-    middle_, radius_ : numpy.ndarray, int
-        Of the ball, in whole numbers.
-    release_ : MomentRelease
-        All rows, gradients included.
-
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 3, 4000)

@@ -44,10 +44,9 @@ class PrivateModes(PrivateEstimator):
 
     Attributes
     ----------
-    modes_, densities_ : numpy.ndarray
-        (m, columns), the highest first, and the mean kernel value over all records there.
-    intervals_ : numpy.ndarray
-        (m, 2), 95 % intervals of `densities_`, for fixed places.
+    modes_, densities_, intervals_ : numpy.ndarray
+        (m, columns), the highest first; the mean kernel value over all records there; and its 95 % intervals, (m, 2),
+        for fixed places.
     records_ : pandas.DataFrame
         With a `schema`: `modes_` as records of the table.
 

@@ -222,8 +222,7 @@ LIMIT = 2**62
 class MomentSketch(Holder):
     """Exact sums of bounded whole numbers, one set per record. Secret, as every sketch is.
 
-    `spec` is what is summed up, public and fixed before the first record; `engine` is "auto", "cpu" or "gpu", all of
-    which give the same sums.
+    `engine` is "auto", "cpu" or "gpu", all of which give the same sums.
 
     >>> import numpy as np
     >>> from scumble.learn.moment_products import LinearMoments

@@ -54,11 +54,8 @@ class PrivateNeighbors(PrivateEstimator):
     Counts are soft: a neighbor at the query itself counts as 1, one at the radius as ½, one far away as about 0.
 
     **Crowds.** A single record cannot be found; a crowd can. `is_near` with `crowd` = m decides between "at least m"
-    and "at most m/2" neighbors:
-
-        P(True | count ≤ m/2) ≤ error_rate,     P(False | count ≥ m) ≤ error_rate.
-
-    In between, both answers are right. `smallest_crowd` is the smallest m for which the release can do so.
+    and "at most m/2" neighbors; each answer is wrong with probability `error_rate` at most, and in between both are
+    right. `smallest_crowd` is the smallest m for which the release can do so.
 
     For the other parameters, see :class:`~scumble.learn.base.PrivateEstimator`.
 
@@ -66,12 +63,8 @@ class PrivateNeighbors(PrivateEstimator):
     ----------
     radius : float or None
         The distance at which a neighbor counts as ½, in the columns' own units (divided by the kernel's `scale`, if a
-        kernel is given). None: a tenth of the bounds' diagonal, all columns scaled to their bounds' widths.
-
-    Attributes
-    ----------
-    radius_ : float
-        The radius of the release's own kernel.
+        kernel is given). None: a tenth of the bounds' diagonal, all columns scaled to their bounds' widths. `radius_`
+        is that of the release's kernel.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(5.0, 0.1, (1000, 2))

@@ -88,18 +88,15 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
     contamination : float
         The share of records to call outliers, in (0, 0.5].
     threshold_share : float
-        The part of ε that finds the threshold of hashed rows, from 0 to 0.5. Grids need none.
+        The part of ε that finds the threshold of hashed rows, from 0 to 0.5.
     columns_share : float or None
-        The part of ε for histograms of single columns in addition to hashed rows, from 0 to 0.8. None is d/(d + 9) for
-        d columns; 0 leaves scores to the kernel alone, as do more than 10,000 columns. With δ, what the threshold
-        leaves is shared out by ρ.
+        The part of ε for histograms of single columns next to hashed rows, from 0 to 0.8. None is d/(d + 9) for d
+        columns; 0 leaves scores to the kernel alone, as do more than 10,000 columns. With δ, it is a part of ρ.
     rows : int or None
         Hashed rows. None takes 128 at the most, 512 with δ: fewer than densities need.
 
     Attributes
     ----------
-    offset_ : float
-        The threshold, on the scale of `score_samples`.
     release_, columns_, scores_ : Release, TableRelease or None
         What scores are read from; the columns' histograms, and the private records' scores, if they were released.
 
@@ -144,14 +141,12 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
         sketch = self._sketch(self._kernel(), X, whole)
         hashed = not sketch.spec.layout.has_places
         finding = hashed * as_fraction("threshold_share", self.threshold_share)
-        apart = hashed * (
-            min(Fraction(X.shape[1], X.shape[1] + EVEN), MOST_SHARE, MOST_SHARES - finding)
-            if self.columns_share is None
-            else as_fraction("columns_share", self.columns_share)
-        )
+        if self.columns_share is None:
+            apart = hashed * min(Fraction(X.shape[1], X.shape[1] + EVEN), MOST_SHARE, MOST_SHARES - finding)
+        else:
+            apart = hashed * as_fraction("columns_share", self.columns_share)
         columns = columns_of(self.schema_, self.bounds_) if apart else None
         singles = None if columns is None else TableSketch.from_spec(TableSpec.of(columns, pairs=(), positions=False))
-        left = 1 - finding - (apart if singles else 0)
 
         def claims(budgets: Sequence[Budget]) -> list[PrivacyClaim]:
             each = [budgets[0].claim(sketch.rows)]
@@ -159,8 +154,8 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
 
         # A threshold needs no δ; the others share what it leaves.
         counting, rest = whole.share(finding, 0, count_share=0), whole.share(1 - finding, 1)
-        shares = [left / (1 - finding)] + ([apart / (1 - finding)] if singles else [])
-        budgets = rest.divide(shares, claims)
+        of_rest = apart / (1 - finding)
+        budgets = rest.divide([Fraction(1)] if singles is None else [1 - of_rest, of_rest], claims)
         counters = sketch.rows * sketch.buckets + score_histograms.MOST + (singles.spec.counters[0] if singles else 0)
         sketch.update(X)
         paid = self._pay([*claims(budgets), *([counting.claim(1)] if finding else [])], account, counters=counters)
@@ -226,8 +221,7 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
     def score_samples(self, X: object) -> np.ndarray:
         """How usual each record is: a number without a unit, larger for the more usual.
 
-        Of a grid, or of hashed rows without histograms of the columns, log(1 + kernel sum). With histograms, see
-        :mod:`scumble.learn.outliers`. Of a table, the logarithm of the density as far as pairs of columns determine it.
+        Of a grid, or of hashed rows without histograms of the columns, log(1 + kernel sum).
         """
         X = self._twice(X)
         numbers = self._read(X, clip=True)
@@ -303,12 +297,11 @@ class Blend:
         """How usual each record is; `numbers` are what the kernel reads of `records`."""
         codes = self.schema.encode(records, invalid="error")[0]
         of_h, of_k, of_q = self.weights
-        found = np.empty(len(numbers))
+        found = [np.empty(0)]
         for first in range(0, len(numbers), TILE):
-            place = slice(first, first + TILE)
-            h, k, apart = self._three(codes[place], numbers[place])
-            found[place] = of_h * h + of_k * k + of_q * (k - apart)
-        return found
+            h, k, apart = self._three(codes[first : first + TILE], numbers[first : first + TILE])
+            found.append(of_h * h + of_k * k + of_q * (k - apart))
+        return np.concatenate(found)
 
     def squashed(self, scores: np.ndarray) -> np.ndarray:
         """Scores between −1 and 1, to be counted: finely where most are, coarsely far out."""

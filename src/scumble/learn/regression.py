@@ -28,23 +28,15 @@ class PrivateLinearRegression(LearnsFromMoments, TakesVectors, Regressor):
 
     Columns and target are scaled to [−1, 1] by their public bounds. The release holds the normal equations, as whole
     numbers with exact noise: Σ zzᵀ with z = [x, a, ay]/w, where w makes all records equally long
-    (:mod:`scumble.learn.moment_products`). Ridge regression solves them, with a penalty that follows from the noise;
-    where noise is all there is, the answer is the mean of the target. `kernel`, `rows` and `buckets` are not used.
+    (:mod:`scumble.learn.moment_products`). Ridge regression solves them, with a penalty that follows from the noise
+    (`penalty_`, in records); where noise is all there is, the answer is the mean of the target. `coef_` and
+    `intercept_` are in the columns' own units. `kernel`, `rows` and `buckets` are not used.
 
     ``from_release(release, target="hours")`` learns from the release of a table: least squares in the levels of all
     other columns (:mod:`scumble.learn.levels`), with one weight for each in `coef_`.
 
     For the parameters, see :class:`~scumble.learn.base.PrivateEstimator`, :class:`~scumble.learn.supervised.Regressor`
     and :class:`~scumble.learn.supervised.TakesVectors`.
-
-    Attributes
-    ----------
-    coef_, intercept_ : numpy.ndarray, float
-        The model, in the columns' own units.
-    penalty_ : float
-        λ, in records.
-    release_ : MomentRelease or TableRelease
-        What it was learned from.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

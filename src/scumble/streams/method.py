@@ -35,13 +35,7 @@ Pin = Callable[[str, Sequence[str], Integers], Integers]
 
 
 class Method(ABC):
-    """How a stream of so many periods is published.
-
-    Parameters
-    ----------
-    periods : int
-        T, the most periods that there will be. Public.
-    """
+    """How a stream of `periods` periods at most is published."""
 
     name: ClassVar[str]
     law: ClassVar[str | None] = None
@@ -156,7 +150,7 @@ class _Days(Machine):
 
 
 class Bridge(Method):
-    """Periods and blocks of n periods, for pure ε: about √(3T) of them.
+    """Periods and blocks of n periods, for pure ε: about √(3T) of them; `block` is n, None for the best.
 
     Each period's count x_i gets noise z_i, and so does the sum of a block. With Y_i = x_i + z_i, and the block's sum S
     = Σ x_i + z_S, the least-squares estimate of the first k periods of a block is Y_1 + … + Y_k + k (S − ΣY)/(n + 1).
@@ -164,13 +158,6 @@ class Bridge(Method):
     estimate is never revised. After m blocks and k periods its variance is m n/(n + 1) + k (n + 1 − k)/(n + 1) times
     that of one noise, which a record's two moves (its period, its block) make twice as wide as that of a single
     release: a random walk that is tied at both ends of a block.
-
-    Parameters
-    ----------
-    periods : int
-        T, the most periods that there will be.
-    block : int or None
-        n, the periods of a block; None for the best.
 
     >>> Bridge(365).block
     33

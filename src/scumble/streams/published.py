@@ -63,7 +63,6 @@ class StreamRelease:
     """All that a stream has published, public: the running total, any window, any period, each a `Release`.
 
     Made by :meth:`scumble.Stream.published` or, from the folder that a stream publishes into, by :func:`scumble.load`.
-    Whatever is asked of it costs no privacy.
 
     Parameters
     ----------
@@ -116,10 +115,7 @@ class StreamRelease:
         return self._total(self.periods if upto is None else self._period("upto", upto))
 
     def window(self, width: int | None = None, *, first: int | None = None, last: int | None = None) -> Release:
-        """The periods `first` to `last`, both included and counted from 1; or `width` periods up to `last`.
-
-        By default, `last` is the last that is published.
-        """
+        """The periods `first` to `last`, counted from 1, both included; or `width` periods up to `last`."""
         if (width is None) == (first is None):
             raise ParameterError("Give `width`, how many periods, or `first` (and `last`), which.")
         end = self.periods if last is None else self._period("last", last)
@@ -142,7 +138,7 @@ class StreamRelease:
         return self.window(first=which, last=which)
 
     def series(self, Q: object, *, width: int | None = 1, confidence: float = 0.95) -> np.ndarray:
-        """The kernel sum at one or several points over time, (periods, points, 3): the estimate and its interval.
+        """The kernel sum at points over time, (periods, points, 3): the estimate and its interval.
 
         `width` is that of each window: 1 for single periods, None for the running total.
         """
@@ -156,7 +152,7 @@ class StreamRelease:
     def plot(self, Q: npt.ArrayLike | None = None, **options: Any) -> Figure:
         """A matplotlib Figure over time: lines with bands at the points `Q`, or without points a map per window.
 
-        Options are the `width` of each window (None for the running total), `confidence`, and `panels`, how many maps.
+        Options: `width` (None for the running total), `confidence`, and `panels`, how many maps.
         """
         from scumble.show.pictures import lines, multiples
 

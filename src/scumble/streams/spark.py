@@ -20,11 +20,7 @@ from scumble.streams.stream import Stream
 def into(stream: Stream) -> Callable[[Any, int], None]:
     """What `foreachBatch` calls to count micro-batches in the open period of a :class:`scumble.Stream`, each once.
 
-    Parameters
-    ----------
-    stream : scumble.Stream
-        With named columns and a file (`Stream.save`): counters and the batch's number are written together. Its
-        `close_period` publishes, between two micro-batches.
+    The stream has named columns and a file (`Stream.save`). Its `close_period` publishes, between two micro-batches.
     """
     if stream.spec.columns is None:
         raise ParameterError("Micro-batches have named columns. Hint: begin the stream with columns=[...].")

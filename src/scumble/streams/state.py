@@ -1,12 +1,12 @@
 """A stream's secret file: all that it goes on from, written in one step; mode 0600.
 
 It is written when a period has been closed and the next one's noise is drawn, *before* the closed one's release is
-given out. So what has been published follows from the file, and noise that is lost with a killed process nobody has
-seen. Two processes with one file would publish two things with one noise, so the file is locked while a stream is open
-and bound to its place on the disk: copies and second names are refused.
+given out: noise that is lost with a killed process nobody has seen. Two processes with one file would publish two
+things with one noise, so it is locked while a stream is open and bound to its place: copies and second names are
+refused.
 
-The first version is written before the stream is charged. It says under what, and holds no noise: a place that cannot
-be written costs nothing, and a start that is killed and repeated is charged once.
+The first version is written before the stream is charged, and says under what: a place that cannot be written costs
+nothing, and a start that is killed and repeated is charged once.
 """
 
 from __future__ import annotations
@@ -40,13 +40,7 @@ NOTE = "SECRET: exact counters and noise. Keep this file as safe as the records 
 
 
 class State:
-    """The one file of a stream, for this process alone until it lets go.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Where it is; symbolic links are followed.
-    """
+    """The one file of a stream, for this process alone until it lets go; symbolic links are followed."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._file = Owned(path, only=True)
@@ -56,7 +50,7 @@ class State:
     def claim(self) -> str:
         """Claim a place where no stream is yet, with a file that says under what the stream is charged, and no more.
 
-        One that a killed run has left is taken over: what it has charged is not charged again.
+        One that a killed run has left is taken over.
         """
         with in_turn(self.path):
             places.clear_leftovers(self.path)

@@ -61,9 +61,8 @@ def counted(
 ) -> tuple[Sketch, list[str]]:
     """A new sketch like this one, of a table in memory or of whatever a source reads; or an error, and nothing changed.
 
-    Next to it lines for the curator: what was left out, or counted where it does not stand (`Tally.told`). Of each
-    person, whom the column `person` names, no more records than `people` has left are counted. `progress` is
-    called with how far a source is read.
+    With it come lines for the curator (`Tally.told`). Of each person, whom the column `person` names, no more records
+    than `people` has left are counted. `progress` is called with how far a source is read.
     """
     if person is None and _paths(X) is None and not reading:
         made = sketch.empty().update(X)
@@ -110,14 +109,12 @@ class Stream:
     folder : str, path-like or None
         Where the releases go, one file each. Without it they are kept in memory, all of them.
     file : str, path-like or None
-        The secret file, as for `save`, written before anything is charged: a place that cannot be written costs
-        nothing, and the same call after a crash is not charged again.
+        The secret file, as for `save`, written before anything is charged: the same call after a crash is not charged
+        again.
     person_column : str or None
-        The column that says whose record it is: of each person only `records_per_person` (1 unless you
-        say) are counted, over all periods.
+        Whose record it is: of each person only `records_per_person` (1 unless you say) are counted, over all periods.
     options : object
-        `neighbors`, `records_per_person`, `rho`, `mu`, `count_share`, `ledger`, `dataset`, `part` of
-        :meth:`scumble.Sketch.release`, charged now; and the size and options of :class:`scumble.Sketch`.
+        Those of :meth:`scumble.Sketch.release`, charged now; and the size and options of :class:`scumble.Sketch`.
 
     >>> import numpy as np, scumble
     >>> stream = scumble.Stream(scumble.EuclideanKernel(2.0), 1, periods=30, epsilon=1.0, delta=1e-6, rows=50)
@@ -263,21 +260,18 @@ class Stream:
     ) -> bool:
         """Count records in the open period; gives whether they were counted. If the table is refused, none of them is.
 
+        What was counted since the last `save` or `close_period` is lost with the process.
+
         Parameters
         ----------
         X : table, str or path-like
             A table, as for `Sketch.update`; or, if the stream has named columns, whatever `scumble.build` reads.
         batch : str or None
-            A name for these records. A batch whose name was counted before is passed over: so a run that is repeated
-            after a crash counts each batch once.
+            A name for these records. A batch whose name is known is passed over, so a repeated run counts it once.
         invalid : {"error", "drop"} or None
             What to do with rows whose cells are missing, infinite or unreadable; None: as the stream was begun.
-        progress : callable or None
-            A function called with how far it is, as by :func:`scumble.build`; of a table in memory it is not.
-        reading : object
-            `format`, `delimiter`, `encoding`, `table`, `query` of :func:`scumble.build`.
-
-        What was counted since the last `save` or `close_period` is lost with the process.
+        progress, reading : callable or None, object
+            As for :func:`scumble.build`: what is told how far a source is read; `format`, `delimiter` and the like.
         """
         name = None if batch is None else _name(batch)
         with self._alone("update"):
@@ -305,10 +299,7 @@ class Stream:
 
     @property
     def told(self) -> list[str]:
-        """What the curator must know of the last `update` or `close_period`; as private as the records.
-
-        Rows left out, cells counted where they do not stand; a period without a record.
-        """
+        """Lines for the curator about the last `update` or `close_period`: rows left out, a period without a record."""
         return list(self._told)
 
     def knows(self, batch: str) -> bool:
@@ -318,8 +309,8 @@ class Stream:
     def merge(self, sketch: Sketch, *, batch: str | None = None) -> bool:
         """Count what a sketch has counted elsewhere, in the open period; gives whether it was. The sketch is emptied.
 
-        It must have the stream's own parameters (`Sketch.from_spec(stream.spec)`) and never have been released.
-        `batch` names its records; see `update`.
+        It must have the stream's own parameters (`Sketch.from_spec(stream.spec)`) and never have been released. `batch`
+        names its records; see `update`.
         """
         name = None if batch is None else _name(batch)
         with self._alone("merge"), sketch.secret.lock:
@@ -353,9 +344,8 @@ class Stream:
     def close_period(self, period: int | None = None) -> Release:
         """Close the open period, and publish: the release of the running total.
 
-        If `period`, from 1 on, names one that is closed already, its release is given again and nothing is done: a run
-        repeated after a crash closes each period once. If the stream has a file (`save`), it is written first: killed
-        at any moment, the stream goes on to the very same releases.
+        If `period`, from 1 on, is closed already, its release is given again and nothing is done. If the stream has a
+        file (`save`), it is written first: killed at any moment, the stream goes on to the very same releases.
         """
         with self._alone("close_period"):
             if period is not None and whole("period", period, 1, self.horizon) <= self._closed:
@@ -496,8 +486,8 @@ def load_stream(
 ) -> Stream:
     """Go on from the secret file that `Stream.save` wrote, to the very same releases.
 
-    The file is locked until the stream is closed: one process at a time. `folder` is where the published releases have
-    moved; `engine` and `threads` are this process's own.
+    The file is locked until the stream is closed. `folder` is where the published releases have moved; `engine` and
+    `threads` are this process's own.
     """
     state = State(path)
     container = state.read()

@@ -104,18 +104,11 @@ class _Memory(NamedTuple):
 
 
 class Toeplitz(Method):
-    """A triangle with one or two memories.
-
-    Parameters
-    ----------
-    periods : int
-        T, the most periods that there will be.
-    modes : tuple or None
-        θ and ω of each memory; None for the best.
+    """A triangle with one or two memories; `modes` are θ and ω of each, None for the best.
 
     >>> method = Toeplitz(365)
     >>> root = (method.variances(0).mean() * method.column.squared) ** 0.5
-    >>> float(round(root, 2))              # of the running total, beside a single release; daily releases: 13.5
+    >>> float(round(root, 2))              # of the running total, relative to a single release; daily releases: 13.5
     2.69
     """
 
