@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +84,7 @@ def made(args: argparse.Namespace) -> tuple[AnyRelease, int]:
         sketches = job.tally.sketches
         needs = room(sketches[0].spec, len(sketches))
         secret, note = (None, None) if kept is None else (kept.path, kept.note)
-        with Handover(args.out, needs, secret=secret, note=note) as handover, set_apart(args, "build"):
+        with closing(Handover(args.out, needs, secret=secret, note=note)) as handover, set_apart(args, "build"):
             tell_weak(args, job.budget)
             spec = sketches[0].spec
             if sys.stderr.isatty() and isinstance(spec, Spec):  # a script wants one line, about what went wrong

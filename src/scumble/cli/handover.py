@@ -82,12 +82,6 @@ class Handover:
                 self.close()
                 raise
 
-    def __enter__(self) -> Handover:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Let go of what was reserved and is not needed."""
         with Unbroken():
@@ -212,12 +206,6 @@ class Part:
             self.close()
             raise
         self._payment = self.container.payment or str(uuid.uuid4())
-
-    def __enter__(self) -> Part:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go of the secret file."""

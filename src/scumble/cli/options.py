@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scumble.errors import ParameterError
 
@@ -294,39 +294,33 @@ TABLE_OUT = _option(".csv, .parquet, .arrow, .json or '-' (default)", "FILE", de
 """Where a table of answers goes."""
 
 
-class Group(NamedTuple):
-    """Options that belong together, by their names; those of a group without a title stand among the others."""
-
-    title: str
-    names: str
-
-
-GROUPS = {
-    "READING": Group("", "format table delimiter decimal encoding"),
-    "SOURCE": Group("what to read", "source columns READING query invalid"),
-    "KERNEL": Group("what near means (all public)", "kernel bandwidth power scale categories tokens"),
-    "KINDS": Group("columns that the kernel reads as numbers (all public)", "whole dates times booleans"),
-    "WHOLE_TABLE": Group("a whole table, instead of a kernel (all public)", "schema target levels together important"),
-    "SIZE": Group("size (default: the plan chooses)", "rows buckets design bounds seed"),
-    "BUDGET": Group("what is promised", "epsilon delta rho mu neighbors records_per_person"),
-    "LEDGER": Group("the ledger (see scumble ledger --help)", "ledger dataset part"),
-    "RUNNING": Group("running", "threads allow_empty checkpoint checkpoint_seconds config"),
-    "CARD": Group("for the card: what only the curator knows", "publisher contact date"),
-    "CLUSTER": Group("where to count", "engine master"),
+GROUPS: dict[str, tuple[str, str]] = {
+    "READING": ("", "format table delimiter decimal encoding"),
+    "SOURCE": ("what to read", "source columns READING query invalid"),
+    "KERNEL": ("what near means (all public)", "kernel bandwidth power scale categories tokens"),
+    "KINDS": ("columns that the kernel reads as numbers (all public)", "whole dates times booleans"),
+    "WHOLE_TABLE": ("a whole table, instead of a kernel (all public)", "schema target levels together important"),
+    "SIZE": ("size (default: the plan chooses)", "rows buckets design bounds seed"),
+    "BUDGET": ("what is promised", "epsilon delta rho mu neighbors records_per_person"),
+    "LEDGER": ("the ledger (see scumble ledger --help)", "ledger dataset part"),
+    "RUNNING": ("running", "threads allow_empty checkpoint checkpoint_seconds config"),
+    "CARD": ("for the card: what only the curator knows", "publisher contact date"),
+    "CLUSTER": ("where to count", "engine master"),
 }
+"""Options that belong together: a title, and their names; those without a title stand among the others."""
 
 
 def _listed(names: str) -> list[str]:
     """The options that these names mean, those of groups included."""
-    return [one for name in names.split() for one in (_listed(GROUPS[name].names) if name in GROUPS else [name])]
+    return [one for name in names.split() for one in (_listed(GROUPS[name][1]) if name in GROUPS else [name])]
 
 
 def take(parser: argparse._ActionsContainer, names: str = "", **changed: str | Settings) -> None:
     """Give a verb these options and groups of them; `changed` have a help text or other settings of their own."""
     more = [name for name in changed if name not in _listed(names)]
     for name in (*names.split(), *more):
-        titled = name in GROUPS and GROUPS[name].title
-        place = parser.add_argument_group(GROUPS[name].title) if titled else parser
+        title = GROUPS[name][0] if name in GROUPS else ""
+        place = parser.add_argument_group(title) if title else parser
         for option in _listed(name):
             own = changed.get(option, {})
             settings = {**OPTIONS.get(option, {}), **({"help": own} if isinstance(own, str) else own)}

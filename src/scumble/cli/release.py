@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from scumble.cli.options import Settings, given, promised, take
@@ -37,10 +38,10 @@ def run(args: argparse.Namespace) -> None:
         if args.ledger is None:
             raise BudgetError("A part that is kept can be released again: that needs a ledger. Hint: --ledger FILE.")
         sketch = load_secret(args.secret)
-        with Handover(args.out, room(sketch.spec)) as handover, set_apart(args, "release"):
+        with closing(Handover(args.out, room(sketch.spec))) as handover, set_apart(args, "release"):
             release, size = handover.make(lambda _: sketch.release(**asked, **charged))
     else:
-        with Part(args.secret) as part:
+        with closing(Part(args.secret)) as part:
             left = part.left(asked)
             for line in tidy(part.path, takes=True):
                 say(args, f"scumble: {line}")
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
                     return made
 
                 handing = Handover(args.out, room(sketch.spec), secret=part.path, note=part.note, asked=asked)
-                with handing as handover, set_apart(args, "release"):
+                with closing(handing) as handover, set_apart(args, "release"):
                     release, size = handover.make(draw, put_back=part.put_back)
     if args.json:
         print_json({"out": args.out, "bytes": size, **facts(release)})

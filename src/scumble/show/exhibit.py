@@ -105,13 +105,16 @@ class Exhibit(AnyExhibit):
         """The columns, as the page lists them."""
         given, values, units = self._given
         if self._coded is not None:
-            return ranging.described(self._coded, given, values, units)
+            if values:
+                raise ParameterError("The model's schema lists all values. Hint: leave out `values`.")
+            each = ((one, given.get(one.name, one.range), units.get(one.name, "")) for one in self._coded)
+            return [replace(one, range=spread, unit=unit) for one, spread, unit in each]
         kinds = self.roles
-        each = list(zip(self.names, kinds, strict=True))
+        named = list(zip(self.names, kinds, strict=True))
         others: list[object] = [
-            None if role == "number" else next(iter(values.get(name, ())), None) for name, role in each
+            None if role == "number" else next(iter(values.get(name, ())), None) for name, role in named
         ]
-        searched = [role == "number" and name not in given for name, role in each]
+        searched = [role == "number" and name not in given for name, role in named]
         found, there = self._ranges(others) if any(searched) else ([None] * len(kinds), True)
         return [
             Column(
@@ -119,7 +122,7 @@ class Exhibit(AnyExhibit):
                 self.kinds.get(name),
                 lost=guessed and not there,
             )
-            for (name, role), spread, guessed in zip(each, found, searched, strict=True)
+            for (name, role), spread, guessed in zip(named, found, searched, strict=True)
         ]
 
     def _ranges(self, others: list[object]) -> tuple[list[Any], bool]:

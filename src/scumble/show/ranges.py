@@ -6,8 +6,8 @@ and costs no privacy. The kernel's tails are long: from far away its sum already
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from scumble.columns.kinds import roles_of
 from scumble.columns.number import Number
 from scumble.density.release import Release
 from scumble.density.spec import Spec
-from scumble.errors import ParameterError
 from scumble.kernels import ColumnKernel
 from scumble.kernels.projection import ProjectionKernel
 from scumble.show.usefulness import Facts, Model
@@ -239,18 +238,3 @@ def as_numbers(column: Column) -> bool:
     """Whether the cells are encoded as themselves, so that values between them make sense."""
     code = column.code
     return code is not None and "words" not in code and code["ticks"] == 1 and not code["edges"] and not code["flagged"]
-
-
-def described(
-    columns: Sequence[Column],
-    ranges: Mapping[str, tuple[float, float]],
-    values: Mapping[str, Sequence[str]],
-    units: Mapping[str, str],
-) -> list[Column]:
-    """The columns with the given ranges and units."""
-    if values:
-        raise ParameterError("The model's schema lists all values. Hint: leave out `values`.")
-    return [
-        replace(column, range=ranges.get(column.name, column.range), unit=units.get(column.name, ""))
-        for column in columns
-    ]

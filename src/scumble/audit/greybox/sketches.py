@@ -168,27 +168,20 @@ for _kind, _make in KINDS.items():
     path(f"{_kind}.release, {{}}", *_takes, each=BUDGETS, few=_some, **_strict)(partial(_released, make=_make))
     for _name, _route in ({"charged": _charged} if _moments else ROUTES).items():
         path(f"{_kind}, {_name}", *_takes, few=4, **_strict)(partial(_route, make=_make))
-path("TableSketch(together).release, {}", *TRAITS, each={name: BUDGETS[name] for name in ("pure", "gaussian")}, few=6)(
-    partial(
-        _released,
-        make=lambda table, budget: tabled(table, together=[("x", "y", "thing")], important=["x"], **reading(budget)),
-    )
-)
-path("TableSketch(distinct).release, {}", *TRAITS, each=BUDGETS, few=6)(
-    partial(
-        _released,
-        make=lambda table, budget: tabled(
-            table, Schema({"x": STRICT["x"], "thing": Distinct(), "y": STRICT["y"]}), **reading(budget)
-        ),
-    )
-)
 TOKENS = Tokens(["t", "a", "rop", "i"], 2, separator="e")
-path("TableSketch(tokens).release, {}", *TRAITS, each=BUDGETS, few=6)(
-    partial(
-        _released,
-        make=lambda table, budget: tabled(table, Schema({"x": STRICT["x"], "thing": TOKENS}), **reading(budget)),
+TABLES: dict[str, Options] = {
+    "together": {"together": [("x", "y", "thing")], "important": ["x"]},
+    "distinct": {"schema": Schema({"x": STRICT["x"], "thing": Distinct(), "y": STRICT["y"]})},
+    "tokens": {"schema": Schema({"x": STRICT["x"], "thing": TOKENS})},
+}
+"""Sketches of tables with more than levels and pairs."""
+
+
+for _name, _options in TABLES.items():
+    _each = {name: BUDGETS[name] for name in ("pure", "gaussian")} if _name == "together" else BUDGETS
+    path(f"TableSketch({_name}).release, {{}}", *TRAITS, each=_each, few=6)(
+        partial(_released, make=lambda table, budget, options=_options: tabled(table, **options, **reading(budget)))
     )
-)
 FOUND: dict[str, Options] = {
     "rare": {"epsilon": 1.0, "delta": 1e-9},
     "pure": {"epsilon": 40.0, "delta": 1e-9},
