@@ -1,15 +1,13 @@
 """Questions and answers in JSON: what an assistant asks of released tables, and what `scumble verify` recomputes.
 
 An answer is a *claim*: the question with all of its defaults, the question in words, the identities of the releases,
-and rows in which each number has its interval. An error comes with a right question near to the wrong one, which has
-been asked and answered before it is suggested.
+and rows in which each number has its interval. An error comes with a right question of the same kind, which has been
+asked and answered before it is suggested.
 """
 
 from __future__ import annotations
 
-import difflib
 import math
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -121,7 +119,7 @@ class Desk:
     >>> verify(claim, desk.releases.values())
     []
     >>> desk.ask("count", {"where": "agee >= 35"})["try"]
-    {'tool': 'count', 'arguments': {'where': 'age >= 35'}}
+    {'tool': 'count', 'arguments': {'where': 'age >= 49.5'}}
     """
 
     def __init__(self, releases: Mapping[str, TableRelease]) -> None:
@@ -305,45 +303,16 @@ class Desk:
     # ---- right questions ----
 
     def _right(self, tool: object, asked: object) -> Facts:
-        """A question near to a wrong one that is answered."""
+        """A question of the kind of a wrong one that is answered."""
         near = tool if isinstance(tool, str) and tool in TOOLS else nearest(tool, TOOLS) or "describe"
         given = asked if isinstance(asked, dict) else {}
         name = given.get("release", given.get("first"))
         name = name if name in self.releases else nearest(name, self.releases) or next(iter(self.releases))
-        corrected, example = self._corrected(near, given, name), self._example(near, name)
-        for other, guess in ((near, corrected), (near, example), ("describe", {})):
+        for other, guess in ((near, self._example(near, name)), ("describe", {})):
             with suppress(ScumbleError):
                 self.answer(other, guess)
                 return {"tool": other, "arguments": guess}
         raise AssertionError("a description needs nothing")
-
-    def _corrected(self, tool: str, asked: Facts, name: str) -> Facts:
-        """The same question with its names spelled as they are."""
-        schema, fields = self.releases[name].schema, TOOLS[tool].fields
-        numbers, found = _numbers(schema), {}
-        for field, value in asked.items():
-            field = field if field in fields else nearest(field, fields) or ""
-            if not field or value is None:
-                continue
-            if field in ("where", "query") and isinstance(value, str):
-                value = _respelled(value, schema, [*self.releases])
-            elif field in ("column", "other"):
-                value = nearest(value, numbers) or numbers[0] if numbers else value
-            elif field == "by":
-                listed = value if isinstance(value, list) else [value]
-                value = [one for one in (nearest(each, schema) for each in listed) if one]
-            elif field in ("release", "first", "second"):
-                value = name if field == "release" else nearest(value, self.releases) or name
-            elif choices := FIELDS[field].get("enum"):
-                value = nearest(value, choices) or choices[0]
-            elif field == "n" and isinstance(value, int):
-                value = min(max(value, 1), MOST_ROWS)
-            elif field == "confidence" and isinstance(value, (int, float)) and 1 < value < 100:
-                value /= 100
-            found[field] = value
-        if len(self.releases) > 1 and "release" in fields and tool != "describe":
-            found.setdefault("release", name)
-        return found
 
     def _example(self, tool: str, name: str) -> Facts:
         """A right question of this kind about a release."""
@@ -477,21 +446,3 @@ def _condition(schema: Schema) -> str:
             low, high = column.limits
             return f"{written(name)} >= {(low + high) / 2:.6g}"
     return " and ".join(f"{written(name)} is not missing" for name in [*schema][:1])
-
-
-def _respelled(text: str, schema: Schema, releases: list[str]) -> str:
-    """A condition or a statement with names and words spelled as the schema has them."""
-    words = {word for column in schema.values() if column.kind == "category" for word in column.levels}
-    names = {name.lower(): name for name in [*schema, *releases]}
-
-    def fixed(match: re.Match[str]) -> str:
-        word = match[0]
-        if word[0] == "'":
-            inner = word[1:-1]
-            return word if inner in words else f"'{nearest(inner, words) or inner}'"
-        if word.lower() in names:
-            return word
-        close = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.7)
-        return names[close[0]] if close else word
-
-    return re.sub(r"'[^']*'|\b[^\W\d]\w*\b(?!\s*\()", fixed, text)  # what stands before a bracket is a function
