@@ -19,21 +19,19 @@ from scumble.counting import gpu
 from scumble.density.loading import load_secret, merge
 from scumble.errors import CorruptFileError, DataError, MergeError, ParameterError
 from scumble.learn import moment_release as sketch_module
-from scumble.learn.moment_products import (
-    LENGTH,
-    MOST_KNOTS,
-    PARTS,
-    ClassMoments,
-    HatMoments,
-    LinearMoments,
-)
 from scumble.learn.moment_release import MomentRelease, MomentSketch
-from scumble.learn.moment_spec import (
+from scumble.learn.moments import (
     BLOCK,
     CPU,
     HASHES,
+    LENGTH,
     MOST_COUNTERS,
+    MOST_KNOTS,
+    PARTS,
     UNIT,
+    ClassMoments,
+    HatMoments,
+    LinearMoments,
     engine,
     longer,
     root_above,

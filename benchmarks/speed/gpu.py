@@ -28,8 +28,8 @@ from scumble.counting import Hasher, cpu, gpu, reference
 from scumble.kernels import Kernel, Records
 from scumble.kernels.design import Design
 from scumble.learn.linear import UNIT_ANCHOR
-from scumble.learn.moment_products import ClassMoments, anchored
 from scumble.learn.moment_release import MomentSketch
+from scumble.learn.moments import ClassMoments, anchored
 
 REPEATS, WARM_UP = 5, 0.1
 CHECKED = 20_000

@@ -23,7 +23,7 @@ from scumble import learn
 from scumble.density.bundle import Bundle
 from scumble.learn import models, outliers
 from scumble.learn.base import RepeatedReleaseWarning
-from scumble.learn.moment_products import HatMoments
+from scumble.learn.moments import HatMoments
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
 

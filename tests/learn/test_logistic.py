@@ -16,7 +16,7 @@ from scumble.gate.rows import PublishedRow, PublishedRows, publish_in_turn
 from scumble.gate.secret import Secret
 from scumble.learn import PrivateLinearClassifier, PrivateLogisticRegression, logistic
 from scumble.learn.descent import BLOCK, CLIP, FINE, GRAIN, WHOLE, Counting, DescentSpec, exact_logits, residuals
-from scumble.learn.moment_products import LENGTH
+from scumble.learn.moments import LENGTH
 from scumble.privacy import noise
 from scumble.privacy.budget import Budget
 

@@ -14,8 +14,8 @@ import scumble
 from scumble import learn
 from scumble.learn import PrivateAdditiveRegressor, PrivateLinearClassifier, PrivateLinearRegression, additive
 from scumble.learn.linear import quiet, trusted
-from scumble.learn.moment_products import TARGET_PARTS, enough_knots, most_knots
 from scumble.learn.moment_release import MomentSketch
+from scumble.learn.moments import TARGET_PARTS, enough_knots, most_knots
 from scumble.privacy.budget import Budget
 
 BOUNDS: dict[str, Any] = {"bounds": (0, 10), "target_bounds": (0, 15)}

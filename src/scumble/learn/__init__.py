@@ -21,8 +21,7 @@ What they share::
 
 Moments are sums of products of columns, as whole numbers of which a record adds a bounded vector (`moments.proof.md`)::
 
-    moment_spec.py      what a kind of moments answers; records as whole numbers, on a processor or GPU
-    moment_products.py  products of all columns with each other and with a target, or with classes; hat functions
+    moments.py          records as whole numbers; products of all columns with each other, a target, or classes; hats
     descent.py          middle, radius, products and gradients, each row counted as those before it say
     moment_release.py   the secret sums, what is published, the list of kinds, and least squares
 """

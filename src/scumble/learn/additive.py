@@ -37,17 +37,19 @@ from scumble.gate.selection import claim_of_choice, noisy_best
 from scumble.gate.spending import Prepaid
 from scumble.learn.base import estimator
 from scumble.learn.columns import Bounds, check_is_fitted
-from scumble.learn.moment_products import (
-    MOST_ENOUGH,
+from scumble.learn.moment_release import MomentRelease, MomentSketch, mean_of_target, publish, solved
+from scumble.learn.moments import (
     MOST_KNOTS,
     PARTS,
     TARGET_PARTS,
+    Floats,
     HatMoments,
+    Integers,
+    Span,
     enough_knots,
     most_knots,
+    steps,
 )
-from scumble.learn.moment_release import MomentRelease, MomentSketch, mean_of_target, publish, solved
-from scumble.learn.moment_spec import Floats, Integers, Span, steps
 from scumble.learn.supervised import Classifier, LearnsFromMoments, Regressor, choice_epsilon, laplace_is_quieter
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
@@ -91,7 +93,7 @@ class Additive(_Learnt, LearnsFromMoments):
 
     Each column's curve is straight between a few knots. A sixteenth of the budget pays for histograms of the columns,
     which place the knots. Then the sums of products of the columns' hat functions with each other and with the target
-    are released (:mod:`scumble.learn.moment_products`). Curves follow by least squares, with a preference for smooth
+    are released (:mod:`scumble.learn.moments`). Curves follow by least squares, with a preference for smooth
     ones and a penalty that follows from the noise. From ε = 0.1 on, a fifth of the budget finds a pair of columns and
     pays for a table of what the curves leave over there. `kernel`, `rows`, `buckets` and `random_state` are not used.
 
@@ -148,7 +150,7 @@ class Additive(_Learnt, LearnsFromMoments):
             budgets = [self.price().share(share, 0) for share in shares]
         else:
             budgets = self.price().divide(shares, claims)
-        largest = replace(spec, knots=most or min(MOST_ENOUGH, most_knots(spec.dimensions)))
+        largest = replace(spec, knots=most or min(most_knots(spec.dimensions), enough_knots(0.0)))
         self._require_ready(largest)
         counters = cells.spec.counters[0] + largest.counters[0] + table.counters[0]
         low, high = self.bounds_
@@ -158,7 +160,7 @@ class Additive(_Learnt, LearnsFromMoments):
         if most is None:
             made = budgets[1].claim(spec.rows, spec.shares, spec.reach)
             noise = np.sqrt(made.law.variance(made.row_scales[-1])) / spec.step / records(self.columns_)
-            most = min(MOST_ENOUGH, most_knots(spec.dimensions), enough_knots(noise))
+            most = min(most_knots(spec.dimensions), enough_knots(noise))
         spec = replace(spec, knots=placed(self.columns_, self.bounds_, most))
         self.release_ = publish(MomentSketch(spec).update(X, y), budgets[1], paid)
         # Its knots follow from the histograms: a reader of this release has what both cost.

@@ -40,19 +40,8 @@ from scumble.density.spec import Spec
 from scumble.errors import ParameterError, PrivacyError, parameter, suggest_attribute
 from scumble.gate.spending import Prepaid
 from scumble.kernels import EuclideanKernel, Kernel
-from scumble.learn.columns import (
-    BaseEstimator,
-    Bounds,
-    Coding,
-    Curator,
-    beyond,
-    check_is_fitted,
-    coding,
-    own_bounds,
-    records,
-    target,
-    target_numbers,
-)
+from scumble.learn import columns
+from scumble.learn.columns import BaseEstimator, Bounds, Coding, Curator, check_is_fitted, coding
 from scumble.learn.levels import Levels
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
@@ -229,8 +218,8 @@ class PrivateEstimator(Fitted):
         X, self.clipped_ = self._enter(X)
         if y is None:
             return X
-        y = target(y, len(X))
-        return X, target_numbers(y) if numeric else y
+        y = columns.target(y, len(X))
+        return X, columns.target_numbers(y) if numeric else y
 
     def _require_of(self, kernel: Kernel) -> None:
         """Refuse a kernel from whose release nothing could be learned: before it is paid for, and in a release."""
@@ -271,12 +260,12 @@ class PrivateEstimator(Fitted):
             numbers, outside, strays = self._coding().read(X, self.curator.fewest)  # type: ignore[union-attr]
             self.curator.look_at(strays, self.schema_)  # type: ignore[arg-type]
             return numbers, outside
-        found = records(self, X, reset=True)
+        found = columns.records(self, X, reset=True)
         self.bounds_ = self._public_bounds(found)
         if self.bounds_ is None:
             return found, 0
         names = self._names() or [f"column {j}" for j in range(found.shape[1])]
-        self.curator.look_at(*beyond(found, self.bounds_, names))
+        self.curator.look_at(*columns.beyond(found, self.bounds_, names))
         inside = np.clip(found, *self.bounds_)
         return inside, int(np.any(inside != found, axis=1).sum())
 
@@ -285,7 +274,7 @@ class PrivateEstimator(Fitted):
         coded = self._coding()
         if coded is not None:
             return coded.read(X)[0]
-        found = records(self, X, reset=False)
+        found = columns.records(self, X, reset=False)
         return np.clip(found, *self.bounds_) if clip and self.bounds_ is not None else found
 
     def _coding(self) -> Coding | None:
@@ -338,7 +327,7 @@ class PrivateEstimator(Fitted):
         if self.bounds is not None:
             return checks.sides(checks.by_column(self.bounds, self._names()), X.shape[1])
         if "bounds" in self._public():
-            return own_bounds(X)
+            return columns.own_bounds(X)
         if self.kernel is not None and not self._always_needs_bounds:
             return None
         raise PrivacyError(

@@ -36,8 +36,8 @@ from scumble.learn.classifier import PrivateKDEClassifier
 from scumble.learn.columns import lasting, records, target
 from scumble.learn.linear import PrivateLinearClassifier
 from scumble.learn.logistic import PrivateLogisticRegression
-from scumble.learn.moment_products import enough_knots
 from scumble.learn.moment_release import MomentRelease
+from scumble.learn.moments import enough_knots
 from scumble.learn.supervised import Classifier, TakesVectors, required
 from scumble.table.release import TableRelease
 

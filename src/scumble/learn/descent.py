@@ -26,8 +26,18 @@ from scipy.special import softmax
 
 from scumble.errors import MergeError, ParameterError
 from scumble.gate.rows import PublishedRows
-from scumble.learn.moment_products import LENGTH, ONCE, Products, require_classes
-from scumble.learn.moment_spec import UNIT, Floats, Integers, across, root_above, shortened
+from scumble.learn.moments import (
+    LENGTH,
+    ONCE,
+    UNIT,
+    Floats,
+    Integers,
+    Products,
+    across,
+    require_classes,
+    root_above,
+    shortened,
+)
 
 OPENING = Fraction(3), Fraction(3), Fraction(2), Fraction(10)
 """Per cent of the budget: the classes' counts, the middle, the radius, the products. Gradients share the rest."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from scumble.learn.base import estimator
-from scumble.learn.moment_products import LENGTH, ONCE, TWICE, ClassMoments, anchored
 from scumble.learn.moment_release import MomentRelease
-from scumble.learn.moment_spec import Floats
+from scumble.learn.moments import LENGTH, ONCE, TWICE, ClassMoments, Floats, anchored
 from scumble.learn.supervised import Classifier, LearnsFromMoments, TakesVectors, laplace_is_quieter
 
 ANCHOR, UNIT_ANCHOR = 0.15, 0.05
@@ -29,7 +28,7 @@ class PrivateLinearClassifier(LearnsFromMoments, TakesVectors, Classifier):
     Columns are scaled to [−1, 1] by their public bounds, a constant column is added, and each record's vector z is
     divided by its length; with `length` instead of `bounds`, a record is a vector as it points. The release holds
     Σ zzᵀ over all records, Σ z over each class, and how many records each class has
-    (:mod:`scumble.learn.moment_products`). Least squares on the classes' indicators follows from these (DP-FC: Mehta,
+    (:mod:`scumble.learn.moments`). Least squares on the classes' indicators follows from these (DP-FC: Mehta,
     Krichene, Thakurta, Kurakin & Cutkosky 2022): what a class has beyond its share of all vectors, times
     (Σ zzᵀ + λ)⁻¹, is its plane. Log-odds follow from how much the planes explain.
 

@@ -11,8 +11,8 @@ from scumble.gate.rows import publish_in_turn
 from scumble.gate.secret import Secret
 from scumble.learn.base import estimator
 from scumble.learn.descent import FINE, Counting, Descent, DescentSpec, exact_logits
-from scumble.learn.moment_products import LENGTH
 from scumble.learn.moment_release import LIMIT, released
+from scumble.learn.moments import LENGTH
 from scumble.learn.supervised import Classifier, LearnsFromMoments, TakesVectors
 from scumble.privacy.account import Account
 

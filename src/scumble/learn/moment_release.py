@@ -28,8 +28,17 @@ from scumble.gate.rows import PublishedRows, publish_rows
 from scumble.gate.secret import Secret, require_unreleased
 from scumble.gate.spending import Prepaid
 from scumble.learn.descent import DescentSpec
-from scumble.learn.moment_products import ClassMoments, HatMoments, LinearMoments
-from scumble.learn.moment_spec import Floats, MomentSpec, Spans, engine, finite, require_engine
+from scumble.learn.moments import (
+    ClassMoments,
+    Floats,
+    HatMoments,
+    LinearMoments,
+    MomentSpec,
+    Spans,
+    engine,
+    finite,
+    require_engine,
+)
 from scumble.privacy.account import Account, Promise, charged
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -225,7 +234,7 @@ class MomentSketch(Holder):
     `engine` is "auto", "cpu" or "gpu", all of which give the same sums.
 
     >>> import numpy as np
-    >>> from scumble.learn.moment_products import LinearMoments
+    >>> from scumble.learn.moments import LinearMoments
     >>> spec = LinearMoments(((0.0,), (1.0,)), None, True, 1.0, (0.0, 1.0))
     >>> sketch = MomentSketch(spec).update(np.array([[0.2], [0.4]]), np.array([0.1, 0.3]))
     >>> sketch.count, round(sketch.release(epsilon=1.0).privacy.epsilon, 9)

@@ -6,9 +6,8 @@ import numpy as np
 
 from scumble.learn.base import estimator
 from scumble.learn.levels import RIDGE, Levels, least_squares, target_of
-from scumble.learn.moment_products import ONCE, TWICE, LinearMoments, anchored
 from scumble.learn.moment_release import MomentRelease, mean_of_target, ratio, solved
-from scumble.learn.moment_spec import Floats, pointing
+from scumble.learn.moments import ONCE, TWICE, Floats, LinearMoments, anchored, pointing
 from scumble.learn.supervised import LearnsFromMoments, Regressor, TakesVectors, laplace_is_quieter
 from scumble.table.release import TableRelease
 
@@ -28,7 +27,7 @@ class PrivateLinearRegression(LearnsFromMoments, TakesVectors, Regressor):
 
     Columns and target are scaled to [−1, 1] by their public bounds. The release holds the normal equations, as whole
     numbers with exact noise: Σ zzᵀ with z = [x, a, ay]/w, where w makes all records equally long
-    (:mod:`scumble.learn.moment_products`). Ridge regression solves them, with a penalty that follows from the noise
+    (:mod:`scumble.learn.moments`). Ridge regression solves them, with a penalty that follows from the noise
     (`penalty_`, in records); where noise is all there is, the answer is the mean of the target. `coef_` and
     `intercept_` are in the columns' own units. `kernel`, `rows` and `buckets` are not used.
 

@@ -31,7 +31,7 @@ from scumble.errors import UNPUBLISHED, DataError, ParameterError, PrivacyError,
 from scumble.learn.base import PrivateEstimator, estimator
 from scumble.learn.columns import Bounds, beyond, target, target_numbers
 from scumble.learn.moment_release import MomentRelease, MomentSketch, publish
-from scumble.learn.moment_spec import MomentSpec, Spans, longer
+from scumble.learn.moments import MomentSpec, Spans, longer
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.exact import as_fraction

@@ -34,9 +34,8 @@ from scumble.counting.gpu import driver_present
 from scumble.density.sketch import release_disjoint
 from scumble.kernels import Kernel, ProductKernel
 from scumble.kernels.design import DESIGNS
-from scumble.learn.moment_products import ClassMoments, HatMoments, LinearMoments
 from scumble.learn.moment_release import MomentSketch
-from scumble.learn.moment_spec import MomentSpec
+from scumble.learn.moments import ClassMoments, HatMoments, LinearMoments, MomentSpec
 from scumble.privacy.budget import Budget
 
 SIZE: Options = {"rows": 6, "buckets": 16, "seed": 3}
