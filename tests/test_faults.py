@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import logging
 import os
 import signal
-import stat
 import threading
 import traceback
 from collections.abc import Callable
@@ -228,30 +226,3 @@ def test_a_release_that_fails_half_way_tells_nothing(
             assert not (isinstance(value, np.ndarray) and np.array_equal(value, exact))
         frame = frame.tb_next
     assert secret._counts.size == 0, "the exact counters are gone"
-
-
-def test_nothing_is_readable_by_others_at_any_moment(tmp_path: Path, folder: Path) -> None:
-    """With an open umask: whatever lies in the folder while a build runs, only the release is for others."""
-    book = scumble.Ledger.create(tmp_path / "ledger")
-    book.open_dataset("people", epsilon=1)
-    seen: dict[str, int] = {}
-
-    def look(_: object) -> None:
-        for path in tmp_path.iterdir():
-            with contextlib.suppress(FileNotFoundError):
-                if path.is_file():
-                    seen[path.name] = stat.S_IMODE(path.stat().st_mode)
-
-    kept: dict[str, Any] = {"checkpoint": tmp_path / "checkpoint", "checkpoint_seconds": 0}
-    old = os.umask(0)
-    try:
-        job = Build(str(folder), KERNEL, ["x"], rows=4, buckets=16, ledger=book, dataset="people", **kept)
-        job.count(look)
-        release = job.release()
-        look(None)
-        job.discard_checkpoint()
-        release.save(tmp_path / "out.scumble")  # type: ignore[union-attr]
-    finally:
-        os.umask(old)
-    assert {"ledger", "checkpoint"} <= set(seen)
-    assert set(seen.values()) == {0o600}

@@ -269,14 +269,6 @@ def test_a_contest_names_the_row_that_is_farthest_from_what_was_expected(
     assert seen == [(winner,)] * 2 and [row.row for row in found.rows] == [max(winner, 0)]
 
 
-@pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_the_count_has_the_variance_of_its_noise(budget: Budget) -> None:
-    found = publish_as_planned(secret(RECORDS), budget, most=2, plan=plan)
-    calibration = budget.claim(3, worst_case(3, 2))
-    assert found.count_variance == (calibration.count_variance or 0.0)
-    assert (found.count_variance > 0) == (found.noisy_count is not None and budget.neighbors == "add-remove")
-
-
 def test_groups_that_are_named_again_are_those_that_were_looked_at() -> None:
     """Who changes an array that a contest was given changes nothing; another array is looked at anew.
 

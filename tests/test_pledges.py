@@ -60,8 +60,7 @@ def test_a_folder_that_is_not_there_may_hold_the_release(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "metadata",
-    [{}, {"pledge": {}}, {"pledge": None}, {"pledge": {"ready": 5}}, {"pledge": {"ready": "/etc/passwd"}}],
+    "metadata", [{}, {"pledge": {}}, {"pledge": None}, {"pledge": {"ready": 5}}, {"pledge": {"ready": "/etc/passwd"}}]
 )
 def test_what_is_no_pledge(metadata: dict) -> None:
     assert left_release(metadata) is None

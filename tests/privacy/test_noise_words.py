@@ -194,11 +194,6 @@ def test_words_are_the_bytes_of_the_system(monkeypatch: pytest.MonkeyPatch, coun
         assert noise._fresh_word() == word
 
 
-def test_the_margin_is_above_what_the_proof_adds_up() -> None:
-    """Lemma 1, (a) to (f), in units of 2⁻⁴⁴."""
-    assert noise.MARGIN > (1 + 0.01 + 0.0625 + 0.2525 + 0.1) * 2.0**-44
-
-
 @pytest.mark.parametrize(("law", "draw"), [("laplace", noise.discrete_laplace), ("gaussian", noise.discrete_gaussian)])
 def test_opendp_adds_its_noise_to_zeros_at_a_scale_rounded_up(monkeypatch: pytest.MonkeyPatch, law: str, draw: Any):
     """The float64 nearest to 1/3 is below it: never less noise than claimed."""
