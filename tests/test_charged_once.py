@@ -144,7 +144,7 @@ def test_a_stop_from_the_charge_on_is_no_failure(verb: str, step: str, number: i
 
 @pytest.mark.parametrize(
     ("verb", "number", "again"),
-    [("release", signal.SIGTERM, 3), ("build", signal.SIGTERM, 3), ("build", signal.SIGKILL, 0)],
+    [("release", signal.SIGTERM, 3), ("build", signal.SIGKILL, 0)],
 )
 def test_a_program_that_is_hit_while_it_leaves_has_paid_once(verb: str, number: int, again: int) -> None:
     code = (

@@ -79,7 +79,7 @@ some_arrays = st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     kind=st.sampled_from(sorted(files.KINDS)),
     metadata=st.dictionaries(st.text(), json_values, max_size=4),
@@ -194,7 +194,7 @@ def test_every_single_bit_flip_is_refused():
                 files.from_bytes(bytes(bad), expect="release")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 400), st.integers(0, 400))
 def test_noise_never_gets_through(noise, start, stop):
     data = small()

@@ -218,8 +218,7 @@ CLAIMS = {
         6, epsilon=epsilon, delta=delta, neighbors=neighbors, records_per_person=people
     )
     for epsilon, delta in BUDGETS
-    for neighbors in ("add-remove", "replace")
-    for people in (1, 3)
+    for neighbors, people in (("add-remove", 1), ("replace", 3))
 }
 SIX = CLAIMS["ε = 1, δ = 0, add-remove, 1"]
 

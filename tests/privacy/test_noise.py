@@ -123,7 +123,7 @@ def test_laplace_kernel_equals_exact_arithmetic(scale: Fraction, width: int) -> 
     """What a word decides is right at both ends of its interval."""
     rng = np.random.default_rng(7)
     places = width - 1
-    bits = rng.integers(0, 2**places, 400).tolist() + near_ties(scale, 40, places)
+    bits = rng.integers(0, 2**places, 150).tolist() + near_ties(scale, 25, places)
     bits += [0, 1, 2, 3, 2**places - 2, 2**places - 1]
     words = np.array(bits, f"u{max(4, width // 8)}")
     out = np.zeros(len(words), np.int64)

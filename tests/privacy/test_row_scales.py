@@ -29,8 +29,7 @@ shares_ = st.lists(st.fractions(Fraction(1, 1000), 1000), min_size=2, max_size=6
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
-@pytest.mark.parametrize("people", [1, 3])
-@pytest.mark.parametrize("share", [0, Fraction(1, 25)])
+@pytest.mark.parametrize(("people", "share"), [(1, Fraction(1, 25)), (3, 0)])
 @settings(deadline=None, max_examples=15)
 @given(shares=shares_, epsilon=st.sampled_from([0.1, 1.0, 3]))
 def test_pure_scales_are_in_proportion_and_use_up_the_budget(neighbors, people, share, shares, epsilon) -> None:
@@ -90,11 +89,11 @@ def test_shares_that_are_none_are_refused(shares: list) -> None:
 
 
 @pytest.mark.parametrize("kind", ["discrete-laplace", "discrete-gaussian"])
-@pytest.mark.parametrize(("epsilon", "shares"), [(4.0, [9, 2, 3]), (2.0, [1, 30])])
-@pytest.mark.parametrize("count", [0, Fraction(1, 3)])
+@pytest.mark.parametrize(
+    ("epsilon", "shares", "count"), [(4.0, [9, 2, 3], 0), (4.0, [9, 2], Fraction(1, 3)), (2.0, [1, 30], 0)]
+)
 def test_the_curve_is_above_brute_force(kind: str, epsilon: float, shares: list[int], count: Fraction) -> None:
     delta = 0.01 if kind == "discrete-gaussian" else 0
-    shares = shares[:2] if count else shares
     claim = calibrate(len(shares), epsilon=epsilon, delta=delta, shares=shares, count_share=count, mechanism=kind)
     moves = [(1, float(scale)) for scale in [*claim.row_scales, *([claim.scales.count] if claim.scales.count else [])]]
     assert brute(claim.epsilon, kind, moves) <= claim.delta + 1e-12
