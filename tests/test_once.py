@@ -321,31 +321,6 @@ def test_a_share_stays_with_the_process_that_made_it(tmp_path: Path) -> None:
     scumble.combine(parts)
 
 
-# ---- streams ----
-
-
-def test_a_period_of_a_stream_is_released_by_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What another process has released from the file is gone, also for a stream that is under way."""
-    from scumble.streams import spark as streaming
-
-    monkeypatch.setattr(streaming.engine, "query_of", lambda batch: "query")
-    monkeypatch.setattr(streaming, "count", lambda batch, tally: tally.sketches[0].update(batch))
-    monkeypatch.setattr(streaming, "PATIENCE", 0.1)
-    options: dict[str, Any] = {"rows": 8, "buckets": 64, "seed": 1, "checkpoint": tmp_path / "state.secret"}
-    one, two = (streaming.Stream(KERNEL, ["x"], **options) for _ in range(2))
-    one(np.zeros((1000, 1)), 0)
-    assert abs(two.release(50.0).count - 1000) < 9
-    monkeypatch.setattr(spending, "_SPENT", {})  # as in another process
-    one(np.zeros((100, 1)), 1)
-    assert abs(one.release(50.0).count - 100) < 9, "and not 1100"
-    monkeypatch.setattr(spending, "_SPENT", {})
-    assert abs(one.release(50.0).count) < 9
-    for act in (lambda: one(np.zeros((1, 1)), 2), lambda: two.release(1.0)):
-        with held(tmp_path / "state.secret"), pytest.raises(scumble.BudgetError):
-            act()
-    one(np.zeros((1, 1)), 2)
-
-
 # ---- parts of a dataset ----
 
 

@@ -51,6 +51,7 @@ def test_few_bits_and_wide_blocks_are_left_open() -> None:
     assert thinned((0, 2 * 2**48, 0, 1), (0, 2 * 2**48 - 2, 0, 1), (0, 0, 0, 1)) == ([2, 0, 0], [1, 2])
     assert thinned((0, 2**63, 3, 1), block=50, last=60, scale=1e17) == ([2**50 + 3], [])
     assert thinned((0, 2**63, 3, 1), block=51, last=60, scale=1e17) == ([0], [0])
+    assert thinned((0, 2**63, 3, 1 << 6), block=49, last=49, scale=1e17) == ([0], [0])
 
 
 @pytest.mark.parametrize("extra", [0, 1, 2])
