@@ -137,29 +137,17 @@ class Planner:
             found.append(math.sqrt(one * self.spec.classes))
         return tuple(found)
 
-    def columns_of_all_pairs(self, n: float) -> int:
-        """How many columns could have all their pairs."""
-        columns = len(self.spec.counted)
-        while columns > 1:
-            plan = budgeting.plan(n / self.spec.classes, columns, self.noise, cells=self._cells)
-            if plan.choice == "all pairs" or plan.rounds == math.comb(columns, 2):
-                break
-            columns -= 1
-        return columns
-
     def advice(self, n: float) -> list[str]:
         """What to know of the plan for so many records, before anything is spent: all that is said is public."""
-        spec, found, columns = self.spec, self.predicted(n), self.columns_of_all_pairs(n)
-        pairs, every = len(found.pairs), len(spec.pairs)
-        named = [own for own in self.favored if len(own) > 1]
+        pairs, every = len(self.predicted(n).pairs), len(self.spec.pairs)
         if not every or pairs >= every / 2:
             return []
-        delta = "a δ such as 1e-6, " if self.noise.law == "laplace" else ""
-        fewer = f" (all pairs of {columns} would be measured)" if columns > 1 and math.comb(columns, 2) >= pairs else ""
+        named = any(len(own) > 1 for own in self.favored)
         measured = f"{pairs:,} of {every:,} pairs of columns" if pairs else "only what is named" if named else "no pair"
+        delta = "a δ such as 1e-6, " if self.noise.law == "laplace" else ""
         return [
             f"With about {n:,.0f} records, {measured} will be measured, and other relationships are inferred. "
-            f"Hint: {'' if pairs else 'a larger ε, '}{delta}coarser cells, or fewer columns{fewer}."
+            f"Hint: {'' if pairs else 'a larger ε, '}{delta}coarser cells, or fewer columns."
         ]
 
     def __call__(self, found: PublishedRows, winners: tuple[int, ...]) -> Mapping[int, Wanted] | Contest:
@@ -299,39 +287,37 @@ class Planner:
         models, evidence = self._fitted(found, seed)
         with one_thread():
             expected = self._expected(left, models, evidence)
-        share = self._round(plan)
-        deviation = self.noise.deviation_at(float(share * (1 - CHOOSING)))
-        cells = {row: self._cells_of(row) for row in left}
-        return Contest(share * CHOOSING, cells, expected, _handicaps(expected, deviation))
+        return self._contest(self._round(plan), {row: self._cells_of(row) for row in left}, expected)
 
     def _contest_of_triples(self, found: PublishedRows, left: list[int], plan: Plan, seed: int) -> Contest:
         """Which triple is farthest from the model, by more than noise would be; or none.
 
         A triple is measured in few cells: all their noise together is a part of the records (`budgeting.for_triples`).
         """
-        spec, share = self.spec, self._triple_round(plan)
+        if self._asked is None:  # the model of the first contest serves all
+            models, evidence = self._fitted(found, seed)
+            number, axes = {j: k for k, j in enumerate(self.spec.counted)}, {}
+            for j, of in self._coarse.items():
+                onto = np.eye(int(of.max()) + 1)[of[self.spec.axis_of(j, LEVELS)]]
+                axes[j] = [model.columns[number[j]] @ onto for model in models]
+            cells, expected = dict[int, Integers](), dict[int, Integers]()
+            for row in left:
+                own = self._set(row)
+                each = [
+                    np.einsum("k,ka,kb,kc->abc", one.count * model.weights, *(axes[j][k] for j in own), optimize=True)
+                    for k, (model, one) in enumerate(zip(models, evidence, strict=True))
+                ]
+                expected[row] = np.rint(np.stack(each)).astype(np.int64).ravel()
+                cells[row] = cells_of(self.spec.classes, [self._coarse[j] for j in own])
+            self._asked = self._contest(self._triple_round(plan), cells, expected)._replace(or_none=True)
+        groups, expected = ({row: of[row] for row in left} for of in (self._asked.groups, self._asked.expected))
+        return self._asked._replace(groups=groups, expected=expected)
+
+    def _contest(self, share: Fraction, cells: dict[int, Integers], expected: dict[int, Integers]) -> Contest:
+        """With handicaps: the distances that noise alone would make. E|noise| is about √(2/π) deviations."""
         deviation = self.noise.deviation_at(float(share * (1 - CHOOSING)))
-        if self._asked is not None:  # the model of the first contest serves all
-            groups, expected = ({row: of[row] for row in left} for of in (self._asked.groups, self._asked.expected))
-            return self._asked._replace(groups=groups, expected=expected)
-        models, evidence = self._fitted(found, seed)
-        number = {j: k for k, j in enumerate(spec.counted)}
-        merged = {
-            j: [model.columns[number[j]] @ np.eye(int(of.max()) + 1)[of[spec.axis_of(j, LEVELS)]] for model in models]
-            for j, of in self._coarse.items()
-        }
-        cells, expected = dict[int, Integers](), dict[int, Integers]()
-        for row in left:
-            own = self._set(row)
-            each = [
-                np.einsum("k,ka,kb,kc->abc", one.count * model.weights, *(merged[j][k] for j in own), optimize=True)
-                for k, (model, one) in enumerate(zip(models, evidence, strict=True))
-            ]
-            expected[row] = np.rint(np.stack(each)).astype(np.int64).ravel()
-            cells[row] = cells_of(spec.classes, [self._coarse[j] for j in own])
-        handicaps = _handicaps(expected, deviation)
-        self._asked = Contest(share * CHOOSING, cells, expected, handicaps, or_none=True)
-        return self._asked
+        handicaps = {row: round(math.sqrt(2 / math.pi) * deviation * len(own)) for row, own in expected.items()}
+        return Contest(share * CHOOSING, cells, expected, handicaps)
 
     def _fitted(self, found: PublishedRows, seed: int) -> tuple[list[Mixture], list[Evidence]]:
         evidence = evidence_of(self.grouped, found)
@@ -347,24 +333,17 @@ class Planner:
     def _expected(
         self, rows: Sequence[int], models: Sequence[Mixture], evidence: Sequence[Evidence]
     ) -> dict[int, Integers]:
-        """The cells of some pairs, by the model: whole numbers, class by class.
-
-        All pairs that a column comes first in are one product: its groups next to all others'.
-        """
-        number, each = {j: k for k, j in enumerate(self.spec.counted)}, dict[int, list[Integers]]()
-        places = {row: tuple(number[j] for j in self._set(row)) for row in rows}
+        """The cells of some pairs, by the model: whole numbers, class by class."""
+        places = {row: [self.spec.counted.index(j) for j in self._set(row)] for row in rows}
+        found: dict[int, list[Integers]] = {row: [] for row in rows}
         for model, one in zip(models, evidence, strict=True):
             groups = [
                 table @ np.eye(size)[of] for table, size, of in zip(model.columns, one.sizes, one.groups, strict=True)
             ]
-            ends = np.cumsum([0, *one.sizes])
-            beside = np.hstack(groups) * (one.count * model.weights)[:, None]
-            for first, those in itertools.groupby(sorted(rows, key=places.__getitem__), lambda row: places[row][0]):
-                together = np.rint(groups[first].T @ beside).astype(np.int64)
-                for row in those:
-                    second = places[row][1]
-                    each.setdefault(row, []).append(together[:, ends[second] : ends[second + 1]].ravel())
-        return {row: parts[0] if len(parts) == 1 else np.concatenate(parts) for row, parts in each.items()}
+            weighed = [table.T * (one.count * model.weights) for table in groups]
+            for row, (first, second) in places.items():
+                found[row].append(np.rint(weighed[first] @ groups[second]).astype(np.int64).ravel())
+        return {row: np.concatenate(each) for row, each in found.items()}
 
     # ---- shares ----
 
@@ -459,11 +438,6 @@ class Planner:
 
     def _set(self, row: int) -> tuple[int, ...]:
         return self.spec.sets[row - self.spec.singles]
-
-
-def _handicaps(expected: Mapping[int, Integers], deviation: float) -> dict[int, int]:
-    """The distance from the truth that noise alone would make: E|noise| is about √(2/π) deviations."""
-    return {row: round(math.sqrt(2 / math.pi) * deviation * len(cells)) for row, cells in expected.items()}
 
 
 def with_positions(spec: TableSpec, weights: npt.ArrayLike) -> Floats:

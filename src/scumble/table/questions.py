@@ -177,8 +177,8 @@ def parts(
     meant: npt.NDArray[np.bool_] | None = None,
 ) -> list[Part]:
     """A column in parts: its words; its cells, or if they are more than `bins`, so many runs of them; or what lies
-    between given edges. Where nobody asks for bins, there are at most `most`, all alike, from the first cell that is
-    `meant` to the last. Zero, where it has a cell of its own, is part of the run that it lies in."""
+    between given edges. Without bins there are at most `most`, equally long but for the last, from the first cell that
+    is `meant` to the last. Zero, where it has a cell of its own, is part of the run that it lies in."""
     if bins is not None and not isinstance(bins, int | np.integer):
         return [*_between(column, name, bins), *_gone(column)]
     line = column.size - column.missing
@@ -190,10 +190,11 @@ def parts(
         cuts = [*range(first, end + 1)]
     elif bins is None:
         edges = [first, *(cut for cut in alike if first < cut < end), end]
-        cuts = [*edges[: -1 : _together(len(edges) - 1, most)], end]
+        cuts = [*edges[: -1 : -(-(len(edges) - 1) // most)], end]
     else:
         cells = len(alike) - 1
-        cuts = [alike[cut] for cut in _shared_out(cells, min(checks.whole("bins", bins), cells))]
+        runs = min(checks.whole("bins", bins), cells)
+        cuts = [alike[-(-cells * run // runs)] for run in range(runs + 1)]
     found = []
     for first, end in pairwise(cuts):
         weights = np.zeros(column.size)
@@ -205,27 +206,6 @@ def parts(
 def _gone(column: Column) -> list[Part]:
     """The missing cells, if there can be any."""
     return [Part(column.levels[-1], mixture.at_level(-1, column.size))] if column.missing else []
-
-
-def _shared_out(line: int, runs: int) -> list[int]:
-    """Where a line is cut so that its runs have as equal numbers of cells as can be, the longer ones first.
-
-    >>> _shared_out(50, 3), _shared_out(101, 2), _shared_out(3, 3)
-    ([0, 17, 34, 50], [0, 51, 101], [0, 1, 2, 3])
-    """
-    cells, longer = divmod(line, runs)
-    return [cells * run + min(run, longer) for run in range(runs + 1)]
-
-
-def _together(line: int, most: int) -> int:
-    """How many cells of a line stand together so that there are at most so many parts, all of them alike if that takes
-    less than twice as many cells; else the last part is shorter.
-
-    >>> [_together(line, 20) for line in (20, 35, 90, 74)]
-    [1, 2, 5, 4]
-    """
-    least = -(-line // most)
-    return next((cells for cells in range(least, 2 * least) if line % cells == 0), least)
 
 
 def values_of(column: Column, name: str, what: str) -> Floats:

@@ -42,28 +42,23 @@ WHOLE = (np.dtype(np.int64), np.dtype(np.int32))
 LARGER = ("larger", "larger_groups")
 """What arrays of sets of three columns and more are called."""
 NOTHING = np.zeros(0, np.int64)
-OF_DENSITIES = ("density", "kernel_sum", "interval", "standard_error", "kernel")
-A_DENSITY = (
-    "that is asked of a density, which a build with a kernel releases; of a table, ask `count`, `share`, `mean`, "
-    "`quantile` or `histogram`, each with its interval"
-)
-ELSEWHERE = {
-    **dict.fromkeys(OF_DENSITIES, A_DENSITY),
-    **dict.fromkeys(("median", "quantiles", "percentile"), "ask `quantile(column, 0.5)`, the median, or [0.1, 0.9]"),
-    **dict.fromkeys(("min", "max"), "no record's value is published; ask `quantile(column, [0.01, 0.99])`"),
-    **dict.fromkeys(("std", "var", "corr"), "ask `estimate(lambda t: t[column].std())`, or any statistic of a frame"),
-    **dict.fromkeys(("avg", "average"), "ask `mean(column)`"),
-    **dict.fromkeys(("nunique", "n_unique"), "ask `distinct(column)`"),
-    **dict.fromkeys(("hist", "value_counts"), "ask `histogram(column)`"),
-    **dict.fromkeys(("groupby", "group_by"), "ask `count(by=column)`, or `mean(column, by=…)`"),
-    **dict.fromkeys(("pivot", "pivot_table"), "ask `crosstab(first, second)`"),
-    **dict.fromkeys(("sql", "query", "select"), 'ask scumble.sql("select count(*) from people", people=release)'),
-    **dict.fromkeys(
-        ("head", "rows", "records", "to_pandas"), "no record is in it; `sample(1000)` draws synthetic ones"
-    ),
-    **dict.fromkeys(("describe", "info"), "`privacy` is what it promises, `schema` what its columns hold"),
+HINTS = {
+    "density kernel_sum interval standard_error kernel": "that is asked of a density, which a build with a kernel "
+    "releases; of a table, ask `count`, `share`, `mean`, `quantile` or `histogram`, each with its interval",
+    "median quantiles percentile": "ask `quantile(column, 0.5)`, the median, or [0.1, 0.9]",
+    "min max": "no record's value is published; ask `quantile(column, [0.01, 0.99])`",
+    "std var corr": "ask `estimate(lambda t: t[column].std())`, or any statistic of a frame",
+    "avg average": "ask `mean(column)`",
+    "nunique n_unique": "ask `distinct(column)`",
+    "hist value_counts": "ask `histogram(column)`",
+    "groupby group_by": "ask `count(by=column)`, or `mean(column, by=…)`",
+    "pivot pivot_table": "ask `crosstab(first, second)`",
+    "sql query select": 'ask scumble.sql("select count(*) from people", people=release)',
+    "head rows records to_pandas": "no record is in it; `sample(1000)` draws synthetic ones",
+    "info": "`privacy` is what it promises, `schema` what its columns hold",
 }
 """What is asked of a table by other names, and what to call."""
+ELSEWHERE = {name: hint for names, hint in HINTS.items() for name in names.split()}
 
 
 class TableRelease(Asking, Comparing, Weighing):
@@ -288,11 +283,8 @@ class TableRelease(Asking, Comparing, Weighing):
                 raise CorruptFileError("The counters do not have the shape that the file's header states.")
             if np.abs(counts).max(initial=0) >= MOST or np.abs(counts.astype(float)).sum() >= MOST:
                 raise CorruptFileError("The file has counters beyond 2**62: no table has as many records.")
-            privacy, noisy_count, noise = (
-                PrivacyClaim.from_dict(data["privacy"]),
-                data["noisy_count"],
-                data["count_variance"],
-            )
+            privacy = PrivacyClaim.from_dict(data["privacy"])
+            noisy_count, noise = data["noisy_count"], data["count_variance"]
             if type(noise) not in (int, float) or not 0 <= noise < 1e300:
                 raise TypeError("a variance that is none")
             if noisy_count is not None and (type(noisy_count) is not int or abs(noisy_count) >= MOST):
