@@ -33,7 +33,6 @@ def asked() -> dict[str, Callable[[Any], Any]]:
     query = "select count(*), sum(x) / count(*) as r, median(x) from t"
     return {
         "interval": lambda c: release.interval(X[:5], c),
-        "median-of-means": lambda c: release.interval(X[:5], c, method="median-of-means"),
         "grid": lambda c: grid.interval(X[:5], c),
         "count": lambda c: ends(table.count("x > 0.3 and y < 1", confidence=c)),
         "by": lambda c: table.count(by="x", confidence=c).iloc[:, 1:4],
@@ -47,7 +46,7 @@ def asked() -> dict[str, Callable[[Any], Any]]:
     }
 
 
-WAYS = "interval median-of-means grid count by share sum mean quantile sql series within"
+WAYS = "interval grid count by share sum mean quantile sql series within"
 
 
 @pytest.mark.parametrize("way", WAYS.split())

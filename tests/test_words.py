@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import math
 import random
-import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -21,7 +20,7 @@ from scumble import files
 from scumble.columns.category import MOST_FOUND, Boolean, Category
 from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError
 from scumble.gate.secret import Secret
-from scumble.gate.words import Words, _are_votes, _narrow, claim_of_words, divided, publish_words
+from scumble.gate.words import Words, _narrow, claim_of_words, divided, publish_words
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
@@ -117,27 +116,12 @@ def test_a_bucket_of_many_words_keeps_their_votes_alone() -> None:
     assert found._votes[7].dtype == np.int16
 
 
-def test_beyond_the_most_words_half_of_them_are_kept() -> None:
-    with mock.patch.multiple("scumble.gate.words", MOST_WORDS=4, AT_ONCE=1):
-        found = Words().update(LETTERS[:4], range(4))
-        assert [len(found.to_arrays()[name]) for name in ("margins", "buckets")] == [4, 0]
-        found.update(LETTERS[4:5], [0])
-        assert [len(found.to_arrays()[name]) for name in ("margins", "buckets")] == [2, 3]
-
-
 @pytest.mark.parametrize(("records", "kind"), [(127, np.int8), (128, np.int16)])
 def test_votes_are_kept_in_numbers_as_few_and_narrow_as_hold_them(records: int, kind: type) -> None:
     votes = np.zeros(33, np.int64)
     votes[[0, 9]] = records, 7  # the first bit of a second letter
     found = _narrow(votes)
     assert found.dtype == kind and found.tolist() == [records, *[0] * 8, 7, *[0] * 7]
-
-
-def test_votes_are_of_whole_letters_and_of_words_that_may_be() -> None:
-    lengths = {1: False, 9: True, 10: False, 8 * MOST_FOUND + 1: True, 8 * MOST_FOUND + 9: False}
-    for length, good in lengths.items():
-        assert _are_votes(np.full(length, 3)) == good
-    assert _are_votes(np.array([3, 1, *[0] * 7])) and not _are_votes(np.array([3, *[0] * 8]))
 
 
 @pytest.mark.parametrize(("columns", "part"), [(1, Fraction(1, 10)), (9, Fraction(1, 4))])
@@ -158,17 +142,6 @@ def test_words_and_views_with_gaussian_noise_share_rho(columns: int, odds: float
     assert views.rho is not None
     assert math.isclose(moved / (2 * float(words.scales.counters) ** 2), odds * views.rho, rel_tol=1e-2)
     assert 0.995 < claim.epsilon <= 1.0 and claim.delta <= 1e-6 and claim.added_up == "gaussian"
-
-
-def test_words_of_one_bucket_need_no_more_memory_than_others() -> None:
-    words = [b"%0250d" % number for number in range(20_000)]
-    with mock.patch("scumble.gate.words.bucket_of", lambda word: 7):
-        found = Words().update(words, np.arange(len(words)))
-        tracemalloc.start()
-        assert not found.margins()
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    assert peak < 100e6  # at once, their votes were 320 MB
 
 
 def law_of(claim: PrivacyClaim) -> tuple[np.ndarray, np.ndarray]:
@@ -277,13 +250,6 @@ def test_the_threshold_is_the_least_by_brute_force(columns: int, people: int, bu
     assert worst > 1e-6  # with two less
 
 
-@pytest.mark.parametrize("scale", [Fraction(7, 10), Fraction(29, 20), Fraction(19, 10), Fraction(31, 10)])
-def test_the_bound_is_that_of_the_worst_number_of_words(scale: Fraction) -> None:
-    moves, threshold, q = Moves(2, "add-remove", 6), 40, np.exp(-1 / float(scale))
-    exact = 2 * max(j * q ** (threshold - (6 - j + 1)) / (1 + q) for j in range(1, 7))
-    assert exact <= LAPLACE.revealed(moves, scale, threshold) <= exact * (1 + 1e-5)
-
-
 @pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
 def test_what_a_threshold_cannot_hide_is_revealed(law: Law) -> None:
     two = Moves(1, "add-remove", 2)
@@ -302,13 +268,6 @@ def test_frequent_words_go_out_and_no_others() -> None:
     assert [*found[0]] == [b"Ulm", b"Bonn"] and [*found[1]] == [b"7"]
     assert abs(found[0][b"Ulm"] - 400) < 100 and abs(found[1][b"7"] - 1000) < 100
     assert str(first) == "Words(secret)"
-
-
-def test_words_of_one_number_go_out_by_their_letters() -> None:
-    claim, words = claim_of_words(Budget(1.0, 1e-9), 1), [b"%d" % number for number in range(10, 30)]
-    with mock.patch.object(PrivacyClaim, "draw_counters", lambda self, size: np.zeros(size, np.int64)):
-        (found,) = publish_words([Words().update(words[::-1], np.repeat(np.arange(20), 100))], claim, "words")
-    assert [*found] == words
 
 
 def test_what_a_file_holds() -> None:

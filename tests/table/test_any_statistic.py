@@ -13,7 +13,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from tests.table.measuring import measured
 
 import scumble
@@ -72,17 +71,6 @@ def test_the_same_number_twice_differs_by_nothing(release: TableRelease) -> None
     assert [*(-one)] == pytest.approx([-one.value, -one.high, -one.low])
 
 
-def test_what_is_computed_of_one_release_is_computed_draw_by_draw(release: TableRelease) -> None:
-    one, two = release.count("smoker"), release.count()
-    ratio, each = one / two, one.draws / two.draws
-    half = stats.t.ppf(0.975, len(each) - 1) * each.std(ddof=1) * math.sqrt(1 + 1 / len(each))
-    assert ratio.value == one.value / two.value
-    assert [ratio.low, ratio.high] == pytest.approx([each.mean() - half, each.mean() + half])
-    assert [*ratio] == pytest.approx([*release.share("smoker")], rel=1e-3)
-    rest = two - one
-    assert rest.to_dict() == pytest.approx(release.count("not smoker").to_dict(), rel=1e-3)
-
-
 def test_different_releases_err_independently(release: TableRelease, other: TableRelease) -> None:
     one, two = release.count("smoker"), other.count("smoker")
     for found in (one + two, one - two):
@@ -101,12 +89,12 @@ def test_a_statistic_with_a_closed_form_is_the_same_by_rows() -> None:
     release, deviation = released(300.0, "noisy"), people(20_000).age.std()
     wanted = release.mean("age")
     widths = {}
-    for rows in (200, 5_000):
+    for rows in (200, 2_000):
         found = release.estimate(lambda table: table["age"].mean(), rows=rows)
         assert found.value == pytest.approx(wanted.value, abs=6 * deviation / math.sqrt(64 * rows))
         widths[rows] = found.high - found.low
-    assert widths[5_000] == pytest.approx(wanted.high - wanted.low, rel=0.15)
-    assert widths[200] == pytest.approx(widths[5_000], rel=0.3)
+    assert widths[2_000] == pytest.approx(wanted.high - wanted.low, rel=0.2)
+    assert widths[200] == pytest.approx(widths[2_000], rel=0.4)
 
 
 def test_the_chance_of_drawing_rows_is_taken_out() -> None:
@@ -120,11 +108,11 @@ def test_the_chance_of_drawing_rows_is_taken_out() -> None:
 
 
 def test_several_numbers_are_a_frame(release: TableRelease) -> None:
-    found = release.estimate(lambda table: table.groupby("town", observed=True).age.mean(), rows=2_000)
+    found = release.estimate(lambda table: table.groupby("town", observed=True).age.mean(), rows=1_000)
     assert found.columns.tolist() == ["value", "low", "high", "standard_error"]
     by = release.mean("age", by="town").set_index("town")
     for town in ("Ulm", "Bonn"):
-        assert found.loc[town, "value"] == pytest.approx(by.loc[town, "value"], abs=0.2)
+        assert found.loc[town, "value"] == pytest.approx(by.loc[town, "value"], abs=0.3)
         assert found.loc[town, "low"] <= found.loc[town, "value"] <= found.loc[town, "high"]
     rare = [{"a": 1.0}, {"a": 1.0, "b": 2.0}] * release._answers.posterior.size
     assert release.estimate(lambda _: rare.pop(0), rows=10).index.tolist() == ["a", "b"], "groups that some draws have"

@@ -61,29 +61,19 @@ OF_LEVELS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("what", OF_LEVELS)
 @pytest.mark.parametrize("name", LEVELS)
-def test_answers_by_a_column(release: Any, name: str, what: str) -> None:
-    found = OF_LEVELS[what](release, by=name)
-    assert [*found.columns] == _named([name])
-    assert found[name].tolist() == LEVELS[name]
-    for row, level in zip(found.itertuples(index=False), LEVELS[name][:2], strict=False):
-        alone = OF_LEVELS[what](release, _condition(name, level))
-        assert [*row][1:] == pytest.approx([*alone.to_dict().values()], rel=1e-9, nan_ok=True)
-
-
-@pytest.mark.parametrize("name", LEVELS)
-def test_a_histogram_and_several_quantiles(release: Any, name: str) -> None:
+def test_answers_by_a_column(release: Any, name: str) -> None:
+    for ask in OF_LEVELS.values():
+        found = ask(release, by=name)
+        assert [*found.columns] == _named([name]) and found[name].tolist() == LEVELS[name]
+        for row, level in zip(found.itertuples(index=False), LEVELS[name][:2], strict=False):
+            alone = ask(release, _condition(name, level))
+            assert [*row][1:] == pytest.approx([*alone.to_dict().values()], rel=1e-9, nan_ok=True)
     several, share = release.quantile("to", [0.1, 0.9], by=name), "scumble_q" if name == "q" else "q"
     assert [*several.columns] == [share, *_named([name])] and several[name].tolist() == LEVELS[name] * 2
-    assert several[share].tolist() == [0.1] * len(LEVELS[name]) + [0.9] * len(LEVELS[name])
-    found = release.histogram(name)
-    assert [*found.columns] == _named([name], (*(("from", "to") if name in NUMBERS else ()), *ANSWERS))
-    assert found[name].tolist() == LEVELS[name]
-    counted = release.count(by=name)
-    assert found.iloc[:, -4:].to_numpy().tolist() == counted.iloc[:, -4:].to_numpy().tolist()
-    if name in NUMBERS:
-        assert found.iloc[:3, 1].tolist() == [0, 1, 2] and found.iloc[:3, 2].tolist() == [1, 2, 3]
+    assert [*release.histogram(name).columns] == _named(
+        [name], (*(("from", "to") if name in NUMBERS else ()), *ANSWERS)
+    )
 
 
 @pytest.mark.parametrize("names", [("low", "value"), ("standard_error", "high"), ("from", "to"), ("to", "low")])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import math
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -17,18 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scumble
-from scumble.columns.date import Date
-from scumble.errors import ParameterError
-from scumble.gate.rows import NONE, Contest, PublishedRow, PublishedRows
+from scumble.gate.rows import Contest, PublishedRow, PublishedRows
 from scumble.privacy.budget import Budget
 from scumble.show.cards import facts
 from scumble.table.budgeting import Noise, Plan, cells_of_triples, for_triples, plan
 from scumble.table.counting import reference
-from scumble.table.evidence import Evidence, Grouped, View
-from scumble.table.evidence import _column as column_of
 from scumble.table.grouping import Column, groups, pooled, runs
-from scumble.table.mixture import Mixture
-from scumble.table.planner import Planner, alone, evidence_of, grouped_by, records_of
+from scumble.table.planner import Planner, alone
 from scumble.table.prior import CHOOSING, DRAWS, EXTRA, LEVELS, SINGLES
 from scumble.table.sketch import COUNT_SHARE, price
 from scumble.table.spec import TableSpec
@@ -158,17 +151,6 @@ def test_triples_are_asked_about_after_pairs_and_published_if_they_win(budget: B
             assert contest.expected[row].sum() == pytest.approx(10**6, rel=0.02)
 
 
-def test_where_no_triple_stands_out_none_is_published_and_the_contest_ends() -> None:
-    class Nobody(Played):
-        def names(self, contest: Contest) -> int:
-            return NONE if contest.or_none else max(contest.groups)
-
-    played = Nobody(10**6, GAUSSIAN, **NAMED)
-    assert len(played.contests) == 1 and played.winners == (NONE,)
-    assert len(played.planner.grouped.larger) == 1
-    assert 1 - played.paid == pytest.approx(EXTRA, rel=0.3)
-
-
 @pytest.mark.parametrize("budget", [LAPLACE, GAUSSIAN], ids=["Laplace", "Gaussian"])
 def test_what_is_important_gets_more_of_the_budget_and_more_levels(budget: Budget) -> None:
     one, two = SCHEMA.names[:2]
@@ -185,14 +167,9 @@ def test_what_is_important_gets_more_of_the_budget_and_more_levels(budget: Budge
 WIDE = {f"c{k}": scumble.Number(0, 99, whole=True) for k in range(40)}
 
 
-def test_a_plan_knows_how_many_columns_would_have_all_their_pairs() -> None:
-    """The columns that it names bear all their pairs, one more does not."""
+def test_advice_is_about_pairs_that_will_not_be_measured() -> None:
     planner = Planner(TableSpec.of(WIDE), GAUSSIAN)
-    columns = planner.columns_of_all_pairs(500)
-    assert 2 < columns < 40 and len(planner.advice(500)) == 1 and planner.advice(10**8) == []
-    for some, choice in ((columns, "all pairs"), (columns + 1, "singles")):
-        schema = dict(itertools.islice(WIDE.items(), some))
-        assert Planner(TableSpec.of(schema), GAUSSIAN).predicted(500).plan.choice == choice
+    assert len(planner.advice(500)) == 1 and planner.advice(10**8) == []
 
 
 def test_a_release_says_so_before_its_budget_is_spent() -> None:
@@ -201,32 +178,12 @@ def test_a_release_says_so_before_its_budget_is_spent() -> None:
         sketch.release(epsilon=0.1, n=500, keep=True)
 
 
-@pytest.mark.parametrize(("n", "choice"), [(40, "singles"), (10**6, "all pairs")])
-def test_a_number_that_is_public_decides_in_the_counts_place(n: int, choice: str) -> None:
-    played = Played(2500, LAPLACE, n=n)
-    assert played.planner.predicted(n).plan.choice == choice and (len(played.shares) > played.spec.singles) == (n > 40)
-
-
 def test_no_view_has_more_than_any_plan_gives() -> None:
     """Of equal columns one has 1 in so many if nothing else is published; of pairs one has twice its part of 85 %."""
     for columns, most in ((2, 1), (4, 3), (8, 8)):
         spec = TableSpec.of({f"c{k}": scumble.Boolean() for k in range(columns)})
         assert Planner(spec, LAPLACE).most == most
         assert Planner(TableSpec.of(spec.schema, pairs=()), LAPLACE).most == columns
-
-
-def test_shares_follow_weights_up_to_what_a_view_may_have() -> None:
-    planner = Planner(TableSpec.of({f"c{k}": scumble.Boolean() for k in range(8)}), LAPLACE)
-    sizes = itertools.combinations([16, *SCHEMA.sizes[1:]], 2)  # no column has more than 16 levels in a pair
-    assert Planner(TableSpec.of(SCHEMA), LAPLACE)._cells == pytest.approx(np.mean([a * b for a, b in sizes]))
-    shares = planner._shares(np.array([8.0, 4.0, 2.0, 1.0]), 0.3)
-    assert shares == pytest.approx([1 / 8, 0.1, 0.05, 0.025]) and sum(shares) <= Fraction(0.3)
-    assert planner._shares(np.array([1.3, 1.0]), 0.1) == pytest.approx([0.1 / (1 + 0.5**0.5), 0.1 / (1 + 2**0.5)])
-    plan = planner.predicted(10**6).plan
-    assert planner._round(replace(plan, pairs=0.5, rounds=1)) == Fraction(1, 8)
-    assert planner._round(replace(plan, pairs=0.5, rounds=10)) == pytest.approx(0.05)
-    uneven = {"a": scumble.Number(0, 63, whole=True, cells=64), "b": scumble.Boolean(), "c": scumble.Boolean()}
-    assert Planner(TableSpec.of(uneven, pairs=()), LAPLACE).most == 1
 
 
 @pytest.mark.parametrize("target", [None, "owner"])
@@ -247,96 +204,6 @@ def test_the_noise_is_that_of_one_view_alone(budget: Budget, rows: int) -> None:
     assert noise.scale == pytest.approx(one.scale, rel=1e-3)
     assert budget is GAUSSIAN or noise.scale == pytest.approx(1.0)
     assert budget is LAPLACE or 3.5 < noise.scale < 4.5  # Balle and Wang 2018: 4.22 at ε = 1 and δ = 10⁻⁶
-
-
-def test_what_a_level_is_known_to_within() -> None:
-    """By its own counter and by the sums of its group in pairs, each with the inverse of its variance as weight."""
-    spec = TableSpec.of({"a": scumble.Number(1, 4, whole=True, cells=4), "b": scumble.Boolean()})
-    planner = Planner(spec, GAUSSIAN)
-    beside = planner._beside([2, 2], (3.0,))
-    assert beside == {0: (2, pytest.approx(1 / 18)), 1: (2, pytest.approx(1 / 18))}
-    of_a, of_b = planner._of_levels((1.0, 2.0), beside)
-    group = 1 / (1 / 2 + 1 / 18)  # two levels in a group, of variance one each
-    assert of_a == pytest.approx(math.sqrt(1 / 2 + group / 4))
-    assert of_b == pytest.approx(math.sqrt(1 / (1 / 4 + 1 / 18)))
-    assert planner._of_levels((1.0, 2.0), {}) == pytest.approx((1.0, 2.0))
-    three = Planner(TableSpec.of({name: scumble.Boolean() for name in "abc"}), GAUSSIAN)
-    assert three._beside([2, 2, 2], (1.0, 2.0, 4.0))[0] == (2, pytest.approx(1 / 2 + 1 / 8))
-    chosen = Planner(TableSpec.of(SCHEMA), LAPLACE)._beside([2] * 5, (3.0, 4.0))
-    assert chosen[0] == (2, pytest.approx(4 * 0.2 / (2 * 16)))
-
-
-def test_how_many_records_a_set_of_views_has() -> None:
-    """With a target the class that a record is in, on average; else the count, or the median of the sums of rows."""
-
-    def found(rows: list[list[int]], count: int | None) -> PublishedRows:
-        made = tuple(PublishedRow(k, np.array(row), 1.0, None, Fraction(1)) for k, row in enumerate(rows))
-        return PublishedRows(made, price(plain, LAPLACE), count, 1.0, "")
-
-    plain, classes = TableSpec.of(SCHEMA), TableSpec.of(SCHEMA, target="town")
-    assert records_of(classes, found([[600, 391, 9, 0, 0]], 5)) == pytest.approx(512.962)
-    assert records_of(classes, found([[-1, 0, 0, 0, 0]], 5)) == records_of(classes, found([[0] * 5], 5)) == 0.0
-    assert records_of(plain, found([[4, 5], [1, 2], [50]], 7)) == 7 and records_of(plain, found([[4]], -7)) == 0.0
-    assert records_of(plain, found([[4, 5], [1, 2], [50]], None)) == 9 and records_of(plain, found([[-4]], None)) == 0.0
-
-
-@pytest.mark.parametrize("target", [None, "smoker"])
-def test_levels_are_grouped_by_what_single_columns_say(target: str | None) -> None:
-    """Rare words share a group, and so do rare neighbors; missing cells stand alone, and a target is not grouped."""
-    spec = TableSpec.of(SCHEMA, target=target)
-    counts: dict[int, Any] = {j: np.full(size, 1) for j, size in enumerate(SCHEMA.sizes)}
-    counts[0][:4], counts[1][1], counts[3][-1] = 1000, 1000, 500
-    rows = [np.concatenate([counts[j]] * spec.classes) for j in spec.counted]
-    if target:
-        rows.insert(0, np.array([9, 9]))
-    made = tuple(PublishedRow(k, row, 1.0, None, Fraction(1)) for k, row in enumerate(rows))
-    public = PublishedRows(made, price(spec, LAPLACE), None, 7.0, "")
-    found = grouped_by(spec, public, [3] * len(SCHEMA), {})
-    found.check()
-    assert max(grouped_by(spec, public, [0] * len(SCHEMA), {}).sizes) == 2
-    counts = [
-        [view.variance for view in evidence_of(found, one)[0].views if not view.columns]
-        for one in (public, public._replace(noisy_count=5))
-    ]
-    assert counts == ([[1.0], [1.0]] if target else [[], [7.0]])
-    of = dict(zip(SCHEMA, found.groups, strict=True))
-    assert all(size <= 3 for size in found.sizes) and (np.diff(of["age"]) >= 0).all() and of["age"][0] != of["age"][3]
-    assert list(of["town"]).count(of["town"][1]) == 1
-    assert list(of["visits"]).count(of["visits"][-1]) == 1
-    assert target is None or not of["smoker"].any()
-
-
-@pytest.mark.parametrize("target", [None, "owner"])
-@pytest.mark.parametrize("budget", [LAPLACE, GAUSSIAN, RICH])
-def test_fewer_columns_bear_all_their_pairs(budget: Budget, target: str | None) -> None:
-    """The most columns for which a plan would publish every pair."""
-    planner = Planner(TableSpec.of(SCHEMA, target=target), budget)
-    counted, classes = len(planner.spec.counted), planner.spec.classes
-    for n in (0, 1, 30, 300, 1000, 2500, 5000, 10**6):
-        plans = {c: plan(n / classes, c, planner.noise, cells=planner._cells) for c in range(2, counted + 1)}
-        whole = [c for c, one in plans.items() if one.choice == "all pairs" or one.rounds == math.comb(c, 2)]
-        assert planner.columns_of_all_pairs(n) == max(whole, default=1)
-
-
-def test_tables_without_pairs_need_no_plan() -> None:
-    planner = Planner(TableSpec.of({"a": scumble.Number(0, 3, whole=True)}), LAPLACE)
-    assert planner.predicted(1000)[1:] == ((pytest.approx(math.sqrt(2)),), (), (pytest.approx(math.sqrt(2)),), 0)
-    planner.grouped.check()
-    assert [of.tolist() for of in planner.grouped.groups] == [[0, 1, 2, 3]]
-    classes = Planner(TableSpec.of({"a": scumble.Boolean(), "b": scumble.Boolean()}, target="b"), LAPLACE)
-    assert classes.predicted(1000)[1:] == ((pytest.approx(math.sqrt(8)),) * 2, (), (pytest.approx(4.0),), 0)
-
-
-@pytest.mark.parametrize("columns", [2, 3, 6])
-def test_an_important_pair_has_less_noise_than_it_would_have_otherwise(columns: int) -> None:
-    schema = {f"c{k}": scumble.Number(0, 99, whole=True) for k in range(columns)}
-    plain, favored = (
-        Planner(TableSpec.of(schema, important=given), GAUSSIAN).predicted(50_000) for given in ([], [("c0", "c1")])
-    )
-    assert len(plain.pairs) == len(favored.pairs) == math.comb(columns, 2)
-    assert favored.pairs[0] < plain.pairs[0] and all(
-        one > other for one, other in zip(favored.pairs[1:], plain.pairs[1:], strict=True)
-    )
 
 
 # ---- groups of levels ----
@@ -433,35 +300,6 @@ def test_a_plan_spends_all_that_there_is_and_no_more(
         assert chosen.bearable == pytest.approx((count / s) ** 0.5)
 
 
-def test_smaller_budgets_choose_and_then_give_up() -> None:
-    choices = [plan(40_000, 15, Noise("laplace", 1 / epsilon)).choice for epsilon in (10, 0.1, 0.001)]
-    assert choices == ["all pairs", "adaptive", "singles"]
-    assert plan(40_000, 15, Noise("gaussian", 36.0)).choice == "all pairs"
-    assert plan(40_000, 15, Noise("laplace", 0.1)).singles < plan(40_000, 15, Noise("laplace", 4.0)).singles
-    rounds = [plan(40_000, 15, Noise("laplace", 1 / epsilon)).rounds for epsilon in (10, 0.5, 0.2, 0.1)]
-    assert rounds == sorted(rounds, reverse=True) and len(set(rounds)) == 4
-
-
-def test_columns_of_few_levels_need_not_stand_alone() -> None:
-    """600 records, ε = 1: no pairs of 16 levels an axis are to be had, and few half way between these and 5; but of 5
-    levels they all are. Of 60 records no pair bears ten levels."""
-    noise = Noise("laplace", 1.0)
-    assert plan(600, 4, noise).choice == "singles" and plan(2500, 4, noise).rounds == 3
-    few, fewer = plan(2500, 4, noise, cells=25.0), plan(600, 4, noise, cells=25.0)
-    assert (few.choice, few.rounds) == ("adaptive", 6) and few.levels >= 5
-    assert (fewer.choice, fewer.rounds) == ("adaptive", 6) and fewer.levels >= 5
-    assert plan(60, 4, noise, cells=100.0).choice == "singles"
-
-
-def test_columns_of_few_levels_are_told_with_more_pairs() -> None:
-    """The more, the fewer levels they have."""
-    noises = [Noise("laplace", 1 / epsilon) for epsilon in (0.3, 1.0, 3.0, 10.0)]
-    measured = [
-        [plan(10_000, 15, noise, cells=cells).rounds for noise in noises] for cells in (324.0, 100.0, 25.0, 4.0)
-    ]
-    assert all(list(one) == sorted(one) for one in zip(*measured, strict=True)) and measured[0] != measured[-1]
-
-
 def by_definition(count: float, columns: int, scale: float, most: float, cells: float) -> tuple[str, int]:
     """Which pairs are measured with Laplace noise, and how many at most: the words of the module, in numbers."""
 
@@ -508,16 +346,6 @@ def test_triples_are_one_or_two_or_none() -> None:
     assert cells_of_triples(-5.0, 1.0) == 0.0 and cells_of_triples(4.0, 0.25) == 4.0
 
 
-def test_noise_has_a_law_a_scale_and_a_deviation() -> None:
-    with pytest.raises(ParameterError, match="law"):
-        Noise("cauchy", 1.0)  # type: ignore[arg-type]
-    for bad in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(ParameterError, match="scale"):
-            Noise("laplace", bad)
-    assert Noise("gaussian", 3.0).deviation_at(0.25) == 6.0
-    assert Noise("laplace", 3.0).deviation_at(0.25) == pytest.approx(12 * math.sqrt(2))
-
-
 # ---- a table with more columns than its budget bears pairs of ----
 
 
@@ -545,23 +373,6 @@ def test_the_noise_that_is_predicted_is_the_noise_that_comes(release: scumble.Ta
     assert noise["level"] == pytest.approx(np.median(found.levels), rel=0.3)  # it hangs on which pairs are chosen
 
 
-@pytest.mark.parametrize("target", [None, "c"])
-@pytest.mark.parametrize("epsilon", [1.0, 3.0])
-def test_what_a_level_is_told_to_within_is_what_comes(epsilon: float, target: str | None) -> None:
-    """Its own counter has four times that: pairs tell of it, too, and the plan knows as well as the card."""
-    rng = np.random.default_rng(3)
-    table = pa.table(
-        {"a": rng.uniform(0, 100, 8_000), "c": rng.choice(["x", "y"], 8_000), "d": rng.random(8_000) < 0.3}
-    )
-    schema = scumble.Schema(a=scumble.Number(0, 100), c=scumble.Category(["x", "y"]), d=scumble.Boolean())
-    options = {"schema": schema, "epsilon": epsilon, "n": 8_000, "target": target}
-    spec = TableSpec.of(schema, target=target)
-    told = np.median(Planner(spec, Budget.of(epsilon, count_share=COUNT_SHARE), 8_000).predicted(8_000).levels)
-    noise = facts(scumble.build(table, **options))["noise"]
-    assert noise["single"] > 2 * told
-    assert 0.7 < told / noise["level"] < 1.4
-
-
 def test_all_of_the_budget_is_spent(release: scumble.TableRelease) -> None:
     """Σ 1/b of all views, pairs with a ninth more for their choice, is what the count leaves of ε = 1."""
     alone, pairs = (sum(1 / s for s in part) for part in (release.scales[:COLUMNS], release.scales[COLUMNS:]))
@@ -571,25 +382,6 @@ def test_all_of_the_budget_is_spent(release: scumble.TableRelease) -> None:
     told = planner.predicted(1_000)
     assert told.plan.choice == "singles" and max(told.singles) > 1.2 * min(told.singles)  # shares that are rounded
     assert sum(math.sqrt(2) * planner.noise.scale / one for one in told.singles) == pytest.approx(1, rel=1e-6)
-
-
-@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day"])
-def test_cells_of_the_calendar_begin_where_the_calendar_says(unit: str) -> None:
-    """Day by day, by Python's own calendar."""
-    first, last = datetime.date(1968, 11, 13), datetime.date(1972, 3, 2)
-    column = Date(first, last, cells=unit)  # type: ignore[arg-type]
-    days = [first + datetime.timedelta(days=k) for k in range((last - first).days + 1)]
-    keys = {
-        "year": lambda day: day.year,
-        "quarter": lambda day: (day.year, (day.month - 1) // 3),
-        "month": lambda day: (day.year, day.month),
-        "week": lambda day: day.isocalendar()[:2],
-        "day": lambda day: day,
-    }
-    cells = list(dict.fromkeys(map(keys[unit], days)))
-    assert column.encode(days).codes.tolist() == [cells.index(keys[unit](day)) for day in days]
-    by_edges = Date(edges=[column.moment(edge) for edge in column.cuts.edges[:-1]] + [last])  # type: ignore[arg-type]
-    assert by_edges.cuts == column.cuts
 
 
 @pytest.mark.parametrize("joined", [False, True])
@@ -605,41 +397,6 @@ def test_a_release_knows_which_pairs_were_asked_about_and_not_measured(
     for _ in range(2):
         loaded.count(f"{two} and {one}")
     assert ((one, two) in loaded.inferred) != joined and len(set(loaded.inferred)) == len(loaded.inferred)
-
-
-@pytest.mark.parametrize("target", [None, "kind"])
-def test_what_is_expected_of_a_pair_is_the_models_count_of_its_cells(target: str | None) -> None:
-    """Pair by pair, cell by cell, by the definition of a mixture."""
-    schema = scumble.Schema(
-        a=scumble.Number(0, 20, cells=20), b=scumble.Category(list("xyz")), kind=scumble.Boolean(), d=scumble.Boolean()
-    )
-    spec = scumble.TableSketch(schema, target=target).spec
-    planner = Planner(spec, Budget(1.0))
-    groups = tuple(np.arange(int(axis.max()) + 1) // 2 for axis in spec.axes)
-    planner.grouped = Grouped(spec, groups, ())
-    generator, counts = np.random.default_rng(0), [700.0, 301.5][: spec.classes]
-    evidence, models = [], []
-    for count in counts:
-        columns = tuple(column_of(spec, j) for j in spec.counted)
-        of = tuple(groups[j][spec.axes[j]] for j in spec.counted)
-        views = tuple(View((k,), np.full(c.levels, count / c.levels), 1.0) for k, c in enumerate(columns))
-        evidence.append(Evidence(columns, of, views))
-        tables = tuple(generator.dirichlet(np.ones(c.levels), 3) for c in columns)
-        models.append(Mixture(generator.dirichlet(np.ones(3)), tables))
-    rows = list(range(spec.singles, spec.singles + len(spec.pairs)))[::-1]
-    found = planner._expected(rows, models, evidence)
-    assert set(found) == set(rows)
-    for row in rows:
-        one, two = (spec.counted.index(j) for j in planner._set(row))
-        slow = []
-        for count, model, of in zip(counts, models, (each.groups for each in evidence), strict=True):
-            cells = np.zeros((int(of[one].max()) + 1, int(of[two].max()) + 1))
-            for (i, j), share in np.ndenumerate(model.table([one, two])):
-                cells[of[one][i], of[two][j]] += count * share
-            slow += np.rint(cells).ravel().tolist()
-        assert found[row].tolist() == slow and found[row].dtype == np.int64
-        assert planner._cells_of(row) is planner._cells_of(row)
-        assert len(found[row]) == int(planner._cells_of(row).max()) + 1
 
 
 # ---- a table's release is refused before it is charged, or made ----
@@ -663,7 +420,7 @@ TOO_LITTLE = PROMISES[-2:]
 
 
 @pytest.mark.filterwarnings("ignore:With about")  # records that bear no pair
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     sizes=st.lists(st.integers(2, 12), min_size=1, max_size=7),
     records=st.sampled_from([0, 1, 50, 200, 3000]),
@@ -697,13 +454,6 @@ def test_what_is_wrong_with_n_is_said_before_the_charge(n: Any) -> None:
     with pytest.raises(scumble.ParameterError, match="n"):
         sketch.release(epsilon=1, n=n)
     assert not sketch.secret.closed
-
-
-@pytest.mark.parametrize(("epsilon", "delta", "rows"), [(1, 1e-9, 15), (1, 1e-8, 13), (2, 1e-8, 14), (2, 1e-7, 12)])
-def test_the_law_is_that_of_the_release(epsilon: float, delta: float, rows: int) -> None:
-    """At these sizes the count's share of the budget decides which of the two is the quieter."""
-    budget = Budget.of(epsilon, delta, count_share=COUNT_SHARE)
-    assert (alone(budget, rows).law == "laplace") == budget.claim(rows).law.pure
 
 
 @pytest.mark.parametrize("columns", [1, 3])

@@ -80,16 +80,6 @@ def test_containers_hold_the_same_rows(release: TableRelease) -> None:
         release.sample(1, format="spark")  # type: ignore[arg-type]
 
 
-def test_synthetic_rows_are_records_of_the_schema(release: TableRelease) -> None:
-    """They can be sketched again: every cell has a level, the one that it was drawn from."""
-    for name in ("pandas", "polars", "arrow"):
-        rows = release.sample(200, 3, format=name)  # type: ignore[arg-type]
-        codes, dropped = SCHEMA.encode(rows)
-        assert not dropped.any()
-        again, _ = SCHEMA.encode(release.sample(200, 3, format="arrow"))
-        np.testing.assert_array_equal(codes, again)
-
-
 def test_batches_are_the_sample(release: TableRelease, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_rows, "BATCH", 64)
     sizes = [len(batch) for batch in release.sample_batches(150, 5)]

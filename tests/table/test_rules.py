@@ -15,7 +15,7 @@ from scumble.columns.rules import Factors
 from scumble.columns.schema import Schema
 from scumble.errors import ParameterError
 from scumble.table.mixture import Obeyed
-from scumble.table.posterior import Draws, Posterior, brought_to
+from scumble.table.posterior import Draws, Posterior
 
 NUMBER, DATE = scumble.Number(0, 9, whole=True), scumble.Date("2024-01-01", "2024-12-31")
 COLUMNS = {
@@ -72,11 +72,11 @@ def obey(rows: pd.DataFrame) -> bool:
 
 def test_every_synthetic_row_obeys(release: scumble.TableRelease) -> None:
     for rows in (
-        release.sample(5_000, random_state=1),
-        release.sample(1_000, random_state=2, where="due < 123.4 and admitted > '2024-06-07'"),
-        *release.draws(2, rows=1_000),
+        release.sample(1_000, random_state=1),
+        release.sample(500, random_state=2, where="due < 123.4 and admitted > '2024-06-07'"),
+        *release.draws(2, rows=500),
     ):
-        assert len(rows) >= 1_000 and obey(rows)
+        assert len(rows) >= 500 and obey(rows)
     assert not obey(scumble.TableSketch(COLUMNS).update(people()).release(epsilon=1.0, delta=1e-6).sample(5_000))
 
 
@@ -92,10 +92,10 @@ def test_what_is_excluded_holds_nobody(release: scumble.TableRelease) -> None:
     asked = [{"sex": sex, "pregnant": yes} for sex in ("f", "m", "(other)") for yes in (True, False)]
     assert sum(release.count(one).value for one in [*asked, {"sex": None}]) == pytest.approx(total)
     assert release.crosstab("admitted", "sex", bins=4, long=True).value.sum() == pytest.approx(total)
-    rows = release.sample(20_000, random_state=5)
-    # 20,000 rows: a share is within five standard deviations, 0.018, of the draws' mean.
+    rows = release.sample(3_000, random_state=5)
+    # 3,000 rows: a share is within five standard deviations, 0.046, of the draws' mean.
     share = release.count("admitted < '2024-07-01'").value / total
-    assert abs((rows.admitted < "2024-07-01").mean() - share) < 0.02
+    assert abs((rows.admitted < "2024-07-01").mean() - share) < 0.05
 
 
 def small_draws(sizes: tuple[int, ...], rules: Obeyed) -> Draws:
@@ -127,17 +127,6 @@ def test_sums_are_those_over_all_cells() -> None:
             kept = asked.sum(axis=tuple(j for j in range(5) if j not in columns))
             kept = kept if list(columns) == sorted(columns) else kept.T
             np.testing.assert_allclose(posterior.cells(columns, [(1.0, product)])[draw], kept, rtol=1e-4, atol=1e-6)
-
-
-def test_margins_are_those_of_the_posterior() -> None:
-    pairs = {(0, 1): np.triu(np.ones((6, 6)))}
-    draws = small_draws((6, 6, 4), Obeyed.of(Factors({}, pairs), {0: 0, 1: 1, 2: 2}, None, 0))
-    wanted = [np.tile(share, (2, 1)) for share in (np.arange(6, 0, -1) / 21, np.arange(1, 7) / 21, np.full(4, 0.25))]
-    found = draws
-    for _ in range(5):
-        found = brought_to(found, wanted)
-    for j, share in enumerate(wanted):
-        np.testing.assert_allclose(found.cells([j], {}) / found.totals[:, None], share, atol=1e-3)
 
 
 @pytest.mark.parametrize("operator", ["<", "<=", ">", ">=", "==", "!="])
@@ -187,16 +176,6 @@ def test_rules_that_are_none_are_refused() -> None:
     for rules in (*several, *([one] for one in alone)):
         with pytest.raises(ParameterError):
             Schema({"a": NUMBER, "b": NUMBER, "c": NUMBER, **named}, rules=rules)
-
-
-def test_a_chain_of_comparisons_is_several_rules() -> None:
-    schema = Schema(a=NUMBER, b=NUMBER, c=NUMBER, rules=["a <= b < c"])
-    assert set(schema.constraints.factors.pairs) == {(0, 1), (1, 2)}
-    rows = np.random.default_rng(0).integers(0, 10, (3_000, 3))
-    rows.sort(axis=1)
-    release = scumble.TableSketch(schema).update(dict(zip("abc", rows.T, strict=True))).release(epsilon=1.0)
-    drawn = release.sample(2_000, random_state=0)
-    assert (drawn.a <= drawn.b).all() and (drawn.b < drawn.c).all()
 
 
 def test_rules_whose_tables_would_fill_the_memory_are_refused() -> None:

@@ -56,14 +56,6 @@ def test_every_source_fills_the_same_counters(source, options: dict) -> None:
     np.testing.assert_array_equal(sketch.secret.counts, by_pandas(sketch.spec, FRAME))
 
 
-def test_levels_of_another_sketch_are_refused() -> None:
-    """What they stand for there, they do not here: a record would count twice in one view and not at all in others."""
-    one, other = scumble.TableSketch(SCHEMA), scumble.TableSketch(SCHEMA)
-    with pytest.raises(scumble.PrivacyError, match="another sketch"):
-        one.add(other.levels(people(5)))
-    assert not one.secret.counts.any()
-
-
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_any_number_of_threads_fills_the_same_counters(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many batches, whose levels are found in any order, are counted once each, and listed in their own order."""
@@ -116,12 +108,6 @@ def test_a_killed_build_goes_on_from_its_checkpoint() -> None:
     np.testing.assert_array_equal(sketch.secret.counts, by_pandas(sketch.spec, FRAME))
 
 
-def test_only_so_many_records_of_a_person() -> None:
-    frame = FRAME.assign(who=np.arange(len(FRAME)) // 3)
-    (sketch,) = Build(frame, schema=SCHEMA, person_column="who", records_per_person=2).count().sketches
-    assert sketch.count == 1000
-
-
 def test_what_does_not_go_with_a_schema_is_refused() -> None:
     for options in (
         *(
@@ -136,15 +122,6 @@ def test_what_does_not_go_with_a_schema_is_refused() -> None:
     ):
         with pytest.raises((scumble.ParameterError, scumble.PrivacyError)):
             Build("people.csv", **{"schema": SCHEMA, **options})
-
-
-def test_a_bad_cell_is_told_by_column_and_never_by_value() -> None:
-    Path("people.csv").write_text(Path("people.csv").read_text().replace("True", "maybe", 1))
-    with pytest.raises(scumble.DataError, match=r"people\.csv.*smoker") as told:
-        scumble.build("people.csv", schema=SCHEMA, epsilon=1.0, invalid="error")
-    assert "maybe" not in str(told.value)
-    (sketch,) = Build("people.csv", schema=SCHEMA, invalid="drop").count().sketches
-    assert sketch.count == len(FRAME) - 1 and sketch.dropped == 1
 
 
 # ---- the command line ----
@@ -195,13 +172,3 @@ def test_parts_by_the_command_line() -> None:
     assert run("release all.secret --epsilon 1 --out all.scumble") == 0
     assert isinstance(scumble.load("all.scumble"), TableRelease)
     assert run("release all.secret --epsilon 1 --out again.scumble") == 3
-
-
-def test_blanks_around_words_of_a_file_do_not_count(tmp_path: Path) -> None:
-    """As spreadsheets and fixed-width exports write them; exactly the same counters as without."""
-    words = ["Ulm", "Bonn", "", "Kiel"] * 3
-    for name, blank in (("plain.csv", ""), ("blank.csv", "  ")):
-        (tmp_path / name).write_text("town,age\n" + "".join(f"{word}{blank},41\n" for word in words))
-    schema = scumble.Schema(town=scumble.Category(["Ulm", "Bonn"]), age=scumble.Number(0, 99, whole=True))
-    plain, blank = (Build(tmp_path / name, schema=schema).count().sketches[0] for name in ("plain.csv", "blank.csv"))
-    assert (plain.secret.counts == blank.secret.counts).all()

@@ -175,15 +175,6 @@ def drawn(schema: scumble.Schema, rows: dict[str, list[Any]], **options: Any) ->
     return figure
 
 
-def test_dollars_in_names_and_words_are_no_formulas() -> None:
-    words = ["$20-$40", "$20_$", "$1_$2", "$5# to $6", r"\$_$"]
-    figure = drawn(scumble.Schema({"price_$ or cost_$": scumble.Category(words)}), {"price_$ or cost_$": [words[0]]})
-    (axes,) = figure.axes
-    texts = [axes.title, *axes.get_yticklabels()]
-    shown = [text._preprocess_math(text.get_text()) for text in texts]
-    assert shown[: len(words) + 1] == [(word, False) for word in ("price_$ or cost_$", *words)]
-
-
 @pytest.mark.parametrize(
     "column",
     [

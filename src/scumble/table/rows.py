@@ -84,8 +84,8 @@ def _pandas(rows: pa.Table, schema: Schema) -> DataFrame:
     return pd.DataFrame(frame, columns=list(schema))
 
 
-TRIES = 1000
-"""After so many rounds without a row, no more are tried."""
+TRIES = 25
+"""After so many rounds without a row, each of twice as many as the one before, no more are tried."""
 BATCH = 2**16
 """Rows drawn at a time, which bounds the memory."""
 
@@ -116,8 +116,9 @@ def _drawn(
     found: list[pa.Table] = [schema.decode(np.empty((0, len(schema)), np.int64), generator)]
     missing, fruitless = size, 0
     surely = where.exact and not schema.rules
+    many = missing if surely else 2 * missing + 64
     while missing > 0:
-        codes = model.draw(missing if surely else 2 * missing + 64, generator, whole)
+        codes = model.draw(many, generator, whole)
         if not len(codes):
             raise ParameterError(
                 "By this release, nobody meets the condition. Hint: widen it; `count` tells how many do."
@@ -135,6 +136,7 @@ def _drawn(
             raise _hardly_one(where)
         found.append(rows.slice(0, missing))
         missing -= len(found[-1])
+        many = min(2 * many, BATCH) if 4 * len(rows) < many else 2 * missing + 64
     return pa.concat_tables(found).unify_dictionaries().combine_chunks()
 
 

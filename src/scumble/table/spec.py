@@ -55,8 +55,6 @@ LARGEST_SET = 5
 """Columns of a named set."""
 MOST_TRIPLES = 2**10
 """Triples that nobody named, at most: with `prior.LEVELS` an axis they fill 32 MiB."""
-
-
 SPREAD = 32
 """Levels that an axis of words that are still to be found has for each level of another axis: of as many words as that
 one has levels, one in 64 shares its own with a more frequent one."""
@@ -154,11 +152,8 @@ class TableSpec:
             wanted = {own for own, _ in listed}  # with a target, every column is counted next to it
             chosen = tuple(own for own in chosen if own in wanted)
         if len(chosen) + len(counted) >= MOST_ROWS:
-            raise ParameterError(
-                f"{len(schema):,} columns and {len(chosen):,} pairs of them are asked for, and a table has at most "
-                f"{MOST_ROWS:,} views. "
-                "Hint: leave columns out of the schema."
-            )
+            asked = f"{len(schema):,} columns and {len(chosen):,} pairs of them"
+            raise ParameterError(f"{asked} are more than {MOST_ROWS:,} views. Hint: leave columns out of the schema.")
         positions = positions and len(chosen) + 3 * len(counted) < MOST_ROWS  # two digits of each
         known = [j for j in counted if j not in found]
         others = _triples(schema, known, target, named) if pairs is None else ()
@@ -307,16 +302,31 @@ class TableSpec:
         return {}
 
     @cached_property
-    def views(self) -> tuple[View, ...]:
-        """The columns of each row of counters but those of tokens: positions, distinct values, columns alone, sets.
+    def _crosstabs(self) -> list[tuple[View, tuple[int, ...]]]:
+        """The columns and the axes of each row but those of tokens: positions, distinct values, columns alone, sets.
 
-        A target is in all of them, but where distinct values are counted.
+        A target is in all of them, but where distinct values are counted; its classes are the first axis.
         """
-        found: list[View] = [*((j,) for j in self._alone), *self.sets]
+        upper = BUCKETS // HASHED
+        found: list[tuple[View, tuple[int, ...]]]
+        found = [((j,), (self.sizes[j] * (upper if j in self.hashed else 1),)) for j in self._alone]
+        found += [(own, tuple(int(each.max()) + 1 for each in self.axes_of(own))) for own in self.sets]
         if self.place is None:
-            return tuple(found)
-        every = enumerate([(), *found])
-        return tuple(view if row in self.occupancies else tuple(sorted((self.place, *view))) for row, view in every)
+            return found
+        return [
+            (view, shape) if row in self.occupancies else (tuple(sorted((self.place, *view))), (self.classes, *shape))
+            for row, (view, shape) in enumerate([((), ()), *found])
+        ]
+
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        """The columns of each row of counters but those of tokens."""
+        return tuple(view for view, _ in self._crosstabs)
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The axes of the cross-table of each of the `views`: the class, then the columns."""
+        return tuple(shape for _, shape in self._crosstabs)
 
     @property
     def _alone(self) -> tuple[int, ...]:
@@ -327,17 +337,6 @@ class TableSpec:
     def singles(self) -> int:
         """How many rows come before the pairs."""
         return len(self._alone) + (self.target is not None)
-
-    @cached_property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The axes of the cross-table of each of the `views`: the class, then the columns."""
-        upper = BUCKETS // HASHED
-        own = [(self.sizes[j] * (upper if j in self.hashed else 1),) for j in self._alone]
-        both = [tuple(int(each.max()) + 1 for each in self.axes_of(one)) for one in self.sets]
-        if self.place is None:
-            return (*own, *both)
-        every = enumerate([(), *own, *both])
-        return tuple(shape if row in self.occupancies else (self.classes, *shape) for row, shape in every)
 
     @property
     def shapes_alone(self) -> tuple[tuple[int, ...], ...]:
@@ -374,18 +373,12 @@ class TableSpec:
         """What differs, in words."""
         if not isinstance(other, TableSpec):
             return ["one is of a table, the other is not"]
-        told = []
-        if self.schema != other.schema:
-            mine, its = self.schema, other.schema
+        told, mine, its = [], self.schema, other.schema
+        if mine != its:
             names = [name for name in dict.fromkeys([*mine, *its]) if mine.get(name) != its.get(name)]
-            told.append(
-                f"the schemas differ in {', '.join(map(repr, names[:5])) or 'the order of columns or the rules'}"
-            )
-        for name in ("target", "levels", "positions", "apart"):
-            if getattr(self, name) != getattr(other, name):
-                told.append(f"{name} is {getattr(self, name)!r} here and not there")
-        told += [f"{name} differ" for name in SETS if getattr(self, name) != getattr(other, name)]
-        return told
+            told = [f"the schemas differ in {', '.join(map(repr, names[:5])) or 'the order of columns or the rules'}"]
+        each = ("target", "levels", "positions", "apart", *SETS)
+        return told + [f"`{name}` differs" for name in each if getattr(self, name) != getattr(other, name)]
 
     def require_equal(self, other: object) -> None:
         """Refuse to merge unequal specs, saying what differs."""
