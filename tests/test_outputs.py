@@ -320,23 +320,6 @@ def test_a_full_disk_costs_nothing(
     assert main([*FULL[verb], "--out", "o.scumble"]) == 0 and charges() == 1
 
 
-def test_a_disk_that_is_really_full(desk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small = tmp_path / "disk"
-    small.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
-        pytest.skip("needs the right to mount a small disk")
-    words = ["build", "q.csv", "--columns", "x,y", "--bandwidth", "1", "--epsilon", "1", "--buckets", "64"]
-    try:
-        assert main([*words, "--rows", "64", "--out", str(small / "o.scumble")]) == 0
-        old = (small / "o.scumble").read_bytes()
-        assert main([*words, "--rows", "2048", "--out", str(small / "o.scumble")]) == 5
-        assert "full" in capsys.readouterr().err and (small / "o.scumble").read_bytes() == old
-        assert [each.name for each in small.iterdir()] == ["o.scumble"]
-    finally:
-        subprocess.run(["umount", str(small)], check=True)
-
-
 @pytest.mark.parametrize("verb", FULL)
 def test_names_and_folders_that_cannot_be_written_cost_nothing(desk: Path, verb: str) -> None:
     os.mkdir("folder")

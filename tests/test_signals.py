@@ -56,18 +56,6 @@ DRAWING = [spending, gate, sketch, release_verb, sketch_verb, build_verb, buildi
 SIZE = ["--columns", "x", "--bandwidth", "1", "--rows", "4", "--buckets", "16", "--design", "iid", "--quiet"]
 CHARGED = ["--epsilon", "1", "--ledger", "book", "--dataset", "people"]
 
-LEAST = {
-    "release": 100,
-    "release to a pipe": 20,
-    "build": 30,
-    "build with a checkpoint": 30,
-    "sketch": 14,
-    "merge": 14,
-    "query": 24,
-    "the others": 39,
-}
-"""How many points each test has at least tried."""
-
 
 @pytest.fixture
 def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -231,7 +219,7 @@ def test_release(desk: Path, out: str) -> None:
     if out == "-":
         strides = dict.fromkeys(strides, 135)
     tried = every_point(desk, words, [*STORING, *DRAWING], strides, check)
-    assert tried >= LEAST["release" if out != "-" else "release to a pipe"], tried
+    assert tried >= (100 if out != "-" else 20), tried
     assert {secret for secret, _ in states} == {False, True}
 
 
@@ -258,7 +246,7 @@ def test_build(desk: Path, kept: bool) -> None:
     if not kept:
         strides = {signal.SIGINT: 47, signal.SIGTERM: 87, signal.SIGKILL: 47}
     tried = every_point(desk, words, [*STORING, *DRAWING, onepass], strides, check)
-    assert tried >= LEAST["build with a checkpoint" if kept else "build"], tried
+    assert tried >= 30, tried
 
 
 def test_sketch(desk: Path) -> None:
@@ -274,7 +262,7 @@ def test_sketch(desk: Path) -> None:
 
     strides = {signal.SIGINT: 143, signal.SIGTERM: 279, signal.SIGKILL: 107}
     tried = every_point(desk, words, [*STORING, *DRAWING, onepass], strides, check)
-    assert tried >= LEAST["sketch"], tried
+    assert tried >= 14, tried
 
 
 @pytest.mark.parametrize("kind", ["secret", "scumble"])
@@ -290,7 +278,7 @@ def test_merge(desk: Path, kind: str) -> None:
         files.read(desk / f"all.{kind}", expect=("secret", "release"))
 
     strides = {signal.SIGINT: 135, signal.SIGTERM: 299, signal.SIGKILL: 135}
-    assert every_point(desk, words, STORING, strides, check) >= LEAST["merge"] // 2
+    assert every_point(desk, words, STORING, strides, check) >= 7
 
 
 @pytest.mark.parametrize("end", ["csv", "parquet", "jsonl"])
@@ -306,7 +294,7 @@ def test_query(desk: Path, end: str) -> None:
         assert now in (b"old", (desk / f"a.{end}").read_bytes()), "old or new, and whole"
 
     strides = {signal.SIGINT: 107, signal.SIGTERM: 203, signal.SIGKILL: 107}
-    assert every_point(desk, words, STORING, strides, check) >= LEAST["query"] // 3
+    assert every_point(desk, words, STORING, strides, check) >= 8
 
 
 OTHERS = {
@@ -355,7 +343,7 @@ def test_the_others(desk: Path, verb: str, monkeypatch: pytest.MonkeyPatch) -> N
             assert not drafts(desk)
 
     strides = {signal.SIGINT: max(1, most // 3), signal.SIGTERM: most, signal.SIGKILL: max(1, most // 2)}
-    assert every_point(desk, words, STORING, strides, check) >= LEAST["the others"] // len(OTHERS)
+    assert every_point(desk, words, STORING, strides, check) >= 3
     assert quietly(words) == 0 and not drafts(desk)
 
 
@@ -372,7 +360,6 @@ def test_every_verb_that_writes_is_here() -> None:
         )
     }
     assert writing == COVERED
-    assert sum(LEAST.values()) >= 250
 
 
 # ---- the handlers themselves ----
