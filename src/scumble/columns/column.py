@@ -92,20 +92,20 @@ class Found(NamedTuple):
 
     def strays(self, dropped: np.ndarray | None = None) -> Strays:
         """How many there are, without those of the `dropped` records."""
-        counted = len(self.codes) if dropped is None else int(np.count_nonzero(~dropped))
+        fates, kept = self.fates, self.codes >= 0
+        if dropped is not None:
+            fates, kept = fates[~dropped], kept & ~dropped
         if not self.fates.any():
-            return Strays(counted)
-        fates = self.fates if dropped is None else np.where(dropped, OWN, self.fates)
-        kept = np.where(self.codes < 0, OWN, fates)
-        beyond, others, near = (int(np.count_nonzero(kept == one)) for one in (BEYOND, OTHERS, NEAR))
-        unread = np.flatnonzero(kept == UNREAD)
+            return Strays(len(fates))
+        own = fates if len(fates) == len(kept) and kept.all() else self.fates[kept]
+        beyond, others, near, unread = (np.count_nonzero(own == fate) for fate in (BEYOND, OTHERS, NEAR, UNREAD))
         return Strays(
-            read=counted - int(np.count_nonzero(fates >= GAP)),
-            unread=len(unread),
-            beyond=beyond,
-            other=others + near,
-            near=near + int(np.count_nonzero((self.fates == NEAR) & (self.codes < 0))),
-            first=int(unread[0]) if len(unread) else -1,
+            read=int(np.count_nonzero(fates < GAP)),
+            unread=int(unread),
+            beyond=int(beyond),
+            other=int(others + near),
+            near=int(near + np.count_nonzero((self.fates == NEAR) & (self.codes < 0))),
+            first=int(np.argmax(kept & (self.fates == UNREAD))) if unread else -1,
         )
 
 

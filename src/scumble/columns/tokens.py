@@ -42,11 +42,12 @@ class Slots(NamedTuple):
     def __repr__(self) -> str:
         return "Slots(secret)"
 
-    def strays(self, dropped: np.ndarray) -> Strays:
+    def strays(self, dropped: np.ndarray | None = None) -> Strays:
         """What the curator learns of the records that are not dropped."""
-        numbers, most = self.numbers[~dropped], self.codes.shape[1]
+        kept = slice(None) if dropped is None else ~dropped
+        numbers, most = self.numbers[kept], self.codes.shape[1]
         beyond = int(np.maximum(numbers - most, 0).sum())
-        return Strays(int(numbers.sum()), beyond=beyond, other=int(self.other[~dropped].sum()))
+        return Strays(int(numbers.sum()), beyond=beyond, other=int(self.other[kept].sum()))
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,7 @@ from scumble.columns import curator
 from scumble.columns.category import Boolean
 from scumble.columns.cells import chosen, there
 from scumble.columns.column import Strays as OfBatch
-from scumble.columns.curator import NO_CELL, Bad, Causes, Declared, Strays, without_level, without_value
+from scumble.columns.curator import NO_CELL, Bad, Causes, Declared, Strays, causes_of, without_level, without_value
 from scumble.columns.hashing import stable_hash
 from scumble.columns.kinds import read_as, roles_of, undeclared
 from scumble.columns.table import Table
@@ -306,7 +306,9 @@ class Tally:
         sketch = self.sketches[0]
         if isinstance(sketch, TableSketch):
             levels = sketch.levels(batch)
-            return Found(levels, int(np.count_nonzero(levels.dropped)), levels.bad, batch.num_rows, levels.strays)
+            dropped = int(np.count_nonzero(levels.dropped))
+            why = causes_of(levels.found) if dropped else {}
+            return Found(levels, dropped, why, batch.num_rows, levels.strays)
         found = sketch.read(batch)
         why = bad_cells(batch, sketch.spec) if found.dropped else {}
         return Found(found, found.dropped, why, batch.num_rows, self._beyond(batch))

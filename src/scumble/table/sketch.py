@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -14,7 +14,6 @@ import numpy as np
 from scumble import checks, files
 from scumble.columns.cells import Texts
 from scumble.columns.column import Strays
-from scumble.columns.curator import Bad, causes_of
 from scumble.columns.schema import Described, Schema
 from scumble.density.share import Share
 from scumble.errors import CorruptFileError, ParameterError, PrivacyError, many, parameter, warn
@@ -48,15 +47,19 @@ class Levels(NamedTuple):
     lines: counting.Lines
     dropped: np.ndarray
     """Which ones were dropped."""
-    strays: dict[str, Strays]
-    """Of each column, how many cells were counted where they do not stand."""
-    bad: Bad
-    """Which records were dropped, by cause and column."""
+    found: Mapping[str, Any]
+    """What was found in each column."""
     words: Sequence[Texts] = ()
     """Of each column whose words are still to be found, those of the records."""
 
     def __repr__(self) -> str:
         return "Levels(secret)"
+
+    @property
+    def strays(self) -> dict[str, Strays]:
+        """Of each column, how many cells were not counted at their own value."""
+        dropped = self.dropped if self.dropped.any() else None
+        return {name: one.strays(dropped) for name, one in self.found.items()}
 
 
 class TableSketch(Holder):
@@ -182,8 +185,7 @@ class TableSketch(Holder):
             X, invalid=self._invalid, positions=self._spec.placed, distinct=True
         )
         kept = codes[~dropped] if dropped.any() else codes
-        strays = {name: one.strays(dropped) for name, one in found.items()}
-        return Levels(self._spec, counting.lines(self._spec, kept), dropped, strays, causes_of(found), words)
+        return Levels(self._spec, counting.lines(self._spec, kept), dropped, found, words)
 
     def add(self, found: Levels) -> TableSketch:
         """Count what `levels` of this very sketch has found."""
