@@ -63,18 +63,6 @@ def test_records_left_out_for_an_empty_cell_are_told_how_to_stay(capsys: pytest.
     assert "missing = true" not in capsys.readouterr().out
 
 
-def test_near_misses_are_among_the_unmatched(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of records that are counted. Where there is nothing, nothing is found."""
-    rows = [f"{k},ULM,41,{'yes' if k % 2 else 'unspeakable'}\n" for k in range(10)]
-    Path("people.csv").write_text("id,town,age,sex\n" + "".join(rows))
-    check = ["check", "people.csv", "--schema", "people.toml", "--json"]
-    assert main(check) == BAD_DATA
-    town = json.loads(capsys.readouterr().out)["columns"]["town"]
-    assert (town["unmatched"], town["near_misses"]) == (5, 5)
-    Path("people.csv").write_text("id,town,age,sex\n" + "".join(f"{k},Ulm,41,yes\n" for k in range(9)))
-    assert main([*check, "--person-column", "id"]) == 0
-
-
 @pytest.mark.parametrize("target", [None, "sex"])
 def test_the_release_itself_tells_where_words_and_cells_went(
     target: str | None, capsys: pytest.CaptureFixture[str]

@@ -46,12 +46,6 @@ def test_the_first_m_of_each_pass_however_the_stream_is_cut(batches: list[list[s
     assert kept == slow([person for batch in batches for person in batch], most)
 
 
-def test_rows_of_each_person_are_those_that_passed() -> None:
-    limit = scumble.PersonLimit(2)
-    limit.keep(["a", "b", "a", "c", "a"])
-    assert sorted(limit.rows_of_each().tolist()) == [1, 1, 2]
-
-
 @given(NAMES, st.integers(1, 3), st.sampled_from([f"person {k}" for k in range(12)]))
 @settings(max_examples=60, deadline=None)
 def test_removing_a_person_changes_nobody_elses_records(persons: list[str], most: int, gone: str) -> None:
@@ -271,15 +265,6 @@ def test_a_column_of_persons_needs_the_records_of_each(tmp_path: Path, capsys: p
 
 
 # ---- the table of persons ----
-
-
-def test_nobody_is_forgotten_while_the_table_grows() -> None:
-    limit = scumble.PersonLimit(1)
-    limit.keep(np.arange(768))
-    assert len(limit._counts) == 1024 and limit._persons == 768
-    limit.keep([768])
-    assert len(limit._counts) == 2048 and limit._persons == 769
-    assert not limit.keep(np.arange(769)).any()
 
 
 @pytest.mark.parametrize("persons", [0, 1, 768, 769, 3000])

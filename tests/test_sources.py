@@ -353,6 +353,7 @@ def test_json_cells_of_any_type(tmp_path: Path) -> None:
 
 def test_excel(table: pa.Table, tmp_path: Path) -> None:
     columns = ["age", "income", "member"]  # a workbook has no empty texts: they are missing cells
+    table = table.slice(0, 200)
     table.to_pandas().to_excel(tmp_path / "t.xlsx", index=False)
     kernel = EuclideanKernel(1.0, scale={"age": 10.0, "income": 20_000.0, "member": 1.0})
     assert np.array_equal(counted(tmp_path / "t.xlsx", kernel, columns), counted(table, kernel, columns))
@@ -434,11 +435,6 @@ def test_row_groups_under_way_are_handed_over_in_their_order(tmp_path: Path, mon
     path.write_bytes(whole[:4] + bytes(200) + whole[204:])
     with pytest.raises(DataError):
         list(open_source(path).pieces({"x": "number"}))
-    path.write_text("x,y\n1,2\n")
-    source = open_source(path, format="csv")
-    path.write_text("a,b\n1,2\n")  # its columns are gone: it has changed
-    with pytest.raises(DataError):
-        list(source.pieces({"x": "number"}))
 
 
 @pytest.mark.parametrize("cores", [2, 16])

@@ -307,10 +307,3 @@ def test_many_cells_are_searched_as_few_are(name: str) -> None:
     many = np.resize(near, cuts.FEW)
     few = np.concatenate([column.encode(part).codes for part in np.array_split(many, 20)])
     assert np.array_equal(column.encode(many).codes, few) and len(set(few)) >= column.size
-
-
-def test_masked_and_wrong_shapes() -> None:
-    masked = np.ma.array([17, 18, 19], mask=[False, True, False])
-    assert Number(17, 90, whole=True, missing=True).encode(masked).codes.tolist() == [0, 74, 2]
-    with pytest.raises(scumble.ParameterError, match="one column"):
-        COLUMNS["whole"].encode(np.zeros((2, 2)))

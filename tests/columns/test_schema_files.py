@@ -197,7 +197,7 @@ def test_damaged_files_are_sound_or_refused(tmp_path: Path) -> None:
     good = (tmp_path / "s.toml").read_bytes()
     described = json.dumps(SCHEMA.to_dict())
     refused = 0
-    for _ in range(400):
+    for _ in range(150):
         data = bytearray(good)
         for _ in range(rng.randint(1, 4)):
             at, length = rng.randrange(len(data)), rng.randint(0, 9)
@@ -213,7 +213,7 @@ def test_damaged_files_are_sound_or_refused(tmp_path: Path) -> None:
             Schema.from_dict(json.loads(text))
         except (scumble.ParameterError, json.JSONDecodeError):
             refused += 1
-    assert refused > 100
+    assert refused > 40
     for odd in (None, [], {}, {"columns": {}}, {"columns": [5]}, {"columns": [{"name": 5}]}, {"columns": [], "x": 1}):
         with pytest.raises(scumble.ParameterError):
             Schema.from_dict(odd)
