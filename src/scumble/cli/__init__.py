@@ -59,7 +59,7 @@ VERBS = {
     "explore": "view and query a released file in a web page",
     "ledger": "show what has been spent on each dataset, and what is left",
     "audit": "try to catch the release path, or a mechanism of your own, breaking its promise",
-    "demo": "run all of the above on a synthetic town",
+    "demo": "run all of the above on a synthetic table",
 }
 _ELSEWHERE = {"audit": "scumble.audit.verb", "evidence": "scumble.audit.evidence"}
 """Verbs that live above the command line: the auditor runs all the others."""
