@@ -137,7 +137,7 @@ def test_the_column_is_the_largest_there_is(method: Method) -> None:
 
 def test_long_horizons_need_no_table_and_agree_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     short, long = Toeplitz(60), Toeplitz(60)
-    monkeypatch.setitem(long.__dict__, "_sums", None)
+    monkeypatch.setitem(long.__dict__, "_totals", None)
     for width in (0, 1, 7):
         assert close(short.variances(width), long.variances(width))
     assert close(short.variance(3, 44), long.variance(3, 44))

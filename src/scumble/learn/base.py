@@ -197,7 +197,7 @@ class PrivateEstimator(Fitted):
 
     def _records(self, X: object, y: object) -> tuple[np.ndarray, Any]:
         """X as numbers within the public bounds, and what else `_publish` needs; sets the public facts."""
-        return self._begin(X), None
+        return self._enter(X), None
 
     def _publish(self, X: np.ndarray, y: Any, account: Account | None) -> None:
         """One release of the records, for the whole budget."""
@@ -209,17 +209,6 @@ class PrivateEstimator(Fitted):
 
     def _learn(self) -> None:
         """Post-processing of the release: whatever `fit` and `from_release` have in common."""
-
-    def _begin(self, X: object, y: object = None, *, numeric: bool = False) -> Any:
-        """X (and y, if given) validated, within the public bounds; sets `n_features_in_`, `bounds_` and `clipped_`.
-
-        A `numeric` y comes as float64, labels as the cells they are: `reading.labeled` reads them.
-        """
-        X, self.clipped_ = self._enter(X)
-        if y is None:
-            return X
-        y = columns.target(y, len(X))
-        return X, columns.target_numbers(y) if numeric else y
 
     def _require_of(self, kernel: Kernel) -> None:
         """Refuse a kernel from whose release nothing could be learned: before it is paid for, and in a release."""
@@ -254,20 +243,21 @@ class PrivateEstimator(Fitted):
 
     # ---- columns ----
 
-    def _enter(self, X: object) -> tuple[np.ndarray, int]:
-        """The first records, which settle what the columns are: as numbers, and how many were outside the bounds."""
+    def _enter(self, X: object) -> np.ndarray:
+        """The first records, as numbers within the bounds; settles what the columns are, and `clipped_`."""
         if self._settle_schema():
-            numbers, outside, strays = self._coding().read(X, self.curator.fewest)  # type: ignore[union-attr]
+            numbers, self.clipped_, strays = self._coding().read(X, self.curator.fewest)  # type: ignore[union-attr]
             self.curator.look_at(strays, self.schema_)  # type: ignore[arg-type]
-            return numbers, outside
+            return numbers
         found = columns.records(self, X, reset=True)
-        self.bounds_ = self._public_bounds(found)
+        self.bounds_, self.clipped_ = self._public_bounds(found), 0
         if self.bounds_ is None:
-            return found, 0
+            return found
         names = self._names() or [f"column {j}" for j in range(found.shape[1])]
         self.curator.look_at(*columns.beyond(found, self.bounds_, names))
         inside = np.clip(found, *self.bounds_)
-        return inside, int(np.any(inside != found, axis=1).sum())
+        self.clipped_ = int(np.any(inside != found, axis=1).sum())
+        return inside
 
     def _matrix(self, X: object, *, clip: bool = False) -> np.ndarray:
         """Other records, as numbers. `clip` moves them into the public bounds, where those of a schema are already."""

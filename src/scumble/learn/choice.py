@@ -33,7 +33,7 @@ from scumble.learn import ferns
 from scumble.learn.additive import Additive, PrivateAdditiveClassifier
 from scumble.learn.base import estimator, opened
 from scumble.learn.classifier import PrivateKDEClassifier
-from scumble.learn.columns import lasting, records, target
+from scumble.learn.columns import lasting, records
 from scumble.learn.linear import PrivateLinearClassifier
 from scumble.learn.logistic import PrivateLogisticRegression
 from scumble.learn.moment_release import MomentRelease
@@ -121,7 +121,7 @@ class PrivateClassifier(_Learnt, TakesVectors, Classifier):
         columns = len(parts.columns) if self.schema is None else len(Schema.of(self.schema))
         given, plain = None, self.schema is None
         if self.classes is None and "classes" in self._public():
-            given = target(required(self, y), len(records(self, X, reset=True)) if plain else parts.rows)
+            given = required(self, y, len(records(self, X, reset=True)) if plain else parts.rows)
         self._take_classes(given)
         known = self.neighbors == "replace" or "count" in self._public()
         self.way_ = self._way(columns, len(self.classes_), max(parts.rows, 1) if known else ferns.ENOUGH)

@@ -149,13 +149,13 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
                 "Hint: ε under add-remove is 2ε under replace."
             )
 
-    def _enter(self, X: object) -> tuple[np.ndarray, int]:
-        found, clipped = super()._enter(X)
+    def _enter(self, X: object) -> np.ndarray:
+        found = super()._enter(X)
         if self.length is not None and self.kernel is None:
             side = np.full(self._width, SPREAD * float(self.length) / np.sqrt(self._width))
             self.bounds_ = -side, side
             found = np.clip(found, *self.bounds_)
-        return found, clipped
+        return found
 
     def _indicators(self) -> bool:
         return self.rule != "ferns"  # they cut columns into steps

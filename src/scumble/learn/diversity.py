@@ -82,7 +82,7 @@ class DiversitySampler(PrivateEstimator):
         self._check()
         fresh = "_stream" not in vars(self)
         known = not fresh or "release_" in vars(self)
-        X = self._matrix(batch, clip=True) if known else self._enter(batch)[0]
+        X = self._matrix(batch, clip=True) if known else self._enter(batch)
         if fresh:
             budget = Budget(1.0, neighbors=self.neighbors)
             self._stream = self._sketch(self._kernel(), X, budget)

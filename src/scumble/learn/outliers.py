@@ -133,7 +133,7 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
     def _records(self, X: object, y: object) -> tuple[np.ndarray, object]:
         """The records as numbers, and as the table whose columns are counted."""
         table = self._twice(X)
-        return self._begin(table), table
+        return self._enter(table), table
 
     def _publish(self, X: np.ndarray, y: Any, account: Account | None) -> None:
         """Release a sketch, and if it has hashed rows its columns' histograms and the records' scores."""

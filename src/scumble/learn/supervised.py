@@ -68,7 +68,8 @@ class Regressor(RegressorMixin, PrivateEstimator, ABC):
 
     def _records(self, X: object, y: object) -> tuple[np.ndarray, np.ndarray]:
         """Records, and targets that may be outside their bounds, of which the curator is warned."""
-        found, values = self._begin(X, required(self, y), numeric=True)
+        found = self._enter(X)
+        values = target_numbers(required(self, y, len(found)))
         self.target_bounds_ = low, high = self._public_target_bounds(values)
         self.clipped_ += int(((values < low) | (values > high)).sum())
         self.curator.look_at(*beyond(values[:, None], (low, high), [self.curator.target]))
@@ -193,7 +194,8 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
 
     def _records(self, X: object, y: object) -> tuple[np.ndarray, np.ndarray]:
         """Records whose labels are among the public classes, and the places of these."""
-        found, labels = self._begin(X, required(self, y))
+        found = self._enter(X)
+        labels = required(self, y, len(found))
         self._take_classes(labels)
         return self._labeled(found, labels)
 
@@ -237,11 +239,11 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
         return X[known], place[known]
 
 
-def required(model: PrivateEstimator, y: object) -> object:
-    """The target; none is refused, in scikit-learn's words."""
+def required(model: PrivateEstimator, y: object, rows: int) -> Column:
+    """The target's cells as they are; none is refused, in scikit-learn's words."""
     if y is None:
         raise DataError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
-    return y
+    return target(y, rows)
 
 
 def _listed(classes: Sequence[object]) -> np.ndarray:
@@ -322,9 +324,11 @@ class TakesVectors(PrivateEstimator, ABC):
     def _public_bounds(self, X: np.ndarray) -> Bounds | None:
         return super()._public_bounds(X) if self.length is None else None
 
-    def _enter(self, X: object) -> tuple[np.ndarray, int]:
-        found, clipped = super()._enter(X)
-        return found, clipped if self.length is None else longer(found, float(self.length))
+    def _enter(self, X: object) -> np.ndarray:
+        found = super()._enter(X)
+        if self.length is not None:
+            self.clipped_ = longer(found, float(self.length))
+        return found
 
 
 # ---- moments ----

@@ -46,13 +46,10 @@ class Expected:
         """What to expect of a method with this noise."""
         column = method.column
         squared = column.total**2 if calibration.law.pure else column.squared
-
-        def width(of: int) -> float:
-            return math.sqrt(float(squared) * float(method.variances(of).mean()))
-
-        week = width(WEEK) if method.periods >= WEEK else None
+        widths = [width for width in (0, WEEK, 1) if width <= method.periods]
+        times = {width: math.sqrt(float(squared) * float(method.variances(width).mean())) for width in widths}
         single = math.sqrt(calibration.counter_variance / squared)
-        return Expected(method, calibration, single, (width(0), week, width(1)))
+        return Expected(method, calibration, single, (times[0], times.get(WEEK), times[1]))
 
     @property
     def total(self) -> float:

@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from collections import deque
+from collections.abc import Iterator
+from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -84,6 +86,8 @@ ENTER, READ = 256, 4096
 """q₁ and q₂: into how many steps a weight of one is divided."""
 GROWTH = 80
 """How much a memory's weights may grow within an epoch."""
+TABLE = 2000
+"""Periods up to which variances are kept as a table."""
 _EXACT = Context(40, ROUND_HALF_EVEN)
 _SHORT = re.compile(r"0\.[0-9]{1,9}")
 
@@ -125,38 +129,36 @@ class Toeplitz(Method):
     @cached_property
     def _stretch(self) -> list[Decimal]:
         """h_j: how much longer the first column is than the j-th."""
-        squares, total = [], Decimal(0)
-        terms = [(Decimal(theta), Decimal(omega)) for theta, omega in self.modes]
-        weights = [omega for _, omega in terms]
-        for k in range(self.periods):
-            own = Decimal(1) if k == 0 else _sum(weights)
-            total = _EXACT.add(total, _EXACT.multiply(own, own))
-            squares.append(total)
-            if k:
-                weights = [_EXACT.multiply(weight, theta) for weight, (theta, _) in zip(weights, terms, strict=True)]
-        return [_EXACT.sqrt(_EXACT.divide(squares[-1], squares[-1 - j])) for j in range(self.periods)]
+        with localcontext(_EXACT):
+            terms = [(Decimal(theta), Decimal(omega)) for theta, omega in self.modes]
+            squares, weights = [Decimal(1)], [omega for _, omega in terms]
+            for _ in range(self.periods - 1):
+                own = sum(weights, Decimal(0))
+                squares.append(squares[-1] + own * own)
+                weights = [weight * theta for weight, (theta, _) in zip(weights, terms, strict=True)]
+            return [(squares[-1] / square).sqrt() for square in reversed(squares)]
 
     @cached_property
     def own(self) -> Integers:
         """What row t reads of period t."""
-        return _whole([_EXACT.multiply(Decimal(ENTER * READ), h) for h in self._stretch])
+        with localcontext(_EXACT):
+            return _whole([ENTER * READ * h for h in self._stretch])
 
     @cached_property
     def memories(self) -> tuple[_Memory, ...]:
         """Their weights."""
-        return tuple(self._memory(Decimal(theta), Decimal(omega)) for theta, omega in self.modes)
+        with localcontext(_EXACT):
+            return tuple(self._memory(Decimal(theta), Decimal(omega)) for theta, omega in self.modes)
 
     def _memory(self, theta: Decimal, omega: Decimal) -> _Memory:
-        longest = int(_EXACT.divide(_EXACT.ln(Decimal(GROWTH)), -_EXACT.ln(theta)))
-        epoch = max(1, min(longest, self.periods))
+        epoch = max(1, min(int(Decimal(GROWTH).ln() / -theta.ln()), self.periods))
         powers = [Decimal(1)]
         for _ in range(2 * epoch):
-            powers.append(_EXACT.multiply(powers[-1], theta))
-        begin = [_EXACT.multiply(Decimal(ENTER), h) for h in self._stretch]
-        enter = _whole([_EXACT.divide(weight, powers[j % epoch]) for j, weight in enumerate(begin)])
-        read = _EXACT.divide(_EXACT.multiply(Decimal(READ), omega), theta)
-        now = _whole([_EXACT.multiply(read, powers[place]) for place in range(epoch)])
-        before = _whole([_EXACT.multiply(read, powers[epoch + place]) for place in range(epoch)])
+            powers.append(powers[-1] * theta)
+        enter = _whole([ENTER * h / powers[j % epoch] for j, h in enumerate(self._stretch)])
+        read = READ * omega / theta
+        now = _whole([read * power for power in powers[:epoch]])
+        before = _whole([read * power for power in powers[epoch : 2 * epoch]])
         return _Memory(epoch, enter, now, before if epoch < self.periods else None)
 
     def entries(self, period: int) -> Integers:
@@ -185,40 +187,37 @@ class Toeplitz(Method):
             largest = [max(here, there) for here, there in zip(largest, found, strict=True)]
         return Column(*largest)
 
-    @cached_property
-    def _sums(self) -> Floats | None:
-        """What the running totals make of each row's noise, if that is a table of a moderate size."""
-        if self.periods > 2000:
-            return None
-        reader, found = _Reader(self, self.periods), np.zeros((self.periods + 1, self.periods))
+    def _running(self) -> Iterator[Floats]:
+        """What the running totals make of each row's noise, one after the other, from nothing on."""
+        reader, total = _Reader(self, self.periods), np.zeros(self.periods)
+        yield total
         for period in range(self.periods):
-            found[period + 1] = found[period] + reader.read(period, _unit(self.periods, period))
-        return found
+            alone = np.zeros(self.periods)
+            alone[period] = 1.0
+            total = total + reader.read(period, alone)
+            yield total
+
+    @cached_property
+    def _totals(self) -> Floats | None:
+        """All of them, if that is a table of a moderate size."""
+        return np.array(list(self._running())) if self.periods <= TABLE else None
 
     def variance(self, first: int, last: int) -> float:
-        if self._sums is not None:
-            window = self._sums[last] - self._sums[first - 1]
-            return float(window @ window)
-        reader, weights = _Reader(self, self.periods), np.zeros(self.periods)
-        for period in range(last):
-            row = reader.read(period, _unit(self.periods, period))
-            if period >= first - 1:
-                weights += row
-        return float(weights @ weights)
+        before = upto = np.zeros(0)
+        for number, total in enumerate(self._running() if self._totals is None else self._totals):
+            before = total if number == first - 1 else before
+            if number == last:
+                upto = total
+                break
+        return float((upto - before) @ (upto - before))
 
     def variances(self, width: int) -> Floats:
-        if self._sums is not None:
-            return super().variances(width)
-        reader, sums, found = _Reader(self, self.periods), [np.zeros(self.periods)], []
-        for period in range(self.periods):
-            sums.append(sums[-1] + reader.read(period, _unit(self.periods, period)))
-            if width and len(sums) > width + 1:
-                del sums[0]
-            if period + 1 >= width:
-                window = sums[-1] - sums[0] if width else sums[-1]
+        found, kept = [], deque[Floats](maxlen=width + 1)
+        for number, total in enumerate(self._running() if self._totals is None else self._totals):
+            kept.append(total)
+            if number >= max(width, 1):
+                window = total - kept[0] if width else total
                 found.append(float(window @ window))
-            if not width:
-                del sums[0]
         return np.array(found)
 
     def machine(self, size: int) -> Machine:
@@ -289,19 +288,6 @@ class _Machine(Machine):
     def total(self, period: int) -> Integers:
         found: Integers = np.rint(self.arrays["total"]).astype(np.int64)
         return found
-
-
-def _unit(periods: int, period: int) -> Floats:
-    row = np.zeros(periods)
-    row[period] = 1.0
-    return row
-
-
-def _sum(numbers: list[Decimal]) -> Decimal:
-    total = Decimal(0)
-    for number in numbers:
-        total = _EXACT.add(total, number)
-    return total
 
 
 def _whole(numbers: list[Decimal]) -> Integers:
