@@ -20,7 +20,6 @@ from scumble.privacy.account import Account
 from scumble.privacy.ledger import Cost
 
 X = np.random.default_rng(0).uniform(0.0, 1.0, (300, 2))
-WIDE = np.random.default_rng(1).uniform(0.0, 1.0, (300, 6))
 
 
 def options_of(kind: type[PrivateEstimator]) -> list[dict[str, Any]]:
@@ -36,8 +35,6 @@ def options_of(kind: type[PrivateEstimator]) -> list[dict[str, Any]]:
         several = {"kernel": [ColumnKernel(0.2, 2), ColumnKernel(0.5, 2)]}
         out += [{**plain, **several, "selection_share": 0.2}, {**plain, "rule": "ml"}]
         out.append({**plain, "selection_share": 0.2, "delta": 1e-6})  # of columns
-    if "threshold_share" in names:
-        out.append({**plain, "rows": 20, "buckets": 64})
     return out
 
 
@@ -45,12 +42,9 @@ CASES = [(kind, options) for kind in KINDS for options in options_of(kind)]
 
 
 def fitted(kind: type[PrivateEstimator], options: dict[str, Any], **account: Any) -> Any:
-    table = WIDE if "buckets" in options else X
-    model = kind(**options)
     names = kind._get_param_names()
-    if "classes" in names:
-        return model.fit(table, np.where(table[:, 0] > 0.5, "a", "b"), **account)
-    return model.fit(table, table[:, 0] if "target_bounds" in names else None, **account)
+    y = np.where(X[:, 0] > 0.5, "a", "b") if "classes" in names else X[:, 0] if "target_bounds" in names else None
+    return kind(**options).fit(X, y, **account)
 
 
 @pytest.mark.parametrize(("kind", "options"), CASES, ids=lambda value: getattr(value, "__name__", None))

@@ -1,4 +1,4 @@
-"""`scumble fit --ledger`: charged before the noise, with the very claim that the model makes."""
+"""`scumble fit` and `predict`: schemas, classes, rows that cannot be read."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from pyarrow import csv, parquet
 
 from scumble import Boolean, Category, Date, Number, Schema, learn
 from scumble.cli import main
-from scumble.privacy.ledger import open_ledger
 
 ERROR = ["--invalid", "error"]
 
 
-def test_a_fit_is_charged_until_the_budget_is_spent(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    table, book = tmp_path / "people.csv", tmp_path / "town.ledger"
-    table.write_text("age,mode\n" + "".join(f"{age},{'bus' if age < 40 else 'car'}\n" for age in range(20, 60)))
-    assert main(["ledger", str(book), "--open", "people", "--epsilon", "1.5"]) == 0
-    line = f"fit {table} --task classify --columns age --target mode --classes bus,car --bounds age=0:100 --epsilon 1"
-    account = ["--ledger", str(book), "--dataset", "people", "--out"]
-    assert main([*line.split(), *account, str(tmp_path / "one.scumble")]) == 0
-    account_now = open_ledger(book).account("people")
-    assert float(account_now.spent.epsilon) == pytest.approx(1.0)
-    assert [charge.identity for charge in account_now.charges] == [learn.load(tmp_path / "one.scumble").identity_]
-    capsys.readouterr()
-    assert main([*line.split(), *account, str(tmp_path / "two.scumble")]) == 3
-    assert "left" in capsys.readouterr().err
-    assert not (tmp_path / "two.scumble").exists()
-    assert float(open_ledger(book).account("people").spent.epsilon) == pytest.approx(1.0)
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
 
 
-def test_a_mixed_table_is_fitted_and_predicted_by_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_mixed_table_is_fitted_and_predicted_by_its_schema(capsys: pytest.CaptureFixture) -> None:
     """Words and dates as they are; what the model answers is what the same model in memory answers."""
     rows = [(f"2024-01-{1 + k % 28:02}", ("Ulm", "Bonn", "")[k % 3], ("bus", "car")[k % 3 == 1]) for k in range(300)]
-    (tmp_path / "people.csv").write_text("seen,town,mode\n" + "".join(",".join(row) + "\n" for row in rows))
+    Path("people.csv").write_text("seen,town,mode\n" + "".join(",".join(row) + "\n" for row in rows))
     columns = {"seen": Date("2024-01-01", "2024-01-31"), "town": Category(["Ulm", "Bonn"], missing=True)}
-    Schema(**columns, mode=Category(["bus", "car"])).save(tmp_path / "town.toml")
-    line = ["fit", str(tmp_path / "people.csv"), "--task", "separate", "--target", "mode", "--classes", "bus,car"]
-    line += ["--epsilon", "8", "--out", str(tmp_path / "m.scumble"), "--schema", str(tmp_path / "town.toml")]
+    Schema(**columns, mode=Category(["bus", "car"])).save("town.toml")
+    line = [
+        "fit",
+        "people.csv",
+        "--task",
+        "separate",
+        "--target",
+        "mode",
+        "--classes",
+        "bus,car",
+        "--epsilon",
+        "8",
+        "--out",
+        "m.scumble",
+    ]
+    line += ["--schema", "town.toml"]
     assert main(line) == 0
-    model = learn.load(tmp_path / "m.scumble")
+    model = learn.load("m.scumble")
     assert model.schema_ == Schema(**columns)
     capsys.readouterr()
-    assert main(["predict", str(tmp_path / "m.scumble"), str(tmp_path / "people.csv"), "--json"]) == 0
+    assert main(["predict", "m.scumble", "people.csv", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     expected = model.predict(pa.table({"town": [row[1] or None for row in rows], "seen": [row[0] for row in rows]}))
     assert [one["prediction"] for one in told] == expected.tolist()
@@ -56,11 +56,8 @@ def test_a_mixed_table_is_fitted_and_predicted_by_its_schema(tmp_path: Path, cap
         assert words in capsys.readouterr().err
 
 
-def test_a_fit_takes_its_classes_from_the_schema(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_fit_takes_its_classes_from_the_schema(capsys: pytest.CaptureFixture) -> None:
     """All that the target can hold is public where the schema lists it; no message quotes a cell."""
-    monkeypatch.chdir(tmp_path)
     rows = "".join(f"{k % 9},{('bus', 'car', 'boat')[k % 3]}\n" for k in range(60))
     Path("people.csv").write_text("age,mode\n" + rows)
     Schema(age=Number(0, 9), mode=Category(["bus", "car"], other=False)).save("closed.toml")
@@ -88,11 +85,8 @@ def test_a_fit_takes_its_classes_from_the_schema(
     assert "line 3" in told and "unspeakable" not in told
 
 
-def test_a_schema_says_the_classes_of_a_boolean_and_the_bounds_of_a_number(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_schema_says_the_classes_of_a_boolean_and_the_bounds_of_a_number(capsys: pytest.CaptureFixture) -> None:
     """Each row that is left out is left out for its own cells, and counted once; without leave, the fit stops."""
-    monkeypatch.chdir(tmp_path)
     good = "".join(f"{k % 9},{('Ulm', 'Bonn', '')[k % 3]},{('yes', 'no')[k % 2]},{k % 7}\n" for k in range(60))
     bad = ",Ulm,yes,1\n3,Ulm,,\n3,Ulm,perhaps,unspeakable\n3,Rom,no,2\n99,Bonn,no,inf\n"
     Path("people.csv").write_text(f"age,town,smoker,km\n{good}{bad}")
@@ -127,10 +121,9 @@ def test_a_schema_says_the_classes_of_a_boolean_and_the_bounds_of_a_number(
 @pytest.mark.parametrize("classes", [False, True])
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
 def test_rows_that_cannot_be_read_keep_their_places_without_an_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, ending: str, classes: bool
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, ending: str, classes: bool
 ) -> None:
     """In the first batch of a file as in a later one, whatever type the answers have; none at all is an error."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("scumble.sources.source.BATCH_ROWS", 2)
     kind, target = (
         (learn.PrivateKDEClassifier, {"classes": ["bus", "car"]})
@@ -161,11 +154,8 @@ def _rows(path: str) -> pa.Table:
     return pa.Table.from_pylist(json.loads(Path(path).read_text()))
 
 
-def test_a_model_knows_its_columns_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_model_knows_its_columns_by_name(capsys: pytest.CaptureFixture) -> None:
     """A table has them in any order, among others; what lacks them is no table for this model."""
-    monkeypatch.chdir(tmp_path)
     Path("people.csv").write_text("age,km,years\n" + "".join(f"{k % 90},{k % 7},{k % 90}\n" for k in range(900)))
     line = ["fit", "people.csv", "--task", "regress", "--columns", "age,km", "--bounds", "km=0:7,age=0:90"]
     line += ["--target", "years", "--target-bounds", "0:90", "--epsilon", "20", "--out", "m.scumble"]
@@ -190,10 +180,7 @@ def test_a_model_knows_its_columns_by_name(
 @pytest.mark.parametrize("task", ["classify", "separate", "regress", "add"])
 @pytest.mark.parametrize("declared", ["bounds", "schema"])
 @pytest.mark.parametrize("lines", ["", ",Ulm,1\nold,Ulm,1\n4,Ulm\n"], ids=["none", "bad"])
-def test_no_record_decides_whether_there_is_a_model(
-    task: str, declared: str, lines: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_no_record_decides_whether_there_is_a_model(task: str, declared: str, lines: str) -> None:
     Path("people.csv").write_text("age,town,km\n" + lines)
     Schema(age=Number(0, 9), town=Category(["Ulm", "Bonn"], other=False), km=Number(0, 6)).save("town.toml")
     line = ["fit", "people.csv", "--task", task, "--out", "m.scumble", "--epsilon", "1", "--delta", "1e-6"]
