@@ -12,6 +12,7 @@ import pytest
 
 import scumble
 from rates import laplace, normal
+from scumble.counting import reference
 
 KERNEL = scumble.EuclideanKernel(1.0)
 
@@ -142,6 +143,34 @@ def test_intervals_cover_and_are_not_too_wide(clusters: np.ndarray, design: str,
     assert hits[100:].mean() >= least
     needed = 1.96 * np.sqrt(np.mean(np.square(errors), axis=0))
     assert np.mean(widths) <= 2.5 * needed.mean()
+
+
+def test_theorem_3_bounds_the_median_of_means(clusters: np.ndarray) -> None:
+    """|f̂ − f| ≤ √(f̃²/R + 2R/ε²) √(32 ln 1/δ) with probability 1 − δ, here δ = 0.01, for the counters' true scale.
+
+    That is twelve standard deviations, and the bound is far from tight.
+    """
+    Q = clusters[::40]
+    k = KERNEL(Q, clusters)
+    release = release_of(clusters, rows=256, design="iid")
+    noise = 2 * release.privacy.scale**2 / 256
+    bound = np.sqrt(np.sqrt(k).sum(axis=1) ** 2 / 256 + noise) * np.sqrt(32 * np.log(100))
+    found = release.kernel_sum(Q, method="median-of-means")
+    assert np.all(np.abs(found - k.sum(axis=1)) <= bound)
+    assert not np.array_equal(found, release.kernel_sum(Q))
+    wider = release.standard_error(Q, method="median-of-means") / release.standard_error(Q)
+    np.testing.assert_allclose(wider, np.sqrt(np.pi / 2))
+    with pytest.raises(scumble.ParameterError):
+        release.kernel_sum(Q, method="mode")
+
+
+def test_the_median_of_nine_means_is_that_of_plain_arithmetic(clusters: np.ndarray) -> None:
+    sketch = scumble.Sketch(KERNEL, 3, rows=99, buckets=64, seed=1).update(clusters)
+    cells = reference.buckets(sketch.spec.layout.hasher, sketch._queries(clusters[:20]))
+    values = (sketch.secret.counts[np.arange(99), cells] - len(clusters) / 64) / (1 - 1 / 64)
+    means = values.reshape(20, 9, 11).mean(axis=2)
+    found = sketch.kernel_sum(clusters[:20], method="median-of-means")
+    np.testing.assert_allclose(found, np.median(means, axis=1))
 
 
 # ---- merging ----

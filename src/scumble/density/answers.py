@@ -18,6 +18,7 @@ from scumble.kernels.base import Records
 if TYPE_CHECKING:
     from scumble.density.spec import Spec
 
+METHODS = ("mean", "median-of-means")
 OF_TABLES = ("share", "sum", "mean", "quantile", "histogram", "crosstab", "faithfulness", "relation")
 A_TABLE = "a table's release, built with a schema, answers that; a density has `count`, `density` and `interval`"
 ELSEWHERE = {
@@ -80,38 +81,39 @@ class Answers(ABC):
         """The number of records."""
 
     @keywords
-    def kernel_sum(self, Q: object) -> np.ndarray:
+    def kernel_sum(self, Q: object, *, method: str = "mean") -> np.ndarray:
         """Unbiased estimate of f(q) = Σₓ k(x, q) for each query; it may be negative.
 
+        `method="median-of-means"` bounds the influence of a few rows, at the cost of a small bias and more variance.
         Queries outside a grid's bounds cause a :class:`BeyondBounds` warning.
         """
-        return self._asked(Q).value
+        return self._asked(Q, method).value
 
     @keywords
-    def standard_error(self, Q: object) -> np.ndarray:
+    def standard_error(self, Q: object, *, method: str = "mean") -> np.ndarray:
         """The standard error of `kernel_sum`: hashing and noise together."""
-        return np.sqrt(self._estimate(Q).variance)
+        return np.sqrt(self._estimate(Q, method).variance)
 
     @keywords
-    def interval(self, Q: object, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    def interval(self, Q: object, confidence: float = 0.95, *, method: str = "mean") -> tuple[np.ndarray, np.ndarray]:
         """(lower, upper) for the kernel sum of each query, at the given confidence.
 
         The noise variance is known; the hashing variance is estimated from replicates of the rows, which Student's t
         with the effective degrees of freedom (Welch–Satterthwaite) accounts for. For a query outside the bounds of a
         grid, the interval covers everything from zero to the interval at the nearest point within.
         """
-        lower, upper = self._interval(Q, checks.confidence(confidence))
+        lower, upper = self._interval(Q, checks.confidence(confidence), method)
         if self._spec.bounds is None:
             return lower, upper
         beyond, nearest = self._spec.layout.beyond(self._queries(Q))
         if beyond.any():
             lower[beyond] = np.minimum(lower[beyond], 0.0)
-            upper[beyond] = np.maximum(upper[beyond], self._interval(nearest, confidence)[1])
+            upper[beyond] = np.maximum(upper[beyond], self._interval(nearest, confidence, method)[1])
         return lower, upper
 
-    def _interval(self, Q: object, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    def _interval(self, Q: object, confidence: float, method: str) -> tuple[np.ndarray, np.ndarray]:
         """The interval with every record where it was counted."""
-        estimate = self._estimate(Q)
+        estimate = self._estimate(Q, method)
         hashing = estimate.caution**2 * estimate.hashing_variance
         variance = estimate.noise_variance + hashing
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -126,7 +128,7 @@ class Answers(ABC):
         return max(self.count, 1.0)
 
     @keywords
-    def density(self, Q: object, *, shrink: bool = True) -> np.ndarray:
+    def density(self, Q: object, *, method: str = "mean", shrink: bool = True) -> np.ndarray:
         """The mean kernel value over all records, f(q)/N, between 0 and 1: the paper's Algorithm 2.
 
         Where noise and hashing exceed the spread of the answers of one call, these are shrunk toward their mean, each
@@ -134,21 +136,25 @@ class Answers(ABC):
         """
         if not isinstance(shrink, bool | np.bool_):
             raise parameter("shrink", "True or False", shrink)
-        found = self._asked(Q)
+        found = self._asked(Q, method)
         noisy = found.noise_variance.any()  # exact counters are left as they are
         sums = shrunk(found.value, found.variance) if shrink and noisy else found.value
         return np.minimum(np.maximum(sums / self.divisor, 0.0), 1.0)
 
-    def _asked(self, Q: object) -> Estimate:
+    def _asked(self, Q: object, method: str) -> Estimate:
         """The estimate, with a warning for points outside the bounds."""
         if self._spec.bounds is not None:
             outside = int(np.count_nonzero(self._spec.layout.beyond(self._queries(Q))[0]))
             if outside:
                 warn(BeyondBounds.of(outside))
-        return self._estimate(Q)
+        return self._estimate(Q, method)
 
-    def _estimate(self, Q: object) -> Estimate:
-        return self._reader().estimate(self._queries(Q))
+    def _estimate(self, Q: object, method: str = "mean") -> Estimate:
+        if method not in METHODS:
+            raise parameter("method", f"one of {', '.join(METHODS)}", method)
+        reader, queries = self._reader(), self._queries(Q)
+        found = reader.estimate(queries)
+        return found if method == "mean" else reader.by_median(queries, found)
 
     def _queries(self, Q: object) -> list[Records]:
         hint = "Hint: leave out points that lack a value."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 QUERY_VALUES = 1 << 21
 """Sums held at a time, which bounds the memory of queries."""
+
+GROUPS = 9
+"""Groups of rows for the median of means; odd, so that the median is one of them."""
 
 CAUTION = {"iid": 1.4, "orthogonal": 1.4, "sobol": 1.15}
 """Widens the hashing part of intervals: row values are skewed, so their sample variance is too small on average."""
@@ -188,13 +192,29 @@ class HashedReader(Reader):
 
     def _by_sums(self, by: Engine, parts: Sequence[Records]) -> tuple[np.ndarray, np.ndarray]:
         """Mean and spread from sums of counters, tile by tile."""
-        n, tile = len(parts[0]), max(1, QUERY_VALUES // len(self.moments.sizes))
-        value, spread = np.empty((2, n))
-        for first in range(0, n, tile):
-            place = slice(first, first + tile)
-            sums = by.sums(self.hasher, [part[place] for part in parts], self.counts, self.moments.lines)
+        value, spread = np.empty((2, len(parts[0])))
+        for place, sums in self._sums(by, parts, self.moments.lines):
             value[place], spread[place] = self.moments(sums)
         return value, spread
+
+    def _sums(self, by: Engine, parts: Sequence[Records], lines: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Sums of the queries' counters over each line's rows, (lines, tile), tile by tile."""
+        tile = max(1, QUERY_VALUES // (int(lines[-1]) + 1))
+        for first in range(0, len(parts[0]), tile):
+            place = slice(first, first + tile)
+            yield place, by.sums(self.hasher, [part[place] for part in parts], self.counts, lines)
+
+    def by_median(self, parts: Sequence[Records], found: Estimate) -> Estimate:
+        """The median of the means of groups of rows (Alon, Matias & Szegedy 1999; the paper's Theorem 3)."""
+        rows, value = len(self.counts), np.empty(len(parts[0]))
+        lines = np.arange(rows) * min(GROUPS, rows) // rows
+        shift, sizes = np.bincount(lines, self.shift)[:, None], np.bincount(lines)[:, None]
+        by = engine(self.engine_name, len(value) * self.hasher.multipliers.size)
+        for place, sums in self._sums(by, parts, lines):
+            value[place] = np.median((sums - shift) * (self.gain / sizes), axis=0)
+        wider = np.pi / 2  # the median's variance, for near-normal means
+        noise, hashing = wider * found.noise_variance, wider * found.hashing_variance
+        return replace(found, value=value, noise_variance=noise, hashing_variance=hashing)
 
     def lone_sums(self, parts: Sequence[Records]) -> np.ndarray:
         """Summed in integers before the one division, so the order of addition does not matter."""

@@ -194,6 +194,10 @@ class Reader(ABC):
     def estimate(self, parts: Sequence[Records]) -> Estimate:
         """Estimates of f(q)."""
 
+    def by_median(self, parts: Sequence[Records], found: Estimate) -> Estimate:
+        """Estimates by a median of means of rows, given those by the mean of all; of a single row, these."""
+        return found
+
     def places(self) -> tuple[np.ndarray, np.ndarray]:
         """The kernel sum at the place of each counter, and the counters."""
         raise self.layout.lacks("its counters have no places.")

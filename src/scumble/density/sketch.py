@@ -317,9 +317,9 @@ class Sketch(Holder, Answers):
             made = gate.publish_share(self.secret, budget, account, custodians=custodians, dropouts=dropouts)
         return Share(self._spec, made.counts, made.noisy_count, made.privacy, made.identity)
 
-    def _estimate(self, Q: object) -> Estimate:
+    def _estimate(self, Q: object, method: str = "mean") -> Estimate:
         with self.secret.lock:  # a release in another thread would take the counters away
-            return super()._estimate(Q)
+            return super()._estimate(Q, method)
 
     def _reader(self) -> Reader:
         self._require_exact("query")

@@ -78,7 +78,7 @@ class Ferns:
         """
         out = np.tile(np.log(self.priors), (len(X), 1))
         table, read = self.table, engine("auto").sums
-        if own is not None:  # each counter that such a record is in holds one record less
+        if own is not None:  # each counter that this record is in holds one record less
             less = np.zeros((len(self.counts), 1, 1))
             less[own] = 1.0
             table = self._evidence(np.maximum(self.seen - less, 0.0))[0] * self.weights

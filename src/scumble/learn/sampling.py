@@ -190,9 +190,9 @@ class Refined(Answers):
         """The number of records that densities are shares of."""
         return self.release.divisor
 
-    def _estimate(self, Q: object) -> Estimate:
+    def _estimate(self, Q: object, method: str = "mean") -> Estimate:
         # By as much as the companions differ, the rows' spread is overstated: intervals are a little wide.
-        left = super()._estimate(Q)
+        left = super()._estimate(Q, method)
         queries = self._numbers(Q)
         known = sum(share * half.sums(queries) for share, half in zip(self._shares, self._halves, strict=True))
         return replace(left, value=left.value + known)
