@@ -7,14 +7,14 @@ interpreter's lock, and finds the ends of each. Until it is worth compiling, Num
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
 from scumble.columns import cells, containers
 from scumble.columns.containers import NOT_SHOWN, like_a_record
-from scumble.columns.hashing import hashes_of, stable_hash, text_of
+from scumble.columns.hashing import UnsupportedValue, hashes_of, stable_hash, text_of
 from scumble.errors import DataError, many, nearest, parameter
 from scumble.files.compiling import Patience, njit, read_only
 from scumble.files.lazy_modules import pa, pc, pt
@@ -205,23 +205,55 @@ def may_hold_numbers(column: cells.Column) -> bool:
     return cells.is_numeric(column) or (not cells.is_arrow(column) and column.dtype == object)
 
 
+LISTS = (list, tuple, set, frozenset, np.ndarray)
+
+
 def tokens_of(column: cells.Column, label: str) -> Sets:
     """The sets in one column of lists, of text or of objects."""
-    if not cells.is_arrow(column):
-        if column.dtype.kind not in "OUST":
-            raise _not_sets(column, label)
-        return _from_words([words(cell) for cell in column.astype(object)])
-    kind = cells.plain_type(column)
+    textual = column.dtype.kind in "OUST" if not cells.is_arrow(column) else _holds_text(cells.plain_type(column))
+    try:
+        if not textual and not _is_list(column):
+            raise UnsupportedValue
+        texts, places, lengths, gone = entries(column, words)
+    except UnsupportedValue:
+        raise DataError(f"{label} must hold sets of tokens, got {cells.describe(column)}. {TOKENS}") from None
+    return _tidy(hashes_of(texts)[places], lengths, gone)
+
+
+def _is_list(column: cells.Column) -> bool:
     lists = (pt.is_list, pt.is_large_list, pt.is_fixed_size_list, pt.is_list_view, pt.is_large_list_view)
-    if any(is_list(kind) for is_list in lists):
-        parts = [_from_list(piece, label) for piece in cells.chunks(column)]
-        if not parts:
-            return _tidy(np.empty(0), np.empty(0, np.int64), np.empty(0, bool))
-        values, counts, gone = (np.concatenate(group) for group in zip(*parts, strict=True))
-        return _tidy(values, counts, gone)
-    if not (cells.is_text(kind) or cells.is_bytes(kind)):
-        raise _not_sets(column, label)
-    return _from_words([words(cell) for cell in _decoded(column)])
+    return cells.is_arrow(column) and any(test(cells.plain_type(column)) for test in lists)
+
+
+def _holds_text(kind: object) -> bool:
+    return cells.is_text(kind) or cells.is_bytes(kind)
+
+
+def entries(
+    column: cells.Column, of_cell: Callable[[object], list[bytes | None] | None]
+) -> tuple[list[bytes | None], np.ndarray, np.ndarray, np.ndarray]:
+    """The canonical texts in the cells' sets, where each entry's is among them, how many entries each cell has, and
+    which cells hold no set. `of_cell` says what is in a cell that is no Arrow list.
+    """
+    if _is_list(column):
+        pieces = [one.dictionary_decode() if pt.is_dictionary(one.type) else one for one in cells.chunks(column)]
+        gone = np.concatenate([np.empty(0, bool), *map(cells.nulls_of, pieces)])
+        lengths = [pc.fill_null(pc.cast(pc.list_value_length(one), pa.int64()), 0) for one in pieces]
+        many = np.concatenate([np.empty(0, np.int64), *(cells.buffer_of(one, np.int64) for one in lengths)])
+        items = [pc.list_flatten(one) for one in pieces]  # leaves out what lies under a null
+        return *cells.texts(pa.chunked_array(items, cells.plain_type(column).value_type)), many, gone
+    if not cells.is_arrow(column) and column.dtype.kind in "OT":
+        found, which = column.astype(object), np.arange(len(column))
+    else:
+        found, which = cells.texts(column)
+    sets = [of_cell(cell) for cell in found]
+    known: dict[bytes | None, int] = {}
+    flat = np.array([known.setdefault(text, len(known)) for one in sets for text in one or ()], np.int64)
+    sizes = np.array([len(one or ()) for one in sets], np.int64)
+    many = sizes[which]
+    start = np.repeat((np.cumsum(sizes) - sizes)[which] - (np.cumsum(many) - many), many)
+    gone = np.array([one is None for one in sets], bool)
+    return list(known), flat[start + np.arange(len(start))], many, gone[which]
 
 
 def words(cell: object) -> list[bytes | None] | None:
@@ -236,7 +268,7 @@ def words(cell: object) -> list[bytes | None] | None:
             return [*cell.split()]
     if isinstance(cell, str):
         return [text_of(word) for word in str.split(cell)]
-    if isinstance(cell, list | tuple | set | frozenset) or (isinstance(cell, np.ndarray) and cell.ndim == 1):
+    if isinstance(cell, LISTS) and getattr(cell, "ndim", 1) == 1:
         try:
             return [text_of(token) for token in cell]
         except Exception:  # of the cell's own class
@@ -255,39 +287,6 @@ def tokens_of_flags(flags: np.ndarray) -> Sets:
     present = (flags[:, order] != 0) & ~gone[:, None]
     values = np.broadcast_to(names[order], flags.shape)[present]
     return _tidy(values, present.sum(axis=1, dtype=np.int64), gone)
-
-
-def _not_sets(column: cells.Column, label: str) -> DataError:
-    return DataError(f"{label} must hold sets of tokens, got {cells.describe(column)}. {TOKENS}")
-
-
-def _decoded(column: cells.Column) -> list[bytes | None]:
-    """Text as bytes, which need not be UTF-8."""
-    found: list[bytes | None] = []
-    for piece in cells.chunks(column):
-        if isinstance(piece, pa.DictionaryArray):
-            values = pc.cast(piece.dictionary, pa.large_binary()).to_pylist()
-            found += [None if place is None else values[place] for place in piece.indices.to_pylist()]
-        else:
-            found += pc.cast(piece, pa.large_binary()).to_pylist()
-    return found
-
-
-def _from_list(piece: pa.Array, label: str) -> Sets:
-    if isinstance(piece, pa.DictionaryArray):
-        piece = piece.dictionary_decode()
-    gone = cells.nulls_of(piece).copy()
-    lengths = cells.buffer_of(pc.cast(pc.list_value_length(piece), pa.int64()), np.int64)
-    values = cells.categories(pc.list_flatten(piece), label)  # leaves out what lies under a null
-    return values, np.where(gone, 0, lengths), gone
-
-
-def _from_words(rows: list[list[bytes | None] | None]) -> Sets:
-    flat = [word for row in rows if row is not None for word in row]
-    known: dict[bytes | None, int] = {}
-    places = np.fromiter((known.setdefault(word, len(known)) for word in flat), np.int64, len(flat))
-    counts = np.array([0 if row is None else len(row) for row in rows], np.int64)
-    return _tidy(hashes_of(known)[places], counts, np.array([row is None for row in rows], bool))
 
 
 def _tidy(values: np.ndarray, counts: np.ndarray, gone: np.ndarray) -> Sets:

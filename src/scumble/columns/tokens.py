@@ -23,13 +23,11 @@ from scumble.columns.column import BLANK, MOST_LEVELS, UNREADABLE, Apart, Argume
 from scumble.columns.containers import one_column
 from scumble.columns.hashing import UnsupportedValue, text_of
 from scumble.columns.line import Span
-from scumble.columns.table import words
+from scumble.columns.table import LISTS, entries, words
 from scumble.errors import parameter
-from scumble.files.lazy_modules import pa, pc, pt
 
 MOST_TOKENS = 64
 """Of a record: their pairs add one to 2,016 counters."""
-LISTS = (list, tuple, set, frozenset, np.ndarray)
 
 
 class Slots(NamedTuple):
@@ -130,7 +128,7 @@ class Tokens(Apart):
         """The tokens of each cell of an array, a series, an Arrow array or a list."""
         column, width, place = one_column(values, "values"), self._category.size, self._category.code_of
         try:
-            texts, places, lengths = _listed(column)
+            texts, places, lengths, _ = entries(column, as_list)
         except UnsupportedValue:
             raise wrong_type(column, label, "lists of words, or text") from None
         apart = self.separator.encode()
@@ -155,25 +153,6 @@ class Tokens(Apart):
     def _arguments(self) -> Arguments:
         rest: dict[str, object] = {"separator": self.separator} if self.separator != ";" else {}
         return (list(self.values), self.most), rest | ({"ignore_case": True} if self.ignore_case else {})
-
-
-def _listed(column: cells.Column) -> tuple[list[bytes | None], np.ndarray, np.ndarray]:
-    """The distinct texts in the cells' lists, where each entry's is among them, and how many entries each cell has."""
-    if cells.is_arrow(column):
-        kind = cells.plain_type(column)
-        if not any(test(kind) for test in (pt.is_list, pt.is_large_list, pt.is_fixed_size_list)):
-            return *cells.texts(column), np.ones(len(column), np.int64)
-        pieces = [one.dictionary_decode() if pt.is_dictionary(one.type) else one for one in cells.chunks(column)]
-        lengths = [pc.fill_null(pc.cast(pc.list_value_length(one), pa.int64()), 0) for one in pieces]
-        entries = pa.chunked_array([pc.list_flatten(one) for one in pieces], kind.value_type)
-        many = np.concatenate([np.empty(0, np.int64), *(cells.buffer_of(one, np.int64) for one in lengths)])
-        return *cells.texts(entries), many
-    if column.dtype.kind not in "OT":
-        return *cells.texts(column), np.ones(len(column), np.int64)
-    known: dict[bytes | None, int] = {}
-    found = [(words(cell) or ()) if isinstance(cell, LISTS) else (text_of(cell),) for cell in column.astype(object)]
-    places = [known.setdefault(text, len(known)) for texts in found for text in texts]
-    return list(known), np.array(places, np.int64), np.array([len(texts) for texts in found], np.int64)
 
 
 def as_list(cell: object) -> list[bytes | None] | None:
