@@ -217,9 +217,14 @@ def publish_share(
 
 def require_ones(*secrets: Secret) -> None:
     """Refuse moments, and rows in which a record touches several counters, where a record is to move one by one."""
+    require_counts(*secrets)
+    require_one_each(*(secret.spec for secret in secrets))
+
+
+def require_counts(*secrets: Secret) -> None:
+    """Refuse moments where the noise is for counters that a record moves by one."""
     if any(secret.spec.reach != ONE for secret in secrets):
         raise PrivacyError("Moments cannot be released this way. Hint: call release().")
-    require_one_each(*(secret.spec for secret in secrets))
 
 
 def require_one_each(*specs: Shape) -> None:

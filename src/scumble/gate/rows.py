@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scumble.errors import ParameterError, parameter
-from scumble.gate.gate import releasing, require_disjoint, require_ledger, require_one_each, require_ones
+from scumble.gate.gate import releasing, require_counts, require_disjoint, require_ledger, require_one_each
 from scumble.gate.secret import Secret, Shape, held
 from scumble.gate.selection import noisy_best
 from scumble.gate.spending import Prepaid
@@ -192,7 +192,7 @@ def publish_as_planned(
     are found first, for a claim of their own. `keep` keeps the exact counters for a further release, which needs a
     ledger.
     """
-    require_ones(secret)
+    require_counts(secret)
     rows, lengths = secret.spec.rows, secret.spec.lengths
     claim = planned_claim(budget, rows, most)
     funds = AdaptiveBudget(claim, most)
