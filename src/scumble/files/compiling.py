@@ -52,7 +52,7 @@ def njit(function: Function = None, **options: Any) -> Function:
 
 
 def read_only(values: np.ndarray) -> np.ndarray:
-    """The same values, not to be written: what Arrow gives is so, and loops would be compiled anew for what is not."""
+    """The same values, read-only as Arrow's are: for writable ones loops would be compiled anew."""
     if not values.flags.writeable:
         return values
     view = values.view()
@@ -61,7 +61,7 @@ def read_only(values: np.ndarray) -> np.ndarray:
 
 
 class Loop:
-    """A function that is compiled on first use. Inside other loops, and in all else, it is what numba makes of it."""
+    """A function that is compiled on first use. Inside other loops it behaves as what numba makes of it."""
 
     _made: Function | None = None
     _ready = False
@@ -78,10 +78,7 @@ class Loop:
 
     @property
     def ready(self) -> bool:
-        """Whether a call need not be compiled first: it was, in this process or, for all that is known, in another.
-
-        Once it is so it stays so, and numba takes long to say it.
-        """
+        """Whether a call needs no compilation, as far as is known; remembered, because numba is slow to answer."""
         if not self._ready:
             made = self._made or self._make()
             kept = getattr(getattr(made, "_cache", None), "_cache_file", None)
@@ -112,7 +109,7 @@ class Loop:
 
 
 class _Forgiving:
-    """numba's cache of one loop, for what it is made of; what goes wrong with its files costs time and nothing else."""
+    """numba's cache of one loop, stamped with what the loop is made of. A fault in its files costs only time."""
 
     def __init__(self, cache: Any, made_of: object) -> None:
         self._cache = cache
@@ -161,7 +158,7 @@ class Spelled:
 
 
 def _made_of(function: Function) -> tuple[list[str], list[tuple[str, str, str]]]:
-    """All that is compiled into a loop: the files of what it calls, and the numbers that are named on the way."""
+    """Everything compiled into a loop: the files of the functions it calls, and the named numbers they use."""
     functions: list[Function] = [function]
     files, numbers = set(), set()
     for each in functions:  # the list grows on the way
@@ -193,7 +190,7 @@ def _tell(text: str) -> None:
 
 
 FEW_CORES = 4
-"""Up to so many, threads that share one piece of work do better than threads that each have their own."""
+"""With at most this many cores, threads that share one piece of work beat threads with work of their own."""
 
 
 def available_threads() -> int:
@@ -221,7 +218,7 @@ class Patience:
         self.spent = 0
 
     def lasts(self, work: int, ready: Ready) -> bool:
-        """Whether to do this work the slower way, too; without numba, all of it."""
+        """Whether to do this work the slower way as well; without numba, always."""
         after = self.spent + work
         if not can_compile():
             if after >= self.limits[-1]:

@@ -1,8 +1,8 @@
-"""Files on the disk: written whole or not at all, and read with the reason where they cannot be.
+"""Files on disk: written whole or not at all, and read, or refused with the reason.
 
 A release or a model cannot be made again: its noise was drawn once, and its cost stays spent. So when another file
-takes its name, it stays next to it, as ``people.1.scumble``. Secret files get no second name, for what they hold is to
-be in one place: another secret file may replace one, a public one may not.
+takes its name, it stays next to it, as ``people.1.scumble``. A secret file never gets a second name, because its
+content must exist only once: another secret file may replace it, a public one may not.
 """
 
 from __future__ import annotations
@@ -133,15 +133,15 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
 
 
 def is_paid(path: str) -> bool:
-    """Whether a file at this name was paid for, and would be lost with it: what a link leads to stays."""
+    """Whether replacing this name would lose a file that was paid for. (A link's target stays.)"""
     there = os.path.isfile(path) and not os.path.islink(path)
     return there and is_ours(path) and kind_at(path) not in format.SECRET_KINDS
 
 
 def keep_paid(path: str, data: Callable[[], bytes] = bytes) -> str | None:
-    """The new name under which the file at `path` stays when other bytes take its place; None if nothing is lost.
+    """Give the file at `path` a second name before other bytes replace it; the name, or None if nothing would be lost.
 
-    So it is where nothing paid is there, and where the new file holds all of it or it has a second name already.
+    Nothing is lost if it was not paid for, if the new file contains all of it, or if it has a second name already.
     """
     if not is_paid(path):
         return None
@@ -153,7 +153,7 @@ def keep_paid(path: str, data: Callable[[], bytes] = bytes) -> str | None:
 
 
 def _holds(new: bytes, old: bytes) -> bool:
-    """Whether a file holds all that another one does: it may have more arrays, such as the draws of a table."""
+    """Whether a file contains everything in another: it may have more arrays, such as the draws of a table."""
     if new == old or not new:
         return new == old
     try:
@@ -165,7 +165,7 @@ def _holds(new: bytes, old: bytes) -> bool:
 
 
 def kept_as(path: str) -> str:
-    """The name that the file at `path` would stay under: the first that is free, or the one that it has."""
+    """The second name of the file at `path`: the one it has, or else the first free one."""
     root, ending = os.path.splitext(path)
     names = (f"{root}.{number}{ending}" for number in itertools.count(1))
     return next(name for name in names if not os.path.lexists(name) or _is_alike(path, name))
@@ -176,14 +176,14 @@ def _is_alike(path: str, name: str) -> bool:
 
 
 def forget(name: str, path: str) -> None:
-    """Take a second name back, if the first still leads to the same: what was to replace it could not be written."""
+    """Remove a second name again, if the first still leads to the same content: the replacement failed."""
     with contextlib.suppress(OSError):
         if _same(name, path):
             os.unlink(name)
 
 
 def _second(path: str) -> tuple[str, bool]:
-    """A second name for a file, and whether it is new: a run that did not come to an end may have given it one."""
+    """A second name for a file, and whether it is new: an interrupted run may have made one before."""
     while True:
         name = kept_as(path)
         if _is_alike(path, name):
@@ -203,7 +203,7 @@ def _second(path: str) -> tuple[str, bool]:
 
 
 def _copy(path: str, name: str) -> None:
-    """A copy, to be read by whom the file may be read by; whole, or not at all."""
+    """A copy with the same permissions; whole, or not at all."""
     with open(path, "rb") as old:
         data, mode = old.read(), stat.S_IMODE(os.fstat(old.fileno()).st_mode)
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -228,16 +228,13 @@ def _same(one: str, other: str) -> bool:
 
 
 def is_foreign(path: str | os.PathLike[str]) -> bool:
-    """Whether a file that is not scumble's would be lost under this name.
-
-    A link is replaced itself, and what it leads to stays; an empty file is a name that somebody reserved.
-    """
+    """Whether replacing this name would lose a file that scumble did not write; links and empty files do not count."""
     there = os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > 0
     return there and not is_ours(path)
 
 
 def is_ours(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as scumble's do, be it damaged, secret or of a later version."""
+    """Whether a file starts like one of scumble's, even if it is damaged, secret or of a later version."""
     try:
         with open(path, "rb") as file:
             return file.read(8 + len(format.MAGIC))[8:] == format.MAGIC
@@ -246,7 +243,7 @@ def is_ours(path: str | os.PathLike[str]) -> bool:
 
 
 def kind_at(path: str | os.PathLike[str]) -> str | None:
-    """The kind that a file of scumble's calls itself; None if it is none, or too damaged to say."""
+    """The kind stated in a scumble file; None for other files and damaged headers."""
     if not os.path.isfile(path):  # a pipe would make us wait
         return None
     try:
@@ -259,7 +256,7 @@ def kind_at(path: str | os.PathLike[str]) -> str | None:
 
 
 def holds_noise(path: str | os.PathLike[str]) -> bool:
-    """Whether a file holds what is paid for and not yet published: a stream, a share, noise drawn first, a charge."""
+    """Whether a file holds something paid for but not yet published: a stream, a share, early noise, or a charge."""
     kind = None if os.path.islink(path) else kind_at(path)
     if kind not in ("secret", "checkpoint"):
         return kind in ("stream", "share")

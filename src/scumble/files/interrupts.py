@@ -28,7 +28,7 @@ class Stopped(KeyboardInterrupt):
 
     number: int = signal.SIGTERM
     done = False
-    """Whether all that the program was asked for is there."""
+    """Whether everything the program was asked for exists."""
 
     @staticmethod
     def handler(number: int, _: object, *, done: str = "") -> None:
@@ -70,7 +70,7 @@ class Unbroken:
             os.kill(os.getpid(), number)
 
     def finish(self, words: str) -> None:
-        """What was asked for is done, as these words say: a signal, also one kept back, is no failure any more."""
+        """The work is done, as these words say: from now on a signal, even one held back, is not a failure."""
         self.asked = None
         self._before = dict.fromkeys(self._before, partial(Stopped.handler, done=words))
 

@@ -83,7 +83,7 @@ class Place:
         return lock(self._descriptor) is True
 
     def reserve(self, size: int) -> None:
-        """Prove that so many bytes can be written, by taking the room now."""
+        """Prove that this many bytes can be written, by allocating them now."""
         self._size = size
         with self._told():
             try:
@@ -96,7 +96,7 @@ class Place:
             os.fsync(self._descriptor)
 
     def fill(self, data: bytes) -> None:
-        """Write the bytes, and no more than these, to the disk."""
+        """Write exactly these bytes to the disk."""
         self._size = len(data)
         with self._told():
             with os.fdopen(self._descriptor, "wb", closefd=False) as file:
@@ -139,7 +139,7 @@ class Place:
                     os.close(descriptor)
 
     def set_aside(self) -> None:
-        """A name that people see, for a whole draft that could not take its own."""
+        """Give a complete draft that could not take its name a visible one instead."""
         stem, ending = os.path.splitext(self.target)
         name = f"{stem}-{secrets.token_hex(4)}{ending}"
         with contextlib.suppress(OSError):
@@ -159,7 +159,7 @@ def unfinished() -> set[Place]:
 
 
 def write_whole(target: str, data: bytes | Callable[[str], bytes], *, secret: bool = False) -> None:
-    """The bytes at the target, or nothing changed: also when signals come at any moment.
+    """Write the bytes to the target, or change nothing, whenever a signal arrives.
 
     A function gets the mark of the file that it will be, and makes the bytes.
     """
@@ -264,7 +264,7 @@ def _draft(target: str, ending: str, mode: int) -> tuple[str, int]:
 
 
 def _publish(descriptor: int, path: str) -> None:
-    """From its owner's eyes to whom the umask lets see it, as any new file."""
+    """Give the file the permissions of any new file, which the umask decides."""
     with _UMASK:  # it can be read only by setting it
         mask = os.umask(0o077)
         os.umask(mask)
@@ -275,7 +275,7 @@ def _publish(descriptor: int, path: str) -> None:
 
 
 def check_target(target: str) -> None:
-    """A rename would replace a device or a pipe as readily as a file: refuse that, and what could not be replaced."""
+    """Refuse a target that a rename must not replace, such as a device or a pipe, or could not replace."""
     folder = os.path.dirname(target) or "."
     try:
         about = os.lstat(target)
@@ -292,7 +292,7 @@ def check_target(target: str) -> None:
 
 
 def _leads_to_a_file(link: str) -> bool:
-    """Whether a link may be replaced: not if it is the system's own way to a stream or a device."""
+    """Whether a link may be replaced: not if the system uses it to reach a stream or a device."""
     try:
         through = os.stat(link).st_mode
     except OSError:
@@ -341,14 +341,14 @@ _BIRTH_AT, _SIZE = 80, 256  # bytes: where `stx_btime` is in `struct statx`, and
 
 
 def mark_of(descriptor: int) -> str:
-    """What tells this file from all others of its file system, copies and successors included."""
+    """Identifies this file within its file system; a copy or a successor has another mark."""
     about = os.fstat(descriptor)
     born = _born(descriptor) if sys.platform == "linux" else getattr(about, "st_birthtime", None)
     return f"{about.st_ino}" if born is None else f"{about.st_ino} of {born}"
 
 
 def _born(descriptor: int) -> str | None:
-    """When the file was made, which Python's own `stat` does not tell on Linux; None where nobody knows."""
+    """When the file was created, which Python's `stat` does not report on Linux; None if unknown."""
     ask = getattr(ctypes.CDLL(None), "statx", None)
     answer = ctypes.create_string_buffer(_SIZE)
     if ask is None or ask(descriptor, b"", _HERE, _BIRTH, answer) != 0 or not _MASK.unpack_from(answer)[0] & _BIRTH:
@@ -394,7 +394,7 @@ class Owned:
         return True
 
     def reserve(self, size: int) -> None:
-        """Prove that a next version of so many bytes can be written, by taking the room now."""
+        """Prove that a next version of this many bytes can be written, by allocating it now."""
         with Unbroken():
             self._next = Place(self.path, secret=True)
         self._next.reserve(size)
@@ -432,7 +432,7 @@ class Owned:
             return False
 
     def let_go(self) -> None:
-        """Others may go on from it."""
+        """Release the file to other processes."""
         if self._next is not None:
             self._next.close()
         descriptor, self._lock = self._lock, -1

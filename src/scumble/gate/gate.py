@@ -54,7 +54,7 @@ class Published(NamedTuple):
 def releasing(
     secrets: Sequence[Secret], claim: PrivacyClaim, payer: Account | Prepaid | None, verb: str, *, keep: bool = False
 ) -> Iterator[str]:
-    """Secrets that are paid for: the identity of their release. Any failure wipes the exact counters.
+    """Pay for secrets and give the identity of their release. Any failure wipes the exact counters.
 
     Afterwards they are empty, or open again if they `keep` their counters.
     """
@@ -84,7 +84,7 @@ def names_of(identity: str, secrets: Sequence[Secret]) -> list[str]:
 
 
 def require_ledger(keep: bool, payer: Account | Prepaid | None) -> None:
-    """Refuse to keep counters for a further release that no ledger would add up."""
+    """Refuse to keep counters for another release unless a ledger adds up the costs."""
     if keep and not isinstance(payer, Account):
         raise BudgetError("A further release needs a ledger with budget left. Hint: pass ledger=... and dataset=...")
 
@@ -147,7 +147,7 @@ def begin_with_noise(
 
 
 def finish(secret: Secret) -> Published:
-    """Release a secret that began with noise: once, by one process, however many have loaded its file."""
+    """Release a secret that began with noise: once, by one process, even if several have loaded its file."""
     with held([secret]):
         secret.require_open("release")
         noise = secret.noise

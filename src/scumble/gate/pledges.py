@@ -68,7 +68,7 @@ def identity_of(container: files.Container) -> str:
 
 
 def require_free(metadata: Json) -> None:
-    """Refuse counters that were released by a run that was killed before it could note that."""
+    """Refuse counters that were released by a run that was killed before it could record this."""
     left = left_release(metadata)
     if left is not None:
         path, container = left

@@ -52,7 +52,7 @@ class Shape(Protocol):
 
     @property
     def occupancies(self) -> Mapping[int, np.ndarray]:
-        """Rows that nobody may see but as the number of counters above 0 in each part: the part of each counter."""
+        """Rows that are published only as the number of nonzero counters per part: the part of each counter."""
 
     @property
     def touches(self) -> Mapping[int, int]:
@@ -195,14 +195,14 @@ class Secret:
             self.closed = ""
 
     def aside(self) -> np.ndarray:
-        """Zeros for a thread to count in by itself; refused for a secret that began with noise."""
+        """Zeros for one thread to count in; refused for a secret that began with noise."""
         with self.lock:
             self.require_open("update")
             self.require_exact()
             return np.zeros_like(self.counts)
 
     def take_in(self, aside: Sequence[np.ndarray], threads: int = 1) -> None:
-        """Add and clear what threads have counted aside; integers, so the order does not matter."""
+        """Add and clear the counts of threads; they are integers, so the order does not matter."""
         if not aside:
             return
         with self.changing("update") as counts, ThreadPoolExecutor(threads) as pool:

@@ -28,7 +28,7 @@ _SPENT: dict[str, list[Key | None]] = {}
 """The accounts charged for each lineage released in this process."""
 
 _SPENDING = threading.Lock()
-"""Held while it is decided who may spend: of two threads that release one sketch, one is refused."""
+"""Held while deciding who may spend: if two threads release one sketch, one is refused."""
 
 
 def _after_fork() -> None:
