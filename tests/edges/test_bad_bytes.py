@@ -91,10 +91,9 @@ def test_no_encoding_of_files(name: str, tmp_path: pathlib.Path) -> None:
 JSON_BAD = {"a bad byte": b'{"age": 3, "town": "' + BAD + b'"}', "no object": b'{"age": 3, "town"'}
 
 
-@pytest.mark.parametrize("bad", JSON_BAD.values(), ids=JSON_BAD)
-@pytest.mark.parametrize("around", [0, 50_000])
-def test_json_drops_the_row_and_counts_it(bad: bytes, around: int, tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "a.jsonl"
+@pytest.mark.parametrize(("what", "around"), [("a bad byte", 0), ("no object", 50_000)])
+def test_json_drops_the_row_and_counts_it(what: str, around: int, tmp_path: pathlib.Path) -> None:
+    path, bad = tmp_path / "a.jsonl", JSON_BAD[what]
     one = b'{"age": 1, "town": "Ulm"}\n'
     path.write_bytes(one + one * around + bad + b"\n" + one)
     tally = counted(path)

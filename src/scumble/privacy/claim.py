@@ -81,7 +81,7 @@ class PrivacyClaim:
                         raise parameter(other, f"left out of a claim with `{name}`", getattr(self, other))
 
     def _rules(self) -> dict[str, tuple[str, bool]]:
-        """What each field must be, and whether it is; each is looked at where those before it may be wrong."""
+        """What each field must be, and whether it is. All are evaluated, so none may rely on another."""
         merged, people, custodians, dropouts = (
             self.mechanism == MERGED,
             self.records_per_person,
