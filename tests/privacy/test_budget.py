@@ -42,7 +42,6 @@ def test_a_part_has_its_share_of_epsilon_and_delta(given: Any, epsilon: Fraction
     part = whole.share(*given)
     assert part == Budget(Fraction(4, 5) * epsilon, delta * Fraction(1, 10**6), "replace", 3, Fraction(1, 9))
     assert whole.share(*given, count_share=0).count_share == 0
-    assert whole.split(4) == (whole.share(QUARTER),) * 4
 
 
 def test_a_budget_in_rho_says_the_epsilon_that_it_implies_and_shares_rho() -> None:
@@ -166,9 +165,9 @@ def test_a_budget_in_rho_has_gaussian_noise_alone() -> None:
 
 def test_parts_of_a_budget_in_rho_add_up_in_rho() -> None:
     whole = Budget.of(rho=Fraction(3, 10), delta=1e-5)
-    parts = whole.split(3)
-    assert [part.rho for part in parts] == [Fraction(1, 10)] * 3
-    both = overlapping([part.claim(9) for part in parts])
+    part = whole.share(Fraction(1, 3))
+    assert part.rho == Fraction(1, 10)
+    both = overlapping([part.claim(9)] * 3)
     assert both.rho is not None and both.rho <= 0.3 and both.epsilon <= whole.claim(9).epsilon * 1.02
     for said in (None, 0, 1):  # in ρ, δ goes with it
         assert whole.share(Fraction(1, 3), said).delta == pytest.approx(1e-5 / 3)

@@ -168,11 +168,7 @@ def kept_as(path: str) -> str:
     """The second name of the file at `path`: the one it has, or else the first free one."""
     root, ending = os.path.splitext(path)
     names = (f"{root}.{number}{ending}" for number in itertools.count(1))
-    return next(name for name in names if not os.path.lexists(name) or _is_alike(path, name))
-
-
-def _is_alike(path: str, name: str) -> bool:
-    return os.path.isfile(name) and _same(path, name)
+    return next(name for name in names if not os.path.lexists(name) or _same(path, name))
 
 
 def forget(name: str, path: str) -> None:
@@ -186,7 +182,7 @@ def _second(path: str) -> tuple[str, bool]:
     """A second name for a file, and whether it is new: an interrupted run may have made one before."""
     while True:
         name = kept_as(path)
-        if _is_alike(path, name):
+        if _same(path, name):
             return name, False
         try:
             os.link(path, name)
@@ -220,7 +216,7 @@ def _copy(path: str, name: str) -> None:
 def _same(one: str, other: str) -> bool:
     """Whether two files are one, or hold the same; not if either cannot be read."""
     with contextlib.suppress(OSError):
-        if os.path.getsize(one) != os.path.getsize(other):
+        if not os.path.isfile(other) or os.path.getsize(one) != os.path.getsize(other):  # a pipe would make us wait
             return False
         with open(one, "rb") as first, open(other, "rb") as second:
             return first.read() == second.read()

@@ -132,9 +132,6 @@ class Budget:
     rho : Number, optional
         The cost in zero-concentrated privacy, if that is the currency; `epsilon` is then what it implies at `delta`.
 
-    >>> whole = Budget(1.0, 1e-6)
-    >>> [str(part.epsilon) for part in whole.split(4)]
-    ['1/4', '1/4', '1/4', '1/4']
     >>> Budget(1.0).claim(rows=100).epsilon
     1.0
     """
@@ -287,10 +284,6 @@ class Budget:
             return part
         rho = as_fraction("rho", self.rho) * of_epsilon
         return part.in_rho(rho) if rho else replace(part, rho=rho)
-
-    def split(self, parts: int) -> tuple[Budget, ...]:
-        """So many equal parts of the whole."""
-        return (self.share(Fraction(1, parts)),) * parts
 
     def divide(
         self, shares: Sequence[Fraction], claims: Claims, failures: Sequence[Fraction] | None = None

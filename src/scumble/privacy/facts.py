@@ -60,21 +60,15 @@ def divided(budget: Budget, numbers: int = 1) -> Parts:
     count = Fraction(0) if budget.neighbors == "replace" else as_fraction("count_share", budget.count_share)
     if not 0 <= count <= Fraction(1, 2):
         raise parameter("count_share", "from 0 to 1/2, where rows are chosen after counting", budget.count_share)
-    first = _first(budget, numbers, count)
+    first = count + SHARES[numbers] if count else ALONE[numbers]
+    if budget.rho is None:
+        epsilon = as_fraction("epsilon", budget.epsilon)
+        enough = count * epsilon + ENOUGH[numbers] * budget.records_per_person
+        first = min(first, Fraction(floor(64 * enough), 64) / epsilon)  # few binary digits, as said above
     return Parts(
         budget.share(first, 0, count_share=count / first),
         budget.share(1 - first, 1, count_share=count),
     )
-
-
-def _first(budget: Budget, numbers: int, count: Fraction) -> Fraction:
-    """The share of the facts: a count's and that of so many numbers."""
-    share = count + SHARES[numbers] if count else ALONE[numbers]
-    if budget.rho is not None:
-        return share
-    epsilon = as_fraction("epsilon", budget.epsilon)
-    enough = count * epsilon + ENOUGH[numbers] * budget.records_per_person
-    return min(share, Fraction(floor(64 * enough), 64) / epsilon)  # few binary digits, as said above
 
 
 def price(budget: Budget, rows: Sequence[int], numbers: int = 1) -> PrivacyClaim:
