@@ -184,6 +184,13 @@ def test_one_coin_and_no_count_by_hand(delta: float) -> None:
     assert claim.equivalent(delta) == pytest.approx(claim.epsilon + math.log1p(-delta / chance), rel=1e-5)
 
 
+@pytest.mark.parametrize("scale", [Fraction(7, 10), Fraction(29, 20), Fraction(19, 10), Fraction(31, 10)])
+def test_the_bound_is_that_of_the_worst_number_of_words(scale: Fraction) -> None:
+    moves, threshold, q = Moves(2, "add-remove", 6), 40, math.exp(-1 / float(scale))
+    exact = 2 * max(j * q ** (threshold - (6 - j + 1)) / (1 + q) for j in range(1, 7))
+    assert exact <= LAPLACE.revealed(moves, scale, threshold) <= exact * (1 + 1e-5)
+
+
 def test_a_stream_of_laplace_noise_claims_the_rho_of_its_epsilon() -> None:
     moves, scales = Moves(6, "replace", 3, Column(2, 2, 2)), Scales(Fraction(31), None)
     assert LAPLACE.rho(moves, scales) == LAPLACE.epsilon(moves, scales) ** 2 / 2
