@@ -129,6 +129,7 @@ def test_certificates_do_not_speak_where_their_lemmas_do_not_hold() -> None:
     assert lattice_delta(5.0, Shift(2, 2, 0.45, 0, math.inf), 1e-12) == 1.0  # far from a discrete Gaussian's sum
     assert smoothing_delta(1.0, Shift(4, 4, 1.0, 0, math.inf)) == 1.0  # τ² would be all of σ²
     assert smoothing_delta(1.0, Shift(4, 4, 50.0, 1, 1.0)) == 1.0
+    assert smoothing_delta(1.0, Shift(4, 4, 50.0, 0, math.inf), Shift(4, 4, 1.0, 0, math.inf)) == 1.0
     assert smoothing_delta(1.0, Shift(4, 4, 50.0, 1, 50.0)) < 1e-6
 
 
