@@ -103,17 +103,6 @@ def test_an_answer_that_does_not_fit_is_asked_again() -> None:
     assert schema["Name"].discover and schema["Mitglied"].discover  # words that nobody listed are found privately
 
 
-def test_a_look_offers_round_bounds_and_enter_takes_them() -> None:
-    code, shown = converse(
-        "schema", "kunden.csv", "--look", "--out", "seen.toml", answers=["Nr", "2", "Name", *[""] * 7]
-    )
-    assert code == 0 and "No budget covers" in shown and "SECRET" in Path("seen.toml").read_text()
-    schema = scumble.Schema.load("seen.toml")
-    assert (schema["Umsatz"].low, schema["Umsatz"].high, schema["Umsatz"].decimal) == (0, 2000, ",")
-    assert (schema["Geboren"].low, schema["Geboren"].high) == ("1940-01-01", "1959-12-31")
-    assert {"k.A."} <= {*schema["Umsatz"].missing_words} and schema["Ort"].discover
-
-
 def test_nobody_is_asked_without_a_terminal_or_in_quiet_and_an_end_of_input_writes_nothing() -> None:
     assert main(["schema", "kunden.csv", "--out", "blank.toml"]) == 0 and "<?>" in Path("blank.toml").read_text()
     code, shown = converse("schema", "kunden.csv", "--quiet", "--out", "quiet.toml", answers=[])

@@ -72,11 +72,11 @@ def test_tails_are_those_of_the_exact_law(normal_part):
 
 @pytest.mark.parametrize("money", [{"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}])
 def test_one_population_is_seldom_found_to_be_two(money):
-    """Twenty pairs. The chance that one statistic has p < .05 in more than most(20, .06) of them is below 1e-9; there
+    """Twelve pairs. The chance that one statistic has p < .05 in more than most(12, .06) of them is below 1e-9; there
     are three statistics, two noises. All p-values are independent between pairs, so their mean is within normal()
     standard deviations of one half."""
     rng = np.random.default_rng(5)
-    frames = [released(people(rng, 2000), **money).compare(released(people(rng, 2000), **money)) for _ in range(20)]
+    frames = [released(people(rng, 2000), **money).compare(released(people(rng, 2000), **money)) for _ in range(12)]
     for named in ({"statistic": "mean"}, {"statistic": "rank"}, {"column": "town", "level": "Ulm"}):
         p = np.array([one(found, **named)["p_value"] for found in frames])
         assert np.count_nonzero(p < 0.05) <= most(len(p), 0.06)

@@ -131,7 +131,7 @@ def test_estimates_of_one_to_ten_million_values() -> None:
     rng = np.random.default_rng(3)
     chances = np.repeat(CHANCES / BUCKETS, BUCKETS)
     covered, trials = dict.fromkeys(LAWS, 0), 0
-    for n in (1, 30, 1_000, 30_000, 100_000, 1_000_000, 10_000_000):
+    for n in (1, 1_000, 30_000, 1_000_000, 10_000_000):
         thrown = [(rng.multinomial(n, chances).reshape(LEVELS, -1) > 0).sum(axis=1) for _ in range(30)]
         trials += len(thrown)
         for law, scale in LAWS.items():

@@ -179,10 +179,7 @@ def drawn(schema: scumble.Schema, rows: dict[str, list[Any]], **options: Any) ->
     "column",
     [
         scumble.Number(edges=[-1e7, -1e6, -1e5, -1e4, -1000, 0, 1000, 1e4, 1e5, 1e6, 1e7, 5e8]),
-        scumble.Number(edges=[0, 1, 2, 1e9]),
         scumble.Number(1_234_567_890, 1_234_567_899, whole=True),
-        scumble.Number(-1e300, 1e300),
-        scumble.Number(1e9, 1e9 + 1),
         scumble.Category(["a", "a name of twenty-eight signs", "b", "c", "d"], other=False, missing=False),
         scumble.Date("2024-01-01T00:00", "2024-01-01T23:59"),
         scumble.Date(edges=["1900-01-01", "2019-01-01", "2019-02-01", "2019-03-01", "2019-12-31"]),
