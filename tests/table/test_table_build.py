@@ -67,18 +67,6 @@ def test_any_number_of_threads_fills_the_same_counters(threads: int, monkeypatch
     assert told == list(range(100, 1501, 100))
 
 
-def test_the_first_bad_batch_is_named_whichever_is_found_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "BATCH_ROWS", 100)
-    monkeypatch.setattr(parquet, "AT_ONCE", 1)
-    bad = FRAME.astype({"age": float})
-    bad.loc[[250, 1400], "age"] = np.nan
-    bad.to_parquet("bad.parquet")
-    counted: list[int] = []
-    with pytest.raises(scumble.DataError, match="'age'"):
-        Build("bad.parquet", schema=SCHEMA, threads=5, invalid="error").count(lambda found: counted.append(found.rows))
-    assert counted == [100, 200]
-
-
 def test_a_build_gives_a_release_and_is_charged(tmp_path: Path) -> None:
     ledger = scumble.Ledger.create(tmp_path / "town.ledger")
     ledger.open_dataset("people", epsilon=1.5)

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -92,14 +90,6 @@ def test_a_bad_cell_drops_or_refuses_the_whole_record() -> None:
         strict.update(bad)
     assert "perhaps" not in str(told.value)
     assert not strict.secret.counts.any()
-
-
-def test_all_containers_count_alike() -> None:
-    frame = people(300)
-    wanted = TableSketch(SCHEMA).update(frame).secret.counts
-    tables = [pa.Table.from_pandas(frame), pl.from_pandas(frame), {name: frame[name].tolist() for name in frame}]
-    for table in [*tables, frame[list(reversed(frame.columns))]]:
-        np.testing.assert_array_equal(TableSketch(SCHEMA).update(table).secret.counts, wanted)
 
 
 def test_parts_merge_to_the_whole(tmp_path: Path) -> None:
@@ -313,16 +303,6 @@ def test_what_is_not_fixed_beforehand_has_no_shares() -> None:
     density = scumble.Sketch(scumble.EuclideanKernel(1.0), dimensions=1, rows=4, buckets=8)
     with pytest.raises(ParameterError):
         scumble.combine([*shares(1, custodians=2), density.release_share(epsilon=1.0, custodians=2)])
-
-
-def test_a_ledger_is_charged_for_the_whole(tmp_path: Path) -> None:
-    ledger = scumble.Ledger.create(tmp_path / "book")
-    ledger.open_dataset("people", epsilon=1)
-    made = sketch(people(50))
-    made.release_share(epsilon=0.75, custodians=2, ledger=ledger, dataset="people")
-    assert ledger.account("people").left().epsilon == Fraction(1, 4)
-    with pytest.raises(scumble.errors.BudgetError):
-        made.release_share(epsilon=0.1, custodians=2, ledger=ledger, dataset="people")
 
 
 # ---- where in their cells values lie is counted ----

@@ -19,7 +19,6 @@ from scumble.errors import ParameterError
 from scumble.sql.cells import (
     EVERYTHING,
     NOTHING,
-    Part,
     any_of,
     bearable,
     both,
@@ -122,11 +121,12 @@ def _constant(node: Node, left: object, sign: str, right: object) -> Tree:
 
 def _atom(scope: Scope, subject: Node, sign: str, written: list[Node]) -> Tree:
     subject = bare(subject)
-    part, texts = part_of(subject, scope), _texts(subject, scope)
-    if part is not None:
-        return _part(part, subject, sign, written, scope)
-    if texts is not None:
-        return _among(scope.column(bare(subject.this)), texts, subject, sign, written)
+    computed = _computed(subject, scope)
+    if computed is not None:
+        name, levels, cut = computed
+        for tree in levels.values() if cut else ():
+            require_whole_cells(tree, EVERYTHING, name, scope, shown(subject))
+        return _among(name, levels, subject, sign, written)
     if not isinstance(bare(subject), exp.Column):
         raise refused(f"{shown(subject)} in a condition: a column must stand there by itself")
     name = scope.column(subject)
@@ -138,15 +138,6 @@ def _atom(scope: Scope, subject: Node, sign: str, written: list[Node]) -> Tree:
         return Atom(name, sign, tuple(fitting(one, scope[name]) for one in values))
     except ParameterError as problem:
         raise ParameterError(f"The statement asks about {name!r}: {problem}.") from None
-
-
-def _part(part: Part, subject: Node, sign: str, written: list[Node], scope: Scope) -> Tree:
-    """year(seen) = 2015, month(seen) in (6, 7) and their kin."""
-    levels = runs(part, scope)
-    if part.unit != "year":  # years are ranges, which WHERE may cut
-        for tree in levels.values():
-            require_whole_cells(tree, EVERYTHING, part.column, scope, shown(subject))
-    return _among(part.column, levels, subject, sign, written)
 
 
 def _among(name: str, levels: dict[object, Tree], subject: Node, sign: str, written: list[Node]) -> Tree:
@@ -167,15 +158,19 @@ def _among(name: str, levels: dict[object, Tree], subject: Node, sign: str, writ
 _TEXTS: dict[type, Callable[[str], str]] = {exp.Lower: str.lower, exp.Upper: str.upper, exp.Trim: str.strip}
 
 
-def _texts(node: Node, scope: Scope) -> dict[object, Tree] | None:
-    """lower(town), upper(town), trim(town): each text, and the words of which it is; None if it is none of these."""
+def _computed(node: Node, scope: Scope) -> tuple[str, dict[object, Tree], bool] | None:
+    """What month(seen), lower(town) and their kin can be, of which column, the records of which it is so, and whether
+    WHERE must not cut its cells: years are ranges, as columns are. None if it is something else."""
+    part = part_of(node, scope)
+    if part is not None:
+        return part.column, runs(part, scope), part.unit != "year"
     if type(node) not in _TEXTS:
         return None
     name = scope.column(bare(node.this))
-    column, found = _vocabulary(name, scope, shown(node)), dict[object, list[object]]()
-    for word in column.values:
+    found = dict[object, list[object]]()
+    for word in _vocabulary(name, scope, shown(node)).values:
         found.setdefault(_TEXTS[type(node)](str(word)), []).append(word)
-    return {text: Atom(name, "in", tuple(words)) for text, words in found.items()}
+    return name, {text: Atom(name, "in", tuple(words)) for text, words in found.items()}, False
 
 
 def _vocabulary(name: str, scope: Scope, what: str) -> Category:
@@ -259,13 +254,13 @@ def _levels(node: Node, scope: Scope, where: Tree) -> Iterator[tuple[object, Tre
     if isinstance(node, exp.Coalesce) and len(node.expressions) == 1 and is_value(node.expressions[0]):
         filled = value(node.expressions[0])
         return ((filled if name is None else name, tree) for name, tree in _levels(bare(node.this), scope, where))
-    texts = _texts(node, scope)
-    if texts is not None:
-        return iter([*texts.items(), *_missing(scope.column(bare(node.this)), scope)])
-    part = part_of(node, scope)
-    if part is not None:
-        return _calendar(part, node, scope, where)
-    return _steps(node, scope, where)
+    computed = _computed(node, scope)
+    if computed is None:
+        return _steps(node, scope, where)
+    name, levels, _ = computed
+    for tree in levels.values():
+        require_whole_cells(tree, where, name, scope, shown(node))
+    return iter([*levels.items(), *_missing(name, scope)])
 
 
 def _condition(node: Node, scope: Scope) -> Iterator[tuple[object, Tree]]:
@@ -299,21 +294,15 @@ def _column(name: str, scope: Scope) -> Iterator[tuple[object, Tree]]:
         alike = len(kinds) == 1 and not column.other  # else all are text, as in synthetic rows
         texts = column.levels[: column.line[1]]
         yield from ((word, Atom(name, "==", (word,))) for word in (column.values if alike else texts))
-    elif isinstance(column, Number | Date):
-        yield from _single(name, column)
+    elif isinstance(column, Number | Date):  # whole numbers and days, where each has a cell to itself
+        if not column.each_apart:
+            raise ParameterError(f"Cells of {name!r} hold several values each. Hint: {instead(name, column)}.")
+        for place in range(*column.line):
+            one = column.moment(place) if isinstance(column, Date) else place
+            yield one, Atom(name, "==", (one,))
     else:
         yield from ((truth, Atom(name, "==", (truth,))) for truth in (False, True))
     yield from _missing(name, scope)
-
-
-def _single(name: str, column: Number | Date) -> Iterator[tuple[object, Tree]]:
-    """Whole numbers and days, where each has a cell to itself."""
-    first, end = column.line
-    if not column.each_apart:
-        raise ParameterError(f"Cells of {name!r} hold several values each. Hint: {instead(name, column)}.")
-    for place in range(first, end):
-        shown = column.moment(place) if isinstance(column, Date) else place
-        yield shown, Atom(name, "==", (shown,))
 
 
 # ---- ranges ----
@@ -365,14 +354,6 @@ def _width(node: Node, whole_node: Node, scope: Scope) -> tuple[str, int | float
     if not isinstance(node, exp.Column) or not width > 0 or (whole and not isinstance(width, int)):
         raise refused(f"GROUP BY {shown(whole_node)}: write floor(x / 10) * 10, with a step above zero")
     return scope.column(node), width, whole
-
-
-def _calendar(part: Part, node: Node, scope: Scope, where: Tree) -> Iterator[tuple[object, Tree]]:
-    """date_trunc('month', seen), year(seen), extract(dow from seen) and their kin."""
-    for name, tree in runs(part, scope).items():
-        require_whole_cells(tree, where, part.column, scope, shown(node))
-        yield name, tree
-    yield from _missing(part.column, scope)
 
 
 def _too_many(what: str, most: int = MOST_GROUPS) -> ParameterError:

@@ -111,7 +111,7 @@ def plan(count: float, columns: int, budget: Noise, most: float = 1, cells: floa
         if rounds < columns - 1:  # too few to join all columns
             rounds = int((1 - SINGLES[choice]) / _fine(count, budget, cells))
         if rounds:
-            rounds = min(max(min(rounds, DRAWS), spending(1 - SINGLES[choice], most)), pairs)
+            rounds = min(max(min(rounds, DRAWS), math.ceil((1 - SINGLES[choice]) * most)), pairs)
     share = 1 - SINGLES[choice]
     levels = math.sqrt(max(count, 0.0) / budget.deviation_at(share / rounds)) if rounds else 0.0
     if levels < 2:
@@ -136,11 +136,6 @@ def cells_of_triples(count: float, deviation: float) -> float:
     """How many cells a triple gets: √(N/s), so that all their noise, some s · cells, is small next to the records, as
     what a triple may show beyond pairs must show to be worth its share."""
     return math.sqrt(max(count, 0.0) / max(deviation, 1e-12))
-
-
-def spending(share: float, most: float) -> int:
-    """How many views it takes to spend a share, if none may have more than one part in `most` of the whole."""
-    return math.ceil(share * most)
 
 
 def _fine(count: float, budget: Noise, cells: float) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -102,36 +103,25 @@ def _chance(share: Floats, rows: int) -> float:
 # ---- in words ----
 
 
-def _words(report: Faithfulness) -> list[str]:
+def _words(report: Faithfulness) -> Iterator[str]:
     columns, pairs = report.columns, report.pairs[report.pairs.measured]
-    one = columns.loc[columns.variation.idxmax()]
-    told = [
+    yield (
         "How faithful synthetic rows are, as the release estimates it (total variation: the share of rows that "
-        "would have to be in another cell):",
-        f"- Single columns: expect {columns.variation.mean():.3f} on average, most for {one.column!r} "
-        f"({one.variation:.3f})."
-        if len(columns) > 1
-        else f"- The column alone: expect {one.variation:.3f}.",
-    ]
+        "would have to be in another cell):"
+    )
+    one = columns.loc[columns.variation.idxmax()]
+    most = f"most for {one.column!r} ({one.variation:.3f})"
+    yield f"- Single columns: expect {columns.variation.mean():.3f} on average, {most}."
     if len(pairs):
         worst = pairs.sort_values("variation", ascending=False).head(WORST)
         listed = "; ".join(f"{row.first} × {row.second} ({row.variation:.3f})" for row in worst.itertuples())
-        most = "; most for" if len(pairs) > WORST else ":"
-        told.append(f"- Measured pairs of columns: {pairs.variation.mean():.3f} on average{most} {listed}.")
+        yield f"- Measured pairs of columns: {pairs.variation.mean():.3f} on average, most for {listed}."
     chance = ", ".join(f"{share:.3f} in {rows:,} rows" for rows, share in report.chance.items())
-    told.append(f"- A sample also differs by chance: by {chance}.")
-    return [*told, *_unknown(report)]
-
-
-def _unknown(report: Faithfulness) -> list[str]:
-    told = []
-    left_out = report.pairs[~report.pairs.measured]
-    if len(left_out):
-        listed = ", ".join(f"{row.first} × {row.second}" for row in left_out.head(WORST).itertuples())
-        more = f" and {len(left_out) - WORST:,} more" if len(left_out) > WORST else ""
-        told.append(f"- Not counted together, so how they are related is inferred: {listed}{more}.")
+    yield f"- A sample also differs by chance: by {chance}."
+    inferred = report.pairs[~report.pairs.measured]
+    if len(inferred):
+        listed = ", ".join(f"{row.first} × {row.second}" for row in inferred.head(WORST).itertuples())
+        more = f" and {len(inferred) - WORST:,} more" if len(inferred) > WORST else ""
+        yield f"- Not counted together, so their relationship is inferred: {listed}{more}."
     if report.triples:
-        told.append(
-            f"- Sets of three columns that were not measured: {report.triples:,}. How they interact is inferred."
-        )
-    return told
+        yield f"- Sets of three columns that were not measured: {report.triples:,}. How they interact is inferred."

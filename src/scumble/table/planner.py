@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble import checks
-from scumble.gate.rows import NONE, Contest, PublishedRow, PublishedRows, Wanted, shares_touched
+from scumble.gate.rows import NONE, Contest, PublishedRows, Wanted, shares_touched
 from scumble.privacy.budget import Budget, worst_case
 from scumble.table import budgeting
 from scumble.table.budgeting import Choice, Noise, Plan
@@ -230,7 +230,7 @@ class Planner:
             again = replace(again, choice=few, rounds=min(plan.rounds, len(self.spec.counted)), levels=2)
         triples = min(again.triples, plan.triples)
         pairs = plan.pairs + plan.triples - triples
-        rounds = min(max(again.rounds, budgeting.spending(pairs, self.most)), len(self.spec.pairs))
+        rounds = min(max(again.rounds, math.ceil(pairs * self.most)), len(self.spec.pairs))
         return replace(again, singles=plan.singles, pairs=pairs, rounds=rounds, triples=triples)
 
     def _planned(self, records: float) -> Plan:
@@ -320,7 +320,9 @@ class Planner:
         return Contest(share * CHOOSING, cells, expected, handicaps)
 
     def _fitted(self, found: PublishedRows, seed: int) -> tuple[list[Mixture], list[Evidence]]:
-        evidence = evidence_of(self.grouped, found)
+        count = None if found.noisy_count is None else (float(found.noisy_count), found.count_variance)
+        counts = np.concatenate([row.counts for row in found.rows])
+        evidence = self.grouped.evidence(counts, [row.variance for row in found.rows], count)
         with one_thread():
             return [fitted(one, seed) for one in evidence], evidence
 
@@ -515,13 +517,6 @@ def records_of(spec: TableSpec, public: PublishedRows) -> float:
         return max(float(public.noisy_count), 0.0)
     apart = {*spec.occupancies, *spec.touches}
     return max(float(np.median([row.counts.sum() for row in public.rows if row.row not in apart])), 0.0)
-
-
-def evidence_of(grouped: Grouped, public: PublishedRows) -> list[Evidence]:
-    """What is published so far, as models take it."""
-    rows: tuple[PublishedRow, ...] = public.rows
-    count = None if public.noisy_count is None else (float(public.noisy_count), public.count_variance)
-    return grouped.evidence(np.concatenate([row.counts for row in rows]), [row.variance for row in rows], count)
 
 
 def _rounded(share: Fraction) -> Fraction:

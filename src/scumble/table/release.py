@@ -48,14 +48,11 @@ HINTS = {
     "median quantiles percentile": "ask `quantile(column, 0.5)`, the median, or [0.1, 0.9]",
     "min max": "no record's value is published; ask `quantile(column, [0.01, 0.99])`",
     "std var corr": "ask `estimate(lambda t: t[column].std())`, or any statistic of a frame",
-    "avg average": "ask `mean(column)`",
+    "avg average groupby group_by": "ask `mean(column, by=…)`, or `count(by=column)`",
     "nunique n_unique": "ask `distinct(column)`",
-    "hist value_counts": "ask `histogram(column)`",
-    "groupby group_by": "ask `count(by=column)`, or `mean(column, by=…)`",
-    "pivot pivot_table": "ask `crosstab(first, second)`",
+    "hist value_counts pivot pivot_table": "ask `histogram(column)`, or `crosstab(first, second)`",
     "sql query select": 'ask scumble.sql("select count(*) from people", people=release)',
     "head rows records to_pandas": "no record is in it; `sample(1000)` draws synthetic ones",
-    "info": "`privacy` is what it promises, `schema` what its columns hold",
 }
 """What is asked of a table by other names, and what to call."""
 ELSEWHERE = {name: hint for names, hint in HINTS.items() for name in names.split()}
