@@ -15,15 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 
-from scumble.counting import exact, products, quick, reference, turns
+from scumble.counting import exact, quick, reference, turns
 from scumble.counting.engines import on_host
-from scumble.counting.guard import Batch, Known, Spread, prepare
+from scumble.counting.guard import Batch, Known, prepare
 from scumble.counting.hasher import FAMILIES, PYTHON, Hasher
 from scumble.counting.repeats import distinct, worth_a_search
 from scumble.files.compiling import Patience, available_threads, can_compile, read_only
@@ -37,10 +36,6 @@ WORTH_A_THREAD = 1 << 20
 """Hashes that take longer, about a millisecond, than it takes to start a thread and to hand it its share."""
 MANY, WORTH_MANY = 8, 1 << 23
 """Threads beyond which each more of them makes all wait longer, and hashes that are worth that."""
-WORTH_SPREADING = 1 << 18
-"""Values that take longer to prepare than it takes to hand them out."""
-SOME = 64
-"""Records of those that are looked at for repeats, at the least that a thread takes."""
 SHARES, WORTH_A_SHARE = 4, 4
 """Most shares of the rows for each thread, as who is quick takes more of them; and what a further one must be worth."""
 WORTH_A_COUNTER = 8
@@ -85,16 +80,15 @@ def count(
         for part in parts:
             _count_alone(hasher, part, counts, known)
         return
-    columns = None
     with _crew(busy) as pool:
         for part in parts:
-            columns = _count(hasher, part, counts, busy, pool, columns)
+            _count(hasher, part, counts, busy, pool)
 
 
 @np.errstate(all="ignore")  # a warning could tell of a record
 def _count_alone(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, known: Known | None) -> None:
     """One part of the records, by this thread, which asks for the interpreter's lock once if the quick loops serve."""
-    batch = _prepared(hasher, records, 1, None, known)
+    batch = _prepared(hasher, records, 1, known)
     if batch is None:
         exact.count(hasher, records, counts, slice(0, hasher.rows))
         return
@@ -104,14 +98,12 @@ def _count_alone(hasher: Hasher, records: Sequence[Records], counts: np.ndarray,
         room = rooms.pop()
     except IndexError:
         room = None
-    rooms.append(quick.count_alone(batch, times, counts, room))
+    rooms.append(quick.count_alone(batch, times, counts, slice(0, hasher.rows), room))
 
 
-def _count(
-    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int, pool: Pool, room: np.ndarray | None
-) -> np.ndarray | None:
-    """One part of the records, by all threads. Returns the room for columns, to be used again."""
-    batch, times = _prepared(hasher, records, threads, pool), quick.EMPTY
+def _count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int, pool: Pool) -> None:
+    """One part of the records, by all threads."""
+    batch, times = _prepared(hasher, records, threads), quick.EMPTY
     if batch is not None:
         batch, times = _without_repeats(batch, threads, pool)
     n = len(records[0] if batch is None else batch.values)
@@ -120,8 +112,8 @@ def _count(
     crew = max(1, min(threads, most))  # threads that may take pieces of the records, with counters of their own
     if crew >= min(threads, -(-hasher.rows // quick.TOGETHER)):
         _by_records(hasher, records, batch, times, counts, crew, pool)
-        return room
-    return _by_rows(hasher, records, batch, times, counts, threads, pool, room)
+    else:
+        _by_rows(hasher, records, batch, times, counts, threads, pool)
 
 
 def _by_records(
@@ -147,7 +139,7 @@ def _by_records(
         own = quick.fresh(batch, every, counts, threads)
 
         def work(k: int) -> None:
-            quick.count(batch, None, times, own, k, counts, every, edges, turn)
+            quick.count(batch, times, own, k, counts, edges, turn)
 
         def gather(mine: slice) -> None:
             quick.gather(batch, own, counts, mine)
@@ -158,24 +150,19 @@ def _by_records(
 
 def _by_rows(
     hasher: Hasher, records: Sequence[Records], batch: Batch | None, times: np.ndarray, counts: np.ndarray,
-    threads: int, pool: Pool, room: np.ndarray | None,
-) -> np.ndarray | None:  # fmt: skip
-    """Threads take shares of the rows, and all records through them. Returns the room for columns."""
+    threads: int, pool: Pool,
+) -> None:  # fmt: skip
+    """Threads take shares of the rows, and all records through them."""
     each = min(SHARES, _hashes(hasher, len(records[0])) // (WORTH_A_THREAD * WORTH_A_SHARE * threads))
     many = max(1, each) * threads  # as many for each, or all would wait for the one that has more
-    columns = None if batch is None else _in_single(batch, threads, pool, room)
 
     def work(mine: slice) -> None:
         if batch is None:
             exact.count(hasher, records, counts, mine)
         else:
-            own = quick.fresh(batch, mine, counts, 1)
-            edges = turns.pieces(len(batch.values), 0, 1)
-            quick.count(batch, columns, times, own, 0, counts, mine, edges, turns.new())
-            quick.gather(batch, own, counts, mine)
+            quick.count_alone(batch, times, counts, mine)
 
     _in_threads(work, _shares(hasher.rows, quick.TOGETHER, many), pool)
-    return room if columns is None else columns
 
 
 def sums(
@@ -196,7 +183,7 @@ def sums(
     busy = _busy(hasher, n, threads)
     with _crew(busy) as pool:
         quickly = counts.dtype == np.int64 and counts.flags.writeable
-        batch = _prepared(hasher, records, busy, pool) if quickly else None
+        batch = _prepared(hasher, records, busy) if quickly else None
         if batch is None and busy == 1:  # few queries wait for nothing else
             exact.read(hasher, records, counts, lines, out, slice(0, n))
             return out
@@ -233,34 +220,21 @@ def _work_of(hasher: Hasher, n: int) -> int:
     return CALL + n * (HASH * hasher.multipliers.size + sum(drawn.size for drawn in hasher.parameters))
 
 
-def _prepared(
-    hasher: Hasher, records: Sequence[Records], threads: int, pool: Pool, known: Known | None = None
-) -> Batch | None:
+def _prepared(hasher: Hasher, records: Sequence[Records], threads: int, known: Known | None = None) -> Batch | None:
     """The batch for the quick loops; None if they do not serve it, or are not worth being compiled for it."""
     shared = min(threads, WORTH)  # the threads would all wait for the compiler
     if exact_first.lasts(_work_of(hasher, len(records[0])) // shared, quick.ready):
         return None
-    return prepare(hasher, records, _spread(_columns(hasher), threads, pool), known)
+    return prepare(hasher, records, known)
 
 
 def _without_repeats(batch: Batch, threads: int, pool: Pool) -> tuple[Batch, np.ndarray]:
     """The batch with each record once, and how often it occurs; or as it is, if that is not worth it."""
-    spread = _spread(batch.values.shape[1], threads, pool, SOME)
-    if not worth_a_search(batch.values, batch.multipliers.size, spread):
+    if not worth_a_search(batch.values, batch.multipliers.size):
         return batch, quick.EMPTY
     found = _in_threads(lambda share: distinct(batch.values, share, threads), range(threads), pool)
     values, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return batch._replace(values=read_only(values)), times
-
-
-def _in_single(batch: Batch, threads: int, pool: Pool, room: np.ndarray | None) -> np.ndarray | None:
-    """All columns in single precision, for all threads to use; None where each had better make its own."""
-    if threads == 1 or batch.values.size < WORTH_SPREADING:
-        return None
-    if room is None or len(room) * products.RECORDS < len(batch.values):
-        room = quick.columns_for(batch, len(batch.values))
-    _in_threads(partial(quick.fill, batch, room), _shares(len(batch.values), quick.TILE, threads), pool)
-    return room
 
 
 def _parts(hasher: Hasher, records: Sequence[Records], threads: int) -> Iterator[Sequence[Records]]:
@@ -308,12 +282,3 @@ def _in_threads(work: Callable[[Share], Result], shares: Sequence[Share], pool: 
     if pool is None or len(shares) == 1:
         return [work(share) for share in shares]
     return list(pool.map(work, shares))
-
-
-def _spread(columns: int, threads: int, pool: Pool, group: int = quick.TILE) -> Spread:
-    """How to have something done with so many records in equal parts, whole groups in each."""
-
-    def spread(work: Callable[[slice], Result], n: int) -> list[Result]:
-        return _in_threads(work, _shares(n, group, threads if n * columns >= WORTH_SPREADING else 1), pool)
-
-    return spread

@@ -30,12 +30,12 @@ for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from scumble.columns.table import ends
+from scumble.columns.table import Ends, ends
 from scumble.counting.hasher import Hasher, whole
 from scumble.files.compiling import read_only
 from scumble.kernels import Records
@@ -143,19 +143,8 @@ def _grown(
     return low - reach * SPARE, high + reach * SPARE
 
 
-Spread = Callable[[Callable[[slice], Any], int], list[Any]]
-"""Has work done with so many records, in parts that may be done at the same time."""
-
-
-def at_once(work: Callable[[slice], Any], n: int) -> list[Any]:
-    """All of it, on request."""
-    return [work(slice(0, n))]
-
-
 @np.errstate(all="ignore")
-def prepare(
-    hasher: Hasher, records: Sequence[Records], spread: Spread = at_once, known: Known | None = None
-) -> Batch | None:
+def prepare(hasher: Hasher, records: Sequence[Records], known: Known | None = None) -> Batch | None:
     """The batch for the quick loops, or None if they do not serve it."""
     if len(records[0]) < FEW or any(family not in FAMILIES for family in hasher.families):
         return None
@@ -165,7 +154,7 @@ def prepare(
         return None
     if not any(family in ("floor", "column") for family in hasher.families):
         return _whatever_the_ends(hasher, values)
-    low, high = _ends(records, values, spread)
+    low, high = _ends(records, values)
     return _within_ends(hasher, values, low, high) if known is None else known.batch(hasher, values, low, high)
 
 
@@ -224,15 +213,13 @@ def _within_ends(hasher: Hasher, values: np.ndarray, low: np.ndarray, high: np.n
     )
 
 
-def _ends(records: Sequence[Records], values: np.ndarray, spread: Spread) -> tuple[np.ndarray, np.ndarray]:
+def _ends(records: Sequence[Records], values: np.ndarray) -> Ends:
     """The least and the greatest value of each column: as they were found when the records were read, or now."""
     found = [part.ends for part in records if part.ends is not None]
-    if len(found) == len(records):
-        low, high = (np.concatenate(side) for side in zip(*found, strict=True))
-    else:
-        found = spread(lambda mine: ends(values[mine]), len(values))
-        low, high = np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)
-    return low, high
+    if len(found) < len(records):
+        return ends(values)
+    low, high = zip(*found, strict=True)
+    return np.concatenate(low), np.concatenate(high)
 
 
 def _middles(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -204,18 +204,6 @@ FEW_COLUMNS = 4
 SMALL_BITS, LARGE_BITS = np.array([SMALL, LARGE]).view(np.uint64)
 
 
-def columns_for(batch: Batch, records: int) -> np.ndarray:
-    """Room for so many records in single precision, (blocks, columns, RECORDS)."""
-    columns = batch.values.shape[1] + int(np.count_nonzero(batch.factors[:, FAMILY] == FLOOR))
-    return np.zeros((-(-records // RECORDS), columns, RECORDS), np.float32)
-
-
-def fill(batch: Batch, columns: np.ndarray, mine: slice) -> None:
-    """Put the records `mine`, whole blocks, into their place among all columns in single precision."""
-    records = np.empty((RECORDS, batch.values.shape[1]), np.float32)
-    to_single(batch.values[mine], batch, records, columns[mine.start // RECORDS :])
-
-
 @loop
 def to_single(values, batch, records, columns):
     """Records' columns in single precision, moved and stretched, with a line of ones before those with an offset."""
@@ -524,8 +512,6 @@ class Space(NamedTuple):
 
     columns: np.ndarray
     """(blocks, columns, RECORDS): records in single precision, their columns side by side."""
-    own: bool
-    """Whether the thread fills them itself."""
     records: np.ndarray
     """(RECORDS, columns): one block on its way there."""
     directions: np.ndarray
@@ -541,13 +527,13 @@ class Space(NamedTuple):
     where: np.ndarray
 
 
-def space_for(batch: Batch, columns: np.ndarray | None, buckets: int) -> Space:
-    """For a batch, and the columns of all its records, if they are made already."""
+def space_for(batch: Batch, buckets: int) -> Space:
+    """For a batch."""
     n, width = batch.values.shape
     lines = rows_at_once(batch) * batch.projections
+    ones = int(np.count_nonzero(batch.factors[:, FAMILY] == FLOOR))
     return Space(
-        columns=columns_for(batch, min(n, together(width))) if columns is None else columns,
-        own=columns is None,
+        columns=np.zeros((-(-min(n, together(width)) // RECORDS), width + ones, RECORDS), np.float32),
         records=np.empty((RECORDS, width), np.float32),
         directions=np.zeros((lines, 1 + width), np.float32),
         products=np.empty((lines, TILE + PAD), np.float32),
@@ -580,17 +566,13 @@ def walk(
     while piece < pieces.size - 1:
         for first in range(pieces[piece], pieces[piece + 1], size):
             last = min(first + size, pieces[piece + 1])
-            columns = space.columns
-            if space.own:
-                to_single(values[first:last], batch, space.records, columns)
-            else:
-                columns = columns[first // RECORDS :]
+            to_single(values[first:last], batch, space.records, space.columns)
             for top in range(mine[0], mine[1], at_once):
                 bottom = min(top + at_once, mine[1])
                 directions_of(batch, top, bottom, at_once, space.directions)
                 for tile in range(first, last, TILE):
                     end = min(tile + TILE, last)
-                    blocks = columns[(tile - first) // RECORDS : -(-(end - first) // RECORDS)]
+                    blocks = space.columns[(tile - first) // RECORDS : -(-(end - first) // RECORDS)]
                     project(batch, bottom - top, at_once, space.directions, blocks, space.products)
                     for base in range(top, bottom, TOGETHER):
                         _through_rows(
@@ -690,28 +672,23 @@ def ready() -> bool:
 
 
 def count(
-    batch: Batch, columns: np.ndarray | None, times: np.ndarray, own: Own, k: int, counts: np.ndarray, mine: slice,
-    pieces: np.ndarray, turn: np.ndarray,
-) -> None:  # fmt: skip
-    """Thread k's part: add records, each `times` over unless that is empty, to one counter or cell of every row `mine`.
-
-    `columns` are those of all records in single precision; None has them made on the way.
-    """
-    space = space_for(batch, columns, counts.shape[1])
-    _through(batch, times, own, k, False, counts if k == 0 else own.others[k - 1], mine, pieces, turn, space)
+    batch: Batch, times: np.ndarray, own: Own, k: int, counts: np.ndarray, pieces: np.ndarray, turn: np.ndarray
+) -> None:
+    """Thread k's part: add records, each `times` over unless that is empty, to one counter or cell of every row."""
+    space, every = space_for(batch, counts.shape[1]), slice(0, len(counts))
+    _through(batch, times, own, k, False, counts if k == 0 else own.others[k - 1], every, pieces, turn, space)
 
 
-def count_alone(batch: Batch, times: np.ndarray, counts: np.ndarray, room: Room | None = None) -> Room:
-    """Add all records to one counter of every row, in one call of a compiled loop.
+def count_alone(batch: Batch, times: np.ndarray, counts: np.ndarray, mine: slice, room: Room | None = None) -> Room:
+    """Add all records to one counter of every row `mine`, in one call of a compiled loop.
 
     Returns the room that it was done in, for the next batch: this one, or a new one where it does not serve.
     """
-    every = slice(0, len(counts))
     if room is None or not room.serves(batch):
-        own, space = fresh(batch, every, counts, 1), space_for(batch, None, counts.shape[1])
+        own, space = fresh(batch, mine, counts, 1), space_for(batch, counts.shape[1])
         room = Room(batch.spans, most_cells(batch), own, space)
     pieces = turns.pieces(len(batch.values), 0, 1)
-    _through(batch, times, room.own, 0, True, counts, every, pieces, turns.new(), room.space)
+    _through(batch, times, room.own, 0, True, counts, mine, pieces, turns.new(), room.space)
     return room
 
 
@@ -740,11 +717,11 @@ def read(
     batch: Batch, counts: np.ndarray, lines: np.ndarray, out: np.ndarray, pieces: np.ndarray, turn: np.ndarray
 ) -> None:
     """Add the counter that each record falls into, row by row, to the row's line of `out`."""
-    mine = slice(0, len(counts))
-    copied = fresh(batch, mine, counts, 1)
+    every = slice(0, len(counts))
+    copied = fresh(batch, every, counts, 1)
     copy_to_cells(batch, copied.cells, copied.places, copied.tables[0], counts)
-    space = space_for(batch, None, counts.shape[1])
-    _through(batch, EMPTY, copied, 0, False, counts, mine, pieces, turn, space, lines, out)
+    space = space_for(batch, counts.shape[1])
+    _through(batch, EMPTY, copied, 0, False, counts, every, pieces, turn, space, lines, out)
 
 
 def _through(

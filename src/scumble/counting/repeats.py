@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from scumble.counting.exact import inlined, loop
-from scumble.counting.guard import Spread, at_once
 
 WORTH = 256
 """Hashes per record from which on looking for repeats costs little."""
@@ -20,20 +19,14 @@ BLOCK = 1024
 """Records whose keys are computed at a time."""
 
 
-def worth_a_search(values: np.ndarray, hashes: int, spread: Spread = at_once) -> bool:
+def worth_a_search(values: np.ndarray, hashes: int) -> bool:
     """Whether rows of a matrix repeat themselves often enough, judged by the keys of the first ones."""
     if hashes < WORTH:
         return False
-    some = values[:SAMPLE].view(np.uint64)
-    keys = np.concatenate(spread(lambda mine: _keys(some[mine]), len(some)))
-    return int(_different(keys, np.zeros(2 * SAMPLE, np.uint64))) <= (1.0 - FEWEST) * len(keys)
-
-
-def _keys(words: np.ndarray) -> np.ndarray:
-    """A number for each row of a matrix, equal where rows are."""
+    words = values[:SAMPLE].view(np.uint64)
     keys, places = np.empty(len(words), np.uint64), np.empty(len(words), np.int64)
     _own_keys(words, 0, len(words), np.uint64(0), np.uint64(1), keys, places)
-    return keys
+    return len(np.unique(keys)) <= (1.0 - FEWEST) * len(keys)
 
 
 def distinct(values: np.ndarray, share: int = 0, shares: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -44,24 +37,6 @@ def distinct(values: np.ndarray, share: int = 0, shares: int = 1) -> tuple[np.nd
     rows, times = np.empty_like(values, np.uint64), np.empty(n, np.int64)
     found = _find(values.view(np.uint64), share, shares, keys, own, slots, rows, times)
     return rows[:found].view(np.float64), times[:found]
-
-
-@loop
-def _different(keys, slots):
-    """How many different keys there are, in a table of empty slots, a power of two of them and more than there are
-    keys. Zero, which is an empty slot, is not looked up."""
-    mask = np.uint64(slots.size - 1)
-    found, zero = 0, 0
-    for key in keys:
-        if key == 0:
-            zero = 1
-            continue
-        place = key & mask
-        while slots[place] != 0 and slots[place] != key:
-            place = (place + np.uint64(1)) & mask
-        found += slots[place] == 0
-        slots[place] = key
-    return found + zero
 
 
 @loop
