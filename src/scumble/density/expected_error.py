@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from math import ceil, log, log2, pi, prod, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -196,30 +196,6 @@ class Box:
             total += float(slope * step) ** 2 * spread / 12.0
         return SLOPE * sqrt(total)
 
-    def errors(self, shapes: Sequence[tuple[int, ...]], whole: Sequence[bool]) -> GridErrors:
-        """The errors of these shapes. Along axes of `whole` numbers, cells of one number hide no place."""
-        bounds = list(zip(self.low.tolist(), self.high.tolist(), strict=True))
-        steps = np.array(
-            [[aligned(*ends, cells)[1] for ends, cells in zip(bounds, shape, strict=True)] for shape in shapes]
-        )
-        hidden = (steps > 1.0) | ~np.array(whole, bool)
-        density, *tables = self._by_share
-        variance, regular = np.zeros((2, len(density), len(shapes)))
-        scale = (1.0 + density ** (2.0 / self.axes)) / (1.0 - density ** (2.0 / self.axes))
-        for j, (length, steps_j) in enumerate(zip(self.high - self.low, steps.T, strict=True)):
-            place = np.log(steps_j / self.profile.half_widths[j])
-            off, between = (
-                np.array([np.exp(np.interp(place, self._log_steps(j), np.log(one + 1e-200))) for one in table[j].T])
-                for table in tables
-            )
-            curved = CURVED * steps_j**4 / np.square((SHARES * length) ** 2 / 12.0 * scale)[:, None]
-            variance += off * hidden[:, j]
-            regular += (between**2 + curved**2) * hidden[:, j]
-        sharing = np.prod(np.minimum(steps / (self.high - self.low) / SHARES[:, None, None], 1.0), axis=2)
-        return GridErrors(
-            self, self.gain(np.array([prod(shape) for shape in shapes], np.float64)), variance, regular, sharing
-        )
-
     @cached_property
     def _by_share(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For records that fill `SHARES` of the bounds: E k, and (axes, steps, shares) V and Q along each axis."""
@@ -263,18 +239,31 @@ B2 = sqrt(4.0 / 45.0)
 """The standard deviation of B₂ over its range on one cell."""
 
 
-class GridErrors(NamedTuple):
-    """Expected errors of some shapes."""
+class GridErrors:
+    """Expected errors of some shapes. Along axes of `whole` numbers, cells of one number hide no place."""
 
-    box: Box
-    gain: np.ndarray
-    """The noise of an answer for counters of variance 1."""
-    variance: np.ndarray
-    """(shares, shapes): V."""
-    regular: np.ndarray
-    """(shares, shapes): Q² + C²."""
-    sharing: np.ndarray
-    """(shares, shapes): the probability that two records share a cell."""
+    def __init__(self, box: Box, shapes: Sequence[tuple[int, ...]], whole: Sequence[bool]) -> None:
+        self.box, lengths = box, box.high - box.low
+        low, high = box.low.tolist(), box.high.tolist()
+        steps = np.array([[aligned(*axis)[1] for axis in zip(low, high, shape, strict=True)] for shape in shapes])
+        hidden = (steps > 1.0) | ~np.array(whole, bool)
+        density, *tables = box._by_share
+        self.gain = box.gain(np.array([prod(shape) for shape in shapes], np.float64))
+        """The noise of an answer for counters of variance 1."""
+        self.variance, self.regular = np.zeros((2, len(density), len(shapes)))
+        """(shares, shapes): V; and Q² + C²."""
+        scale = (1.0 + density ** (2.0 / box.axes)) / (1.0 - density ** (2.0 / box.axes))
+        for j, (length, step) in enumerate(zip(lengths, steps.T, strict=True)):
+            place = np.log(step / box.profile.half_widths[j])
+            off, between = (
+                np.array([np.exp(np.interp(place, box._log_steps(j), np.log(one + 1e-200))) for one in table[j].T])
+                for table in tables
+            )
+            curved = CURVED * step**4 / np.square((SHARES * length) ** 2 / 12.0 * scale)[:, None]
+            self.variance += off * hidden[:, j]
+            self.regular += (between**2 + curved**2) * hidden[:, j]
+        self.sharing = np.prod(np.minimum(steps / lengths / SHARES[:, None, None], 1.0), axis=2)
+        """(shares, shapes): the probability that two records share a cell."""
 
     def at(self, table: np.ndarray, density: np.ndarray) -> np.ndarray:
         """(densities, shapes): a table by share at these densities."""
@@ -295,12 +284,6 @@ class GridErrors(NamedTuple):
         inverse = self.box.inverse(density)[:, None, None]
         return combined(0.0, self.places(n, density, shared), counter_sd * self.gain, inverse, n)
 
-    def relative(self, n: float, counter_sd: float, density: float) -> np.ndarray:
-        """The mean relative error at this typical density, averaged over the prior of shared places."""
-        errors = self.clumped(n, counter_sd, np.array([density]), SHARED)[0]
-        with np.errstate(divide="ignore"):  # without noise, cells of one whole number each err by nothing
-            return np.asarray(np.exp(USUALLY @ np.log(errors)))
-
 
 _box = lru_cache(maxsize=16)(Box)
 
@@ -309,6 +292,11 @@ def box_of(spec: Spec) -> Box:
     """The kernel and the bounds of a spec."""
     assert spec.bounds is not None
     return _box(spec.kernel, spec.dimensions, spec.columns, spec.bounds)
+
+
+def grid_errors(spec: Spec, shapes: Sequence[tuple[int, ...]]) -> GridErrors:
+    """The errors of grids of these shapes over the kernel and the bounds of a spec."""
+    return GridErrors(box_of(spec), shapes, on_whole_numbers(spec))
 
 
 def on_whole_numbers(spec: Spec) -> list[bool]:

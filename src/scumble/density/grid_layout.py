@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scumble.checks import Json, Sides
-from scumble.density.expected_error import box_of, on_whole_numbers
+from scumble.density.expected_error import SHARED, USUALLY, box_of, grid_errors, on_whole_numbers
 from scumble.density.field import AT_ONCE, SMALL, Field
 from scumble.density.grid_cells import Grid
 from scumble.density.layout import Count, Estimate, Keep, Layout, Reader
@@ -97,8 +97,10 @@ class GridRow(Layout):
         return box_of(self.spec).density
 
     def relative_error(self, noise_variance: float, records: float) -> float:
-        expected = box_of(self.spec).errors([self.grid.shape], on_whole_numbers(self.spec))
-        return float(expected.relative(records, math.sqrt(noise_variance), self.typical_density)[0])
+        errors, density = grid_errors(self.spec, [self.grid.shape]), np.array([self.typical_density])
+        found = errors.clumped(records, math.sqrt(noise_variance), density, SHARED)[0, :, 0]
+        with np.errstate(divide="ignore"):  # without noise, cells of one whole number each err by nothing
+            return float(np.exp(USUALLY @ np.log(found)))
 
     def expected_error(self, release: Release, records: int) -> tuple[float, float]:
         """The median over places spread evenly within the bounds."""

@@ -30,11 +30,11 @@ from scumble.density.expected_error import (
     GridErrors,
     box_of,
     combined,
+    grid_errors,
     hashing_error,
     inverse_of,
     noise_of_sums,
     numbers_of,
-    on_whole_numbers,
 )
 from scumble.density.grid_cells import coarser, groups
 from scumble.density.spec import CHEAP, Spec
@@ -225,7 +225,8 @@ class Menu:
         box = box_of(spec)
         likely = likely + prior(DENSITIES, box.density, BOUNDED)[:, None] + np.log(USUALLY)
         if facts.clumping is not None:
-            errors = box.errors([spec.shape], on_whole_numbers(spec))
+            assert spec.shape is not None
+            errors = grid_errors(spec, [spec.shape])
             smooth = 1.0 / n + errors.at(errors.sharing, DENSITIES)
             found = []
             for joint in (SHARED, SHARED**box.axes):  # equal records, or columns of few values
@@ -292,15 +293,15 @@ def smallest_near_best(scores: dict[Spec, float]) -> Spec:
 def _shapes(spec: Spec, counted: bool) -> tuple[list[tuple[int, ...]], GridErrors]:
     """The shapes to which a grid that is `counted` can be coarsened, or any shapes; finest first, with their errors."""
     assert spec.shape is not None
-    box = box_of(spec)
+    box, shapes = box_of(spec), [spec.shape]
     if counted:
         # An axis of few whole numbers has fewer cells than the kernel would want.
         wished = [max(pair) for pair in zip(box.finest, spec.shape, strict=True)]
-        shapes = list(coarser(box.low, box.high, spec.shape, wished))
+        shapes += coarser(box.low, box.high, spec.shape, wished)
     else:
-        limited = [tuple(min(pair) for pair in zip(shape, spec.shape, strict=True)) for shape in box.shapes]
-        shapes = list(dict.fromkeys([spec.shape, *limited]))
-    return shapes, box.errors(shapes, on_whole_numbers(spec))
+        shapes += (tuple(map(min, shape, spec.shape)) for shape in box.shapes)
+    shapes = list(dict.fromkeys(shapes))
+    return shapes, grid_errors(spec, shapes)
 
 
 def ladder(most: int) -> list[int]:
