@@ -34,8 +34,8 @@ class Bundle(Mapping[Label, Release]):
     """Class label → release, in the order of the classes: what classifiers learn from.
 
     Every record is in one class only, so the bundle costs as much as one of its releases (parallel composition,
-    McSherry 2009). All share one spec and one privacy claim. Labels are text, whole numbers, floats or bools. `label`
-    is the name of the class column, or None; `extra` a dict of your own JSON values, stored in the file.
+    McSherry 2009). All share one spec and one privacy claim. `label` is the name of the class column, or None; `extra`
+    a dict of your own JSON values, stored in the file.
 
     >>> import numpy as np, scumble
     >>> def release(center):

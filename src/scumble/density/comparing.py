@@ -170,27 +170,21 @@ def densities(first: Release, second: Release, at: Any, of: str, confidence: flo
     require_two(first, second)
     if first.kernel != second.kernel or first.columns != second.columns:
         raise ParameterError("The releases have other kernels or columns. Hint: build both with the same kernel.")
-    found = []
-    for release in (first, second):
-        (share, noise), n = shares(release, at), release.divisor
-        inner = np.clip(share, 0.0, 1.0)
-        found.append((share, noise, inner * (1 - inner) / n * (of == "populations")))
-    (one, noise, sampling), (two, its, also) = found
-    shared = bool({*first._parts} & {*second._parts})
-    variance = ((noise + its) ** 2 if shared else noise**2 + its**2) + sampling + also
-    rows = [
-        row({"point": place}, float(one[place]), float(two[place]), Error(float(each)), confidence)
-        for place, each in enumerate(variance)
-    ]
+    (one, noise), (two, its) = shares(first, at), shares(second, at)
+    variance = (noise + its) ** 2 if {*first._parts} & {*second._parts} else noise**2 + its**2
+    if of == "populations":
+        for release, share in ((first, one), (second, two)):
+            inner = np.clip(share, 0.0, 1.0)
+            variance = variance + inner * (1 - inner) / release.divisor
+    numbers = enumerate(zip(one.tolist(), two.tolist(), variance.tolist(), strict=True))
+    rows = [row({"point": place}, a, b, Error(each), confidence) for place, (a, b, each) in numbers]
     return compared(rows, of, confidence, (), **_places(first, second, at))
 
 
 def shares(release: Release, at: Any) -> tuple[Floats, Floats]:
     """The mean kernel value over all records at each point, with its standard error of noise and hashing."""
-    share = release.kernel_sum(at) / release.divisor
-    return share, np.hypot(
-        release.standard_error(at) / release.divisor, share * release.count_standard_error / release.divisor
-    )
+    n, share = release.divisor, release.kernel_sum(at) / release.divisor
+    return share, np.hypot(release.standard_error(at) / n, share * release.count_standard_error / n)
 
 
 def _places(first: Release, second: Release, at: object) -> dict[str, object]:
@@ -199,17 +193,18 @@ def _places(first: Release, second: Release, at: object) -> dict[str, object]:
     from scumble.columns.table import Table
     from scumble.counting.engines import on_device, to_host
 
-    kinds, names = first.kinds, first.columns or tuple(f"column {j}" for j in range(first.dimensions))
-    table = Table.of(
-        first.spec.asked(to_host(at) if on_device(at) else at), columns=first.columns, dimensions=first.dimensions
-    )
-    cells = [getattr(column, "to_pylist", column.tolist)() for column in map(table.column, range(len(names)))]
+    names = first.columns or tuple(f"column {j}" for j in range(first.dimensions))
+    asked = first.spec.asked(to_host(at) if on_device(at) else at)
+    table = Table.of(asked, columns=first.columns, dimensions=first.dimensions)
+
+    def said(name: str, cell: Any) -> Any:
+        if name in first.kinds:
+            return shown(cell, first.kinds[name])
+        return float(cell) if isinstance(cell, int | float) else str(cell)
+
+    columns = ((name, table.column(j)) for j, name in enumerate(names))
     points = {
-        name: [
-            shown(one, kinds[name]) if name in kinds else float(one) if isinstance(one, int | float) else str(one)
-            for one in column
-        ]
-        for name, column in zip(names, cells, strict=True)
+        name: [said(name, one) for one in getattr(column, "to_pylist", column.tolist)()] for name, column in columns
     }
     spans = [(one.stream.first, one.stream.last) for one in (first, second) if one.stream]
     return {"points": points, **({"periods": spans} if len(spans) == 2 else {})}

@@ -1,12 +1,10 @@
 """`plan`: what a build will count and publish, and the expected error; and what a sketch counts where its size is open.
 
-Both ask the search that decides at a release (:mod:`scumble.density.release_plan`). With pure ε, more rows reduce the
-hashing error and add noise: the mean of R rows has a noise variance of about 2R/ε², so there is a best R. Discrete
-Gaussian noise does not depend on R.
+Both ask the search that decides at a release (:mod:`scumble.density.release_plan`). With pure ε, the mean of R rows has
+a noise variance of about 2R/ε² and less hashing error, so there is a best R; Gaussian noise does not depend on R.
 
-Where the size is left open, a sketch counts the most that could be useful by public parameters alone, so parts merge;
-its release decides how much to publish. Whether a grid or rows are counted is decided by the expected error of the best
-of each; unknown facts default to 100,000 records, ε = 1 and records that fill half of the bounds.
+Where the size is left open, a sketch counts the most that could be useful by public parameters alone, so parts merge.
+It counts a grid or rows by the expected error of the best of each, for 100,000 records and ε = 1 if these are unknown.
 """
 
 from __future__ import annotations
@@ -55,9 +53,9 @@ class Plan:
 
     `relative_error` is the expected mean of |error|/density for queries like the records. `density` is the assumed
     density of a typical query and `density_from` its origin: "given", "bounds" or "default". `standard_error` is that
-    of a typical query, in counts; `bytes` the size of the released file; `seconds` the counting time on one core. If
-    the release decides the size, `denser` holds the cells per axis (or the rows) for records ten times as dense,
-    `denser_design` their design, and `either` says that the release may be a grid or rows.
+    of a typical query, in counts; `seconds` the counting time on one core. If the release decides the size, `denser`
+    holds the cells per axis (or the rows) for records ten times as dense, `denser_design` their design, and `either`
+    says that the release may be a grid or rows.
     """
 
     n: int
@@ -89,8 +87,8 @@ class Plan:
 
     def sentence(self) -> str:
         """What its ε means for one person, in odds."""
-        people = self.records_per_person
-        return odds_in_words(self.epsilon, self.delta, neighbors=self.neighbors, records_per_person=people)
+        whom = {"neighbors": self.neighbors, "records_per_person": self.records_per_person}
+        return odds_in_words(self.epsilon, self.delta, **whom)  # type: ignore[arg-type]
 
     def to_dict(self) -> Json:
         """The plan as JSON values."""
@@ -232,8 +230,8 @@ def choose(
     """What a sketch counts, and what its release decides: nothing, SIZE or DESIGN.
 
     `buckets` as a tuple are the cells of a grid along each axis, as a number the most cells or the buckets of a row.
-    Without `later`, everything is decided now, for `n` records and this budget. `refined` says that answers will be
-    refined (`scumble.learn.refine`). Columns whose `kinds` are whole numbers get no cells between these.
+    Without `later`, everything is decided now, for `n` records and this budget. Columns whose `kinds` are whole numbers
+    get no cells between these.
     """
     require_moderate(kernel, dimensions)
     rows = rows_to_plan(design, rows if rows is None else checks.whole("rows", rows))

@@ -1,9 +1,9 @@
 """Releases whose size is chosen after counting: a few noisy facts first, then the rows that serve best.
 
-The best number of rows depends on N and on the density of the records. So a planned secret counts the most rows that
-could be useful. At its release a few percent of the budget buy noisy facts: N, the *typical norm* and, for a grid, a
-measure of *clumping*. From these alone `choose` decides what to publish, and only that gets noise, with the rest of the
-budget. With Gaussian noise N is published a second time with less noise (:func:`scumble.privacy.facts.second_counts`).
+The best number of rows depends on N and on the density of the records. So a planned secret counts the most that could
+be useful. At its release a few percent of the budget buy noisy facts: N, the *typical norm* and, for a grid, a measure
+of *clumping*. From these alone `choose` decides what to publish, and only that gets noise, with the rest of the budget.
+With Gaussian noise N is published a second time (:func:`scumble.privacy.facts.second_counts`).
 
 **The typical norm.** With C_r the counters of row r, ‖C_r‖²/N² is about the density at a record. Published is
 
@@ -22,6 +22,7 @@ cells, a typical norm of one row, is published, too. A grid may also be publishe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from math import isqrt
 from typing import NamedTuple
 
@@ -62,9 +63,9 @@ def publish_planned(
 ) -> list[PublishedChoice]:
     """Publish part of the counters of secrets of disjoint records, one per class, for the price of one.
 
-    The claim covers each of the numbers of `rows`. `choose` is called once with the facts of all secrets and returns
-    one `Choice` for all. For a grid, `fold` maps its cells to rows, for the typical norm; `clumped`: the norm of its
-    cells is a fact, too.
+    The claim covers each of the numbers of `rows`. `choose` is called once, with the facts of all secrets, while the
+    counters are out of reach. For a grid, `fold` maps its cells to rows, for the typical norm; with `clumped`, the norm
+    of its cells is a fact, too.
     """
     require_ledger(keep, payer)
     with held(secrets):
@@ -87,7 +88,11 @@ def publish_planned(
                 noisy_facts, noisy = audit_hooks.publish(noise, noisy, f"{name} facts")
                 norm, *third = (int(one) for one in noisy_facts[:, 0])
                 found.append(Facts(noisy, asking.count_variance or 0.0, norm, asking.counter_variance, *third))
-            choice = _checked(_asked(choose, found, secrets), rows, parts.rows, secrets[0].counts.shape)
+            with ExitStack() as hidden:
+                for secret in secrets:
+                    hidden.enter_context(secret.out_of_sight())
+                asked = choose(tuple(found))
+            choice = _checked(asked, rows, parts.rows, secrets[0].counts.shape)
             calibration = calibrated(parts.rows, choice.rows, choice.count_share)
             for secret, name, facts in zip(secrets, names, found, strict=True):
                 chosen = _chosen(secret, choice)
@@ -133,14 +138,6 @@ def _chosen(secret: Secret, choice: Choice) -> np.ndarray:
     return made
 
 
-def _asked(choose: Callable[[Sequence[Facts]], Choice], found: list[Facts], secrets: Sequence[Secret]) -> Choice:
-    """Call `choose` while the counters are out of reach."""
-    if not secrets:
-        return choose(tuple(found))
-    with secrets[0].out_of_sight():
-        return _asked(choose, found, secrets[1:])
-
-
 def _checked(choice: Choice, rows: Sequence[int], rest: Budget, shape: tuple[int, ...]) -> Choice:
     """The choice, if it was paid for, with its own copy of the groups."""
     if choice.rows not in rows or (choice.rehashed is None and choice.rows > shape[0]):
@@ -152,8 +149,7 @@ def _checked(choice: Choice, rows: Sequence[int], rest: Budget, shape: tuple[int
     if choice.rehashed is not None:
         raise parameter("choose", "a function that names groups of cells or rows of them", "both")
     mine = np.array(choice.groups)
-    if choice.rows != 1 or mine.shape != (shape[1],) or mine.dtype.kind not in "iu":
-        raise parameter("the groups of a grid's cells", f"{shape[1]:,} whole numbers", mine.shape)
-    if mine.min() < 0 or mine.max() >= len(mine):
-        raise parameter("the groups of a grid's cells", "from 0 on, and no more than there are cells", "others")
+    fits = choice.rows == 1 and mine.shape == (shape[1],) and mine.dtype.kind in "iu"
+    if not fits or mine.min() < 0 or mine.max() >= len(mine):
+        raise parameter("the groups of a grid's cells", f"{shape[1]:,} whole numbers, each below that", "others")
     return choice._replace(groups=mine.astype(np.int64))

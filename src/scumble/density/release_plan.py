@@ -2,9 +2,8 @@
 
 The candidates are the first rows of hashed rows, or the coarser grids that a grid can be summed to and, with δ > 0,
 rows that count its cells' records again. Their errors (:mod:`scumble.density.expected_error`) depend on the number n of
-records, on their density ρ and on how clumped they are. A few noisy facts, published first
-(:mod:`scumble.density.planned_release`), say what these are; the candidate with the least expected log error is
-published.
+records, on their density ρ and on how clumped they are, which a few noisy facts say that are published first
+(:mod:`scumble.density.planned_release`). The candidate with the least expected log error is published.
 
 **What the facts say.** The typical norm T has T² ≈ n² (ρ + (1 − ρ)/W) + n. The norm of a grid's cells ‖C‖ tells how
 clumped records are: ‖C‖²/n² is the probability that two records share a cell. Of smooth records it is 1/n plus that of
@@ -19,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import log, prod, sqrt
+from math import inf, log, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -49,16 +48,13 @@ DEFAULT_RECORDS = 100_000
 LEAST_ROWS, MOST_ROWS, MOST_COUNTED = 8, 2**13, 2**23
 """The fewest and the most rows among which a release chooses, and the most counters."""
 WORTH, SMALL = 1.03, 2**16
-"""Of rows or of grids, the smallest within this factor of the least error is taken; up to so many counters, all are
-equally small."""
+"""The smallest candidate within this factor of the least error is taken; up to so many counters, all are small."""
 FOLDED_ROWS, FOLDED_BUCKETS = 32, 1024
 """The rows made of a grid's cells for the typical norm."""
 
 DENSITIES = np.geomspace(1e-5, 0.95, 47)
-USUAL, SPREAD = 0.05, 1.7
-"""The prior of densities without bounds: its median, and the standard deviation of the logarithm."""
-BOUNDED = 1.2
-"""That standard deviation where bounds are given."""
+USUAL, SPREAD, BOUNDED = 0.05, 1.7, 1.2
+"""The prior of densities: its median without bounds, and the standard deviation of the logarithm without and with."""
 RECORDS, UNKNOWN = np.geomspace(1.0, 1e9, 400), 2.3
 """Candidate numbers of records, and the prior's standard deviation of their logarithm around the default."""
 CLEAR = 20.0
@@ -68,15 +64,16 @@ ROUNDED = float(np.finfo(np.float64).eps) ** 0.5
 
 
 class Choice(NamedTuple):
-    """What to publish: the first rows, sums of groups of a grid's cells, or rows made of the cells."""
+    """What to publish: the first rows, sums of `groups` of a grid's cells, or rows `rehashed` from the cells.
+
+    `groups` has the group of each cell, 0, 1, …; `rehashed` maps the cells' counters to (rows, buckets). `count_share`
+    is the share of the remaining budget for a second count; None means the default.
+    """
 
     rows: int
     groups: np.ndarray | None = None
-    """The group of each cell, 0, 1, …; None: no grouping."""
     rehashed: Callable[[np.ndarray], np.ndarray] | None = None
-    """Maps the cells' counters to (rows, buckets)."""
     count_share: Fraction | None = None
-    """The share of the remaining budget for a second count; None: the default."""
 
 
 class Seen(NamedTuple):
@@ -216,7 +213,8 @@ class Menu:
         """The records, and the weights of `DENSITIES` × `SHARED`; one column for hashed rows."""
         n = records(facts)
         spec, of_norm = self.spec, sqrt(facts.norm_variance / 2.0)
-        expected = n * np.sqrt(DENSITIES + (1.0 - DENSITIES) * self._by_chance + 1.0 / n)
+        buckets = FOLDED_BUCKETS if spec.shape is not None else inf if spec.layout.hasher.direct else spec.buckets
+        expected = n * np.sqrt(DENSITIES + (1.0 - DENSITIES) / buckets + 1.0 / n)
         # The densities are a ladder: a step of it is as much as T need not agree.
         scale = np.hypot(of_norm, np.gradient(expected) / sqrt(8.0))
         likely = likelihood(facts.norm, expected, np.maximum(scale, ROUNDED * expected))[:, None]
@@ -235,13 +233,6 @@ class Menu:
                 found.append(likelihood(facts.clumping, norm, np.maximum(scale, ROUNDED * norm)))
             likely = likely + np.logaddexp(*found)
         return Seen(n, DENSITIES, _normalized(likely))
-
-    @property
-    def _by_chance(self) -> float:
-        """How often two different codes share a bucket."""
-        if self.spec.shape is not None:
-            return 1.0 / FOLDED_BUCKETS
-        return 0.0 if self.spec.layout.hasher.direct else 1.0 / self.spec.buckets
 
 
 def records(facts: Facts) -> float:

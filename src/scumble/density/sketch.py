@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 
 class Readings(NamedTuple):
-    """Records ready to be counted; as secret as the table."""
+    """Records ready to be counted, one set per factor of the kernel; as secret as the table.
+
+    `of` is the spec they were read with, `dropped` the number of dropped rows.
+    """
 
     of: Spec
-    """The spec they were read with."""
     records: list[Records]
-    """One set per factor of the kernel."""
     dropped: int
-    """The number of dropped rows."""
 
     def __repr__(self) -> str:
         return "Readings(secret)"
@@ -54,8 +54,7 @@ class Readings(NamedTuple):
 class Sketch(Holder, Answers):
     """R rows of W exact counters. Each record adds one to exactly one counter in every row.
 
-    A sketch is secret: it is never printed, pickled or logged with its counts. `release` consumes it. Threads may share
-    one.
+    A sketch is secret: it is never printed, pickled or logged with its counts. Threads may share one.
 
     Parameters
     ----------
@@ -134,8 +133,7 @@ class Sketch(Holder, Answers):
             checks.whole("threads", threads)
         if invalid not in ("error", "drop"):
             raise parameter("invalid", "'error' or 'drop'", invalid)
-        self._spec = spec
-        self._invalid, self._engine, self._threads = invalid, engine, threads
+        self._spec, self._invalid, self._engine, self._threads = spec, invalid, engine, threads
         self._hold(Secret(spec, drops=invalid == "drop", planned=planned))
         spec.prepare()  # now, so bad parameters fail before the first record
 

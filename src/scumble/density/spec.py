@@ -121,8 +121,7 @@ class Spec:
     def from_dict(data: Mapping[str, Any]) -> Spec:
         """The spec that `to_dict` described."""
         try:
-            values = dict(data)
-            values["kernel"] = Kernel.from_dict(values["kernel"])
+            values = {**data, "kernel": Kernel.from_dict(data["kernel"])}
             for name in ("columns", "shape"):
                 values[name] = None if values[name] is None else tuple(values[name])
             if "kinds" in values:
@@ -130,8 +129,7 @@ class Spec:
 
                 values["kinds"] = checked(values["kinds"], values["columns"])
             if values["bounds"] is not None:
-                low, high = values["bounds"]
-                values["bounds"] = (tuple(low), tuple(high))
+                low, high = values["bounds"] = tuple(map(tuple, values["bounds"]))
                 if {len(low), len(high)} != {values["dimensions"]}:
                     raise ValueError("bounds that are not one for each column")
             spec = Spec(**values)
