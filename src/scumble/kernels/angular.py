@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scumble.checks import Json, whole
-from scumble.kernels.base import Columns, Kernel, Records, Scale
+from scumble.kernels.base import Columns, Kernel, Records, Scale, projected
 
 if TYPE_CHECKING:
     from scumble.kernels.design import Draws
@@ -35,11 +35,7 @@ class AngularKernel(Kernel):
         return super().draw(draws, which) * self._inverse_scale(names, which)
 
     def codes(self, records: Records, parameters: np.ndarray) -> np.ndarray:
-        X = records.values
-        t = np.zeros((len(X), *parameters.shape[:2]))
-        for j in range(X.shape[1]):  # one column after the other: the same rounding as the compiled loop
-            t += X[:, j, None, None] * parameters[None, :, :, j]
-        return (t >= 0.0).astype(np.float64)
+        return (projected(records.values, parameters) >= 0.0).astype(np.float64)
 
     def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         from scipy.spatial.distance import cdist
@@ -99,13 +95,8 @@ class FoldedKernel(Kernel):
         return drawn
 
     def codes(self, records: Records, parameters: np.ndarray) -> np.ndarray:
-        X = records.values
-        rows, hashes, _ = parameters.shape
-        directions = parameters.reshape(rows, hashes, self.projections, X.shape[1])
-        t = np.zeros((len(X), rows, hashes, self.projections))
-        for j in range(X.shape[1]):  # one column after the other: the same rounding as the compiled loop
-            t += X[:, j, None, None, None] * directions[None, :, :, :, j]
-        sides = t >= 0.0
+        directions = parameters.reshape(*parameters.shape[:2], self.projections, -1)
+        sides = projected(records.values, directions) >= 0.0
         return (sides[..., :-1] != sides[..., -1:]) @ (2.0 ** np.arange(self.projections - 1))
 
     def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:

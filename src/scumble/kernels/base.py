@@ -39,8 +39,8 @@ Scale = float | Sequence[float] | Mapping[str, float] | None
 Reads = Literal["number", "category", "tokens"]
 """What a column can be read as: a place on a line, a value that is equal or not, a set."""
 
-# A scaled value beyond this is as bad as infinity: products with it would overflow.
 LARGEST = 1e300
+"""A scaled value beyond this is as bad as infinity: products with it would overflow."""
 FEW = 64
 """Records that are checked at once, without concern for memory."""
 
@@ -62,27 +62,24 @@ class Records:
 
     def __getitem__(self, index: Any) -> Any:
         """Record `index`, or the records of a slice."""
-        if isinstance(index, slice):
-            first, last, step = index.indices(len(self))
-            if step != 1:
-                raise IndexError("Records are cut in steps of one.")
-            if (first, last) == (0, len(self)):
-                return self
-            if self.offsets is None:
-                return Records(self.values[first:last])
-            return Records(self.values, self.offsets[first : max(first, last) + 1])
+        if not isinstance(index, slice):
+            return self.values[index if self.offsets is None else slice(*self.offsets[index : index + 2])]
+        first, last, step = index.indices(len(self))
+        if step != 1:
+            raise IndexError("Records are cut in steps of one.")
+        if (first, last) == (0, len(self)):
+            return self
         if self.offsets is None:
-            return self.values[index]
-        return self.values[self.offsets[index] : self.offsets[index + 1]]
+            return Records(self.values[first:last])
+        return Records(self.values, self.offsets[first : max(first, last) + 1])
 
     def keep(self, good: np.ndarray) -> Records:
         """The records where `good` is true."""
         if self.offsets is None:
             return Records(self.values[good])
         lengths = np.diff(self.offsets)
-        offsets = np.concatenate([[0], np.cumsum(lengths[good])])
-        inside = np.repeat(good, lengths)
-        return Records(self.values[self.offsets[0] : self.offsets[-1]][inside], offsets)
+        values = self.values[self.offsets[0] : self.offsets[-1]][np.repeat(good, lengths)]
+        return Records(values, np.append(0, np.cumsum(lengths[good])))
 
 
 class Kernel(ABC):
@@ -172,12 +169,9 @@ class Kernel(ABC):
 
     def codes(self, records: Records, parameters: np.ndarray) -> np.ndarray:
         """(n, rows, hashes) codes: the obvious twin of the compiled loops."""
-        n, (rows, hashes, _) = len(records), parameters.shape
-        out = np.empty((n, rows, hashes))
-        for i in range(n):
-            for r in range(rows):
-                for j in range(hashes):
-                    out[i, r, j] = self.code(records[i], parameters[r, j])
+        out = np.empty((len(records), *parameters.shape[:2]))
+        for i, r, j in np.ndindex(out.shape):
+            out[i, r, j] = self.code(records[i], parameters[r, j])
         return out
 
     def draw(self, draws: Draws, which: Sequence[int], names: Sequence[str] | None = None) -> np.ndarray:
@@ -226,9 +220,7 @@ class Kernel(ABC):
 
     def _scales(self, names: Sequence[str] | None, which: Sequence[int]) -> np.ndarray:
         """One divisor for each of the kernel's columns."""
-        scale = self.scale
-        if scale is None:
-            return np.ones(len(which))
+        scale = 1.0 if self.scale is None else self.scale
         if isinstance(scale, float):
             return np.full(len(which), scale)
         if isinstance(scale, tuple):
@@ -303,23 +295,22 @@ def positive(name: str, value: Any, hint: str = "") -> float:
 
 def _checked_scale(scale: Scale) -> float | tuple[float, ...] | dict[str, float] | None:
     """What was given may be a record in the wrong place: an error shows none of it."""
-    if scale is None:
-        return None
     if isinstance(scale, Mapping):
-        found = {}
-        for name, value in scale.items():
-            try:
-                found[str(name)] = positive("scale", value)
-            except ParameterError:
-                must = f"`scale` of {str(name)[:100]!r} must be a positive, finite number."
-                raise ParameterError(f"{must} Hint: {SCALE}") from None
-        return found
-    if not isinstance(scale, (Sequence, np.ndarray)) or isinstance(scale, str):
-        return positive("scale", scale)
+        return {str(name): _of_column(str(name), value) for name, value in scale.items()}
+    if scale is None or not isinstance(scale, (Sequence, np.ndarray)) or isinstance(scale, str):
+        return None if scale is None else positive("scale", scale)
     try:
         return tuple(positive("scale", value) for value in scale)
     except ParameterError:
         raise parameter("scale", "positive, finite numbers", scale) from None
+
+
+def _of_column(name: str, value: Any) -> float:
+    try:
+        return positive("scale", value)
+    except ParameterError:
+        must = f"`scale` of {name[:100]!r} must be a positive, finite number."
+        raise ParameterError(f"{must} Hint: {SCALE}") from None
 
 
 def _position(column: str | int, width: int, names: Sequence[str] | None) -> int:
@@ -336,6 +327,15 @@ def _position(column: str | int, width: int, names: Sequence[str] | None) -> int
     if not 0 <= column < width:
         raise DataError(f"The kernel asks for column {column}; the table has {many(width, 'column')}, counted from 0.")
     return int(column)
+
+
+def projected(X: np.ndarray, directions: np.ndarray, start: np.ndarray | float = 0.0) -> np.ndarray:
+    """start + Σ aⱼ xⱼ, one column after the other: the same rounding as the compiled loops."""
+    t = np.empty((len(X), *directions.shape[:-1]))
+    t[:] = start
+    for j in range(X.shape[1]):
+        t += X[:, j].reshape(-1, *[1] * (t.ndim - 1)) * directions[..., j]
+    return t
 
 
 class ProductKernel(Kernel):

@@ -91,10 +91,8 @@ class ColumnKernel(Kernel):
         return Records(values)
 
     def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        total = np.zeros((len(X), len(Y)))
-        for j in range(X.shape[1]):
-            total += np.maximum(1.0 - np.abs(X[:, j, None] - Y[None, :, j]) / self.bandwidth, 0.0)
-        return total / X.shape[1]
+        apart = (np.abs(X[:, j, None] - Y[:, j]) for j in range(X.shape[1]))
+        return sum(np.maximum(1.0 - one / self.bandwidth, 0.0) for one in apart) / X.shape[1]
 
     def _origins(self, width: int) -> np.ndarray:
         if isinstance(self.origin, tuple) and len(self.origin) != width:
@@ -122,10 +120,7 @@ class HammingKernel(Kernel):
         return records.values[:, parameters[:, :, 0].astype(np.intp)]
 
     def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        equal = np.zeros((len(X), len(Y)))
-        for j in range(X.shape[1]):
-            equal += X[:, j, None] == Y[None, :, j]
-        return equal / X.shape[1]
+        return sum(np.equal.outer(X[:, j], Y[:, j]) * 1.0 for j in range(X.shape[1])) / X.shape[1]
 
 
 def within(codes: np.ndarray, lowest: np.ndarray, highest: np.ndarray) -> np.ndarray:
@@ -142,4 +137,4 @@ def _checked_origin(origin: object) -> float | tuple[float, ...] | None:
         values = np.array(np.nan)
     if values.ndim > 1 or not np.isfinite(values).all():
         raise parameter("origin", "a finite number, or one per column", origin)
-    return float(values) if values.ndim == 0 else tuple(values.tolist())
+    return values.tolist() if values.ndim == 0 else tuple(values.tolist())

@@ -19,8 +19,8 @@ from scumble.kernels import random, sobol
 
 DESIGNS = ("iid", "sobol", "orthogonal")
 
-# Into how many blocks the rows are cut to measure the spread of their mean. More give a steadier measure.
 BLOCKS = 16
+"""Blocks of rows whose means' spread is measured; more give a steadier measure."""
 
 # One stream of the generator for each use; the upper bits say which, the lower ones which coordinate of it.
 _UNIFORM, _SOBOL, _REHASH = (tag << 48 for tag in (1, 2, 3))

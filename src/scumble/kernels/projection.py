@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scumble.checks import Json
-from scumble.kernels.base import Columns, Kernel, Records, Scale, bandwidth_of
+from scumble.kernels.base import Columns, Kernel, Records, Scale, bandwidth_of, projected
 
 if TYPE_CHECKING:
     from scumble.kernels.design import Draws
@@ -54,19 +54,13 @@ class ProjectionKernel(Kernel):
         return parameters
 
     def codes(self, records: Records, parameters: np.ndarray) -> np.ndarray:
-        X = records.values
-        t = np.broadcast_to(parameters[None, :, :, 0], (len(X), *parameters.shape[:2])).copy()
-        for j in range(X.shape[1]):  # one column after the other: the same rounding as the compiled loop
-            t += X[:, j, None, None] * parameters[None, :, :, 1 + j]
-        return np.floor(t)
+        return np.floor(projected(records.values, parameters[..., 1:], parameters[..., 0]))
 
 
 TILE = 1 << 14
 """Values at a time: they stay in the processor's cache."""
-FAR, MIDDLE = 1 / 32, 1 / 2
-"""The u up to which seven terms and fourteen suffice."""
-MOST = 1e30
-"""Beyond this t, k is 1."""
+FAR, MIDDLE, MOST = 1 / 32, 1 / 2, 1e30
+"""The u up to which seven terms and fourteen suffice; the t beyond which k is 1."""
 SERIES = [sqrt(2 / pi) * (-1) ** j / (factorial(j) * (2 * j + 1) * (2 * j + 2)) for j in range(14)]
 SCALED = [
     0.23355990455943176, 0.19542595859149783, 0.07050636950069, 0.019410672535490787,
