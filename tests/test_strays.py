@@ -92,6 +92,22 @@ def test_records_that_are_left_out_have_no_strays() -> None:
     assert job.strays()[2] == "1 value of 'town' is not in its vocabulary and counted as '(other)'"
 
 
+def test_a_row_is_left_out_for_its_first_cause() -> None:
+    closed = scumble.Category(["Ulm"], other=False, missing=False)
+    schema = scumble.Schema(age=scumble.Number(0, 99, outside="drop"), town=closed)
+    ages = ["41", "120", "120", None, "x", "x", "x", "41", "41", "7", None]
+    towns = ["Ulm", "Ulm", "Bonn", "Ulm", "Ulm", None, "Ulm", "Bonn", "Bonn", None, None]
+    job = Build(pa.table({"age": ages, "town": towns}), schema=schema, invalid="drop")
+    assert job.count().sketches[0].count == 1
+    assert job.left_out() == [
+        "3 with an unreadable or infinite value in 'age'",
+        "2 outside the bounds of 'age'",
+        "2 with a missing value in 'age'",
+        "2 with a word outside the vocabulary of 'town'",
+        "1 with a missing value in 'town'",
+    ]
+
+
 UNREAD = f"{MANY} values of 'seen', all that it holds, could not be read and counted as missing: not a date"
 SCHEMAS = {
     "town.toml": '[columns.town]\nkind = "category"\nvalues = ["Ulm", "Bonn"]\n',
