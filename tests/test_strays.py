@@ -280,7 +280,7 @@ def test_one_cell_and_several_are_told_apart() -> None:
         strays = curator.Strays()
         strays.add({"town": OfBatch(9, other=count, near=count)})
         assert any(line.startswith(words) for line in strays.words(declared))
-    one, two = curator.undecoded({"town": 1, "street": 2})
-    assert "was read" in one and "were read" in two
+    one, two, lines = curator.unusual({"town": 1, "street": 2}, curator.MANY)
+    assert "was read" in one and "were read" in two and "10 lines" in lines
     assert [curator.many_unread(rows) for rows in (10, 1000)] == [10, 100]
     assert curator.as_written([0.12345678901234, 1.0]) == "0.123456789012 to 1"

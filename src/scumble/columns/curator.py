@@ -239,27 +239,25 @@ def left_out(rows: int, why: Sequence[str] = ()) -> str:
     return private(f"{many(rows, 'record')} {'was' if rows == 1 else 'were'} left out{causes}")
 
 
-def undecoded(cells: Mapping[str, int], since: str = "") -> Iterator[str]:
-    """A line for each column with cells that are no text in the given encoding."""
-    for name, count in cells.items():
-        were = "was" if count == 1 else "were"
-        yield private(
-            f"{many(count, 'value')} of {name!r} {were} read as missing{since}, because the bytes are no text in this "
-            "encoding. Hint: choose another with --encoding (encoding=)"
-        )
-
-
 def many_unread(rows: int) -> int:
     """How many of `rows` must be left out because of a column before its format is explained."""
     return max(MANY, round(SHARE_UNREAD * rows))
 
 
-def more_lines(lines: int) -> Iterator[str]:
-    """A line on lines of text that are no records of their own: perhaps a quote is left open."""
-    if lines >= MANY:
+def unusual(undecoded: Mapping[str, int], more_lines: int, since: str = "") -> Iterator[str]:
+    """Lines on what was odd in a text file: by column, cells that are no text in its encoding, and lines that are no
+    records of their own, perhaps because a quote is left open.
+    """
+    for name, count in undecoded.items():
+        were = "was" if count == 1 else "were"
         yield private(
-            f"{many(lines, 'line')} are no records of their own, because they are blank or part of a quoted value. "
-            "Hint: check for a quote that is left open"
+            f"{many(count, 'value')} of {name!r} {were} read as missing{since}, because the bytes are no text in this "
+            "encoding. Hint: choose another with --encoding (encoding=)"
+        )
+    if more_lines >= MANY:
+        yield private(
+            f"{many(more_lines, 'line')} are no records of their own, because they are blank or part of a quoted "
+            "value. Hint: check for a quote that is left open"
         )
 
 

@@ -19,24 +19,15 @@ from scumble.errors import DataError, ParameterError, parameter
 from scumble.files.disk import near_file
 from scumble.files.format import MAGIC
 
-EXTENSIONS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".txt": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".ipc": "arrow",
-    ".feather": "arrow",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".json": "json",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
+_ENDINGS = {
+    "csv": (".csv", ".tsv", ".tab", ".txt"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".arrows", ".ipc", ".feather"),
+    "json": (".jsonl", ".ndjson", ".json"),
+    "excel": (".xlsx", ".xlsm"),
 }
-FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
+EXTENSIONS = {ending: format for format, endings in _ENDINGS.items() for ending in endings}
+FORMATS = tuple(_ENDINGS)
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 READS = "Hint: scumble reads CSV, Parquet, Arrow/Feather, JSON lines and Excel; name others with --format."
 

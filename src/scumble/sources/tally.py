@@ -49,7 +49,7 @@ AS_IT_IS = "--allow-empty (allow_empty=True) releases it as it is: it is only no
 
 def unusual(found: Oddities, since: str = "") -> Iterator[str]:
     """Lines for the curator on what was odd in a text file."""
-    yield from (*curator.undecoded(found.undecoded, since), *curator.more_lines(found.more_lines))
+    return curator.unusual(found.undecoded, found.more_lines, since)
 
 
 class Labels:
