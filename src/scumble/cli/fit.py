@@ -13,22 +13,10 @@ import numpy as np
 from scumble.cli.inputs import opened
 from scumble.cli.options import Settings, given, not_empty, promised, require, span, take
 from scumble.cli.output import check_out, say, tell_weak
+from scumble.columns import curator
 from scumble.columns.category import Boolean, Category
 from scumble.columns.cells import chosen
 from scumble.columns.column import Column
-from scumble.columns.curator import (
-    NO_CLASS,
-    NOTHING_COUNTED,
-    Bad,
-    Causes,
-    left_out,
-    many_unread,
-    no_record_of,
-    private,
-    refusal,
-    without_level,
-    without_value,
-)
 from scumble.columns.kinds import converted, read_as
 from scumble.columns.number import Number
 from scumble.columns.schema import Schema
@@ -112,18 +100,12 @@ def run(args: argparse.Namespace) -> None:
     whole = None if args.schema is None else Schema.load(args.schema)
     schema = None if whole is None else _features(args, whole)
     target = None if whole is None else whole.get(args.target)
-    bounded = Schema({args.target: target}) if regresses and target is not None else None
-    _require_fitting(args, regresses, target, [*(schema or {}).values(), *(bounded or {}).values()])
+    reads = schema  # what a schema reads: a target that is a number, too
+    if schema is not None and target is not None and regresses:
+        reads = Schema({**schema, args.target: target})
+    _require_fitting(args, regresses, target, (reads or {}).values())
     usual = Budget.of(**asked).invalid
-    found = _read(
-        opened(args),
-        columns=args.columns,
-        schema=schema,
-        target=args.target,
-        number=regresses,
-        bounded=bounded,
-        invalid=args.invalid or usual,
-    )
+    found = _read(opened(args), args.target, args.columns, reads, number=regresses, invalid=args.invalid or usual)
     options: Settings = {**asked, "rows": args.rows, "random_state": args.seed}
     if schema is None:
         options["bounds"] = by_column(args.bounds, found.X.column_names)
@@ -186,7 +168,7 @@ def _require_fitting(
 
 def _features(args: argparse.Namespace, schema: Schema) -> Schema:
     """What the columns to learn from can hold: those of the schema, without the target."""
-    names = args.columns or [name for name in schema if name != args.target]
+    names = [name for name in args.columns or schema if name != args.target]
     for name in names:
         if name not in schema:
             guess = did_you_mean(name, schema)
@@ -247,7 +229,7 @@ class _AtTerminal(Curator):
 
     def look_at_classes(self, rows: int, lost: int, empty: Sequence[str]) -> None:
         """The classes alone: `_tell_left_out` reports the rows."""
-        self.tell([no_record_of(empty)] if empty else [])
+        self.tell([curator.no_record_of(empty)] if empty else [])
 
 
 def _tell_left_out(
@@ -258,18 +240,18 @@ def _tell_left_out(
 
     for_cells = found.causes.total
     if args.unknown == "drop" and classes is not None:
-        found.causes.add(NO_CLASS, args.target, of_no_class(classes, found.y))
+        found.causes.add(curator.NO_CLASS, args.target, of_no_class(classes, found.y))
     skipped = sum(found.source.skipped.values())
     rows = found.causes.total + skipped
     if rows:
-        say(args, left_out(rows, list(found.causes.words(0, skipped))))
-    of_cells = found.causes.columns(least=many_unread(len(found.y) + for_cells))
+        say(args, curator.left_out(rows, list(found.causes.words(0, skipped))))
+    of_cells = found.causes.columns(least=curator.many_unread(len(found.y) + for_cells))
     for name in of_cells:
         reads = read_as(None, args.decimal)
         if schema is not None and name in schema:
             reads = f"a value is left out that is {schema[name].refused(args.decimal) or 'missing'}"
-        say(args, private(f"In {name!r}, {reads}"))
-    for line in (*([] if len(found.y) else [NOTHING_COUNTED]), *unusual(found.source.oddities)):
+        say(args, curator.private(f"In {name!r}, {reads}"))
+    for line in (*([] if len(found.y) else [curator.NOTHING_COUNTED]), *unusual(found.source.oddities)):
         say(args, line)
 
 
@@ -283,7 +265,7 @@ class _Records(NamedTuple):
     """The columns, by name: as numbers; or, where a schema reads them, as they are."""
     y: Any
     """The target as numbers, or the labels as they are."""
-    causes: Causes
+    causes: curator.Causes
     """Why rows were left out: for the curator only."""
     source: Source
 
@@ -292,44 +274,37 @@ class _Records(NamedTuple):
 
 
 def _read(
-    source: Source,
-    *,
-    target: str,
-    columns: list[str] | None = None,
-    schema: Schema | None = None,
-    number: bool = False,
-    bounded: Schema | None = None,
-    invalid: str = "error",
+    source: Source, target: str, columns: list[str] | None, schema: Schema | None, *, number: bool, invalid: str
 ) -> _Records:
     """The records that a model learns from: `columns` of numbers (None: all but the target) or those of the `schema`.
 
-    A target that is a `number` must be there, and may be `bounded` by a schema of its own; labels may be missing.
+    A target that is a `number` must be there, and the schema may bound it; labels may be missing.
     """
-    named = source.columns(columns or None, besides=[target]) if schema is None else list(schema)
+    if schema is None:
+        named = source.columns(columns or None, besides=[target])
+    else:
+        named = [name for name in schema if name != target]
     wanted = [*named, target]
     if any(name in source.names for name in wanted):
         source.require([target])  # by itself: a column to learn from may be what was meant
     source.require(wanted)
-    roles = dict.fromkeys(named, "number") if schema is None else {name: schema.roles[name] for name in named}
+    roles = {name: "number" if schema is None else schema.roles[name] for name in named}
     roles[target] = "number" if number else "any"
     numbers = [*(named if schema is None else []), *([target] if number else [])]
-    schemas = [one for one in (schema, bounded) if one is not None]
-    batches, causes = [], Causes()
+    batches, causes = [], curator.Causes()
     for piece in source.pieces(roles, invalid=invalid):
         batch = converted(piece.batch.select(wanted), roles)
-        found: Bad = {}
-        for one in schemas:
-            found |= without_level(batch.select(list(one)), one)
+        found = {} if schema is None else curator.without_level(batch.select(list(schema)), schema)
         for name in numbers:
             cells = batch[name]  # missing ones, and those that are not finite
             if pa.types.is_floating(cells.type):
                 bad = ~np.isfinite(cells.to_numpy(zero_copy_only=False))
             else:
                 bad = cells.is_null().to_numpy(zero_copy_only=False)
-            found |= without_value(batch, name, np.asarray(bad))
+            found |= curator.without_value(batch, name, np.asarray(bad))
         if invalid == "error":
             place = partial(source.place, piece.position, batch.num_rows)
-            if refused := refusal(found, place, "missing or unreadable", "--invalid drop leaves these out"):
+            if refused := curator.refusal(found, place, "missing or unreadable", "--invalid drop leaves these out"):
                 raise refused
         if found:
             batch = chosen(batch, ~causes.take(found, batch.num_rows))

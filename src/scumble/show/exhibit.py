@@ -271,18 +271,15 @@ class Exhibit(AnyExhibit):
         if self.drawable:
             numbers = {name: content.release(release) for name, release in self.releases.items()}
             if self.classifier is not None:
-                description["classifier"] = self._classifier(content, numbers)
+                others = self.classifier.releases_[1:]
+                known = [{name: content.release(part) for name, part in bundle.items()} for bundle in others]
+                description["classifier"] = content.classifier(self.classifier, [numbers, *known])
             description["modes"] = self.modes()
         return content.with_all(description)
 
     @property
     def _listed(self) -> list[Column]:
         return self.columns if self.drawable else [Column(name, "any", None, (), "") for name in self.names]
-
-    def _classifier(self, content: Content, numbers: Mapping[Any, int]) -> Facts:
-        others = self.classifier.releases_[1:]
-        known = [numbers, *({name: content.release(part) for name, part in bundle.items()} for bundle in others)]
-        return content.classifier(self.classifier, known)
 
 
 def _nameless(model: Model) -> Any:
