@@ -11,19 +11,7 @@ import numpy as np
 from pandas import DataFrame
 
 from scumble.errors import ParameterError, many
-from scumble.show.plots import (
-    FAINT,
-    FEWER_LETTERS,
-    INK,
-    LETTERS,
-    SECOND,
-    literal,
-    new_figure,
-    plain,
-    shortened,
-    thin,
-    thousands,
-)
+from scumble.show import plots
 from scumble.show.tableplots import LONGEST
 
 if TYPE_CHECKING:
@@ -60,16 +48,16 @@ class Comparison(DataFrame):  # type: ignore[misc]
         """
         if not {"difference", "low", "high", "p_adjusted"} <= {*self} or not len(self):
             raise ParameterError(NOT_COMPARED)
-        figure = new_figure(1.0, 1.0)
+        figure = plots.new_figure(1.0, 1.0)
         import matplotlib
 
-        looks: Any = {**dict.fromkeys(SIZES, SIZE), "text.color": INK, "axes.labelcolor": INK}
+        looks: Any = {**dict.fromkeys(SIZES, SIZE), "text.color": plots.INK, "axes.labelcolor": plots.INK}
         with matplotlib.rc_context(looks):
             _draw(figure, self, units or {})
             wide = int(ROOM * figure.get_figwidth())
             told = _title(self) if title is None else title
-            figure.suptitle(literal("\n".join(textwrap.wrap(told, wide))), weight="bold", x=0.02, ha="left")
-            figure.supxlabel(literal("\n".join(textwrap.wrap(_notes(self), wide))), size=SIZE, x=0.02, ha="left")
+            figure.suptitle(plots.literal("\n".join(textwrap.wrap(told, wide))), weight="bold", x=0.02, ha="left")
+            figure.supxlabel(plots.literal("\n".join(textwrap.wrap(_notes(self), wide))), size=SIZE, x=0.02, ha="left")
         return figure
 
 
@@ -125,7 +113,7 @@ def _draw(figure: Figure, found: DataFrame, units: Mapping[str, str]) -> None:
         spots = grid[0, place].subgridspec(len(ratios), 1, height_ratios=ratios)
         for number, block in enumerate(stack):
             axes = figure.add_subplot(spots[number, 0])
-            _lines(axes, block, LETTERS if across == 1 else FEWER_LETTERS)
+            _lines(axes, block, plots.LETTERS if across == 1 else plots.FEWER_LETTERS)
             if block.shares and max(ends) > min(ends):
                 edge = 0.04 * (max(ends) - min(ends))
                 axes.set_xlim(max(min(ends) - edge, -100.0), min(max(ends) + edge, 100.0))
@@ -183,7 +171,7 @@ def _some(rows: DataFrame, shown: DataFrame, what: str) -> str:
 
 
 def _text(cell: object) -> str:
-    return shortened(f"{cell:,g}" if isinstance(cell, float) else str(cell), LONGEST)
+    return plots.shortened(f"{cell:,g}" if isinstance(cell, float) else str(cell), LONGEST)
 
 
 def _sure(rows: DataFrame) -> np.ndarray:
@@ -196,20 +184,23 @@ def _lines(axes: Axes, block: Block, letters: int) -> None:
     value, low, high = (block.rows[side].to_numpy(float) * block.factor for side in ("difference", "low", "high"))
     known = np.isfinite(low) & np.isfinite(high)
     place = np.arange(len(block.rows))
-    axes.axvline(0.0, color=FAINT, linewidth=1.0)
-    for mine, color, fill in ((~_sure(block.rows), INK, "white"), (_sure(block.rows), SECOND, SECOND)):
+    axes.axvline(0.0, color=plots.FAINT, linewidth=1.0)
+    for mine, color, fill in (
+        (~_sure(block.rows), plots.INK, "white"),
+        (_sure(block.rows), plots.SECOND, plots.SECOND),
+    ):
         at = known & mine
         axes.hlines(place[at], low[at], high[at], color=color, linewidth=1.4)
         axes.plot(value[at], place[at], "o", color=color, mfc=fill, ms=5)
     for k in place[~known]:
-        axes.text(0.0, k, " not known", va="center", color=FAINT)
-    axes.set_yticks(place, [literal(shortened(label, LONGEST)) for label in block.labels])
+        axes.text(0.0, k, " not known", va="center", color=plots.FAINT)
+    axes.set_yticks(place, [plots.literal(plots.shortened(label, LONGEST)) for label in block.labels])
     axes.set_ylim(len(place) - 0.4, -0.6)
-    axes.set_xlabel(literal(block.unit))
-    axes.set_title(literal(shortened(block.title, LONGEST)), loc="left", weight="bold")
-    thousands(axes.xaxis, records=True)  # a difference is no year
-    thin(axes.xaxis, letters)
-    plain(axes)
+    axes.set_xlabel(plots.literal(block.unit))
+    axes.set_title(plots.literal(plots.shortened(block.title, LONGEST)), loc="left", weight="bold")
+    plots.thousands(axes.xaxis, records=True)  # a difference is no year
+    plots.thin(axes.xaxis, letters)
+    plots.plain(axes)
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
 
@@ -219,11 +210,11 @@ def _along(axes: Axes, found: DataFrame, named: tuple[str, Sequence[float]]) -> 
     name, cells = named
     place = np.asarray(cells, float)[found["point"].to_numpy()]
     value, low, high = (found[side].to_numpy(float) for side in ("difference", "low", "high"))
-    axes.axhline(0.0, color=FAINT, linewidth=1.0)
-    for mine, color, fill in ((~_sure(found), INK, "white"), (_sure(found), SECOND, SECOND)):
+    axes.axhline(0.0, color=plots.FAINT, linewidth=1.0)
+    for mine, color, fill in ((~_sure(found), plots.INK, "white"), (_sure(found), plots.SECOND, plots.SECOND)):
         axes.vlines(place[mine], low[mine], high[mine], color=color, linewidth=1.4)
         axes.plot(place[mine], value[mine], "o", color=color, mfc=fill, ms=5)
-    axes.set(xlabel=literal(shortened(name)), ylabel="density (mean kernel value)")
-    thousands(axes.xaxis)
-    thin(axes.xaxis, LETTERS)
-    plain(axes)
+    axes.set(xlabel=plots.literal(plots.shortened(name)), ylabel="density (mean kernel value)")
+    plots.thousands(axes.xaxis)
+    plots.thin(axes.xaxis, plots.LETTERS)
+    plots.plain(axes)

@@ -14,19 +14,7 @@ from scumble.columns.containers import free
 from scumble.columns.date import Date
 from scumble.columns.number import Number
 from scumble.errors import many
-from scumble.show.plots import (
-    INK,
-    SECOND,
-    amount,
-    as_dates,
-    literal,
-    new_figure,
-    plain,
-    promise,
-    shortened,
-    thin,
-    thousands,
-)
+from scumble.show import plots
 from scumble.table.questions import parts
 
 if TYPE_CHECKING:
@@ -64,17 +52,19 @@ def marginals(release: TableRelease, columns: Iterable[str] | None = None) -> Fi
         max(2.7, *(0.9 + 0.15 * words[k] for k in range(line, min(line + across, len(names))) if lying[k]), 0.0)
         for line in range(0, len(names), across)
     ]
-    figure: Figure = new_figure(max(5.0, (4.4 if any(lying) else 3.4) * across), sum(high))
+    figure: Figure = plots.new_figure(max(5.0, (4.4 if any(lying) else 3.4) * across), sum(high))
     figure.set_layout_engine("constrained", w_pad=GAP, h_pad=GAP)
     all_axes = figure.subplots(down, across, squeeze=False, height_ratios=high).ravel()
     for name, axes in zip(names, all_axes, strict=False):
         (_lines if release.schema[name].ordered else _words)(axes, release, name)
-        axes.set_title(literal(shortened(name, 40)), fontsize=9, color=INK)
-        plain(axes)
+        axes.set_title(plots.literal(plots.shortened(name, 40)), fontsize=9, color=plots.INK)
+        plots.plain(axes)
     for axes in all_axes[len(names) :]:
         axes.set_axis_off()
     total = release._answers.total
-    figure.suptitle(promise(release.privacy, total.value, math.sqrt(total.variance)), fontsize=10, color=INK)
+    figure.suptitle(
+        plots.promise(release.privacy, total.value, math.sqrt(total.variance)), fontsize=10, color=plots.INK
+    )
     return figure
 
 
@@ -93,14 +83,22 @@ def _words(axes: Axes, release: TableRelease, name: str) -> None:
         found = found.loc[sorted(found["value"].nlargest(WORDS).index)]
     value, low, high = (found[side].to_numpy() for side in ("value", "low", "high"))
     place = np.arange(len(found))
-    axes.barh(place, value, height=0.8, color=INK, xerr=[value - low, high - value], ecolor=SECOND, error_kw={"lw": 1})
-    labels = [shortened(_word(level), LONGEST) for level in found["level"]]
-    axes.set_yticks(place, [literal(label) for label in labels], fontsize=7)
+    axes.barh(
+        place,
+        value,
+        height=0.8,
+        color=plots.INK,
+        xerr=[value - low, high - value],
+        ecolor=plots.SECOND,
+        error_kw={"lw": 1},
+    )
+    labels = [plots.shortened(_word(level), LONGEST) for level in found["level"]]
+    axes.set_yticks(place, [plots.literal(label) for label in labels], fontsize=7)
     axes.set_ylim(len(found) - 0.4, -0.6)
     axes.locator_params(axis="x", nbins=4)
     more = f"; … and {left_out} more, none of them more frequent" if left_out > 0 else ""
-    axes.set_xlabel(f"records{more}", fontsize=7, color=INK)
-    thousands(axes.xaxis, records=True)
+    axes.set_xlabel(f"records{more}", fontsize=7, color=plots.INK)
+    plots.thousands(axes.xaxis, records=True)
 
 
 def _word(level: object) -> str:
@@ -141,20 +139,20 @@ def _lines(axes: Axes, release: TableRelease, name: str) -> None:
         if len(share) > 1 and not np.allclose(share[:-1], 1.0, rtol=ALIKE):
             below.insert(0, f"records per {_unit(column, usual)}")
     value, low, high = (side[bars] / share for side in (value, low, high))
-    axes.stairs(value, edges, fill=True, color=INK, lw=0)
+    axes.stairs(value, edges, fill=True, color=plots.INK, lw=0)
     if len(value) > MANY:
-        axes.fill_between(edges.repeat(2)[1:-1], low.repeat(2), high.repeat(2), color=SECOND, alpha=0.4, lw=0)
+        axes.fill_between(edges.repeat(2)[1:-1], low.repeat(2), high.repeat(2), color=plots.SECOND, alpha=0.4, lw=0)
     else:
         middle = np.sqrt(edges[:-1] * edges[1:]) if logarithmic else (edges[:-1] + edges[1:]) / 2
-        axes.errorbar(middle, value, yerr=[value - low, high - value], fmt="none", ecolor=SECOND, elinewidth=1)
+        axes.errorbar(middle, value, yerr=[value - low, high - value], fmt="none", ecolor=plots.SECOND, elinewidth=1)
         if len(value) < MANY / 2:
             axes.vlines(edges[1:-1], 0, np.minimum(value[:-1], value[1:]), color="white", lw=0.4)
     axes.set_xlim(edges[0], edges[-1])
     axes.set_ylim(bottom=min(0.0, float(value.min(initial=0.0))))
     axes.tick_params(labelsize=7)
-    axes.set_ylabel("records", fontsize=8, color=INK)
-    axes.set_xlabel("; ".join(below), fontsize=7, color=INK)
-    thousands(axes.yaxis, records=True)
+    axes.set_ylabel("records", fontsize=8, color=plots.INK)
+    axes.set_xlabel("; ".join(below), fontsize=7, color=plots.INK)
+    plots.thousands(axes.yaxis, records=True)
     if column.edges is None:
         _mark(axes, column, edges)
 
@@ -180,18 +178,18 @@ def _told(column: Number | Date, edge: float, edges: Sequence[float] | npt.NDArr
     """An edge that somebody has chosen, in words."""
     if isinstance(column, Date):
         return str(np.datetime64(round(edge * DAY), "s"))[: 10 if column.step >= DAY else 16]
-    return amount(edge, abs(edge) if abs(edge) >= 1e6 else 0.0)
+    return plots.amount(edge, abs(edge) if abs(edge) >= 1e6 else 0.0)
 
 
 def _mark(axes: Axes, column: Number | Date, edges: npt.NDArray[np.float64]) -> None:
     """Round numbers or dates along the line."""
     if isinstance(column, Date):
-        as_dates(axes.xaxis, "date", (float(edges[0]), float(edges[-1])))
+        plots.as_dates(axes.xaxis, "date", (float(edges[0]), float(edges[-1])))
     elif axes.get_xscale() == "log":
         from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
         axes.xaxis.set_major_locator(LogLocator(numticks=LABELS - 2))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: amount(value, abs(value))))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plots.amount(value, abs(value))))
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         from matplotlib.ticker import MaxNLocator
@@ -199,5 +197,5 @@ def _mark(axes: Axes, column: Number | Date, edges: npt.NDArray[np.float64]) -> 
         axes.xaxis.set_major_locator(
             MaxNLocator(6, steps=[1, 2, 2.5, 5, 10], integer=bool(getattr(column, "whole", 0)))
         )
-        thousands(axes.xaxis)
-        thin(axes.xaxis, LETTERS)
+        plots.thousands(axes.xaxis)
+        plots.thin(axes.xaxis, LETTERS)
