@@ -19,14 +19,11 @@ from hypothesis import strategies as st
 import scumble
 from scumble.cli import BAD_DATA, main
 from scumble.columns import kinds
-from scumble.density.grid_cells import coarser
 from scumble.density.release import Release, merge_releases
 from scumble.errors import CorruptFileError, DataError, MergeError, ParameterError
 from scumble.files import Container
 from scumble.learn import PrivateKDE
-from scumble.privacy.budget import Budget
 from scumble.sources import Build
-from scumble.sources.building import Options
 from scumble.sources.tally import Labels
 
 EPOCH = datetime.datetime(1970, 1, 1)
@@ -87,21 +84,6 @@ def test_whether_anybody_has_a_date_refuses_nothing(dates: list[str | None]) -> 
 
 
 # ---- cells and samples ----
-
-
-@pytest.mark.parametrize(("low", "high", "bandwidth"), [(0, 100, 5.0), (0, 7, 30.0), (-3, 999, 2.0)])
-def test_every_edge_lies_half_way_between_whole_numbers(low: int, high: int, bandwidth: float) -> None:
-    size, kernel, ends = (
-        Options(design="grid", bounds=(low, high)),
-        scumble.EuclideanKernel(bandwidth),
-        [np.array([side], float) for side in (low, high)],
-    )
-    for later in (False, True):
-        spec, planned = size.spec(kernel, ["age"], Budget(1.0), kinds={"age": "whole"}, later=later)
-        assert planned == later and spec.shape is not None
-        for (cells,) in coarser(*ends, spec.shape) if planned else [spec.shape]:
-            (edges,) = replace(spec, shape=(cells,), buckets=cells).layout.edges()
-            assert (edges % 1.0 == 0.5).all() and edges[0] == low - 0.5 and len(edges) <= high - low + 2
 
 
 def test_whole_numbers_with_cells_of_their_own_hide_nothing() -> None:
@@ -364,6 +346,9 @@ def test_places_are_those_of_the_classes(rng: np.random.Generator) -> None:
     for cell, place in zip(cells.tolist(), found.tolist(), strict=True):
         assert (classes[place] == cell) if 0 <= cell < 1000 else place == -1
     assert Labels("c", ["a"]).places(pa.record_batch({"c": pa.array(["a", None, "b"])})).tolist() == [0, -1, -1]
+    for none in (None, "bus", []):
+        with pytest.raises(scumble.PrivacyError, match="must list all classes"):
+            Labels("c", none)
 
 
 # ---- bounds by the names of their columns, wherever a scale may be given so ----

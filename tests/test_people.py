@@ -284,11 +284,8 @@ def test_what_a_checkpoint_remembers(persons: int) -> None:
     [
         lambda about, arrays: about.update(records_per_person=3),
         lambda about, arrays: about.update(key="no hexadecimal"),
-        lambda about, arrays: about.pop("key"),
         lambda about, arrays: arrays.pop("people.hashes"),
-        lambda about, arrays: arrays.pop("people.counts"),
         lambda about, arrays: arrays.update({"people.hashes": arrays["people.hashes"][:-1]}),
-        lambda about, arrays: arrays.update({"people.hashes": arrays["people.hashes"][:, :1]}),
         lambda about, arrays: arrays.update({"people.hashes": arrays["people.hashes"].astype(np.int64)}),
         lambda about, arrays: arrays.update({"people.counts": arrays["people.counts"].astype(np.int64)}),
     ],

@@ -6,7 +6,6 @@ import datetime as dt
 import gzip
 import io
 import sqlite3
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from tests import postgres
 import scumble
 from rates import laplace
 from scumble.columns.kinds import roles_of
-from scumble.errors import DataError
 from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel
 from scumble.sources import Build, build, build_by, formats, onepass, open_source
 from scumble.sources import arrow as parquet
@@ -400,41 +398,6 @@ def test_a_sheet_is_chosen_by_name(tmp_path: Path) -> None:
         open_source(tmp_path / "t.xlsx", table="South")
     with pytest.raises(scumble.ParameterError):
         open_source(__file__, format="csv", table="south")
-
-
-def test_row_groups_under_way_are_handed_over_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though the first is read last; all handles are closed, even if the rest is not wanted; damage is reported."""
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"x": np.arange(10.0)}), path, row_group_size=1)
-    real, opened, began = pq.ParquetFile, list[pq.ParquetFile](), list[int]()
-    third = threading.Event()
-
-    class Slow(real):
-        def __init__(self, *args: object, **options: object) -> None:
-            super().__init__(*args, **options)
-            opened.append(self)
-
-        def read_row_group(self, group: int, **options: object) -> pa.Table:
-            began.append(group)
-            if group == 3:
-                third.set()
-            assert group > 0 or third.wait(60)
-            return super().read_row_group(group, **options)
-
-    monkeypatch.setattr(parquet.pq, "ParquetFile", Slow)
-    monkeypatch.setattr(parquet, "available_threads", lambda: 16)
-    pieces = open_source(path).pieces({"x": "number"})
-    assert next(pieces).batch["x"].to_pylist() == [0.0]
-    assert sorted(began)[:4] == [0, 1, 2, 3]
-    assert [piece.batch["x"].to_pylist() for piece in pieces] == [[float(k)] for k in range(1, 10)]
-    left = open_source(path).pieces({"x": "number"})
-    next(left), left.close()
-    assert len(opened) > 2 * parquet.GROUPS
-    assert all(file.closed for file in opened)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:4] + bytes(200) + whole[204:])
-    with pytest.raises(DataError):
-        list(open_source(path).pieces({"x": "number"}))
 
 
 @pytest.mark.parametrize("cores", [2, 16])

@@ -255,35 +255,6 @@ def test_of_a_large_union_its_parts_tell_who_is_sure() -> None:
     assert sure.weights(codes).tolist() == [1, 0, 0] and (maybe.weights(codes) >= 1).all()
 
 
-def weights_of(where: Any, name: str = "age") -> list[float]:
-    found = condition(SCHEMA, where)
-    assert len(found.terms) == 1 and list(found.terms[0]) == [name]
-    return found.terms[0][name].round(9).tolist()
-
-
-def test_one_column_by_hand() -> None:
-    third = round(1 / 3, 9)
-    for where in ("age >= 4 and age < 7", "4 <= age < 7", "age between 4 and 6", {"age": (4, 6)}, {"age": [4, 5, 6]}):
-        assert weights_of(where) == [0, round(2 / 3, 9), third, 0, 0]
-    assert weights_of("age >= 3") == weights_of({"age": (3, None)}) == [0, 1, 1, 1, 0]
-    assert weights_of("not age >= 3") == weights_of({"age": (None, 2)}) == [1, 0, 0, 0, 0]
-    assert weights_of("age < 3 or age is missing") == weights_of({"age": [0, 1, 2, None]}) == [1, 0, 0, 0, 1]
-    assert weights_of("age is not null") == [1, 1, 1, 1, 0] and weights_of({"age": None}) == [0, 0, 0, 0, 1]
-    assert weights_of("age > -5 and age < 1e300") == [1, 1, 1, 1, 0]
-    assert weights_of("smoker", "smoker") == weights_of({"smoker": True}, "smoker") == [0, 1, 0]
-    assert weights_of("not smoker", "smoker") == weights_of("smoker is false", "smoker") == [1, 0, 0]
-    assert weights_of("seen <= '2020-02-01'", "seen") == [1, 0.5, 0, 0]
-    assert weights_of({"seen": (None, dt.datetime(2020, 2, 1))}, "seen") == [1, 0.5, 0, 0]
-    assert weights_of("'x y' == 'Ulm'", "x y") == weights_of({"x y": "Ulm"}, "x y") == [1, 0, 0, 0, 0]
-    assert weights_of("'Ulm' == `x y`", "x y") == weights_of("\"x y\" in ('Ulm')", "x y") == [1, 0, 0, 0, 0]
-    assert condition(SCHEMA, Atom("age", "between", (5, 3))).terms == ()  # as in SQL, with a message
-    assert condition(SCHEMA, "age >= 4").partly == ("age",) and condition(SCHEMA, "age >= 3").exact
-    assert condition(SCHEMA, {"age": [2, 0, 1]}).exact  # values side by side fill a cell
-    everything = condition(SCHEMA, None)
-    assert len(everything.terms) == 1 and not everything.terms[0] and everything.weights(CODES).min() == 1
-    assert condition(SCHEMA, everything) is everything and condition(SCHEMA, {}).terms == everything.terms
-
-
 def test_numbers_of_any_fraction() -> None:
     schema = Schema(x=Number(0, 100, scale="log", cells=3), y=Number(-1, 1, cells=2))
     assert condition(schema, "x == 0").terms[0]["x"].tolist() == [1, 0, 0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import random
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -190,30 +189,7 @@ def toml_column(text: bytes) -> Any:
     return scumble.columns.column.Column.from_dict(parse_toml(text, "x")[0]["x"], "x")
 
 
-def test_damaged_files_are_sound_or_refused(tmp_path: Path) -> None:
-    """Bytes changed, cut out, doubled: a schema, or a ParameterError."""
-    rng = random.Random(5)
-    SCHEMA.save(tmp_path / "s.toml")
-    good = (tmp_path / "s.toml").read_bytes()
-    described = json.dumps(SCHEMA.to_dict())
-    refused = 0
-    for _ in range(150):
-        data = bytearray(good)
-        for _ in range(rng.randint(1, 4)):
-            at, length = rng.randrange(len(data)), rng.randint(0, 9)
-            piece = rng.choice([b"", bytes(rng.randbytes(2)), data[at : at + length] * 2, b"1e9", b"[", b'"', b"-"])
-            data[at : at + length] = piece
-        (tmp_path / "s.toml").write_bytes(data)
-        try:
-            Schema.load(tmp_path / "s.toml")
-        except scumble.ParameterError:
-            refused += 1
-        text = described[: (at := rng.randrange(len(described)))] + rng.choice("0[]{},:ae\"'") + described[at + 1 :]
-        try:
-            Schema.from_dict(json.loads(text))
-        except (scumble.ParameterError, json.JSONDecodeError):
-            refused += 1
-    assert refused > 40
+def test_descriptions_that_are_none_are_refused() -> None:
     for odd in (None, [], {}, {"columns": {}}, {"columns": [5]}, {"columns": [{"name": 5}]}, {"columns": [], "x": 1}):
         with pytest.raises(scumble.ParameterError):
             Schema.from_dict(odd)
