@@ -27,21 +27,8 @@ def test_a_mixed_table_is_fitted_and_predicted_by_its_schema(capsys: pytest.Capt
     Path("people.csv").write_text("seen,town,mode\n" + "".join(",".join(row) + "\n" for row in rows))
     columns = {"seen": Date("2024-01-01", "2024-01-31"), "town": Category(["Ulm", "Bonn"], missing=True)}
     Schema(**columns, mode=Category(["bus", "car"])).save("town.toml")
-    line = [
-        "fit",
-        "people.csv",
-        "--task",
-        "separate",
-        "--target",
-        "mode",
-        "--classes",
-        "bus,car",
-        "--epsilon",
-        "8",
-        "--out",
-        "m.scumble",
-    ]
-    line += ["--schema", "town.toml"]
+    line = ["fit", "people.csv", "--task", "separate", "--target", "mode", "--classes", "bus,car"]
+    line += ["--epsilon", "8", "--out", "m.scumble", "--schema", "town.toml"]
     assert main(line) == 0
     model = learn.load("m.scumble")
     assert model.schema_ == Schema(**columns)

@@ -278,9 +278,8 @@ class Additive(_Learnt, LearnsFromMoments):
 class PrivateAdditiveRegressor(Additive, Regressor):
     """Regression by a sum of curves, one per column, that can be looked at: see :class:`Additive`.
 
-    With few records, many columns or a small ε take :class:`~scumble.learn.PrivateLinearRegression`. For the
-    parameters, see :class:`Additive`, :class:`~scumble.learn.base.PrivateEstimator` and
-    :class:`~scumble.learn.supervised.Regressor`.
+    With few records, many columns or a small ε take :class:`~scumble.learn.PrivateLinearRegression`. For other
+    parameters, see :class:`~scumble.learn.base.PrivateEstimator` and :class:`~scumble.learn.supervised.Regressor`.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

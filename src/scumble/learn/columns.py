@@ -8,16 +8,15 @@ a logarithmic scale, its place among cells of equal ratio. What is outside the b
 
 *Categories* have levels: the words of the vocabulary, one for all others, one for missing cells. As *indicators*, for
 planes and distances, each level is a column of its own, 1 for the records that have it and 0 for the rest, with the
-bounds −1 and 1: to a vector of moments, in units of the bounds, a category adds a single 1 however many levels it has,
-and any two levels are equally far apart. As *codes*, for what cuts columns into steps or draws a curve along them, the
-levels of a column are the numbers 0, 1, 2, … in their public order.
+bounds −1 and 1: to a vector of moments a category adds a single 1 however many levels it has, and any two levels are
+equally far apart. As *codes*, for what cuts columns into steps or draws a curve along them, the levels are the numbers
+0, 1, 2, … in their public order.
 
 *Missing* cells of a column with ``missing=True``: with indicators the number is the middle of its bounds and a column
 of its own says that it is missing, with codes it stands a quarter of the width below the lowest.
 
-scikit-learn's readers convert a table or a list of labels as a whole, so one cell decides what the others become, and
-their errors quote cells. Here each cell is read by itself, and an error names columns and counts. The words that
-scikit-learn's own checks look for are kept.
+Each cell is read by itself, and an error names columns and counts, in the words that scikit-learn's checks look for;
+scikit-learn's own readers convert a table as a whole, and quote cells.
 """
 
 from __future__ import annotations

@@ -205,9 +205,8 @@ class Descent:
         """Weights and offsets: those of most likelihood for classes of normal laws.
 
         Their covariances differ in size alone: vectors are at most 1 long, so a class with the mean m has at most the
-        variance 1 − |m|², and is narrow if it is far out.
-        Shortened residuals hold weights and rare classes down. So the weights get steeper, all alike, and with the
-        offsets the mean of the probabilities is the classes' shares.
+        variance 1 − |m|². Shortened residuals hold weights and rare classes down, so the weights get steeper, all
+        alike, and with the offsets the mean of the probabilities is the classes' shares.
         """
         own = np.arange(max(DRAWS, len(self.shares))) % len(self.shares)
         weights = self.shares[own] / np.bincount(own)[own]

@@ -88,16 +88,15 @@ def class_model(release: MomentRelease) -> tuple[Floats, Floats, Floats]:
 
     Ridge regression on a class's indicator makes scores s = z·w. The products' eigenvalues are freed of their noise
     (`quiet`), and each column's part of a plane is as large as the noise in the class's sum lets one trust (`trusted`).
-    How scores are distributed follows from the moments: their mean and variance V over all records, and the gap g
-    between their means inside and outside the class, whose share is π. As of two normal laws (Fisher's discriminant),
-    the log-odds are
+    With the mean and variance V of the scores over all records, and the gap g between their means inside and outside
+    the class, whose share is π, the log-odds are those of two normal laws (Fisher's discriminant),
 
         log(π/(1 − π)) + (s − mean − (½ − π) g) g/(V − π(1 − π) g²),
 
-    whatever scale the penalty gave to w. The noise in w goes along with that in the class's sum, and makes a gap of its
-    own, which is taken off. What is left is drawn toward the gap that classes have on average, by as much as it is
-    uncertain. V counts the penalty as variance: noise may have hidden as much. A class without a gap keeps its share as
-    the probability of every record.
+    whatever scale the penalty gave to w. The gap that the noise in the class's sum makes by itself is taken off, and
+    what is left is drawn toward the gap that classes have on average, by as much as it is uncertain. V counts the
+    penalty as variance: noise may have hidden as much. A class without a gap keeps its share as the probability of
+    every record.
     """
     spec = release.spec
     assert isinstance(spec, ClassMoments)

@@ -8,12 +8,9 @@ are written as an object with one key, their kind::
     {"@tuple": [...]}           a tuple
     {"@float": "nan"}           a number that is not finite
     {"@fraction": "1/3"}        an exact number, such as ε
-    {"@kernel": {...}}          a kernel
-    {"@schema": {...}}          a schema
-    {"@release": {...}}         a release: its metadata, and the name of its counters
-    {"@moments": {...}}         a release of moments, likewise
+    {"@kernel": {...}}          a kernel; likewise "@schema"
+    {"@release": {...}}         a release: its metadata, and the names of its arrays; likewise "@moments" and "@table"
     {"@bundle": {...}}          several releases, one per class
-    {"@table": {...}}           the release of a table: its metadata, and the names of its arrays
     {"@pairs": [[key, value]]}  a dict whose keys are not texts
 """
 

@@ -113,10 +113,7 @@ class PrivateNeighbors(PrivateEstimator):
     # ---- counting ----
 
     def count_within(self, Q: object, radius: float | None = None, *, confidence: float = 0.95) -> Counts:
-        """Soft counts of the private records within `radius` of each query, with their interval.
-
-        Hashed rows know one radius, that of their kernel. Releases with a grid serve any radius.
-        """
+        """Soft counts of the private records near each query; hashed rows know the radius of their kernel alone."""
         Q = self._read(Q)
         release = self._at(radius)
         lower, upper = release.interval(Q, confidence)
@@ -130,10 +127,7 @@ class PrivateNeighbors(PrivateEstimator):
     def is_near(
         self, Q: object, radius: float | None = None, *, crowd: float | None = None, error_rate: float = 0.05
     ) -> np.ndarray:
-        """Whether a crowd is within `radius` of each query, wrong with probability at most `error_rate` on either side.
-
-        `crowd` = None takes the smallest that can be distinguished, for each query.
-        """
+        """Whether a crowd (None: the smallest that can be told) is within `radius` of each query; see `error_rate`."""
         return self._decide(self._read(Q), self._at(radius), crowd, error_rate)
 
     def _decide(self, Q: np.ndarray, release: Release, crowd: float | None, error_rate: float) -> np.ndarray:
@@ -175,8 +169,8 @@ class PrivateNeighbors(PrivateEstimator):
         """(n, k) names of the nearest groups, or positions in a public catalogue, and the (n, k) numbers they rank by.
 
         `groups`, releases of one kernel in a mapping, Bundle or list, are ranked by their own density at the query. Of
-        a `catalogue`, those items around which the release has a crowd are ranked by their distance from the query;
-        where there are fewer: −1 and infinity.
+        a `catalogue`, items around which the release has a crowd are ranked by their distance; where there are fewer:
+        −1.
         """
         if (groups is None) == (catalogue is None):
             raise ParameterError("Give either `groups`, several releases, or `catalogue`, public records.")

@@ -1,9 +1,8 @@
 """Estimators that learn a target: what classifiers have in common, what regressors have, and what moments add.
 
 **Decisions.** A classifier gives each class a log-probability, by a model of how its scores are distributed in each
-class and by the noisy shares of the classes. Predictions follow from these alone: `class_weight` adds the logarithm of
-a weight to each, and the largest wins. With ``class_weight="balanced"`` the weights are one over the shares, so each
-class counts as if all were equally common.
+class and by the noisy shares of the classes. `class_weight` adds the logarithm of a weight to each, and the largest
+wins. With ``class_weight="balanced"`` the weights are one over the shares, as if all classes were equally common.
 
 A label is compared with the classes cell by cell, by the one rule of :mod:`scumble.columns.hashing`: 1, 1.0 and "1" are
 the same class.
@@ -51,8 +50,7 @@ class Regressor(RegressorMixin, PrivateEstimator, ABC):
     Parameters
     ----------
     target_bounds : tuple of float or None
-        (low, high) of the target, public; targets outside are clipped. `public=("target_bounds",)` declares that the
-        data's own are public.
+        (low, high) of the target, public; targets outside are clipped. `public=("target_bounds",)`: those of the data.
     """
 
     target_bounds: tuple[float, float] | None = None
@@ -109,8 +107,6 @@ class Regressor(RegressorMixin, PrivateEstimator, ABC):
 class Classifier(ClassifierMixin, PrivateEstimator, ABC):
     """What classifiers share: public classes, decisions by log-probabilities, a score that reads labels as `fit` does.
 
-    A subclass gives `_log_probabilities` and `_shares`.
-
     Parameters
     ----------
     classes : sequence or None
@@ -119,8 +115,8 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
     unknown : {"error", "drop"}
         What to do with records of labels that are not in `classes`.
     class_weight : str, mapping or None
-        Weights of the classes in all answers, by label (1 where there is none); it can be changed after `fit`.
-        "balanced" weighs each class by one over its noisy share, so that rare classes are named.
+        Weights of the classes in all answers, by label (1 where there is none), or "balanced"; it can be changed after
+        `fit`.
     """
 
     classes: Sequence[object] | None = None
