@@ -51,33 +51,27 @@ def frame() -> pd.DataFrame:
 
 
 def by_hand(frame: pd.DataFrame, *, indicators: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Numbers and bounds, cell by cell, in plain Python."""
-    edges = [*map(int, SCHEMA["pay"].cuts.edges)]  # type: ignore[attr-defined]
-    top = len(edges) - 2 + (1000 - edges[-2]) / (edges[-1] - edges[-2])
-    rows = []
-    for age, seen, town, smoker, pay in frame.itertuples(index=False):
-        row: list[float] = []
-        if pd.isna(pay):
-            row += [top / 2, 1] if indicators else [-0.25 * top]
-        else:
-            value = min(int(pay), 1000)
-            k = max(k for k, edge in enumerate(edges[:-1]) if edge <= value)
-            row += [k + (value - edges[k]) / (edges[k + 1] - edges[k]), 0][: 1 + indicators]
-        day = None if pd.isna(seen) else (seen - pd.Timestamp("1970-01-01")).days
-        first, last = 18262, 18262 + 365
-        if day is None:
-            row += [(first + last) / 2, 1] if indicators else [first - 0.25 * 365]
-        else:
-            row += [day, 0][: 1 + indicators]
-        level = 3 if pd.isna(town) else {"Ulm": 0, "Bonn": 1}.get(town, 2)
-        row += [float(level == k) for k in range(4)] if indicators else [level]
-        row += [float(smoker), float(min(max(age, 17), 90))]
-        rows.append(row)
+    """Numbers and bounds, column by column."""
+    edges = np.array([*map(int, SCHEMA["pay"].cuts.edges)])  # type: ignore[attr-defined]
+
+    def placed(value: Any) -> np.ndarray:
+        k = np.searchsorted(edges, value, side="right") - 1
+        return k + (value - edges[k]) / (edges[k + 1] - edges[k])
+
+    top, (first, last) = placed(1000), (18262, 18627)
+    pay = np.where(frame["pay"].isna(), np.nan, placed(frame["pay"].fillna(0).clip(upper=1000).to_numpy()))
+    days = (frame["seen"] - pd.Timestamp("1970-01-01")).dt.days.to_numpy(float)
+    level = frame["town"].map({"Ulm": 0, "Bonn": 1}).fillna(2).where(frame["town"].notna(), 3)
+    rest = frame["smoker"], frame["age"].clip(17, 90)
     if indicators:
-        low, high = [0, -1, 18262, -1, -1, -1, -1, -1, 0, 17], [top, 1, 18627, 1, 1, 1, 1, 1, 1, 90]
+        cells = [np.nan_to_num(pay, nan=top / 2), np.isnan(pay), np.nan_to_num(days, nan=(first + last) / 2)]
+        cells += [np.isnan(days), *(level == k for k in range(4)), *rest]
+        low, high = [0, -1, first, -1, -1, -1, -1, -1, 0, 17], [top, 1, last, 1, 1, 1, 1, 1, 1, 90]
     else:
-        low, high = [-0.25 * top, 18262 - 0.25 * 365, 0, 0, 17], [top, 18627, 3, 1, 90]
-    return np.array(rows), np.array(low, float), np.array(high, float)
+        below = -0.25 * top, first - 0.25 * 365
+        cells = [np.nan_to_num(pay, nan=below[0]), np.nan_to_num(days, nan=below[1]), level, *rest]
+        low, high = [*below, 0, 0, 17], [top, last, 3, 1, 90]
+    return np.column_stack(cells).astype(float), np.array(low, float), np.array(high, float)
 
 
 @pytest.fixture

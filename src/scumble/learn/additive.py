@@ -77,7 +77,6 @@ class _Learnt:
     knots_: list[np.ndarray]
     shapes_: list[np.ndarray]
     intercept_: float
-    shares_: np.ndarray
     slope_: float
     offset_: float
     columns_: TableRelease | None = None
@@ -120,7 +119,7 @@ class Additive(_Learnt, LearnsFromMoments):
     knots: int | None = None
     pair: bool | None = None
 
-    _learnt = (*_Learnt.__annotations__, "target_bounds_", "classes_")
+    _learnt = (*_Learnt.__annotations__, "shares_", "target_bounds_", "classes_")
     _made_again = ("_errors",)
     _always_needs_bounds = True
     _moments = HatMoments
@@ -173,7 +172,7 @@ class Additive(_Learnt, LearnsFromMoments):
         d = self._width  # the knots will follow
         rows = d * (d + 1) // 2 + 1
         pure = laplace_is_quieter(self.price(), rows / np.sqrt(rows))
-        return HatMoments(self._spans(), self._columns(), pure, self.target_bounds_, 2)
+        return HatMoments(self._spans(), self._names(), pure, self.target_bounds_, 2)
 
     def _indicators(self) -> bool:
         return False  # each column has a curve, and a category's levels are its knots, or lie between them
@@ -338,9 +337,6 @@ class PrivateAdditiveClassifier(Additive, Classifier):
     def _log_probabilities(self, X: np.ndarray) -> np.ndarray:
         z = self.offset_ + self.slope_ * self._added(X).sum(axis=1)
         return np.column_stack([np.zeros_like(z), z])
-
-    def _shares(self) -> np.ndarray:
-        return self.shares_
 
 
 # ---- knots ----

@@ -93,6 +93,7 @@ class Fitted(BaseEstimator):
     clipped_: int
     """How many records had values outside the bounds. For the curator only: it is neither saved, pickled nor shown."""
     classes_: np.ndarray
+    shares_: np.ndarray
     target_bounds_: tuple[float, float]
     n_features_in_: int
     feature_names_in_: np.ndarray
@@ -253,7 +254,7 @@ class PrivateEstimator(Fitted):
         self.bounds_, self.clipped_ = self._public_bounds(found), 0
         if self.bounds_ is None:
             return found
-        names = self._names() or [f"column {j}" for j in range(found.shape[1])]
+        names = self._names() or tuple(f"column {j}" for j in range(found.shape[1]))
         self.curator.look_at(*columns.beyond(found, self.bounds_, names))
         inside = np.clip(found, *self.bounds_)
         self.clipped_ = int(np.any(inside != found, axis=1).sum())
@@ -281,11 +282,11 @@ class PrivateEstimator(Fitted):
         coded = self._coding()
         return self.n_features_in_ if coded is None else coded.width
 
-    def _names(self) -> list[str] | None:
+    def _names(self) -> tuple[str, ...] | None:
         """What these are called."""
         coded = self._coding()
         names = getattr(self, "feature_names_in_", None) if coded is None else coded.names
-        return None if names is None else [str(name) for name in names]
+        return None if names is None else tuple(map(str, names))
 
     # ---- public facts ----
 

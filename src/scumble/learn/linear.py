@@ -61,7 +61,7 @@ class PrivateLinearClassifier(LearnsFromMoments, TakesVectors, Classifier):
         pure = laplace_is_quieter(self.price(), 0.75 * (d + 1))
         ball = self.length is not None
         anchor = anchored(1, UNIT_ANCHOR) if ball else anchored(d, ANCHOR)
-        return ClassMoments(self._spans(), self._columns(), pure, anchor, classes, ball=ball)
+        return ClassMoments(self._spans(), self._names(), pure, anchor, classes, ball=ball)
 
     def _learn(self) -> None:
         self.planes_, self.offsets_, self.shares_ = class_model(self.release_)
@@ -78,9 +78,6 @@ class PrivateLinearClassifier(LearnsFromMoments, TakesVectors, Classifier):
             odds[:, 0] = 0.0
             return odds
         return -np.logaddexp(0.0, -odds)
-
-    def _shares(self) -> np.ndarray:
-        return self.shares_
 
 
 def class_model(release: MomentRelease) -> tuple[Floats, Floats, Floats]:

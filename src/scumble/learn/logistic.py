@@ -70,7 +70,7 @@ class PrivateLogisticRegression(LearnsFromMoments, TakesVectors, Classifier):
 
     def _spec(self) -> DescentSpec:
         ball = self.length is not None
-        return DescentSpec(self._spans(), self._columns(), False, len(self.classes_), STEPS, ball=ball)
+        return DescentSpec(self._spans(), self._names(), False, len(self.classes_), STEPS, ball=ball)
 
     # ---- from the release alone ----
 
@@ -86,6 +86,3 @@ class PrivateLogisticRegression(LearnsFromMoments, TakesVectors, Classifier):
         spec: Any = self.release_.spec
         vectors = spec.vectors(spec.cells(X), self.middle_, self.radius_)
         return exact_logits(vectors, self.weights_, self.offsets_) / (FINE * LENGTH)
-
-    def _shares(self) -> np.ndarray:
-        return self.shares_

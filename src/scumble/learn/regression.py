@@ -57,7 +57,7 @@ class PrivateLinearRegression(LearnsFromMoments, TakesVectors, Regressor):
         pure = laplace_is_quieter(self.price(), 0.75 * (d + 2))
         ball = self.length is not None
         anchor = anchored(UNIT_COLUMNS if ball else d, ANCHORS[pure])
-        return LinearMoments(self._spans(), self._columns(), pure, anchor, self.target_bounds_, ball=ball)
+        return LinearMoments(self._spans(), self._names(), pure, anchor, self.target_bounds_, ball=ball)
 
     # ---- from the release alone ----
 

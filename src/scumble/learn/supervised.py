@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import check_classification_targets
@@ -127,9 +128,9 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
     def _log_probabilities(self, X: np.ndarray) -> np.ndarray:
         """(n, classes): of each class, without weights, up to a number that all classes of a record have in common."""
 
-    @abstractmethod
     def _shares(self) -> np.ndarray:
         """The noisy shares of the classes, all positive."""
+        return self.shares_
 
     def _check(self) -> None:
         super()._check()
@@ -178,8 +179,7 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
         z = self.decision_function(X)
         if z.ndim == 1:
             z = np.stack([np.zeros_like(z), z], axis=1)
-        z = np.exp(z - z.max(axis=1, keepdims=True))
-        return np.asarray(z / z.sum(axis=1, keepdims=True))
+        return np.asarray(softmax(z, axis=1))
 
     def score(self, X: object, y: object, sample_weight: np.ndarray | None = None) -> float:
         """The share of records whose class is predicted; a label that is none of the classes is never."""
@@ -379,11 +379,6 @@ class LearnsFromMoments(PrivateEstimator, ABC):
         assert self.bounds_ is not None
         low, high = self.bounds_
         return tuple(map(float, low)), tuple(map(float, high))
-
-    def _columns(self) -> tuple[str, ...] | None:
-        """The columns' names as a spec holds them."""
-        found = self._names()
-        return None if found is None else tuple(found)
 
 
 def laplace_is_quieter(budget: Budget, size: float) -> bool:
