@@ -270,7 +270,7 @@ class Stream:
             A name for these records. A batch whose name is known is passed over, so a repeated run counts it once.
         invalid : {"error", "drop"} or None
             What to do with rows whose cells are missing, infinite or unreadable; None: as the stream was begun.
-        progress, reading : callable or None, object
+        progress, reading : callable, object or None
             As for :func:`scumble.build`: what is told how far a source is read; `format`, `delimiter` and the like.
         """
         name = None if batch is None else _name(batch)
