@@ -270,6 +270,13 @@ def test_frequent_words_go_out_and_no_others() -> None:
     assert str(first) == "Words(secret)"
 
 
+def test_words_of_one_number_go_out_by_their_letters() -> None:
+    claim, words = claim_of_words(Budget(1.0, 1e-9), 1), [b"%d" % number for number in range(10, 30)]
+    with mock.patch.object(PrivacyClaim, "draw_counters", lambda self, size: np.zeros(size, np.int64)):
+        (found,) = publish_words([Words().update(words[::-1], np.repeat(np.arange(20), 100))], claim, "words")
+    assert [*found] == words
+
+
 def test_what_a_file_holds() -> None:
     words = Words().update([b"Ulm", "Köln".encode()], [0, 1, 1])
     arrays = words.to_arrays()

@@ -104,8 +104,6 @@ def test_what_is_planned_is_paid_and_predicted(case: str) -> None:
     assert predicted.pairs == pytest.approx(
         deviations[singles:], rel=1e-9 if choice == "adaptive" and not target else 0.2
     )
-    cells = sum(len(row.counts) for row in played.found.rows[singles:])
-    assert cells / 2 <= predicted.cells <= 6 * cells
     assert planner.grouped.pairs == tuple(spec.pairs[row - singles] for row in sorted(played.shares)[singles:])
     for row in played.found.rows[singles:]:
         assert row.groups is not None and np.array_equal(
@@ -165,11 +163,6 @@ def test_what_is_important_gets_more_of_the_budget_and_more_levels(budget: Budge
 
 
 WIDE = {f"c{k}": scumble.Number(0, 99, whole=True) for k in range(40)}
-
-
-def test_advice_is_about_pairs_that_will_not_be_measured() -> None:
-    planner = Planner(TableSpec.of(WIDE), GAUSSIAN)
-    assert len(planner.advice(500)) == 1 and planner.advice(10**8) == []
 
 
 def test_a_release_says_so_before_its_budget_is_spent() -> None:

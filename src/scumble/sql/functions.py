@@ -46,8 +46,8 @@ def _density(path: pa.Array, *columns: pa.Array) -> pa.Array:
         if len(columns) != release.dimensions:
             told = ", ".join(release.columns or [f"{release.dimensions} of them"])
             raise ParameterError(f"{name!r} has the columns {told}; {len(columns)} were given. Hint: one for each.")
-        names = release.columns or [f"x{k}" for k in range(len(columns))]
-        points = pa.table([_plain(column).take(pa.array(rows)) for column in columns], names=list(names))
+        names = list(release.columns or [f"x{k}" for k in range(len(columns))])
+        points = pa.table(list(columns), names=names).take(pa.array(rows))
         found[rows] = release.density(points, shrink=False)  # who knows which rows come together
     return pa.array(found)
 
@@ -67,19 +67,15 @@ def _counts(path: pa.Array, condition: pa.Array) -> np.ndarray:
         release = _release(name)
         if not isinstance(release, TableRelease):
             raise ParameterError(f"{name!r} is not the release of a table. Hint: scumble_density(file, column, …).")
-        for where, mine in _by_value(_plain(condition).take(pa.array(rows))):
+        for where, mine in _by_value(condition.take(pa.array(rows))):
             found[:, rows[mine]] = np.array(list(release.count(where)))[:, None]
     return found
 
 
 def _by_value(texts: pa.Array) -> list[tuple[str, np.ndarray]]:
     """Each text, and the rows that have it."""
-    values, places = np.unique(np.asarray(_plain(texts).to_pylist(), object).astype(str), return_inverse=True)
+    values, places = np.unique(np.array(texts.to_pylist(), str), return_inverse=True)
     return [(str(value), np.flatnonzero(places == k)) for k, value in enumerate(values)]
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _release(path: str) -> Release | TableRelease:

@@ -56,8 +56,6 @@ class Predicted(NamedTuple):
     """The same for each pair that is published."""
     levels: tuple[float, ...]
     """The standard error of the records at a level of each column, by all views that tell of it."""
-    cells: int
-    """Counters of all pairs and named sets together."""
 
 
 class Planner:
@@ -76,7 +74,7 @@ class Planner:
         self.most = math.floor(1 / self._largest()) if most is None else most
         """No view gets more than one part in so many."""
         self._plan: Plan | None = None
-        self.grouped = Grouped(spec, tuple(np.arange(int(axis.max()) + 1) for axis in spec.axes), ())
+        self.grouped = Grouped(spec, tuple(map(np.arange, spec.widths)), ())
         self._known: dict[int, Integers] = {}
         self._coarse: dict[int, Integers] = {}
         self._asked: Contest | None = None
@@ -86,29 +84,22 @@ class Planner:
         spec = self.spec
         plan = self._planned(max(n, 1.0) / spec.classes)
         if not spec.pairs:  # nothing to plan
-            singles = tuple(
-                map(
-                    self.noise.deviation_at,
-                    with_positions(spec, np.ones(spec.singles - len(spec.placed) - len(spec.sketched))),
-                )
-            )
-            return Predicted(plan, singles, (), self._of_levels(singles, {}), 0)
-        alone = self._shares(self._singles(plan.singles), plan.singles)
+            equal = with_positions(spec, np.ones(spec.singles - len(spec.placed) - len(spec.sketched)))
+            singles = tuple(map(self.noise.deviation_at, equal))
+            return Predicted(plan, singles, (), self._of_levels(singles, {}))
         most = self._levels_of(max(n, 1.0) / spec.classes, plan)
-        axes = [min(most[j], axis) for j, axis in enumerate(self._axes(MOST_RECORDS))]
-        cells = {own: axes[own[0]] * axes[own[1]] for own in spec.pairs}
-        favored: dict[tuple[int, ...], Fraction] = {
-            own: one for own, one in self._of_favored().items() if len(own) == 2
-        }
+        axes = [min(levels, width) for levels, width in zip(most, spec.widths, strict=True)]
+        favored: dict[tuple[int, ...], Fraction]
+        favored = {own: one for own, one in self._of_favored().items() if len(own) == 2}
         if plan.choice == "all pairs":
             pairs = [*self._of_all_pairs(axes, plan, favored).values()]
         else:
-            pairs = [self._round(plan) * (1 - CHOOSING)] * plan.rounds if plan.rounds else []
-            pairs += favored.values()
+            pairs = [*([self._round(plan) * (1 - CHOOSING)] * plan.rounds if plan.rounds else []), *favored.values()]
+        alone = self._shares(self._singles(plan.singles), plan.singles)
         singles, together = (tuple(self.noise.deviation_at(float(one)) for one in shares) for shares in (alone, pairs))
-        most_cells = sum(sorted(cells.values(), reverse=True)[: len(pairs)])
-        levels = self._of_levels(singles, self._beside(axes, together) if pairs else {})
-        return Predicted(plan, singles, together, levels, most_cells * spec.classes)
+        return Predicted(
+            plan, singles, together, self._of_levels(singles, self._beside(axes, together) if pairs else {})
+        )
 
     def _beside(self, axes: list[int], pairs: tuple[float, ...]) -> dict[int, tuple[int, float]]:
         """For each column how many groups pairs see of it, and how surely they tell a group: the inverse variance.
@@ -136,19 +127,6 @@ class Planner:
             one = variance * (1.0 - 1.0 / levels) + group / levels**2
             found.append(math.sqrt(one * self.spec.classes))
         return tuple(found)
-
-    def advice(self, n: float) -> list[str]:
-        """What to know of the plan for so many records, before anything is spent: all that is said is public."""
-        pairs, every = len(self.predicted(n).pairs), len(self.spec.pairs)
-        if not every or pairs >= every / 2:
-            return []
-        named = any(len(own) > 1 for own in self.favored)
-        measured = f"{pairs:,} of {every:,} pairs of columns" if pairs else "only what is named" if named else "no pair"
-        delta = "a δ such as 1e-6, " if self.noise.law == "laplace" else ""
-        return [
-            f"With about {n:,.0f} records, {measured} will be measured, and other relationships are inferred. "
-            f"Hint: {'' if pairs else 'a larger ε, '}{delta}coarser cells, or fewer columns."
-        ]
 
     def __call__(self, found: PublishedRows, winners: tuple[int, ...]) -> Mapping[int, Wanted] | Contest:
         """What comes next."""
@@ -256,7 +234,7 @@ class Planner:
     @property
     def _cells(self) -> float:
         """How many cells a pair has in the mean, of columns whose levels are as fine as could pay."""
-        levels = [min(float(axis.max()) + 1.0, LEVELS) for axis in self.spec.axes]
+        levels = [min(width, LEVELS) for width in self.spec.widths]
         return float(np.mean([levels[a] * levels[b] for a, b in self.spec.pairs])) if self.spec.pairs else 1.0
 
     def _levels_of(self, records: float, plan: Plan) -> list[int]:
@@ -267,7 +245,7 @@ class Planner:
             if len(own) != 2:
                 continue
             cells = max(records, 0.0) / self.noise.deviation_at(float(share))
-            sizes = [int(spec.axes[j].max()) + 1 for j in own]
+            sizes = [spec.widths[j] for j in own]
             for j, size, other in zip(own, sizes, reversed(sizes), strict=True):
                 beside = min(other, LEVELS) if not columns[j].ordered else max(min(other, math.sqrt(cells)), 1)
                 found[j] = max(found[j], min(size, int(cells / beside)))
@@ -361,7 +339,7 @@ class Planner:
 
     def _axes(self, levels: int) -> list[int]:
         """How many groups each column has in pairs, at most."""
-        return [min(levels, int(axis.max()) + 1) for axis in self.spec.axes]
+        return [min(levels, width) for width in self.spec.widths]
 
     def _weights(self, views: Sequence[tuple[int, ...]], sizes: Sequence[int]) -> Floats:
         """How views divide their share, by the sizes of columns: each has what views of the columns that follow from
@@ -484,7 +462,7 @@ def grouped_by(
 
     `apart`: for each column how larger sets group its levels; levels that these tell apart are in different groups.
     """
-    found = [np.zeros(int(axis.max()) + 1, np.int64) for axis in spec.axes]
+    found = [np.zeros(width, np.int64) for width in spec.widths]
     for j in spec.counted:
         axis, others = spec.axes[j], apart.get(j, ())
         group = groups_of(spec, public, j, axis, most[j])

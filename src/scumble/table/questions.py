@@ -78,12 +78,7 @@ class Question:
         return self.sure is not self.even
 
     def ends(self, column: int, lowest: Floats, highest: Floats) -> tuple[float, float]:
-        """The least and the largest value that may be meant, of a column's levels that have such; NaN: some have none.
-
-        >>> each = [(1.0, {0: np.array([0.0, 0.5, 1.0])})]
-        >>> Question(each, each, each).ends(0, np.array([0.0, 10.0, 20.0]), np.array([10.0, 20.0, 30.0]))
-        (10.0, 30.0)
-        """
+        """The least and the largest value that may be meant, given those of a column's levels: NaN, if one has none."""
         meant = self.meant(column, len(lowest))
         if not (meant & np.isfinite(lowest)).any():
             meant[:] = True
@@ -101,12 +96,7 @@ class Question:
 
     @property
     def possible(self) -> bool:
-        """Whether some record may meet it.
-
-        >>> nobody = [(1.0, {0: np.zeros(3)})]
-        >>> Question(nobody, nobody, nobody).possible
-        False
-        """
+        """Whether some record may meet it."""
         return any(all(np.any(np.asarray(weights) > 0) for weights in product.values()) for _, product in self.maybe)
 
     def narrowed(self, column: int, part: Part) -> Question:

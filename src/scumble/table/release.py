@@ -377,7 +377,7 @@ def _grouped(
         if len({*listed.tolist()}) < len(listed):
             raise CorruptFileError("The file has a set of columns twice.")
     own = [sets[k] for k in larger]
-    each = _divided(groups, [int(axis.max()) + 1 for axis in spec.axes])
+    each = _divided(groups, list(spec.widths))
     rest = iter(_divided(larger_groups, [int(axis.max()) + 1 for one in own for axis in spec.axes_of(one)]))
     maps = {one: tuple(next(rest) for _ in one) for one in own}
     found = Grouped(spec, tuple(each), tuple(spec.pairs[k] for k in pairs), maps)

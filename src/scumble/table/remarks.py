@@ -33,11 +33,7 @@ SLOT = "␟"
 
 
 def not_counted_together(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """A remark on pairs of columns that a question is about and no view counts; none, if there are none.
-
-    >>> not_counted_together([("age", "town")])[0][:47]
-    "Not counted together: 'age' and 'town'. Their r"
-    """
+    """A remark on pairs of columns that a question is about and no view counts; none, if there are none."""
     named = [f"'{one}' and '{two}'" for one, two in dict.fromkeys(pairs)]
     if not named:
         return ()
@@ -56,19 +52,6 @@ def cut(asked: Condition) -> tuple[str, ...]:
 
     For dates, that is any cut. For numbers, it is a cut that leaves a single value, as many records may have it; the
     intervals of other ranges allow for the cut.
-
-    >>> from scumble.columns.schema import Schema
-    >>> from scumble.columns.conditions import condition
-    >>> schema = Schema(seen=Date("2024-01-01", "2024-12-31", cells="week"), age=Number(0, 99, whole=True, cells=10))
-    >>> cut(condition(schema, "seen == '2024-02-29'"))[0][:66]
-    "The question cuts cells of 'seen', which was counted by the week: "
-    >>> cut(condition(schema, "seen between '2024-02-26' and '2024-03-03'"))
-    ()
-    >>> cut(condition(schema, "age == 42"))[0][:65], cut(condition(schema, "age < 42"))
-    ("The question cuts cells of 'age', such as 40 to 49: the answer as", ())
-    >>> priced = Schema(price=Number(edges=[0, 1, 10]))
-    >>> [[told[:51] for told in cut(condition(priced, f"price {asked}"))] for asked in ("> 0", ">= 1", "> 5")]
-    [["The question cuts cells of 'price', such as [0, 1):"], [], []]
     """
     found = []
     for name in asked.partly:
@@ -128,14 +111,7 @@ def is_part(weights: Floats, group: Integers) -> bool:
 
 
 def counted_as_one(name: str, column: Column, group: Integers, beside: Iterable[str]) -> str:
-    """A remark on levels of a column that its pairs with other columns count as one.
-
-    >>> from scumble.columns.category import Category
-    >>> counted_as_one("order", Number(1, 9, whole=True), np.arange(9) // 3, ["price"])[:76]
-    "Counted as one with 'price': neighboring values of 'order', such as 1 to 3. "
-    >>> counted_as_one("town", Category(list("abcdefg")), np.array([0, 0, 0, 0, 1, 2, 3, 3, 3]), ["age"])[:64]
-    "Counted as one with 'age': words of 'town', 'a', 'b', 'c' and 1 "
-    """
+    """A remark on levels of a column that its pairs with other columns count as one."""
     first = int(np.argmax(np.bincount(group) > 1))
     levels = np.flatnonzero(group == first)
     if column.ordered:

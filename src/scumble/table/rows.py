@@ -141,11 +141,7 @@ def _drawn(
 
 
 def perhaps_nobody(found: Estimate, confidence: float) -> str | None:
-    """What to say when records of a small group are drawn, if it is not sure that there are any.
-
-    >>> perhaps_nobody(Estimate(3.2, 0.0, 41.0, 12.0), 0.95)
-    'Few records or none meet the condition: about 3 (0 to 41, 95 %). Rows drawn from them may be noise alone.'
-    """
+    """What to say when records of a small group are drawn, if it is not sure that there are any."""
     if round(found.low) > 0:
         return None
     sure = f"{found.low:,.0f} to {found.high:,.0f}, {100 * confidence:.0f} %"

@@ -326,9 +326,9 @@ def publish(
     """Publish the views of a table, the count and single columns first, and give up the exact counters."""
     rest, discovery = divided(spec, budget)
     planner, found = Planner(usual(spec), rest, n), list[Found]()
-    if n is not None and not planner.predicted(n).pairs:  # where some are measured, the card says which
-        for told in planner.advice(n):
-            warn(told)
+    if n is not None and spec.pairs and not planner.predicted(n).pairs:  # where some are measured, the card says which
+        hint = "Hint: a larger ε, a δ such as 1e-6, coarser cells, or fewer columns."
+        warn(f"With about {n:,} records, no pair of columns will be measured; relationships are inferred. {hint}")
     if discovery is not None:
 
         def made(words: Sequence[Ranked]) -> Plan | Groups:
@@ -373,12 +373,11 @@ class TableShare(Share):
     def _released(self, counts: np.ndarray, count: int | None, arrived: int) -> TableRelease:
         spec, claim = self._spec, self._privacy
         larger = {own: tuple(np.arange(int(axis.max()) + 1) for axis in spec.axes_of(own)) for own in spec.together}
-        alone = tuple(np.arange(int(axis.max()) + 1) for axis in spec.axes)
         # More shares than are enough have more noise than is claimed: the scale of their sum, rounded up.
         more = Fraction(math.sqrt(arrived / enough(claim)) * (1 + 1e-12))
         scale = (claim.scales.counters * more).limit_denominator(10**12) + Fraction(1, 10**12)
         return TableRelease(
-            Grouped(spec, alone, spec.pairs, larger),
+            Grouped(spec, tuple(map(np.arange, spec.widths)), spec.pairs, larger),
             counts,
             claim,
             noisy_count=count,

@@ -263,6 +263,11 @@ class TableSpec:
         """For each column of the schema: the level that each of its levels has in pairs."""
         return tuple(self.axis_of(j, self.levels) for j in range(len(self.schema)))
 
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """How many levels each of these axes has."""
+        return tuple(int(axis.max()) + 1 for axis in self.axes)
+
     def above(self, place: int) -> list[Integers]:
         """For each column that a column lies within, directly or not, the level of each of its levels there."""
         found = [one.levels for one in self.schema.derived.values() if one.root == place]
