@@ -14,7 +14,9 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
@@ -253,13 +255,13 @@ class Excel(Format):
     def columns(self, file: File) -> tuple[str, ...]:
         if is_empty(file):
             raise empty(file)
-        with _Sheet(self, file) as sheet:
-            names = next(sheet.rows, ())
-        if self.options.sheet is None and len(sheet.titles) > 1 and not self._warned:
+        with _sheet(self, file) as (titles, rows):
+            names = next(rows, ())
+        if self.options.sheet is None and len(titles) > 1 and not self._warned:
             self._warned = True
-            first, *others = sheet.titles
+            first, *others = titles
             hint = f"Hint: --table SHEET (table=) chooses another: {', '.join(others[:5])}."
-            warn(f"{file.name} has {len(sheet.titles)} sheets, and the first is read: {first!r}. {hint}")
+            warn(f"{file.name} has {len(titles)} sheets, and the first is read: {first!r}. {hint}")
         if not names:
             raise empty(file)
         while names[-1] is None:
@@ -271,63 +273,49 @@ class Excel(Format):
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
         header = self.columns(file)
         places = [header.index(name) for name in roles]
-        with _Sheet(self, file) as sheet:
-            next(sheet.rows, None)
-            rows: list[list[object]] = []
-            for cells in itertools.islice(sheet.rows, skip, None):
-                rows.append([cells[place] if place < len(cells) else None for place in places])
-                if len(rows) == BATCH_ROWS:
-                    yield Read(_sheet_batch(rows, roles), None)
-                    rows = []
-            if rows:
-                yield Read(_sheet_batch(rows, roles), None)
+        with _sheet(self, file) as (_, rows):
+            left = itertools.islice(rows, skip + 1, None)
+            while some := list(itertools.islice(left, BATCH_ROWS)):
+                cells = [[row[place] if place < len(row) else None for place in places] for row in some]
+                yield Read(_sheet_batch(cells, roles), None)
 
     def place(self, file: File, row: int) -> str:
         sheet = "the first sheet" if self.options.sheet is None else f"the sheet {self.options.sheet!r}"
         return f"{file.name}, record {row + 1:,} of {sheet}"
 
 
-class _Sheet:
-    """An open sheet without blank rows. Errors of openpyxl may quote cells and are not shown."""
-
-    def __init__(self, format: Excel, file: File) -> None:
-        self._format, self._file = format, file
-
-    def __enter__(self) -> _Sheet:
-        if self._file.compression:
-            raise DataError(f"{self._file.name} is packed twice. Hint: unpack it; a workbook is packed already.")
+@contextmanager
+def _sheet(format: Excel, file: File) -> Iterator[tuple[list[str], Iterator[tuple[object, ...]]]]:
+    """The titles of a workbook's sheets, and the rows of the chosen one. Errors of openpyxl may quote cells."""
+    if file.compression:
+        raise DataError(f"{file.name} is packed twice. Hint: unpack it; a workbook is packed already.")
+    try:
+        import openpyxl
+    except ImportError:
+        raise ParameterError("Workbooks need openpyxl. Hint: pip install 'scumble[excel]'.") from None
+    with ExitStack() as until_closed:
         try:
-            import openpyxl
-        except ImportError:
-            raise ParameterError("Workbooks need openpyxl. Hint: pip install 'scumble[excel]'.") from None
-        try:
-            self._bytes = open(self._file.path, "rb")
+            data = until_closed.enter_context(open(file.path, "rb"))
         except OSError as error:
-            raise cannot_open(self._file.path, error) from None
+            raise cannot_open(file.path, error) from None
         try:
-            self._book = openpyxl.load_workbook(self._bytes, read_only=True, data_only=True)
-            sheets = {sheet.title: sheet for sheet in self._book.worksheets}
-            self.titles = list(sheets)
-            asked = self._format.options.sheet
-            sheet = sheets[self.titles[0]] if asked is None else sheets.get(asked)
-            self.rows = self._guarded(iter(()) if sheet is None else sheet.iter_rows(values_only=True))
+            book = openpyxl.load_workbook(data, read_only=True, data_only=True)
+            until_closed.callback(book.close)
+            sheets = {sheet.title: sheet for sheet in book.worksheets}
+            first, asked = next(iter(sheets)), format.options.sheet
         except Exception:
-            self._bytes.close()
-            raise self._format.damaged(self._file) from None
-        if asked is not None and sheet is None:
-            self.__exit__()
-            raise DataError(f"There is no sheet {asked!r} in {self._file.name}.{did_you_mean(asked, self.titles)}")
-        return self
+            raise format.damaged(file) from None
+        if asked is not None and asked not in sheets:
+            raise DataError(f"There is no sheet {asked!r} in {file.name}.{did_you_mean(asked, list(sheets))}")
+        yield list(sheets), _rows(format, file, sheets[asked or first])
 
-    def _guarded(self, rows: Iterator[tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
-        try:
-            yield from (cells for cells in rows if any(cell is not None for cell in cells))
-        except Exception:
-            raise self._format.damaged(self._file) from None
 
-    def __exit__(self, *_: object) -> None:
-        self._book.close()
-        self._bytes.close()
+def _rows(format: Excel, file: File, sheet: Any) -> Iterator[tuple[object, ...]]:
+    """A sheet without its blank rows."""
+    try:
+        yield from (cells for cells in sheet.iter_rows(values_only=True) if any(cell is not None for cell in cells))
+    except Exception:
+        raise format.damaged(file) from None
 
 
 def _sheet_batch(rows: list[list[object]], roles: Roles) -> pa.RecordBatch:
