@@ -24,6 +24,11 @@ from scumble.sources.paths import cannot_open
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, changed, cut, did_you_mean
 
 SCHEMES = ("sqlite", "postgresql", "postgres", "duckdb")
+_SQLITE_TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+_TABLES = (
+    "SELECT CAST(table_schema AS text) AS place, CAST(table_name AS text) AS name FROM information_schema.tables "
+    "WHERE table_catalog = current_database() AND table_schema NOT IN ('pg_catalog', 'information_schema')"
+)
 MOST_RESULTS = 2000
 """Columns of a SQLite result. Where two per column of numbers would be more, text in these columns is missing."""
 
@@ -79,32 +84,26 @@ class DatabaseSource(Source):
 
     def _tables(self) -> dict[str, str]:
         """The tables' names, and how each is written in a query."""
-        if self._sqlite:
-            query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
-        else:
-            query = (
-                "SELECT table_schema::text, table_name::text FROM information_schema.tables "
-                "WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
-            )
         found: dict[str, str] = {}
-        with self._cursor(query) as cursor:
-            for *schema, name in cursor.fetchall():
-                written = ".".join(quoted(part) for part in (*schema, name))
-                found[".".join((*schema, name)) if schema and schema != ["public"] else name] = written
+        with self._opened(_SQLITE_TABLES if self._sqlite else _TABLES) as reader:
+            for row in reader.read_all().to_pylist():
+                *schema, name = row.values()
+                known = name if schema in ([], ["public"], ["main"]) else ".".join((*schema, name))
+                found[known] = ".".join(quoted(part) for part in (*schema, name))
         return found
 
     def _schema(self, query: str) -> pa.Schema:
-        with self._cursor(query) as cursor:
-            return cursor.fetch_record_batch().schema
+        with self._opened(query) as reader:
+            return reader.schema
 
     @contextlib.contextmanager
-    def _cursor(self, query: str) -> Iterator[Any]:
+    def _opened(self, query: str) -> Iterator[pa.RecordBatchReader]:
         cursor = self._connection.cursor()
         try:
             if self._sqlite:
                 cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(BATCH_ROWS)})
             cursor.execute(query)
-            yield cursor
+            yield cursor.fetch_record_batch()
         except DataError:
             raise
         except Exception as problem:
@@ -138,8 +137,8 @@ class DatabaseSource(Source):
             first = ", ".join(number if role == "number" else "''" for role in roles.values())
             query = f"SELECT {first} UNION ALL {query}"
             skip += 1
-        with self._cursor(query) as cursor:
-            for batch in cut(iter(cursor.fetch_record_batch()), skip):
+        with self._opened(query) as reader:
+            for batch in cut(iter(reader), skip):
                 row += batch.num_rows
                 columns = _by_cell(batch.columns, roles) if self._sqlite and twice else batch.columns
                 yield _piece(columns, roles, row)
@@ -220,24 +219,13 @@ class DuckSource(DatabaseSource):
         except duckdb.Error:
             raise DataError(f"{self._name} is no DuckDB database, or open elsewhere. Hint: check the path.") from None
 
-    def _tables(self) -> dict[str, str]:
-        query = (
-            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database()"
-        )
-        return {
-            name if schema == "main" else f"{schema}.{name}": f"{quoted(schema)}.{quoted(name)}"
-            for schema, name in self._connection.execute(query).fetchall()
-        }
-
-    def _schema(self, query: str) -> pa.Schema:
-        return self._reader(query).schema
-
-    def _reader(self, query: str) -> pa.RecordBatchReader:
+    @contextlib.contextmanager
+    def _opened(self, query: str) -> Iterator[pa.RecordBatchReader]:
         import duckdb
 
         try:
-            return pa.RecordBatchReader.from_stream(self._connection.sql(query))
-        except duckdb.Error as problem:
+            yield pa.RecordBatchReader.from_stream(self._connection.sql(query))
+        except (duckdb.Error, pa.ArrowException) as problem:  # their messages may quote cells
             raise self._problem(str(problem)) from None
 
     def _problem(self, message: str) -> DataError:
@@ -246,18 +234,6 @@ class DuckSource(DatabaseSource):
             why = line.partition(": ")[2]
             return DataError(f"The query does not run on {self._name}: {why} Hint: try it in DuckDB's shell.")
         return DataError(f"Reading from {self._name} failed. Hint: try the query in DuckDB's shell.")
-
-    def read(self, roles: Roles, start: Position, invalid: str) -> Iterator[Piece]:
-        import duckdb
-
-        row = start[1]
-        reader = self._reader(f"SELECT {', '.join(quoted(name) for name in roles)} FROM {self._inner}{self._order}")
-        try:
-            for batch in cut(iter(reader), start[1]):
-                row += batch.num_rows
-                yield _piece(batch.columns, roles, row)
-        except (duckdb.Error, pa.ArrowException) as problem:  # their messages may quote cells
-            raise self._problem(str(problem)) from None
 
 
 def _piece(columns: list[pa.Array], roles: Roles, row: int) -> Piece:
