@@ -118,8 +118,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             mode=scumble.Category(["bus", "car", "bike"]),
         )
         schema.save("town.toml")
-        scumble.build("people.parquet", schema=schema, epsilon=1.0).save("town.scumble")
-        scumble.build("people.csv", schema=schema, epsilon=1.0).save("later.scumble")
+        scumble.build("people.parquet", schema=schema, epsilon=1.0).save("town.scumble", draws=True)
+        scumble.build("people.csv", schema=schema, epsilon=1.0).save("later.scumble", draws=True)
         answer = Desk({"town": scumble.load("town.scumble")}).answer("count", {"where": "age >= 65"})
         Path("answer.json").write_text(json.dumps(answer))
         for name in ("north", "south", "monday", "tuesday"):

@@ -242,13 +242,6 @@ def test_a_file_that_is_read_with_drop_does_not_publish_its_number(tmp_path: Pat
         loaded.release()
 
 
-def test_noise_may_be_given_out_again_in_the_same_thing_only() -> None:
-    spending.publish_once("a noise", "one thing")
-    spending.publish_once("a noise", "one thing")
-    with pytest.raises(scumble.BudgetError):
-        spending.publish_once("a noise", "another")
-
-
 # ---- shares ----
 
 

@@ -195,36 +195,6 @@ def test_the_command_line_takes_turns_too(monkeypatch: pytest.MonkeyPatch) -> No
     assert Path("m.scumble").read_bytes() != Path("m.1.scumble").read_bytes()
 
 
-def test_one_that_ends_takes_nothing_from_one_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two command lines in one process the first ends while the second is about to give its file the name."""
-    for name in ("a", "b"):
-        release().save(f"{name}.scumble")
-    made, first_at_work, second_at_work, first_is_done = places.Place.take_name, *(threading.Event() for _ in range(3))
-    codes = []
-
-    def in_step(place: places.Place) -> None:
-        if place.target == "first.scumble":
-            first_at_work.set()
-            assert second_at_work.wait(60)
-        else:
-            second_at_work.set()
-            assert first_is_done.wait(60)
-        made(place)
-
-    def merge(out: str) -> None:
-        codes.append(main(["merge", "a.scumble", "b.scumble", "--out", out, "--quiet"]))
-
-    monkeypatch.setattr(places.Place, "take_name", in_step)
-    first, second = (threading.Thread(target=merge, args=[f"{name}.scumble"]) for name in ("first", "second"))
-    first.start()
-    assert first_at_work.wait(60)
-    second.start()
-    first.join()
-    first_is_done.set()
-    second.join()
-    assert codes == [0, 0] and {"first.scumble", "second.scumble"} <= {*os.listdir()}
-
-
 def test_a_turn_is_one_at_a_time_and_leaves_nothing() -> None:
     inside, most = [], []
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 FORKS = "Windows has no fork, and no signal that kills"
 MODES = "Windows has no mode bits: the folder's access list says who may read"
 PIPES = "Windows has no named pipes in folders"
-LIMITS = "Windows has no limit on the size of a process's files"
 INTERRUPTS = "Windows interrupts whole groups of processes, not one"
 SCRIPTS = "Windows runs no scripts as programs"
 TERMINALS = "Windows has no terminals that a program can hold the other end of"
@@ -27,9 +26,7 @@ NOT_ON_WINDOWS = {
     "test_cli.py::test_stages_on_several_machines_equal_one_build": MODES,
     "test_cli_errors.py::test_no_read_permission": MODES,
     "test_files.py::test_modes": MODES,
-    "test_files.py::test_a_secret_takes_the_place_of_an_open_file_with_its_own_mode": MODES,
     "test_files.py::test_a_secret_that_others_may_read_is_read_with_a_warning": MODES,
-    "test_files.py::test_a_disk_that_fills_up_half_way": LIMITS,
     "test_files.py::test_what_is_no_file_is_neither_written_nor_read": PIPES,
     "test_hostile_words.py::test_csv_is_exact_for_a_program_and_text_for_a_person": TERMINALS,
     "test_sources.py::test_postgresql": SERVER,

@@ -78,13 +78,6 @@ def test_those_who_send_a_byte_now_and_then_shut_nobody_out(served: Server, wher
             one.close()
 
 
-@pytest.mark.parametrize("confidence", [0.9999999999999999, 1e-300, 5e-324, 0.5])
-def test_any_confidence_has_an_answer(served: Server, confidence: float) -> None:
-    status, found = asked(served, confidence=confidence)
-    assert status == 200
-    assert all(np.isfinite(side).all() for side in found.values())
-
-
 FIT = ["--task", "classify", "--target", "x", "--classes", "0,1", "--bounds", "a=0:1"]
 VERBS = {
     "build": ["nothing.csv", "--bandwidth", "1", "--epsilon", "1"],

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.paper import data, report, results, synthetic
+from benchmarks.paper import data, report, results
 from benchmarks.paper.densities import PAPER, QUICK, SIZES, density_set, truth
 from benchmarks.paper.experiments import ablations_density, density
 from benchmarks.paper.functions import METHODS
@@ -89,30 +89,6 @@ def test_the_checksum_is_of_numbers_not_of_files() -> None:
     same = frame.iloc[::-1].rename(columns={"a": "A"}).assign(c="other")
     assert data.checksum(same) == data.checksum(frame)
     assert data.checksum(frame.assign(b=[3, 4, 6])) != data.checksum(frame)
-
-
-@pytest.fixture
-def tables(folder: Path):
-    synthetic.write(folder)
-    yield folder
-    for prepared in (data.classification, data.regression, data.wang):
-        prepared.cache_clear()
-
-
-def test_prepared_tables_keep_their_promises(tables: Path) -> None:
-    for prepared in (data.classification, data.regression, data.wang):
-        prepared.cache_clear()
-    for name in ("nomao", "occupancy", "pulsar"):
-        X, y = data.classification(name)
-        assert X.min() >= 0.0 and X.max() <= 1.0
-        assert {*y} == {0, 1}
-    for name in ("airfoil", "naval", "gas"):
-        X, y = data.regression(name)
-        assert np.abs(X).max() <= 1.0 and np.abs(y).max() <= 1.0
-    for name in ("airfoil", "gas"):
-        X, y = data.wang(name)
-        assert np.allclose(np.linalg.norm(X, axis=1), 1.0)
-        assert np.abs(y).max() == pytest.approx(1.0)
 
 
 # ---- the experiments on densities, on synthetic records ----

@@ -258,10 +258,3 @@ def test_counters_and_the_count_add_up_by_the_squares_of_their_moves() -> None:
     move = gaussian.Shift(cells=4, squared=4, sigma=2.0, count=3, count_sigma=5.0, stretch=7)
     assert move.mu_squared(1.0) == pytest.approx(4 / 3 + 9 * 7 / 24)
     assert move.rho() == pytest.approx((4 / 4 + 9 * 7 / 25) / 2)
-
-
-def test_logarithms_of_factorials() -> None:
-    """Against math.lgamma, within 2e-13 of it or of one."""
-    places = np.concatenate([np.linspace(0.1, 40, 400), np.geomspace(40, 1e7, 100)])
-    wanted = np.array([math.lgamma(place) for place in places])
-    assert (np.abs(gaussian.gammaln(places) - wanted) <= 2e-13 * np.maximum(np.abs(wanted), 1)).all()

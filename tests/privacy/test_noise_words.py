@@ -154,23 +154,6 @@ def test_how_many_bits_to_begin_with(calls: Any, monkeypatch: pytest.MonkeyPatch
     assert calls[0][0] == width and len(calls[0][1]) == count
 
 
-@pytest.mark.parametrize(
-    ("count", "parts"),
-    [
-        *((0, 0), (1, 1), (2**18 - 1, 1), (2**18, 2), (2**20, 8), (2**21, 16), (2**24, 16), (2**24 + 1, 32)),
-        (40_000_000, 48),
-    ],
-)
-def test_parts_are_equal_and_of_the_count_alone(monkeypatch: pytest.MonkeyPatch, count: int, parts: int) -> None:
-    """As many for each of sixteen threads as for the others, and the same ones on every machine."""
-    for threads in (1, 5):
-        monkeypatch.setattr(noise, "available_threads", lambda threads=threads: threads)
-        sizes: list[int] = []
-        noise._filled(count, lambda part, sizes=sizes: sizes.append(len(part)))
-        assert len(sizes) == parts and sum(sizes) == count
-        assert not sizes or (max(sizes) <= noise._CHUNK and max(sizes) - min(sizes) < parts)
-
-
 @pytest.mark.parametrize("width", [8, 16, 32, 64])
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 100])
 def test_words_are_the_bytes_of_the_system(monkeypatch: pytest.MonkeyPatch, count: int, width: int) -> None:
@@ -245,52 +228,6 @@ def test_variances_in_many_digits(scale: Fraction) -> None:
             total = 1 + 2 * sum(weights)
             truth = 2 * sum(k * k * w for k, w in zip(reach, weights, strict=True)) / total
             assert noise.gaussian_variance(scale) == pytest.approx(float(truth), rel=1e-12, abs=0)
-
-
-@pytest.mark.parametrize("rate", [Fraction(1, 50), Fraction(13, 5), Fraction(100)])
-@pytest.mark.parametrize("digits", [20, 60])
-def test_powers_of_e_are_enclosed(rate: Fraction, digits: int) -> None:
-    low, high = polya._power_of_e(rate, digits)
-    with mpmath.workdps(120):
-        truth = mpmath.exp(mpmath.mpf(rate.numerator) / rate.denominator)
-        assert mpmath.mpf(low.numerator) / low.denominator < truth < mpmath.mpf(high.numerator) / high.denominator
-    assert (high - low) / low < Fraction(rate + 3) * Fraction(10, 10**digits) * 2
-
-
-@pytest.mark.parametrize("bits", [1, 5, 2**62, 2**63 - 1])
-@pytest.mark.parametrize("weight", [Fraction(1), Fraction(3, 4), Fraction(3, 64)])
-def test_logarithms_are_enclosed_ever_more_narrowly(bits: int, weight: Fraction) -> None:
-    """−ln(weight · U) for U in [n, n + 1]/2^63: both ends lie within the bounds, which follow them closely."""
-    log = noise._MinusLog(bits, weight)
-    assert log.high is not None
-    with mpmath.workdps(60):
-        w = mpmath.mpf(weight.numerator) / weight.denominator
-        ends = [-mpmath.log(w * mpmath.mpf(n) / 2**63) for n in (bits + 1, bits)]
-        low, high = (mpmath.mpf(end.numerator) / end.denominator for end in (log.low, log.high))
-        assert low <= ends[0] < ends[1] <= high
-        assert high - ends[1] < 1e-25 and ends[0] - low < mpmath.mpf(1) / bits
-    before = log.high - log.low
-    log.refine()
-    assert log.high is not None and log.high - log.low < before / 2**60 + Fraction(1, 10**35)
-
-
-@pytest.mark.parametrize("word", [0, 12345, 2**63 + 7, 2**64 - 1])
-def test_fresh_bits_are_put_behind_the_known_ones(monkeypatch: pytest.MonkeyPatch, word: int) -> None:
-    monkeypatch.setattr(noise, "_fresh_word", lambda: word)
-    for bits in (1, 5, 2**62 + 1):
-        log = noise._MinusLog(bits)
-        log.refine()
-        assert log.high is not None
-        with mpmath.workdps(60):
-            truth = -mpmath.log(mpmath.mpf(bits * 2**64 + word) / 2**127)
-            low, high = (mpmath.mpf(end.numerator) / end.denominator for end in (log.low, log.high))
-            assert low < truth <= high and high - low < mpmath.mpf(2) ** -63
-
-
-def test_of_nothing_there_is_no_upper_end() -> None:
-    log = noise._MinusLog(0)
-    assert log.low == 0 and log.high is None
-    assert noise._MinusLog(3, places=16).digits == 15 and noise._MinusLog(3).digits == 31
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 13, 2**20 + 1])
