@@ -19,7 +19,6 @@ import pytest
 
 from scumble.errors import ParameterError
 from scumble.privacy import noise, polya
-from scumble.privacy.noise import Room
 
 Calls = Iterator[tuple[int, list[int]]]
 
@@ -124,36 +123,6 @@ def test_gaussian_slot_by_slot(calls: Any, sigma: Fraction) -> None:
     assert found == wanted and next(again, None) is None
 
 
-@pytest.mark.parametrize("proposal", [0, 3, -8, 11])
-def test_an_acceptance_is_left_open_within_the_margin(proposal: int) -> None:
-    """Lemma 2, with a margin so wide that one sees it: open from −ln U − γ − 1/n − m(1 + γ) ≤ 0 to m(1 + γ) above."""
-    sigma, center, margin = 2.5, 2.5**2 / 3, 2.0**-8
-    words = np.arange(1, 2**16, dtype=np.uint16)
-    stays = np.zeros(len(words), np.bool_)
-    proposals = np.full(len(words), proposal)
-    left = noise._accept_kernel(words, 16, proposals, center, sigma, margin, stays, Room())
-    gamma = (abs(proposal) - center) ** 2 / (2 * sigma**2)
-    lead, slack = -np.log(words / 2**16) - gamma, margin * (1 + gamma)
-    surely, surely_not = lead - 1 / words - slack > 0, lead + slack < 0
-    assert left.tolist() == np.flatnonzero(~surely & ~surely_not).tolist()
-    assert surely.any() and surely_not.any() and len(left) > 0
-    assert stays[surely].all() and not stays[surely_not].any()
-
-
-@pytest.mark.parametrize(
-    ("scale", "count", "width"),
-    [
-        *((2, 2**14, 8), (2, 2**14 - 1, 32), (Fraction(201, 100), 2**14, 16), (2**11, 2**14, 16)),
-        *((2**11, 2**14 - 1, 32), (2**11 + 1, 2**14, 32), (2**25, 1, 32), (2**25 + 1, 1, 64)),
-    ],
-)
-def test_how_many_bits_to_begin_with(calls: Any, monkeypatch: pytest.MonkeyPatch, scale: Any, count: int, width: int):
-    """Short words where they decide, and their table only where it pays."""
-    monkeypatch.setattr(noise, "_CHUNK", 2**17)
-    noise.discrete_laplace(scale, count)
-    assert calls[0][0] == width and len(calls[0][1]) == count
-
-
 @pytest.mark.parametrize("width", [8, 16, 32, 64])
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 100])
 def test_words_are_the_bytes_of_the_system(monkeypatch: pytest.MonkeyPatch, count: int, width: int) -> None:
@@ -214,20 +183,6 @@ def test_the_smallest_and_the_largest_scale(draw) -> None:
     for bad in (Fraction(1, 2**32) - Fraction(1, 2**60), 2**48 + Fraction(1, 2**60)):
         with pytest.raises(ParameterError, match=r"between 2\*\*-32 and 2\*\*48"):
             draw(bad, 1)
-
-
-@pytest.mark.parametrize("scale", [Fraction(1, 1000), Fraction(1, 3), 1, Fraction(5, 2), 40, 10**6])
-def test_variances_in_many_digits(scale: Fraction) -> None:
-    with mpmath.workdps(60):
-        s = mpmath.mpf(Fraction(scale).numerator) / Fraction(scale).denominator
-        q = mpmath.exp(-1 / s)
-        assert noise.laplace_variance(scale) == pytest.approx(float(2 * q / (1 - q) ** 2), rel=1e-12, abs=0)
-        if scale <= 40:
-            reach = range(1, math.ceil(20 * scale) + 20)
-            weights = [mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * s * s)) for k in reach]
-            total = 1 + 2 * sum(weights)
-            truth = 2 * sum(k * k * w for k, w in zip(reach, weights, strict=True)) / total
-            assert noise.gaussian_variance(scale) == pytest.approx(float(truth), rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 13, 2**20 + 1])
