@@ -432,8 +432,20 @@ def test_every_stop_behaves_as_ctrl_c(
             signal.raise_signal(number)
         return add(self, found)
 
-    monkeypatch.setattr(scumble.Sketch, "add", hit)
-    words = ["build", "q.csv", *SIZE, "--epsilon", "1", "--checkpoint", "c.secret", "--out", "r.scumble"]
+    monkeypatch.setattr(scumble.Sketch, "add", hit)  # by one thread: of many, each counts into its own
+    words = [
+        "build",
+        "q.csv",
+        *SIZE,
+        "--epsilon",
+        "1",
+        "--checkpoint",
+        "c.secret",
+        "--out",
+        "r.scumble",
+        "--threads",
+        "1",
+    ]
     before = signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     try:  # under nohup a hangup is ignored, and stays so
         assert main(words) == code

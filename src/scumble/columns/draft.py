@@ -259,16 +259,17 @@ def suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]:
             few = f"  # seen: only {many(len(finite), 'number')}; perhaps a category" if len(finite) <= 12 else ""
             if whole and len(held) >= max(LISTED, NAMES * held.total()):
                 few = "  # seen: nearly every row has a number of its own; perhaps an identifier, for --person-column"
-            ends = [f"{float(f'{end:.2g}'):.12g}" for end in (min(finite), max(finite))]
-            return [f'kind = "number"{few}', *whole, *marks, *_blanks(ends), *missing]
+            return [f'kind = "number"{few}', *whole, *marks, *_blanks(_about(min(finite), max(finite))), *missing]
     if len(held) >= max(LISTED, NAMES * held.total()):
         return [f'kind = "{BLANK}"  # seen: nearly every row has a word of its own; delete this column']
-    words = ", ".join(in_toml(word) for word, _ in held.most_common(LISTED)) + ", …" * (len(held) > LISTED)
+    apart = {word.casefold(): word for word, _ in reversed(held.most_common())}  # the usual spelling of each
+    listed = sorted(apart.values(), key=lambda word: -held[word])
+    words = ", ".join(map(in_toml, listed[:LISTED])) + ", …" * (len(listed) > LISTED)
     return [
         'kind = "category"',
         f'values = ["{BLANK}"]  # seen, the most frequent first: {words}',
         *words_for_nothing,
-        *(["ignore_case = true"] if len({word.casefold() for word in held}) < len(held) else []),
+        *(["ignore_case = true"] if len(apart) < len(held) else []),
     ]
 
 
@@ -303,6 +304,17 @@ def _reader(format: str | None) -> Callable[[str], int | None]:
         return None if found is None else found[0]
 
     return read
+
+
+def _about(low: float, high: float) -> list[str]:
+    """Both ends of what was seen, to two digits of the distance between them.
+
+    >>> _about(10_003, 10_058), _about(54.3, 301_442.0), _about(7, 7)
+    (['10003', '10058'], ['0', '300000'], ['7', '7'])
+    """
+    apart = (high - low) or abs(high) or 1.0
+    step = 10.0 ** (math.floor(math.log10(min(max(apart, 1e-300), 1e300))) - 1)
+    return [f"{round(end / step) * step:.12g}" for end in (low, high)]
 
 
 def _blanks(ends: Sequence[str]) -> list[str]:
