@@ -37,7 +37,7 @@ def test_normalised_densities_integrate_to_one(table: np.ndarray) -> None:
     Without noise to speak of: clipped at zero, noise in empty regions would add up.
     """
     kernel = scumble.EuclideanKernel(1.0, power=3)
-    model = PrivateKDE(epsilon=1e3, bounds=(-10, 20), normalize=True, kernel=kernel).fit(table)
+    model = PrivateKDE(epsilon=1e3, bounds=(-10, 20), normalize=True, kernel=kernel, buckets=40_000).fit(table)
     axis = np.arange(-9.7, 20.0, 0.9)
     lattice = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     assert np.sum(model.density(lattice)) * 0.9**2 == pytest.approx(1.0, abs=0.06)

@@ -127,7 +127,7 @@ class PrivateNeighbors(PrivateEstimator):
     def is_near(
         self, Q: object, radius: float | None = None, *, crowd: float | None = None, error_rate: float = 0.05
     ) -> np.ndarray:
-        """Whether a crowd (None: the smallest that can be told) is within `radius` of each query; see `error_rate`."""
+        """Whether a crowd (None: the smallest that can be distinguished) is within `radius` of each query."""
         return self._decide(self._read(Q), self._at(radius), crowd, error_rate)
 
     def _decide(self, Q: np.ndarray, release: Release, crowd: float | None, error_rate: float) -> np.ndarray:

@@ -271,7 +271,7 @@ class Stream:
         invalid : {"error", "drop"} or None
             What to do with rows whose cells are missing, infinite or unreadable; None: as the stream was begun.
         progress, reading : callable, object or None
-            As for :func:`scumble.build`: what is told how far a source is read; `format`, `delimiter` and the like.
+            As for :func:`scumble.build`: called with how far a source is read; `format`, `delimiter` and the like.
         """
         name = None if batch is None else _name(batch)
         with self._alone("update"):
