@@ -22,20 +22,7 @@ export class Drawing {
     const why = this.#obstacle();
     if (why) state.set({ drawn: { kind: "nothing", why, done: true } });
     else if (state.y === null) state.set({ drawn: this.#curve() });
-    else {
-      if (!state.drawn) state.set({ drawn: this.#awaited() });
-      this.#map(COARSE);
-    }
-  }
-
-  // The first map takes a while: its frame is there at once, and says so.
-  #awaited() {
-    const [x, y] = [this.state.x, this.state.y].map((j) => this.#axis(j, COARSE, true));
-    return { kind: this.#kind, x, y, awaited: true, done: false };
-  }
-
-  get #kind() {
-    return this.state.show === "classes" ? "classMap" : "map";
+    else this.#map(COARSE);
   }
 
   // A release does not list its categories: somebody must write them first.
@@ -75,7 +62,7 @@ export class Drawing {
     const asked = performance.now();
     const last = size === MAP || !(x.numeric || y.numeric);
     const classes = state.show === "classes";
-    const map = { kind: this.#kind, x, y, size, done: last };
+    const map = { kind: classes ? "classMap" : "map", x, y, size, done: last };
     const told = (changes) => {
       state.set({ drawn: { ...map, ...changes } });
       // A slow release is drawn once more in between.

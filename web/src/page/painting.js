@@ -14,16 +14,7 @@ export function chartsOf(exhibit, state, width) {
     ...drawn,
     confidence: state.confidence, classes: exhibit.classifier?.classes.map(String),
   };
-  if (drawn.awaited) return awaited({ ...common, width: whole }, { ...common, width: half });
   return KINDS[drawn.kind](exhibit, state, { ...common, width: whole }, { ...common, width: half });
-}
-
-// The frames of the pictures that are to come, at their places.
-function awaited(whole, half) {
-  const one = whole.kind === "classMap" ? whole : half;
-  const frame = pictures.mapFrame(one.width, one.x, one.y, one === whole ? 66 : 88);
-  const blank = () => pictures.blank({ ...one, ...frame, title: "Drawing…", label: "Drawing…" });
-  return one === whole ? [blank()] : [blank(), blank()];
 }
 
 const KINDS = {

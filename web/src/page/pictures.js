@@ -57,10 +57,7 @@ export function densityMap({ width, x, y, density, error, scale, count, palette,
 }
 
 // On a map of the Earth a kilometre is as long across as up.
-export const mapFrame = (width, x, y, head) => ({ width, height: heightOf(width, 0.82) + 24, x, y, head, aspect: aspectOf(x, y) });
-
-// A picture that is to come: its axes, and that it is being drawn.
-export const blank = (what) => new Chart(what).axes();
+const mapFrame = (width, x, y, head) => ({ width, height: heightOf(width, 0.82) + 24, x, y, head, aspect: aspectOf(x, y) });
 
 const [LEAST, MOST] = [0.005, 0.5]; // relative errors are shown between these, by their logarithm
 const lift = (r) => Math.min(1, Math.max(0, Math.log(r / LEAST) / Math.log(MOST / LEAST)));

@@ -13,7 +13,7 @@ const STILL = 4; // pixels by which a click may move
 
 // `draw` asks for the first picture, once the width is known.
 export function stage(exhibit, state, draw) {
-  const figures = h("div", { class: "figures" });
+  const figures = h("div", { class: "figures" }, h("p", { class: "empty" }, "Drawing…")); // the first map takes a while
   const paint = () => state.drawn && show(exhibit, state, figures);
   state.on(["started"], () => (figures.dataset.state = "computing"));
   state.on(["drawn", "theme"], paint);

@@ -105,7 +105,8 @@ function reading(exhibit, state, cells) {
   if (state.show === "classes") {
     const { name, sure, least } = exhibit.verdictAt(cells);
     if (!least) return [`${place}: `, strong(NOT_KNOWN), ", for no class rises above the noise there"];
-    const allowed = exhibit.classifier.rule === "ferns" ? "" : ` (at least ${percent(least).replace("over ", "")})`; // ferns have no errors
+    // Ferns have no errors.
+    const allowed = exhibit.classifier.rule === "ferns" ? "" : ` (at least ${percent(least).replace("over ", "")})`
     return [`${place}: `, strong(name), `, with a probability of ${percent(sure)}${allowed}`];
   }
   return [`${place}: `, ...shownReleases(state).flatMap((release, k) => answer(exhibit, state, release, cells, k))];
@@ -138,7 +139,7 @@ export function numbers(exhibit, state) {
 
 function tables(exhibit, state) {
   const { drawn } = state;
-  if (!state.charts.length || drawn.awaited) return [];
+  if (!state.charts.length) return [];
   const caption = axesText(exhibit, state);
   if (drawn.probabilities) return [(drawn.y ? mapTable : curveTable)(exhibit, drawn, caption)];
   return (drawn.maps ?? drawn.curves).map((found) => {
