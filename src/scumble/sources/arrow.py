@@ -6,7 +6,9 @@ cores, several row groups are read at the same time, and handed over in order.
 
 from __future__ import annotations
 
+import itertools
 import sys
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from types import MappingProxyType
@@ -31,7 +33,22 @@ from scumble.sources.paths import File, cannot_open
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, changed, cut, row_bits
 
 
-class Arrow(Format):
+class Typed(Format):
+    """A format that declares the types of its columns."""
+
+    @abstractmethod
+    def schema(self, file: File) -> pa.Schema:
+        """The names and types of a file's columns."""
+
+    def columns(self, file: File) -> tuple[str, ...]:
+        return tuple(self.schema(file).names)
+
+    def types(self, file: File) -> dict[str, pa.DataType]:
+        found = self.schema(file)
+        return dict(zip(found.names, found.types, strict=True))
+
+
+class Arrow(Typed):
     """IPC files (Feather 2 is one), read batch by batch, and IPC streams.
 
     Files are not mapped into memory: one that is cut short meanwhile would kill the process (SIGBUS), and its core dump
@@ -40,24 +57,17 @@ class Arrow(Format):
 
     title = "Arrow IPC"
 
-    def columns(self, file: File) -> tuple[str, ...]:
+    def schema(self, file: File) -> pa.Schema:
         if is_empty(file):
             raise empty(file)
         if file.path == "-":
             try:
-                return tuple(ipc.open_stream(pa.BufferReader(standard_input().head)).schema.names)
+                return ipc.open_stream(pa.BufferReader(standard_input().head)).schema
             except (pa.ArrowException, OSError):
                 raise self.damaged(file) from None
         reader, close = self._open(file)
         close()
-        return tuple(reader.schema.names)
-
-    def types(self, file: File) -> dict[str, pa.DataType]:
-        if file.path == "-":
-            return {}
-        reader, close = self._open(file)
-        close()
-        return dict(zip(reader.schema.names, reader.schema.types, strict=True))
+        return reader.schema
 
     def _open(self, file: File, wanted: list[str] | None = None) -> tuple[pa.RecordBatchReader, Callable[[], None]]:
         """A reader of a file (of the columns `wanted`) or stream, and what closes it."""
@@ -145,16 +155,12 @@ class MemorySource(Source):
     def read(self, roles: Roles, start: Position, invalid: str) -> Iterator[Piece]:
         if self._first is None:
             raise ParameterError("The source has been read already. Hint: make a new one.")
-        columns, self._first = self._first, None
+        first, self._first = self._first, None
         row = 0
-        while True:
+        for columns in itertools.chain([first], (columns for _, columns in self._tables)):
             for batch in _batches(columns, roles):
                 row += batch.num_rows
                 yield Piece(batch, (0, row), None)
-            following = next(self._tables, None)
-            if following is None:
-                return
-            columns = following[1]
 
     def place(self, position: Position, rows: int, row: int) -> str:
         return f"the table, row {position[1] - rows + row:,} (counted from 0)"
@@ -185,14 +191,12 @@ def _tables(tables: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
 
 
 def _collected(frame: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
-    """A polars LazyFrame, batch by batch; at least one batch, which may be empty."""
+    """A polars LazyFrame, batch by batch, after a table without rows."""
     try:
-        empty = True
+        names = frame.collect_schema().names()
+        yield _named(names, [pa.nulls(0)] * len(names))
         for batch in frame.collect_batches(chunk_size=BATCH_ROWS):
-            empty = False
             yield from _tables(batch)
-        if empty:
-            yield from _tables(frame.limit(0).collect())
     except AttributeError:
         raise DataError("This polars gives no batches. Hint: pass frame.collect(), or a newer polars.") from None
     except ScumbleError:
@@ -202,16 +206,11 @@ def _collected(frame: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
 
 
 def _streamed(table: object) -> Iterator[pa.RecordBatch]:
-    """The batches of an object with Arrow's C interface; at least one, which may be empty."""
+    """The batches of an object with Arrow's C interface, after a table without rows."""
     try:
         reader = pa.RecordBatchReader.from_stream(table)
-        schema, batches = reader.schema, iter(reader)
-        batch = next(batches, None)
-        if batch is None:
-            batch = pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
-        while batch is not None:
-            yield batch
-            batch = next(batches, None)
+        yield pa.Table.from_batches([], schema=reader.schema)
+        yield from reader
     except Exception:  # the message may quote cells
         what = type(table).__name__
         raise DataError(f"The {what} gives no named columns. Hint: to_frame() makes a table of a column.") from None
@@ -259,18 +258,14 @@ GROUPS, MOST_AHEAD = 4, 1 << 29
 """The most row groups read at the same time on many cores, and their most bytes."""
 
 
-class Parquet(Format):
+class Parquet(Typed):
     """Parquet files. Whole row groups are skipped when a build resumes."""
 
     title = "Parquet"
 
-    def columns(self, file: File) -> tuple[str, ...]:
+    def schema(self, file: File) -> pa.Schema:
         with self._open(file) as opened:
-            return tuple(opened.schema_arrow.names)
-
-    def types(self, file: File) -> dict[str, pa.DataType]:
-        with self._open(file) as opened:
-            return dict(zip(opened.schema_arrow.names, opened.schema_arrow.types, strict=True))
+            return opened.schema_arrow
 
     def _open(
         self, file: File, known: pq.FileMetaData | None = None, words: Roles = MappingProxyType({})
