@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 import scumble
 from scumble.counting import Hasher, cpu, engine, gpu, reference
@@ -18,8 +15,7 @@ from scumble.counting.engines import MODULES
 from scumble.counting.hasher import family
 from scumble.files.compiling import Patience, Ready
 from scumble.kernels import Kernel, Records
-from scumble.kernels.column import ColumnKernel
-from scumble.kernels.design import DESIGNS, Design
+from scumble.kernels.design import Design
 
 HERE = [name for name in MODULES if name != "gpu" or gpu.available()]
 X = np.random.default_rng(3).normal(size=(300, 3))
@@ -165,41 +161,6 @@ def test_a_class_with_a_hash_of_its_own_is_not_counted_by_its_parents_loop() -> 
 
 
 # ---- the first records of a process: by NumPy, to the integers of the compiled loops, as long as that pays ----
-
-KERNELS: list[Kernel] = [
-    scumble.EuclideanKernel(0.5, 2),
-    scumble.ManhattanKernel(2.0),
-    scumble.AngularKernel(5),
-    ColumnKernel(1.0),
-    scumble.HammingKernel(2),
-    scumble.EuclideanKernel(1.0, columns=[0]) * scumble.AngularKernel(2, columns=[1, 2]),
-]
-numbers = st.floats(-1e6, 1e6) | st.sampled_from([0.0, -0.0, 5e-324, 1e-308, 2.0**31, -(2.0**40), 0.5])
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    X=arrays(np.float64, st.tuples(st.integers(1, 40), st.just(3)), elements=numbers),
-    design=st.sampled_from(DESIGNS),
-    rows=st.integers(1, 9),
-    tile=st.sampled_from([1, 20, 1 << 16]),
-)
-def test_numpy_counts_and_reads_what_compiled_loops_do(
-    kernel: Kernel, X: np.ndarray, design: str, rows: int, tile: int
-) -> None:
-    hasher = Hasher(kernel, Design(design, 3, rows), buckets=32, width=3)
-    records = [Records(np.ascontiguousarray(X[:, which])) for which in hasher.which]
-    lines = np.arange(rows) // 2
-    found, wanted = np.zeros((2, rows, 32), np.int64)
-    assert cpu.has_codes(hasher)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reference, "TILE", tile)
-        reference.count(hasher, records, found)
-        out = reference.sums(hasher, records, found, lines)
-    cpu.count(hasher, records, wanted)
-    np.testing.assert_array_equal(found, wanted)
-    np.testing.assert_array_equal(out, cpu.sums(hasher, records, wanted, lines))
 
 
 class Own(scumble.EuclideanKernel):

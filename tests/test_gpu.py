@@ -37,9 +37,9 @@ KERNELS = {
 
 
 class HostDevice:
-    """A device that works in NumPy and divides the work exactly as the real one does."""
+    """A device that works in NumPy."""
 
-    processors, room = 3, cuda.SHARED_BYTES
+    room = cuda.SHARED_BYTES
 
     def __init__(self) -> None:
         self.uploads: list[int] = []
@@ -55,25 +55,8 @@ class HostDevice:
         return table.astype(np.int64)
 
     def count(self, hasher: Hasher, X: np.ndarray, counts: np.ndarray) -> None:
-        """Block by block and stripe by stripe, with private copies of the tables, like the kernel."""
-        shape = cuda.Shape.of(hasher)
-        if shape.columns > cuda.LARGEST_RECORD:
-            group, width = long.tile(shape, hasher.rows, len(X))
-            stripes = 1
-        else:
-            division = program_of(shape).divide(shape, hasher.rows, self.room)
-            group, width, stripes = division.group, division.step, division.stripes(hasher.rows, len(X), 3)
         edges = np.cumsum([0, *(len(which) for which in hasher.which)])
-        where = reference.buckets(hasher, [Records(X[:, a:b]) for a, b in pairwise(edges)])
-        for top in range(0, hasher.rows, group):
-            for stripe in range(stripes):
-                mine = [
-                    i
-                    for first in range(stripe * width, len(X), stripes * width)
-                    for i in range(first, min(first + width, len(X)))
-                ]
-                for r in range(top, min(top + group, hasher.rows)):
-                    np.add.at(counts[r], where[mine, r], np.uint64(1))
+        reference.count(hasher, [Records(X[:, a:b]) for a, b in pairwise(edges)], counts)
 
 
 def program_of(shape: cuda.Shape, room: int = cuda.SHARED_BYTES) -> Any:
@@ -102,7 +85,7 @@ def agree(hasher: Hasher, records: list[Records], **options: Any) -> None:
 
 @pytest.mark.parametrize("devices", [1, 3])
 @pytest.mark.parametrize("name", KERNELS)
-def test_chunks_stripes_and_devices_add_up(name: str, devices: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_and_devices_add_up(name: str, devices: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "CHUNK_BYTES", 8 * 50 * 100)
     machines = [HostDevice() for _ in range(devices)]
     agree(*example(name), devices=machines)
