@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
@@ -36,6 +37,8 @@ WORTH_A_THREAD = 1 << 20
 """Hashes that take longer, about a millisecond, than it takes to start a thread and to hand it its share."""
 MANY, WORTH_MANY = 8, 1 << 23
 """Threads beyond which each more of them makes all wait longer, and hashes that are worth that."""
+WORTH_SPREADING = 1 << 18
+"""Values that take longer to prepare than it takes to hand them out."""
 SHARES, WORTH_A_SHARE = 4, 4
 """Most shares of the rows for each thread, as who is quick takes more of them; and what a further one must be worth."""
 WORTH_A_COUNTER = 8
@@ -155,12 +158,13 @@ def _by_rows(
     """Threads take shares of the rows, and all records through them."""
     each = min(SHARES, _hashes(hasher, len(records[0])) // (WORTH_A_THREAD * WORTH_A_SHARE * threads))
     many = max(1, each) * threads  # as many for each, or all would wait for the one that has more
+    columns = None if batch is None else _in_single(batch, threads, pool)
 
     def work(mine: slice) -> None:
         if batch is None:
             exact.count(hasher, records, counts, mine)
         else:
-            quick.count_alone(batch, times, counts, mine)
+            quick.count_alone(batch, times, counts, mine, columns=columns)
 
     _in_threads(work, _shares(hasher.rows, quick.TOGETHER, many), pool)
 
@@ -235,6 +239,15 @@ def _without_repeats(batch: Batch, threads: int, pool: Pool) -> tuple[Batch, np.
     found = _in_threads(lambda share: distinct(batch.values, share, threads), range(threads), pool)
     values, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return batch._replace(values=read_only(values)), times
+
+
+def _in_single(batch: Batch, threads: int, pool: Pool) -> np.ndarray | None:
+    """All columns in single precision, for all threads to use; None where each had better make its own."""
+    if batch.values.size < WORTH_SPREADING:
+        return None
+    columns = quick.columns_for(batch, len(batch.values))
+    _in_threads(partial(quick.fill, batch, columns), _shares(len(batch.values), quick.TILE, threads), pool)
+    return columns
 
 
 def _parts(hasher: Hasher, records: Sequence[Records], threads: int) -> Iterator[Sequence[Records]]:

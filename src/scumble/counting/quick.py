@@ -204,6 +204,18 @@ FEW_COLUMNS = 4
 SMALL_BITS, LARGE_BITS = np.array([SMALL, LARGE]).view(np.uint64)
 
 
+def columns_for(batch: Batch, records: int) -> np.ndarray:
+    """Room for so many records in single precision, (blocks, columns, RECORDS)."""
+    columns = batch.values.shape[1] + int(np.count_nonzero(batch.factors[:, FAMILY] == FLOOR))
+    return np.zeros((-(-records // RECORDS), columns, RECORDS), np.float32)
+
+
+def fill(batch: Batch, columns: np.ndarray, mine: slice) -> None:
+    """Put the records `mine`, whole blocks, into their place among all columns in single precision."""
+    records = np.empty((RECORDS, batch.values.shape[1]), np.float32)
+    to_single(batch.values[mine], batch, records, columns[mine.start // RECORDS :])
+
+
 @loop
 def to_single(values, batch, records, columns):
     """Records' columns in single precision, moved and stretched, with a line of ones before those with an offset."""
@@ -512,6 +524,8 @@ class Space(NamedTuple):
 
     columns: np.ndarray
     """(blocks, columns, RECORDS): records in single precision, their columns side by side."""
+    own: bool
+    """Whether the thread fills them itself."""
     records: np.ndarray
     """(RECORDS, columns): one block on its way there."""
     directions: np.ndarray
@@ -527,13 +541,13 @@ class Space(NamedTuple):
     where: np.ndarray
 
 
-def space_for(batch: Batch, buckets: int) -> Space:
-    """For a batch."""
+def space_for(batch: Batch, buckets: int, columns: np.ndarray | None = None) -> Space:
+    """For a batch, and the columns of all its records, if they are made already."""
     n, width = batch.values.shape
     lines = rows_at_once(batch) * batch.projections
-    ones = int(np.count_nonzero(batch.factors[:, FAMILY] == FLOOR))
     return Space(
-        columns=np.zeros((-(-min(n, together(width)) // RECORDS), width + ones, RECORDS), np.float32),
+        columns=columns_for(batch, min(n, together(width))) if columns is None else columns,
+        own=columns is None,
         records=np.empty((RECORDS, width), np.float32),
         directions=np.zeros((lines, 1 + width), np.float32),
         products=np.empty((lines, TILE + PAD), np.float32),
@@ -566,13 +580,17 @@ def walk(
     while piece < pieces.size - 1:
         for first in range(pieces[piece], pieces[piece + 1], size):
             last = min(first + size, pieces[piece + 1])
-            to_single(values[first:last], batch, space.records, space.columns)
+            columns = space.columns
+            if space.own:
+                to_single(values[first:last], batch, space.records, columns)
+            else:
+                columns = columns[first // RECORDS :]
             for top in range(mine[0], mine[1], at_once):
                 bottom = min(top + at_once, mine[1])
                 directions_of(batch, top, bottom, at_once, space.directions)
                 for tile in range(first, last, TILE):
                     end = min(tile + TILE, last)
-                    blocks = space.columns[(tile - first) // RECORDS : -(-(end - first) // RECORDS)]
+                    blocks = columns[(tile - first) // RECORDS : -(-(end - first) // RECORDS)]
                     project(batch, bottom - top, at_once, space.directions, blocks, space.products)
                     for base in range(top, bottom, TOGETHER):
                         _through_rows(
@@ -679,13 +697,17 @@ def count(
     _through(batch, times, own, k, False, counts if k == 0 else own.others[k - 1], every, pieces, turn, space)
 
 
-def count_alone(batch: Batch, times: np.ndarray, counts: np.ndarray, mine: slice, room: Room | None = None) -> Room:
+def count_alone(
+    batch: Batch, times: np.ndarray, counts: np.ndarray, mine: slice, room: Room | None = None,
+    columns: np.ndarray | None = None,
+) -> Room:  # fmt: skip
     """Add all records to one counter of every row `mine`, in one call of a compiled loop.
 
-    Returns the room that it was done in, for the next batch: this one, or a new one where it does not serve.
+    `columns` are those of all records in single precision; None has them made on the way. Returns the room that it was
+    done in, for the next batch: this one, or a new one where it does not serve.
     """
     if room is None or not room.serves(batch):
-        own, space = fresh(batch, mine, counts, 1), space_for(batch, counts.shape[1])
+        own, space = fresh(batch, mine, counts, 1), space_for(batch, counts.shape[1], columns)
         room = Room(batch.spans, most_cells(batch), own, space)
     pieces = turns.pieces(len(batch.values), 0, 1)
     _through(batch, times, room.own, 0, True, counts, mine, pieces, turns.new(), room.space)
