@@ -21,6 +21,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from scumble.columns.table import Ends, ends
 from scumble.counting import exact, quick, reference, turns
 from scumble.counting.engines import on_host
 from scumble.counting.guard import Batch, Known, prepare
@@ -91,7 +92,7 @@ def count(
 @np.errstate(all="ignore")  # a warning could tell of a record
 def _count_alone(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, known: Known | None) -> None:
     """One part of the records, by this thread, which asks for the interpreter's lock once if the quick loops serve."""
-    batch = _prepared(hasher, records, 1, known)
+    batch = _prepared(hasher, records, 1, None, known)
     if batch is None:
         exact.count(hasher, records, counts, slice(0, hasher.rows))
         return
@@ -106,7 +107,7 @@ def _count_alone(hasher: Hasher, records: Sequence[Records], counts: np.ndarray,
 
 def _count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int, pool: Pool) -> None:
     """One part of the records, by all threads."""
-    batch, times = _prepared(hasher, records, threads), quick.EMPTY
+    batch, times = _prepared(hasher, records, threads, pool), quick.EMPTY
     if batch is not None:
         batch, times = _without_repeats(batch, threads, pool)
     n = len(records[0] if batch is None else batch.values)
@@ -187,7 +188,7 @@ def sums(
     busy = _busy(hasher, n, threads)
     with _crew(busy) as pool:
         quickly = counts.dtype == np.int64 and counts.flags.writeable
-        batch = _prepared(hasher, records, busy) if quickly else None
+        batch = _prepared(hasher, records, busy, pool) if quickly else None
         if batch is None and busy == 1:  # few queries wait for nothing else
             exact.read(hasher, records, counts, lines, out, slice(0, n))
             return out
@@ -224,12 +225,20 @@ def _work_of(hasher: Hasher, n: int) -> int:
     return CALL + n * (HASH * hasher.multipliers.size + sum(drawn.size for drawn in hasher.parameters))
 
 
-def _prepared(hasher: Hasher, records: Sequence[Records], threads: int, known: Known | None = None) -> Batch | None:
+def _prepared(
+    hasher: Hasher, records: Sequence[Records], threads: int, pool: Pool, known: Known | None = None
+) -> Batch | None:
     """The batch for the quick loops; None if they do not serve it, or are not worth being compiled for it."""
     shared = min(threads, WORTH)  # the threads would all wait for the compiler
     if exact_first.lasts(_work_of(hasher, len(records[0])) // shared, quick.ready):
         return None
-    return prepare(hasher, records, known)
+
+    def ends_of(values: np.ndarray) -> Ends:
+        parts = _shares(len(values), quick.TILE, threads if values.size >= WORTH_SPREADING else 1)
+        low, high = zip(*_in_threads(lambda mine: ends(values[mine]), parts, pool), strict=True)
+        return np.min(low, axis=0), np.max(high, axis=0)
+
+    return prepare(hasher, records, known, ends_of)
 
 
 def _without_repeats(batch: Batch, threads: int, pool: Pool) -> tuple[Batch, np.ndarray]:

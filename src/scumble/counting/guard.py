@@ -30,7 +30,7 @@ for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,9 +143,14 @@ def _grown(
     return low - reach * SPARE, high + reach * SPARE
 
 
+EndsOf = Callable[[np.ndarray], Ends]
+
+
 @np.errstate(all="ignore")
-def prepare(hasher: Hasher, records: Sequence[Records], known: Known | None = None) -> Batch | None:
-    """The batch for the quick loops, or None if they do not serve it."""
+def prepare(
+    hasher: Hasher, records: Sequence[Records], known: Known | None = None, ends_of: EndsOf = ends
+) -> Batch | None:
+    """The batch for the quick loops, or None if they do not serve it. `ends_of` finds the ends of columns."""
     if len(records[0]) < FEW or any(family not in FAMILIES for family in hasher.families):
         return None
     values = records[0].values if len(records) == 1 else np.hstack([part.values for part in records])
@@ -154,7 +159,8 @@ def prepare(hasher: Hasher, records: Sequence[Records], known: Known | None = No
         return None
     if not any(family in ("floor", "column") for family in hasher.families):
         return _whatever_the_ends(hasher, values)
-    low, high = _ends(records, values)
+    found = [part.ends for part in records if part.ends is not None]  # as they were found when the records were read
+    low, high = map(np.concatenate, zip(*found, strict=True)) if len(found) == len(records) else ends_of(values)
     return _within_ends(hasher, values, low, high) if known is None else known.batch(hasher, values, low, high)
 
 
@@ -211,15 +217,6 @@ def _within_ends(hasher: Hasher, values: np.ndarray, low: np.ndarray, high: np.n
         direct=hasher.direct,
         projections=projection,
     )
-
-
-def _ends(records: Sequence[Records], values: np.ndarray) -> Ends:
-    """The least and the greatest value of each column: as they were found when the records were read, or now."""
-    found = [part.ends for part in records if part.ends is not None]
-    if len(found) < len(records):
-        return ends(values)
-    low, high = zip(*found, strict=True)
-    return np.concatenate(low), np.concatenate(high)
 
 
 def _middles(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
