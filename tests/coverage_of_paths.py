@@ -42,8 +42,8 @@ from scumble.table.sketch import publish
 
 ROOT = Path(scumble.__file__).parent
 DRAWS = {"discrete_laplace", "discrete_gaussian", "laplace_share"}
-LAWS = {"law", "shares", "shares_of"}
-"""Whose `draw` draws noise: a law, or its shares (`scumble.privacy.laws`)."""
+OF_LAWS = {"draw", "draw_share"}
+"""What draws noise of a law (`scumble.privacy.laws`), or a share of it."""
 AUDITORS = ("audit", "privacy/audit_hooks.py", "privacy/__init__.py", "learn/__init__.py")
 
 READS_ONLY = re.compile(r"\.(load|load_share|from_bytes|from_container|refine)$|StreamRelease\.")
@@ -218,7 +218,7 @@ def _noisy_functions(tree: ast.AST, inside: str = "") -> Iterator[str]:
 def _is_noisy(node: ast.AST) -> bool:
     if isinstance(node, ast.Attribute):
         owner = _last_name(node.value)
-        return node.attr in DRAWS or owner == "audit_hooks" or (node.attr == "draw" and owner in LAWS)
+        return node.attr in DRAWS or owner == "audit_hooks" or (node.attr in OF_LAWS and owner == "law")
     return isinstance(node, ast.Name) and node.id in DRAWS
 
 
