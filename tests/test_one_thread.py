@@ -12,7 +12,7 @@ import threadpoolctl
 from scumble.table.evidence import Evidence, View
 from scumble.table.fitting import Fits, one_thread
 from scumble.table.grouping import Column
-from scumble.table.posterior import drawn
+from scumble.table.posterior import drawn_by_class
 
 
 def threads() -> set[int]:
@@ -51,5 +51,5 @@ def test_fits_take_one_thread_each(monkeypatch: pytest.MonkeyPatch) -> None:
     views = tuple(View((j,), np.array([60.0, 40.0]), 1.0) for j in (0, 1))
     found, fit = list[set[int]](), Fits.fit
     monkeypatch.setattr(Fits, "fit", lambda *given: found.append(threads()) or fit(*given))
-    drawn(Evidence((Column(2),) * 2, (np.arange(2),) * 2, views), "laplace", 1)
+    drawn_by_class([Evidence((Column(2),) * 2, (np.arange(2),) * 2, views)], "laplace", 1)
     assert found and all(one == {1} for one in found) and threads() == {2}

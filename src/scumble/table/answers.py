@@ -29,9 +29,9 @@ from scumble.columns.schema import Schema
 from scumble.table.budgeting import Law
 from scumble.table.estimate import Estimate, around
 from scumble.table.evidence import Evidence
-from scumble.table.margins import level_variances
+from scumble.table.margins import level_variances, split
 from scumble.table.mixture import Condition, Mixture, Obeyed
-from scumble.table.posterior import Draws, Posterior, drawn_by_class, leans, spread_evenly, truncated
+from scumble.table.posterior import Draws, Posterior, drawn_by_class, leans, spread_evenly
 from scumble.table.questions import Part, Question
 from scumble.table.remarks import is_part
 from scumble.table.spec import TableSpec
@@ -124,8 +124,8 @@ class Answers:
 
         Positions are counted in classes of cells of about one width (`Positions`). Their noisy counts tell by how much
         the values of a class exceed the lower ends of its cells, up to a normal error of known variance; the prior of
-        the mean share of a cell is flat from 0 to 1. Cells of a class need not be alike: a cell's own mean differs from
-        the class's by up to half of what it can (`prior` has no more to say), and these differences cancel.
+        the mean share of a cell is that of half a column (`margins.split`). Cells of a class need not be alike: a
+        cell's own mean differs from the class's by up to half of what it can, and these differences cancel.
         """
         positions = [*self._spec.schema.values()][column].positions
         if positions is None or (column, 0) not in self._spec.placed:
@@ -153,7 +153,8 @@ class Answers:
             for (counts, noise), far in zip(digits, (one - (middle - two.mean()), two - two.mean()), strict=False):
                 share += (far @ counts[kind, : far.shape[-1]]) / room
                 variance += noise * (far**2).sum(axis=-1) / room**2
-            mean = truncated(share, np.sqrt(variance), spread_evenly(generator, size, 1)[:, 0])[:, None]
+            uniforms = spread_evenly(generator, size, 1)[:, 0]
+            mean = split(share, np.sqrt(np.maximum(variance, 1e-24)), np.ones(size), 0.5, uniforms)[:, None]
             own = spread_evenly(generator, size, len(cells)) - 0.5
             own -= ((here * high[cells] * own).sum(axis=1) / room)[:, None]
             found[:, cells] = np.clip(mean + own * np.minimum(mean, 1 - mean), 0.0, 1.0)

@@ -2,9 +2,9 @@
 
 A column's levels are halved, and the halves again, down to single levels: a tree (Lavine 1992 calls it a Pólya tree).
 Of each node's records n, some part x lies in its left half. The counts give the contrast between the halves with
-normal noise of known variance. The prior of x is flat, or nothing at all in either half (`prior.EMPTY`), so the
-posterior is a truncated normal law and two atoms, drawn from by inversion (`split`). No level is negative, sums over
-wide ranges follow the counts, and cells whose counts are noise are empty or alike.
+normal noise of known variance. The prior of x is flat, or that of its logarithm is (`prior.UNEVEN`), so the posterior
+has truncated normal laws as its pieces, drawn from by inversion (`split`). No level is negative, sums over wide ranges
+follow the counts, and cells whose counts are noise are nearly empty or alike.
 
 **What was counted.** A contrast Σ r_c n_c, with weights that sum to zero, is known twice: cell by cell from the column
 alone (variance σ²), and group by group from the margins of its pairs (variance τ²). With b_g the mean weight of group
@@ -14,8 +14,6 @@ would keep the noise of one sort of cell and lose that of another.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +25,8 @@ from scumble.table.grouping import Column
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+BANDS = 16.0 ** -np.arange(6)
+"""Upper ends of the parts of (0, 1) that stand for a log-uniform number: below the last, a half is as good as empty."""
 FARTHEST = 6.0
 """Standard deviations below zero at which a contrast is taken for no further away."""
 AT_ONCE = 1 << 10
@@ -121,33 +121,34 @@ class Tree:
         return split(contrast + share * records, np.sqrt(variance), records, share, uniforms)
 
 
-def split(center: Floats, deviation: Floats, records: Floats, share: Floats, uniforms: Floats) -> Floats:
+def split(center: Floats, deviation: Floats, records: Floats, share: npt.ArrayLike, uniforms: Floats) -> Floats:
     """How many of a node's records lie in its left half, drawn by inversion; (draws, nodes), or (nodes,) for all draws.
 
-    The counts say center ± deviation. The prior expects the share s: its density is (1 − s)/s below s and s/(1 − s)
-    above, which is flat for equal halves, and with probability `prior.EMPTY` all records lie in one of the halves.
+    The counts say center ± deviation. The prior expects the share s: with probability 1 − s the share is below that, s
+    times a number of density h on (0, 1), else above, and 1 − s times such a number is missing to 1. h is flat, or with
+    probability `prior.UNEVEN` log-uniform: flat within each of the `BANDS`, which are equally likely.
     """
     from scipy.special import ndtr, ndtri  # loaded by fits alone
 
     turned = center > records / 2  # mirrored, so that tails are computed where they are small
     center = np.maximum(np.where(turned, records - center, center), -FARTHEST * deviation)
-    s = np.where(turned, 1.0 - share, share)
-    above = [ndtr((center - mark) / deviation) for mark in (0.0, s * records, records)]
-    density = (1 - prior.EMPTY) * deviation * math.sqrt(2 * math.pi) / np.maximum(records, LEAST)
-    parts = [
-        prior.EMPTY * (1 - s) * np.exp(-((center / deviation) ** 2) / 2),
-        density * (1 - s) / s * (above[0] - above[1]),
-        density * s / (1 - s) * (above[1] - above[2]),
-        prior.EMPTY * s * np.exp(-(((records - center) / deviation) ** 2) / 2),
-    ]
+    s = np.where(turned, 1.0 - np.asarray(share), share)
+    each = (-1, *[1] * s.ndim)
+    small = np.append(BANDS, 0.0).reshape(each)
+    density = 1 - prior.UNEVEN - prior.UNEVEN / len(BANDS) / np.diff(small, axis=0)
+    ends = records * np.concatenate([s * small[::-1], 1 - (1 - s) * small[1:]])
+    above = ndtr((center - ends) / deviation)
+    parts = np.concatenate([(1 - s) / s * density[::-1], s / (1 - s) * density]) * -np.diff(above, axis=0)
     upto = np.cumsum(parts, axis=0)
     mark = np.where(turned, 1 - uniforms, uniforms) * upto[-1]
-    inside = []
-    for below, part, one, two in ((upto[0], parts[1], above[0], above[1]), (upto[1], parts[2], above[1], above[2])):
-        within = np.clip((mark - below) / np.maximum(part, TINY), 0.0, 1.0)
-        inside.append(center - deviation * ndtri(np.maximum(one + within * (two - one), TINY)))
-    found = np.select([mark <= upto[0], mark <= upto[1], mark <= upto[2]], [0.0 * records, *inside], records)
-    found = np.clip(found, 0.0, records)
+    here = np.minimum((upto < mark).sum(axis=0), len(parts) - 1)[None]
+
+    def of(pieces: Floats) -> Floats:
+        return np.asarray(np.take_along_axis(pieces, here, axis=0)[0])
+
+    left = np.clip((of(upto) - mark) / np.maximum(of(parts), TINY), 0.0, 1.0)
+    found = center - deviation * ndtri(np.maximum(of(above[1:]) + left * of(-np.diff(above, axis=0)), TINY))
+    found = np.clip(found, of(ends[:-1]), of(ends[1:]))
     return np.asarray(np.where(turned, records - found, found))
 
 

@@ -1,20 +1,22 @@
 """A release as a distribution over tables: draws from the posterior, by perturbing and fitting.
 
-The noisy counts and the prior (`table.prior`) define a posterior over tables. A draw of it is made in four steps
+The noisy counts and the prior (`table.prior`) define a posterior over tables. A draw of it is made in five steps
 (randomize-then-optimize, Bardsley et al. 2014; exact where model and noise are linear and Gaussian):
 
 1. perturb the counts by fresh noise of the law that was added to them; draws come in pairs with noise e and −e;
 2. draw a cross-table for every pair of columns from the prior, around independence;
 3. fit a mixture of products to both, each weighed by how sure it is (`table.fitting`), from a start of its own;
-4. draw each column's levels from their own posterior (`table.margins`), and bring the mixture to these.
+4. draw each column's levels from their own posterior (`table.margins`), and bring the mixture to these;
+5. cut each group of levels in two, and draw from the prior how these depend on other columns (`halved`).
 
 Any statistic of a table is answered by computing it on every draw: the mean over draws is the answer, their spread its
-error. A draw is a mixture of K products, p(x) = Σ_k w_k Π_j A_j[k, g_j(x_j)] b_j(x_j), where g_j is the group of a
-level and b_j its share in the group: sums over all cells factor, and most statistics have a closed form.
+error. A draw is a mixture of K products, p(x) = Σ_k w_k Π_j A_j[k, g_j(x_j)] b_j(x_j), where g_j is the half of a group
+that a level is in, and b_j its share of that: sums over all cells factor, and most statistics have a closed form.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -43,6 +45,8 @@ SWEEPS, SWEEPS_OF_RULES = (20, 1e3), (6, 2.0)
 """Of all columns, when draws are brought to margins (Deming & Stephan 1940), and how many times a share may grow in one
 of them: what is left is far below the noise. Where there are rules, noise asks for levels that hardly any record can
 have."""
+MOST_ODDS = 40.0
+"""Log-odds that are as good as certainty."""
 AT_ONCE = 1 << 14
 """Shares of small tables that are fitted at once: large ones gain nothing from company."""
 
@@ -168,9 +172,68 @@ def brought_to(draws: Draws, margins: Sequence[Floats]) -> Draws:
     return draws
 
 
-def drawn(evidence: Evidence, law: Law, seed: int) -> Draws:
-    """Draws from the posterior of one set of views."""
-    return drawn_by_class([evidence], law, seed)[0]
+def halves(classes: Sequence[Evidence]) -> list[Integers]:
+    """For each column the half of a group that each level is in: groups of several levels are cut in two, the first
+    levels apart from the others, so that about as many noisy counts are in both."""
+    found = []
+    for j, group in enumerate(classes[0].groups):
+        mass = np.maximum(np.sum([one.single(j).counts for one in classes], axis=0), 1e-9)
+        second = np.zeros(len(group), bool)
+        for number in np.flatnonzero(np.bincount(group) > 1):
+            own = np.flatnonzero(group == number)
+            upto = np.cumsum(mass[own])
+            second[own[max(1, min(np.searchsorted(upto, upto[-1] / 2), len(own) - 1)) :]] = True
+        found.append(np.unique(2 * group + second, return_inverse=True)[1])
+    return found
+
+
+def halved(draws: Draws, each: Sequence[Integers], generator: np.random.Generator) -> Draws:
+    """The draws with groups cut in two, whose halves depend on other columns as the prior has it; margins stay.
+
+    Views do not say how the levels of a group differ. In component k, a half weighs more by a normal logarithm of
+    deviation φ, so the log-odds of two are l + t_k: l is such that they keep their shares, t has deviation √2 φ.
+    Components that are alike in other columns have like t: each group h of these adds (A[k, h] − m_h)/√m_h times a
+    normal number, m the mean of A.
+    """
+    means = [np.einsum("mk,mkg->mg", draws.weights, table)[:, None] for table in draws.tables]
+    both = zip(draws.tables, means, strict=True)
+    off = np.concatenate([(table - mean) / np.sqrt(np.maximum(mean, 1e-6)) for table, mean in both], axis=2)
+    column_of = np.repeat(np.arange(len(means)), [mean.shape[2] for mean in means])
+    tables, withins = [], []
+    for j, (half, group, table, within) in enumerate(zip(each, draws.groups, draws.tables, draws.within, strict=True)):
+        count = np.bincount(half)
+        of, sums = np.zeros(len(count), np.int64), np.zeros((len(within), len(count)))
+        of[half] = group
+        np.add.at(sums.T, half, within.T)
+        first = np.flatnonzero(np.diff(of, append=-1) == 0)
+        chance = generator.standard_normal((len(within), len(column_of), len(first)), np.float32)
+        chance[:, column_of == j] = 0.0
+        lean, shares = off.astype(np.float32) @ chance, draws.weights[..., None] * table[:, :, of[first]]
+        shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-30)
+        lean *= (
+            math.sqrt(2) * prior.DEPENDENCE / np.sqrt(np.maximum((shares * lean**2).sum(axis=1, keepdims=True), 1e-30))
+        )
+        np.clip(lean, -MOST_ODDS, MOST_ODDS, out=lean)
+        part = _with_mean(lean, shares.astype(np.float32), sums[:, first])
+        table = table[:, :, of]
+        table[:, :, first] *= part
+        table[:, :, first + 1] *= 1 - part
+        tables.append(table)
+        known = (sums > 1e-30)[:, half]
+        withins.append(np.where(known, within / np.maximum(sums, 1e-30)[:, half], 1 / count[half]))
+    inner = tuple(within.astype(np.float32) for within in withins)
+    return replace(draws, tables=tuple(tables), within=inner, groups=tuple(each))
+
+
+def _with_mean(lean: Numbers, weights: Numbers, mean: Floats) -> Numbers:
+    """1/(1 + exp(−l − t)) for the l with which its weighted mean, along the second axis, is as wanted: by halving."""
+    low, high = (np.full(mean.shape, side * MOST_ODDS, np.float32) for side in (-1, 1))
+    for _ in range(24):  # to 5e-6
+        middle = (low + high) / 2
+        found = 1 / (1 + np.exp(-(lean + middle[:, None])))
+        above = (weights * found).sum(axis=1) > mean
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return np.asarray(found, np.float32)
 
 
 def drawn_by_class(classes: Sequence[Evidence], law: Law, seed: int, rules: Sequence[Obeyed] = ()) -> list[Draws]:
@@ -178,7 +241,8 @@ def drawn_by_class(classes: Sequence[Evidence], law: Law, seed: int, rules: Sequ
     with one_thread():
         fits = [Fits(evidence) for evidence in classes]
         each = enumerate(zip(fits, rules or [Obeyed()] * len(fits), strict=True))
-        found = [_drawn(one, law, seed + place, obeyed) for place, (one, obeyed) in each]
+        cut = halves(classes)
+        found = [_drawn(one, law, seed + place, obeyed, cut) for place, (one, obeyed) in each]
     most = max(one.weights.shape[1] for one in found)
     return [_padded(one, most - one.weights.shape[1]) for one in found]
 
@@ -192,7 +256,9 @@ def _padded(draws: Draws, more: int) -> Draws:
     return replace(draws, weights=weights, tables=tables)
 
 
-def _drawn(fits: Fits, law: Law, seed: int, rules: Obeyed) -> Draws:
+def _drawn(fits: Fits, law: Law, seed: int, rules: Obeyed, cut: Sequence[Integers]) -> Draws:
+    from scipy.special import ndtri  # loaded by fits alone
+
     evidence, number = fits.fine.evidence, prior.DRAWS
     together = max(1, min(number, AT_ONCE // (len(fits.coarse.column_of) * fits.coarse.components)))
 
@@ -208,7 +274,7 @@ def _drawn(fits: Fits, law: Law, seed: int, rules: Obeyed) -> Draws:
     with ThreadPoolExecutor(available_threads()) as pool:
         parts = [*pool.map(fit, range(0, number, together))]
     generator = np.random.default_rng([seed, 2])
-    off = np.sqrt(evidence.count_variance) * _normal(spread_evenly(generator, number, 1)[:, 0])
+    off = np.sqrt(evidence.count_variance) * ndtri(spread_evenly(generator, number, 1)[:, 0])
     totals = np.maximum(evidence.total + off, 0.0)
     weights = np.concatenate([part for part, _ in parts])
     tables = [np.concatenate([columns[j] for _, columns in parts]) for j in range(len(evidence.columns))]
@@ -225,6 +291,7 @@ def _drawn(fits: Fits, law: Law, seed: int, rules: Obeyed) -> Draws:
     inner = tuple(one.astype(np.float32) for one in within)
     weights = weights.astype(float)
     found = brought_to(Draws(totals * rules.possible, weights, tuple(tables), inner, evidence.groups), margins)
+    found = halved(found, cut, generator)
     return brought_to(replace(found, rules=rules), margins) if rules else found
 
 
@@ -247,32 +314,9 @@ def spread_evenly(generator: np.random.Generator, draws: int, each: int) -> Floa
     return np.stack([one, 1 - one], axis=1).reshape(draws, each)
 
 
-def truncated(mean: Floats, deviation: Floats, uniforms: Floats) -> Floats:
-    """Draws from normal laws within 0 and 1, by inversion.
-
-    >>> truncated(np.array([0.5, 0.5, -9.0]), np.array([1e-9, 1e9, 0.1]), np.array([0.9, 0.9, 0.5])).round(2).tolist()
-    [0.5, 0.9, 0.01]
-    """
-    from scipy.special import ndtr, ndtri  # loaded by fits alone
-
-    turned = mean > 0.5  # mirrored, so that tails are computed where they are small
-    near, deviation = np.where(turned, 1 - mean, mean), np.maximum(deviation, 1e-12)
-    near = np.maximum(near, -6.0 * deviation)
-    marks = np.where(turned, 1 - uniforms, uniforms)
-    first, last = ndtr(-(0.0 - near) / deviation), ndtr(-(1.0 - near) / deviation)
-    found = np.clip(near - deviation * ndtri(first + marks * (last - first)), 0.0, 1.0)
-    return np.asarray(np.where(turned, 1 - found, found))
-
-
 def leans(seed: int, draws: int) -> Floats:
     """(draws,) from −1 to 1: where in their cells the values of a draw lie, from all low to all high."""
     return 2 * spread_evenly(np.random.default_rng([seed, 3]), draws, 1)[:, 0] - 1
-
-
-def _normal(uniforms: Floats) -> Floats:
-    from statistics import NormalDist
-
-    return np.array([NormalDist().inv_cdf(min(max(u, 1e-12), 1 - 1e-12)) for u in uniforms])
 
 
 class Posterior:
@@ -385,10 +429,14 @@ def packed(classes: Sequence[Draws]) -> dict[str, np.ndarray]:
     }
 
 
-def unpacked(arrays: Mapping[str, np.ndarray], classes: int, groups: Sequence[Integers]) -> list[Draws]:
-    """The draws of so many classes, whose columns' levels are in these groups; arrays that do not fit are refused."""
+def unpacked(arrays: Mapping[str, np.ndarray], evidence: Sequence[Evidence]) -> list[Draws]:
+    """The draws of all classes; arrays that do not fit their views are refused. Draws in older files have groups that
+    are not cut in two."""
     totals, weights, tables, within = (arrays[name] for name in NAMES)
-    sizes = [int(group.max()) + 1 for group in groups]
+    groups: Sequence[Integers] = evidence[0].groups
+    if tables.shape[-1:] != (sum(evidence[0].sizes),):
+        groups = halves(evidence)
+    classes, sizes = len(evidence), [int(group.max()) + 1 for group in groups]
     shape = weights.shape
     if len(shape) != 3 or shape[0] != classes or shape[1] < 2 or shape[2] < 1:
         raise CorruptFileError("The file's draws do not have the shape of the release.")

@@ -12,8 +12,8 @@ DEPENDENCE = 1.0
 """φ: prior standard deviation of the correlation between two conditions on two columns, whatever their size. One is
 vague: any dependence is possible. Halving or doubling it moves the score by 3 %."""
 
-EMPTY = 0.2
-"""Probability that one half of a column's levels holds all its records, at each split of the column's tree."""
+UNEVEN = 0.2
+"""Probability that halves of a column's levels differ by orders of magnitude, at each split of the column's tree."""
 
 DRAWS = 20
 """Tables drawn from the posterior; even, as they come in antithetic pairs. The relative error of an interval's width is

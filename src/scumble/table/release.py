@@ -311,7 +311,7 @@ class TableRelease(Asking, Comparing, Weighing):
             )
             if stored:
                 answers, release._stored = release._answers, stored
-                answers.hold(unpacked(stored, spec.classes, answers.evidence[0].groups))
+                answers.hold(unpacked(stored, answers.evidence))
             return release
         except (KeyError, TypeError, OverflowError, ParameterError) as problem:
             raise CorruptFileError(f"The file lacks a part of a table's release: {problem}.") from problem
