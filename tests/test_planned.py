@@ -375,7 +375,7 @@ def test_grid_or_refined_rows_is_decided_by_what_each_will_have() -> None:
     assert scumble.plan(epsilon=1.0, **column).design == "grid"
     assert scumble.plan(epsilon=1.0, delta=1e-6, **column | {"refined": False}).design == "grid"
     model = PrivateKDE(kernel=column["kernel"], epsilon=0.3, delta=1e-6, bounds=column["bounds"])
-    X = model._begin(np.zeros((1, 1)))
+    X, _ = model._records(np.zeros((1, 1)), None)
     counted = model._sketch(column["kernel"], X, model.price())
     assert counted.design == "grid" and counted.planned == DESIGN  # and the release decides
 
