@@ -358,8 +358,7 @@ class Products(MomentSpec):
     @cached_property
     def upper(self) -> tuple[Integers, Integers]:
         """The places of the products in a matrix: on and above the diagonal."""
-        first, second = np.triu_indices(self.width)
-        return first, second
+        return np.triu_indices(self.width)
 
     @cached_property
     def times(self) -> Integers:
