@@ -14,22 +14,8 @@ import scumble.files
 from greybox_files import csv, database_of, file_of, pandas, standard_input
 from scumble import Bundle, Release
 from scumble.audit.greybox import BUDGETS, path
-from scumble.audit.greybox.neighbors import (
-    CLASSES,
-    NAMES,
-    Table,
-    arrow,
-    halves,
-)
-from scumble.audit.greybox.sketches import (
-    COLUMNS,
-    KERNEL,
-    PLAIN,
-    SCHEMA,
-    SIZE,
-    ledger_of,
-    reading,
-)
+from scumble.audit.greybox.neighbors import CLASSES, NAMES, Table, arrow, halves
+from scumble.audit.greybox.sketches import COLUMNS, KERNEL, PLAIN, SCHEMA, SIZE, ledger_of, reading
 from scumble.audit.report import Options
 from scumble.privacy.budget import Budget
 from scumble.sources import Build, build_by, open_source
