@@ -233,7 +233,12 @@ def _all_kinds(kind: Any) -> list[Any]:
     for module in iter_modules(sources.__path__, "scumble.sources."):
         if not module.ispkg:  # as Spark is
             import_module(module.name)
-    return [one for one in kind.__subclasses__() if one.__module__.startswith("scumble.")]
+    found, waiting = [], [kind]
+    while waiting:
+        below = [one for one in waiting.pop().__subclasses__() if one.__module__.startswith("scumble.")]
+        waiting += below
+        found += [one for one in below if not inspect.isabstract(one)]
+    return found
 
 
 def _code(function: Any) -> CodeType:
