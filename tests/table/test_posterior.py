@@ -20,13 +20,14 @@ from tests.table.people import SCHEMA, people
 
 import scumble
 from scumble.errors import CorruptFileError
+from scumble.table import posterior as posterior_module
 from scumble.table import prior
 from scumble.table.answers import Answers
 from scumble.table.counting import reference
 from scumble.table.evidence import Evidence, Grouped, View, _column
 from scumble.table.fitting import Problem, fitted
 from scumble.table.grouping import Column
-from scumble.table.margins import BANDS, Tree, pair_margins
+from scumble.table.margins import BANDS, Tree, level_variances, pair_margins
 from scumble.table.mixture import Condition, Mixture, labeled
 from scumble.table.posterior import (
     Draws,
@@ -36,8 +37,10 @@ from scumble.table.posterior import (
     drawn_by_class,
     halved,
     halves,
+    packed,
     perturbation,
     spread_evenly,
+    unpacked,
 )
 from scumble.table.spec import TableSpec
 
@@ -167,6 +170,13 @@ def test_contrasts_and_their_variances_are_the_best_of_a_dense_model() -> None:
         value, variance = tree._contrast(*ends, np.array([share]))
         assert variance[0] == pytest.approx(variances[best], rel=1e-5)
         assert value[0] == pytest.approx(values[best], abs=1e-3 * np.ptp(values) + 1e-9)
+
+
+def test_the_variance_of_a_level_is_the_best_of_its_views() -> None:
+    sure = pair_margins(SMALL, 0)[1]
+    part = np.linspace(0, 1, 2001)  # of the margin's half of the difference
+    wanted = (25.0 * (1 - part / 2) ** 2 + 25.0 * (part / 2) ** 2 + part**2 / 4 / sure).min()
+    np.testing.assert_allclose(level_variances(SMALL, 0), wanted, rtol=1e-5)
 
 
 # ---- fits ----
@@ -370,6 +380,20 @@ def test_intervals_of_conjunctions_hold_and_are_no_wider_than_errors_ask_for() -
     assert stats.binom.cdf(164, 200, 0.93) < 1e-6
     assert held >= 165
     assert 0.7 < math.sqrt(np.mean(np.square(errors)) / np.mean(np.square(spreads))) < 1.3
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_stored_draws_are_read_whether_or_not_groups_are_cut_in_two(
+    monkeypatch: pytest.MonkeyPatch, older: bool
+) -> None:
+    if older:
+        monkeypatch.setattr(posterior_module, "halved", lambda draws, *_: draws)
+    draws = drawn(SMALL, "gaussian", 5)
+    (found,) = unpacked(packed([draws]), [SMALL])
+    for one, group, same in zip(found.groups, SMALL.groups if older else halves([SMALL]), draws.groups, strict=True):
+        assert one.tolist() == group.tolist() == same.tolist()
+    for columns in ([0], [0, 1], [1, 2]):
+        np.testing.assert_allclose(found.cells(columns, {}), draws.cells(columns, {}), atol=0.2)
 
 
 def test_classes_have_draws_of_one_shape() -> None:

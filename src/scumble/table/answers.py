@@ -31,7 +31,7 @@ from scumble.table.estimate import Estimate, around
 from scumble.table.evidence import Evidence
 from scumble.table.margins import level_variances, split
 from scumble.table.mixture import Condition, Mixture, Obeyed
-from scumble.table.posterior import Draws, Posterior, drawn_by_class, leans, spread_evenly
+from scumble.table.posterior import Draws, Posterior, drawn_by_class, spread_evenly
 from scumble.table.questions import Part, Question
 from scumble.table.remarks import is_part
 from scumble.table.spec import TableSpec
@@ -106,7 +106,7 @@ class Answers:
     @cached_property
     def lean(self) -> Floats:
         """(draws,) from −1 to 1: where in their cells the values of a draw lie, from all low to all high."""
-        return leans(self._seed, self.posterior.size)
+        return 2 * spread_evenly(np.random.default_rng([self._seed, 3]), self.posterior.size, 1)[:, 0] - 1
 
     def uniform(self, *names: str) -> Floats:
         """(draws,) from 0 to 1: what is not known of some columns."""

@@ -314,11 +314,6 @@ def spread_evenly(generator: np.random.Generator, draws: int, each: int) -> Floa
     return np.stack([one, 1 - one], axis=1).reshape(draws, each)
 
 
-def leans(seed: int, draws: int) -> Floats:
-    """(draws,) from −1 to 1: where in their cells the values of a draw lie, from all low to all high."""
-    return 2 * spread_evenly(np.random.default_rng([seed, 3]), draws, 1)[:, 0] - 1
-
-
 class Posterior:
     """Draws of a whole table: those of its classes put together, if classes have views of their own; then
     `place` is where their column stands. `derived` columns follow from others."""
