@@ -115,7 +115,7 @@ def _words(report: Faithfulness) -> Iterator[str]:
     if len(pairs):
         worst = pairs.sort_values("variation", ascending=False).head(WORST)
         listed = "; ".join(f"{row.first} × {row.second} ({row.variation:.3f})" for row in worst.itertuples())
-        yield f"- Measured pairs of columns: {pairs.variation.mean():.3f} on average; most for {listed}."
+        yield f"- Measured pairs of columns: {pairs.variation.mean():.3f} on average, most for {listed}."
     chance = ", ".join(f"{share:.3f} in {rows:,} rows" for rows, share in report.chance.items())
     yield f"- A sample also differs by chance: by {chance}."
     inferred = report.pairs[~report.pairs.measured]
