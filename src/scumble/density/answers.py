@@ -58,11 +58,7 @@ class Answers(ABC):
         def __getattr__(self, name: str) -> Any:
             return suggest_attribute(self, name, ELSEWHERE)
 
-    @property
-    def spec(self) -> Spec:
-        """All public parameters."""
-        return self._spec
-
+    spec = of_spec(lambda spec: spec, "All public parameters.")
     kernel = of_spec(lambda spec: spec.kernel, "What near means.")
     rows = of_spec(lambda spec: spec.rows, "How many rows.")
     buckets = of_spec(lambda spec: spec.buckets, "How many counters a row has.")
@@ -98,9 +94,9 @@ class Answers(ABC):
     def interval(self, Q: object, confidence: float = 0.95, *, method: str = "mean") -> tuple[np.ndarray, np.ndarray]:
         """(lower, upper) for the kernel sum of each query, at the given confidence.
 
-        The noise variance is known; the hashing variance is estimated from replicates of the rows, which Student's t
-        with the effective degrees of freedom (Welch–Satterthwaite) accounts for. For a query outside the bounds of a
-        grid, the interval covers everything from zero to the interval at the nearest point within.
+        The noise variance is known. The hashing variance is estimated from replicates of the rows: Student's t with
+        the effective degrees of freedom (Welch–Satterthwaite). Outside the bounds of a grid, the interval covers
+        everything from zero to the interval at the nearest point within.
         """
         lower, upper = self._interval(Q, checks.confidence(confidence), method)
         if self._spec.bounds is None:

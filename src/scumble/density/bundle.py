@@ -165,8 +165,6 @@ class Bundle(Mapping[Label, Release]):
 def plain(name: object) -> Label:
     """A label as a JSON value: NumPy scalars become Python's."""
     value = name.item() if hasattr(name, "item") else name
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (bool, int, float)) and value == value and abs(value) != float("inf"):
+    if isinstance(value, str) or (isinstance(value, (bool, int, float)) and abs(value) < float("inf")):
         return value
     raise ParameterError(f"A class label must be text, a finite number or a bool, got {type(name).__name__}.")

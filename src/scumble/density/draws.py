@@ -117,23 +117,15 @@ class Particles:
     """
 
     def __init__(
-        self,
-        layout: Layout,
-        release: Release,
-        bounds: Sides,
-        rng: np.random.Generator,
-        *,
-        rows: slice | None = None,
-        most: int = PARTICLES,
-    ) -> None:
+        self, layout: Layout, release: Release, bounds: Sides, rng: np.random.Generator, *,
+        rows: slice | None = None, most: int = PARTICLES,
+    ) -> None:  # fmt: skip
         self.layout, (self.low, self.high) = layout, bounds
         spec, hasher = layout.spec, layout.hasher
         first, last, _ = (rows or slice(None)).indices(spec.rows)
         self.rows = slice(first, min(last, first + MOST_CODES // 512))
         size = int(np.clip(MOST_CODES // (self.rows.stop - first), 512, most))
-        total = release.divisor
-        counts = release.counts[self.rows]
-        width = self.high - self.low
+        total, counts, width = release.divisor, release.counts[self.rows], self.high - self.low
         final = np.clip(0.03 * reach(spec, self.low, self.high), 0.001, 0.3)
         used = hasher.used if hasher.direct else spec.buckets
         # Every row sums to N: its excess is noise, spread over the row.
@@ -145,11 +137,9 @@ class Particles:
             codes = self.codes(self.low + places * width, some)
             weights = _weights(codes, target[: len(codes)], STEPS if moving else LAST_STEPS)
             if moving:
-                scale = 0.3 * (final / 0.3) ** (turn / (ROUNDS - 2))
                 places = places[_systematic(weights, size, rng)]
-                places = _reflected(
-                    places + rng.normal(size=places.shape) * scale * rng.choice([0.0, 0.3, 1.0], (size, 1))
-                )
+                steps = rng.normal(size=places.shape) * (0.3 * (final / 0.3) ** (turn / (ROUNDS - 2)))
+                places = _reflected(places + steps * rng.choice([0.0, 0.3, 1.0], (size, 1)))
         self.places, self.weights, self.jitter = places, weights, final
 
     def codes(self, X: np.ndarray, rows: slice | None = None) -> np.ndarray:

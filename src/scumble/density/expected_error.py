@@ -105,8 +105,7 @@ def hashes(kernel: Kernel) -> int:
 
 def numbers_of(kernel: Kernel, dimensions: int) -> int:
     """Approximate number of values in the hash functions of a row."""
-    widths = [dimensions if factor.columns is None else len(factor.columns) for factor in kernel.factors]
-    return sum(factor.power * (width + 2) for factor, width in zip(kernel.factors, widths, strict=True))
+    return sum(one.power * (2 + (dimensions if one.columns is None else len(one.columns))) for one in kernel.factors)
 
 
 def default_density(kernel: Kernel) -> float:

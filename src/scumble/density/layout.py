@@ -1,7 +1,7 @@
 """What every layout provides: how records become counters, and what is read from them.
 
-A spec finds its layout by its design; other code asks the layout and never which one it is. A new layout implements the
-abstract methods, and those of the others that it can; the rest are refused in its name.
+A spec finds its layout by its design; other code never asks which one it is. A new layout implements the abstract
+methods, and those of the others that it can; the rest are refused in its name.
 """
 
 from __future__ import annotations
@@ -39,14 +39,13 @@ Keep = Callable[[np.ndarray], str]
 class Estimate:
     """Estimates of f(q), one per query, and their errors.
 
-    `noise_variance` is exact; `hashing_variance` is estimated with `degrees` of freedom, and intervals widen its root
-    by the factor `caution`.
+    `noise_variance` is exact. `hashing_variance`, from hashing or from places in a grid's cells, is estimated with
+    `degrees` of freedom, and intervals widen its root by the factor `caution`.
     """
 
     value: np.ndarray
     noise_variance: np.ndarray
     hashing_variance: np.ndarray
-    """From hashing, or from places in a grid's cells."""
     degrees: float
     caution: float = 1.0
 

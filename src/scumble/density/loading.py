@@ -111,10 +111,10 @@ def sketch_in(container: files.Container, **options: Any) -> Any:
 def sketch_of(spec: Spec | TableSpec, **options: Any) -> Any:
     """An empty sketch with these parameters."""
     from scumble.density.sketch import Sketch
+    from scumble.density.spec import Spec
     from scumble.table.sketch import TableSketch
-    from scumble.table.spec import TableSpec
 
-    return (TableSketch if isinstance(spec, TableSpec) else Sketch).from_spec(spec, **options)  # type: ignore[arg-type]
+    return Sketch.from_spec(spec, **options) if isinstance(spec, Spec) else TableSketch.from_spec(spec, **options)
 
 
 def released(sketches: Sequence[Any], budget: Budget, account: Account | None, *, n: int | None = None) -> list[Any]:

@@ -31,8 +31,8 @@ class Share:
     """Counters with one custodian's part of the noise, made by `Sketch.release_share` or `TableSketch.release_share`.
 
     A share answers no queries. `combine` adds the shares of all custodians (except up to `dropouts`) to a release.
-    **One share alone does not keep the promise**: give it only to an aggregator whom you trust with it, or use secure
-    aggregation: `payload` is the share as integers modulo 2^64, and `from_sum` makes the release from their sum.
+    **One share alone does not keep the promise**: give it only to a trusted aggregator, or use secure aggregation:
+    `payload` is the share as integers modulo 2^64, and `from_sum` makes the release from their sum.
 
     **One sum.** The difference of two sums is a bare share, so a share goes into one sum only: `combine` records it,
     also in the share's file, and refuses another. Under secure aggregation the aggregator must publish only one sum.
@@ -107,9 +107,7 @@ class Share:
         """Lock the share against other processes, and read what its file says about its sum."""
         if self._path is None:
             if os.getpid() != self._process:
-                raise PrivacyError(
-                    "This share belongs to the process that made it. Hint: save it there and load it here."
-                )
+                raise PrivacyError("This share belongs to the process that made it. Hint: save it there, load it here.")
             yield
             return
         file = Owned(self._path)
