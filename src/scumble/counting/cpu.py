@@ -1,13 +1,12 @@
 """The compiled engine: numba, all cores, no interpreter lock.
 
-The records are dealt out to the threads, in pieces that they take in turn (`turns`), and each thread counts in a place
-of its own. Where records are few, or counters too many to have them so often, the rows are dealt out instead. Either
-way no counter has two writers. Large batches of kernels that project go the quick way, in single precision with a guard
-(`quick`); everything else in double precision (`exact`). Both ways give the same counters, to the integer.
+Threads take pieces of the records in turn (`turns`), and each counts in a place of its own. Where records are few, or
+counters too many to have them so often, they take shares of the rows instead. Either way no counter has two writers.
+Large batches of kernels that project are counted in single precision with a guard (`quick`), everything else in double
+precision (`exact`). Both give the same counters, to the integer.
 
 Loading numba takes a second, and compiling all loops twenty. So a process begins with NumPy (`reference`) and goes on
-with compiled loops when it has spent on NumPy about what they cost. Work is counted, not timed. A thread enters the
-interpreter once per share of the work: threads can enter it only one by one.
+with compiled loops when it has spent on NumPy about what they cost. Work is counted, not timed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Single precision with a guard: the loops for large batches of kernels that project, and for products of them.
 
 A thread takes its records in tiles that stay in its cache, projects them on the directions of some rows at once
-(`products`) and takes the rows four at a time. Every hash of a row becomes a line of fixed-point codes; one that lies
-too near an edge is computed again in double precision (`guard`). The codes become cells, and the cells are counted.
-`walk` is the outermost loop; all others are compiled into it.
+(`products`) and takes the rows four at a time. Every hash of a row becomes a line of fixed-point codes; a code too near
+an edge is computed again in double precision (`guard`). The codes become cells, and the cells are counted. `walk` is
+the outermost loop; all others are compiled into it.
 """
 
 from __future__ import annotations

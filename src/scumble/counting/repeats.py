@@ -1,8 +1,8 @@
 """Records that occur several times are hashed once, and counted with their number.
 
-Tables of ages, codes and pixel values repeat themselves: of the 245,057 pixels of the skin set 51,433 differ. Finding
-the repeats takes ~40 ns per record, hashing a record in a thousand rows some 2,000. Threads share the work without a
-word: each looks after the records whose key is its own, and equal records have equal keys.
+Tables of ages, codes and pixel values repeat themselves: of the 245,057 pixels of the skin set, 51,433 differ. Finding
+the repeats takes about 40 ns per record, hashing a record in a thousand rows about 2,000. Each thread takes the records
+whose keys are its own, and equal records have equal keys.
 """
 
 from __future__ import annotations
