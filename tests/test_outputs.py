@@ -100,7 +100,7 @@ ENDINGS = {"export": ".html", "html": ".html", "checkpoint": ".secret"}
 
 
 def test_there_are_pairs_of_every_verb_that_reads_and_writes() -> None:
-    alone = {"plan", "check", "count", "sql", "ledger", "audit", "demo", "mcp", "verify"}
+    alone = {"check", "count", "sql", "ledger", "audit", "demo", "mcp", "verify"}
     assert {verb for verb, _, _ in PAIRS} == set(VERBS) - alone
     assert ("build", "ledger", "out") in PAIRS and ("release", "ledger", "out") in PAIRS
     assert ("query", "points", "out") in PAIRS and ("build", "checkpoint", "out") in PAIRS

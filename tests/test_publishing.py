@@ -34,8 +34,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_plan_predicts_the_intervals_that_a_release_has(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Within a factor of three; intervals vary by much less from noise to noise."""
-    assert main(["plan", "--schema", "town.toml", "--n", str(PEOPLE), "--json"]) == 0
+    assert main(["plan", "--schema", "town.toml", "--n", str(PEOPLE), "--json", "--out", "plan.png"]) == 0
     found = json.loads(capsys.readouterr().out)
+    assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
     assert [one["epsilon"] for one in found["each"]] == [0.1, 0.3, 1, 3, 10]
     one = found["each"][2]
     table = pacsv.read_csv("people.csv")

@@ -83,6 +83,7 @@ def furnish(home: Path) -> None:
         made.update(rng.normal(size=(50, 1))).save(f"{name}.secret")
         made.release(1.0).save(f"{name}.scumble")
     (home / "points.csv").write_text("x\n0\n1\n")
+    (home / "q.toml").write_text('[columns.x]\nkind = "number"\nlow = -3\nhigh = 3\ncells = 4\n')
 
 
 def restore(home: Path, clean: Path) -> None:
@@ -310,6 +311,7 @@ OTHERS = {
     "schema": ["schema", "q.csv", "--out", "o.toml", "--replace"],
     "stream": ["stream", "window", "nights", "--width", "1", "--out", "o.scumble"],
     "info": ["info", "d.scumble", "--html", "o.html", "--replace"],
+    "plan": ["plan", "--schema", "q.toml", "--n", "600", "--out", "o.svg", "--replace"],
     "compare": ["compare", "d.scumble", "e.scumble", "--at", "x=0", "--out", "o.csv", "--replace"],
     "evidence": ["evidence", "d.scumble", "--out", "o.zip", "--replace"],
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scumble.cli import options
 from scumble.cli.options import Settings, given, take
-from scumble.cli.output import aligned, print_json
+from scumble.cli.output import aligned, check_out, print_json, say
 from scumble.errors import ParameterError, many
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ scumble plan --n 200000 --columns east,north --bandwidth 2 --bounds east=0:60,no
 scumble plan --n 200000 --columns age --whole age --bandwidth 2 --bounds age=0:100 --epsilon 1
 scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --error 2%
 scumble plan --schema town.toml --n 18000
-scumble plan --schema town.toml --n 18000 --delta 1e-6
+scumble plan --schema town.toml --n 18000 --delta 1e-6 --out plan.png
 """
 NOTHING_PRIVATE = "reads no table"
 ASSUMED = {
@@ -40,7 +40,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--density", type=options.real, help="at the queries that matter (default: 0.1 at power 1, or by --bounds)"
     )
     parser.add_argument("--error", metavar="5%", help="instead of a budget: the relative error to aim for")
-    take(parser, "KERNEL KINDS WHOLE_TABLE BUDGET SIZE config json")
+    take(parser, "KERNEL KINDS WHOLE_TABLE BUDGET SIZE config replace json")
+    take(parser, out="for a --schema: one picture of it, .png, .svg or .pdf")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
     if args.schema is not None:
         _of_schema(args)
         return
-    for name in ("target", "levels", "together", "important"):
+    for name in ("target", "levels", "together", "important", "out"):
         if getattr(args, name) is not None:
             raise ParameterError(f"--{name} goes with --schema, which describes a whole table.")
     if isinstance(args.buckets, tuple):
@@ -121,16 +122,19 @@ def _print(chosen: Plan, errors: dict[float, float], more: list[str]) -> None:
 
 
 def _of_schema(args: argparse.Namespace) -> None:
-    """Errors by ε for a whole table."""
+    """Errors by ε for a whole table, and a picture of them."""
     from scumble.columns.schema import Schema
     from scumble.privacy.budget import Budget
-    from scumble.show.expected import EPSILONS, outlook
+    from scumble.show import plots
+    from scumble.show.expected import EPSILONS, outlook, picture
     from scumble.table.spec import TableSpec
 
     options.require(args, n="roughly how many records there are (a public guess)")
     others = given(args, "columns dimensions density error KERNEL KINDS bounds rho mu rows")
     for name in (name for name, value in others.items() if value is not None):
         raise ParameterError(f"--{name} does not go with --schema: errors are shown by ε. Hint: leave it out.")
+    if args.out is not None:
+        check_out(args.out, like=plots.FORMATS, replace=args.replace, piped=False)
     of_views = {name: value for name, value in given(args, "target levels together important").items() if value}
     spec = TableSpec.of(Schema.load(args.schema), **of_views)
     promise = given(args, "delta neighbors") | {"records_per_person": options.per_person(args)}
@@ -145,3 +149,6 @@ def _of_schema(args: argparse.Namespace) -> None:
         notes += [f"A group by {found.by} has about {found.group:,.0f} records."] if found.by else []
         notes += ["Pairs that are not measured are inferred."] if found.pairs else []
         print("\n" + "\n".join(textwrap.wrap(" ".join(notes), 100)))
+    if args.out is not None:
+        plots.save(picture(found), args.out)
+        say(args, f"Drew {args.out}.")

@@ -1,4 +1,4 @@
-"""What analysts will see of a table at several budgets, before any record is read: errors by ε.
+"""What analysts will see of a table at several budgets, before any record is read: errors by ε, and one picture.
 
 Errors come from privacy noise alone, as the planner divides a budget. A sum over the levels of a column with noise of
 standard deviation s at each has an error of s √Σ(v − v̄)², over the values v of the levels; a mean has that and the
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,9 +22,14 @@ from scumble.table.discovery import divided, usual
 from scumble.table.planner import Planner
 from scumble.table.spec import TableSpec
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 HALF = 1.96
 """Standard errors in half a 95 % interval."""
+BARS = 12
+"""Groups of the synthetic column in the picture; the k-th has a share as 1/k."""
 
 
 @dataclass(frozen=True)
@@ -135,3 +141,45 @@ def _within(spec: TableSpec, number: int, singles: tuple[float, ...]) -> float:
 
 def _spread(values: np.ndarray) -> float:
     return math.sqrt(float(((values - values.mean()) ** 2).sum()))
+
+
+def picture(found: Outlook, seed: int = 0) -> Figure:
+    """Groups of a synthetic column with simulated noise, at the least, the middle and the largest ε; below, errors."""
+    from scumble.show.plots import INK, LINES, SECOND, literal, new_figure, plain, thousands
+
+    figure = new_figure(9.6, 6.6)
+    above, below = figure.subfigures(2, 1, squeeze=False)[:, 0]
+    shown = [found.each[0], found.each[len(found.each) // 2], found.each[-1]]
+    true = found.records / np.arange(1, BARS + 1) / sum(1 / k for k in range(1, BARS + 1))
+    generator = np.random.default_rng(seed)  # synthetic groups: nothing is protected by this noise
+    all_axes = above.subplots(1, len(shown), sharey=True)
+    for axes, one in zip(all_axes, shown, strict=True):
+        noisy = np.maximum(true + generator.normal(0.0, one.count / HALF, BARS), 0.0)
+        axes.bar(range(BARS), noisy, color=INK, yerr=one.count, ecolor=SECOND, error_kw={"lw": 1})
+        axes.plot(range(BARS), true, "_", color=LINES[1], ms=14, mew=2)
+        axes.set_title(f"ε = {show(one.epsilon)}", fontsize=10, color=INK)
+        axes.set_xticks([])
+        axes.set_ylim(bottom=0.0)
+        thousands(axes.yaxis, records=True)
+        plain(axes)
+    all_axes[0].set_ylabel("records in a group", fontsize=10, color=INK)
+    above.supxlabel(
+        "A synthetic column: bars with simulated noise and 95 % intervals; the dashes are the truth", fontsize=10
+    )
+    axes = below.subplots()
+    lines: list[tuple[str, str, float]] = [("a count, of all records", "count", found.records)]
+    if found.number is not None:
+        lines.append((f"the {found.headings[2]}, of the column's range", "mean", found.span))
+    if found.by is not None:
+        lines.append((f"the {found.headings[3]}, of the column's range", "group_mean", found.span))
+    epsilons = [one.epsilon for one in found.each]
+    for (name, key, whole), color in zip(lines, LINES, strict=False):
+        errors = [math.nan if (error := getattr(one, key)) is None else error / whole for one in found.each]
+        axes.plot(epsilons, errors, marker="o", color=color, label=literal(name))
+    axes.set(xscale="log", yscale="log", xlabel="ε", ylabel="half of a 95 % interval")
+    axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.2g} %")
+    axes.set_xticks(epsilons, [show(epsilon) for epsilon in epsilons])
+    axes.legend(frameon=False, fontsize=10)
+    plain(axes)
+    figure.suptitle(f"What {found.records:,} records will show", fontsize=12, color=INK)
+    return figure
