@@ -82,6 +82,16 @@ def test_counters_do_not_take_the_place_of_what_was_paid_for() -> None:
     assert os.stat("b.secret").st_nlink == 1
 
 
+@posix
+def test_a_link_is_replaced_and_what_it_leads_to_stays() -> None:
+    first, second = made("release")
+    first.save("home.scumble")
+    os.symlink("home.scumble", "a.scumble")
+    second.save("a.scumble")
+    assert sorted(os.listdir()) == ["a.scumble", "home.scumble"]
+    assert scumble.load("home.scumble").identity == first.identity
+
+
 def test_a_disk_without_second_names_gets_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError
@@ -145,13 +155,17 @@ def test_a_file_that_holds_all_of_it_may_replace_it() -> None:
     assert sorted(os.listdir()) == ["a.1.scumble", "a.scumble"]
 
 
-def test_a_secret_stays() -> None:
+@posix
+def test_a_pipe_is_refused_at_once_and_a_secret_stays() -> None:
     first, _ = made("release")
+    os.mkfifo("pipe")
+    with pytest.raises(scumble.FileError, match="not a regular file"):
+        first.save("pipe")
     sketch().save("a.secret")
     secret = Path("a.secret").read_bytes()
     with pytest.raises(scumble.SecretFileError, match="holds exact counters"):
         first.save("a.secret")
-    assert Path("a.secret").read_bytes() == secret and os.listdir() == ["a.secret"]
+    assert Path("a.secret").read_bytes() == secret and sorted(os.listdir()) == ["a.secret", "pipe"]
 
 
 # ---- saves to one name take turns ----
@@ -193,6 +207,36 @@ def test_the_command_line_takes_turns_too(monkeypatch: pytest.MonkeyPatch) -> No
     at_once(monkeypatch, [lambda line=line: main(line) for line in lines])
     assert {"m.scumble", "m.1.scumble"} <= {*os.listdir()}
     assert Path("m.scumble").read_bytes() != Path("m.1.scumble").read_bytes()
+
+
+def test_one_that_ends_takes_nothing_from_one_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two command lines in one process the first ends while the second is about to give its file the name."""
+    for name in ("a", "b"):
+        release().save(f"{name}.scumble")
+    made, first_at_work, second_at_work, first_is_done = places.Place.take_name, *(threading.Event() for _ in range(3))
+    codes = []
+
+    def in_step(place: places.Place) -> None:
+        if place.target == "first.scumble":
+            first_at_work.set()
+            assert second_at_work.wait(60)
+        else:
+            second_at_work.set()
+            assert first_is_done.wait(60)
+        made(place)
+
+    def merge(out: str) -> None:
+        codes.append(main(["merge", "a.scumble", "b.scumble", "--out", out, "--quiet"]))
+
+    monkeypatch.setattr(places.Place, "take_name", in_step)
+    first, second = (threading.Thread(target=merge, args=[f"{name}.scumble"]) for name in ("first", "second"))
+    first.start()
+    assert first_at_work.wait(60)
+    second.start()
+    first.join()
+    first_is_done.set()
+    second.join()
+    assert codes == [0, 0] and {"first.scumble", "second.scumble"} <= {*os.listdir()}
 
 
 def test_a_turn_is_one_at_a_time_and_leaves_nothing() -> None:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import scumble
 from scumble.cli import main
-from scumble.sources import Build, build
+from scumble.sources import Build, build, people
 
 KERNEL = scumble.EuclideanKernel(1.0)
 NAMES = st.lists(st.sampled_from([f"person {k}" for k in range(12)]), max_size=60)
@@ -44,6 +44,12 @@ def test_the_first_m_of_each_pass_however_the_stream_is_cut(batches: list[list[s
     limit = scumble.PersonLimit(most)
     kept = [flag for batch in batches for flag in limit.keep(batch).tolist()]
     assert kept == slow([person for batch in batches for person in batch], most)
+
+
+def test_rows_of_each_person_are_those_that_passed() -> None:
+    limit = scumble.PersonLimit(2)
+    limit.keep(["a", "b", "a", "c", "a"])
+    assert sorted(limit.rows_of_each().tolist()) == [1, 1, 2]
 
 
 @given(NAMES, st.integers(1, 3), st.sampled_from([f"person {k}" for k in range(12)]))
@@ -267,6 +273,15 @@ def test_a_column_of_persons_needs_the_records_of_each(tmp_path: Path, capsys: p
 # ---- the table of persons ----
 
 
+def test_nobody_is_forgotten_while_the_table_grows() -> None:
+    limit = scumble.PersonLimit(1)
+    limit.keep(np.arange(768))
+    assert len(limit._counts) == 1024 and limit._persons == 768
+    limit.keep([768])
+    assert len(limit._counts) == 2048 and limit._persons == 769
+    assert not limit.keep(np.arange(769)).any()
+
+
 @pytest.mark.parametrize("persons", [0, 1, 768, 769, 3000])
 def test_what_a_checkpoint_remembers(persons: int) -> None:
     limit, again = scumble.PersonLimit(2), scumble.PersonLimit(2)
@@ -284,8 +299,11 @@ def test_what_a_checkpoint_remembers(persons: int) -> None:
     [
         lambda about, arrays: about.update(records_per_person=3),
         lambda about, arrays: about.update(key="no hexadecimal"),
+        lambda about, arrays: about.pop("key"),
         lambda about, arrays: arrays.pop("people.hashes"),
+        lambda about, arrays: arrays.pop("people.counts"),
         lambda about, arrays: arrays.update({"people.hashes": arrays["people.hashes"][:-1]}),
+        lambda about, arrays: arrays.update({"people.hashes": arrays["people.hashes"][:, :1]}),
         lambda about, arrays: arrays.update({"people.hashes": arrays["people.hashes"].astype(np.int64)}),
         lambda about, arrays: arrays.update({"people.counts": arrays["people.counts"].astype(np.int64)}),
     ],
@@ -297,3 +315,72 @@ def test_a_checkpoint_that_does_not_fit_is_refused(spoil) -> None:
     spoil(about, arrays)
     with pytest.raises(scumble.CorruptFileError, match="lacks the table of persons"):
         scumble.PersonLimit(2).restore(about, arrays)
+
+
+def test_the_first_place_is_a_place_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def by_number(self: scumble.PersonLimit, name: bytes) -> bytes:
+        return int(name).to_bytes(8, "little") + bytes(8)
+
+    monkeypatch.setattr(scumble.PersonLimit, "_hash", by_number)
+    limit = scumble.PersonLimit(2)
+    assert limit.keep(range(48)).all() and limit._counts[0] == 1
+    assert limit.keep(range(48)).all() and not limit.keep(range(48)).any()
+
+
+# ---- the two loops, as plain Python and as compiled ----
+
+find, passing = people._find.__wrapped__, people._pass.__wrapped__  # not compiled
+
+
+def slots(places: int, *taken: tuple[int, int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """An empty table with some places taken: (place, two words of the hash, count)."""
+    hashes, counts = np.zeros((places, 2), np.uint64), np.zeros(places, np.int32)
+    for place, one, two, count in taken:
+        hashes[place], counts[place] = (one, two), count
+    return hashes, counts
+
+
+def words(*hashes: tuple[int, int]) -> np.ndarray:
+    return np.array(hashes, np.uint64).reshape(-1, 2)
+
+
+def test_each_has_the_first_free_place_from_its_own_on() -> None:
+    hashes, counts = slots(8)
+    places, fresh = find(hashes, counts, words((3, 7), (8 + 3, 7), (6, 1), (3, 8), (7, 3), (15, 0), (3, 7)))
+    assert places.tolist() == [3, 4, 6, 5, 7, 0, 3] and fresh == 6, "also round the end"
+    assert counts.tolist() == [-1, 0, 0, -1, -1, -1, -1, -1], "a place, and no record yet"
+    assert hashes.tolist() == [[15, 0], [0, 0], [0, 0], [3, 7], [11, 7], [3, 8], [6, 1], [7, 3]]
+
+
+def test_two_are_one_only_if_both_words_agree() -> None:
+    hashes, counts = slots(4, (1, 1, 5, 2), (2, 1, 6, 1))
+    places, fresh = find(hashes, counts, words((1, 6), (5, 5), (0, 0)))
+    assert places.tolist() == [2, 3, 0] and fresh == 2 and counts.tolist() == [-1, 2, 1, -1]
+    places, fresh = find(hashes, counts, words())
+    assert places.shape == (0,) and fresh == 0
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_the_first_records_of_each_pass(most: int) -> None:
+    counts = np.array([-1, 0, 2, 1], np.int32)
+    places, which = np.array([2, 0, 3]), np.array([0, 1, 1, 2, 1, 0, 2, 1])
+    out = passing(counts, places, which, most)
+    seen, wanted = [2, 0, 1], []
+    for person in which.tolist():
+        wanted.append(seen[person] < most)
+        seen[person] += wanted[-1]
+    assert out.tolist() == wanted and out.dtype == bool
+    assert counts.tolist() == [seen[1], 0, seen[0], seen[2]]
+
+
+def test_compiled_they_do_the_same() -> None:
+    rng = np.random.default_rng(4)
+    hashes = rng.integers(0, 2**64, (700, 2), dtype=np.uint64)
+    which = rng.integers(0, 700, 3000)
+    results = []
+    for look, let_pass in ((find, passing), (people._find, people._pass)):
+        kept, counts = slots(1024)
+        places, fresh = look(kept, counts, hashes)
+        results.append([kept, places, fresh, let_pass(counts, places, which, 3), counts])
+    for plain, compiled in zip(*results, strict=True):
+        np.testing.assert_array_equal(plain, compiled)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -105,6 +107,20 @@ def test_who_may_read_it_and_from_when_on(
     assert mode("o") == (0o600 if secret else 0o666)
 
 
+def test_while_the_umask_is_read_others_see_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It can be read only by setting it; a file that another thread makes meanwhile must not be open to all."""
+    real, asked = os.umask, []
+    monkeypatch.setattr("os.umask", lambda mask: asked.append(mask) or real(mask))
+    place = Place("o", ending=READY)
+    old = real(0o027)
+    try:
+        place.take_name()
+    finally:
+        real(old)
+        place.close()
+    assert asked == [0o077, 0o027] and mode("o") == 0o640
+
+
 # ---- room ----
 
 
@@ -159,6 +175,16 @@ def test_only_a_folder_that_is_not_there_is_missing(here: Path) -> None:
         assert f": {reason}. Hint: " in str(places.write_error(problem, "there/o", "there", 5))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system's own stat")
+def test_a_mark_has_the_time_when_the_file_was_made(here: Path) -> None:
+    place = Place("o")
+    told = subprocess.run(["stat", "-c", "%i of %.9W", place.draft], capture_output=True, text=True, check=True)
+    wanted = told.stdout.strip()
+    assert place.mark == (wanted if int(wanted.split()[2].split(".")[0]) > 0 else wanted.split()[0])
+    assert place.locked
+    place.close()
+
+
 @pytest.mark.parametrize("why", [errno.EINVAL, errno.ENOTSUP])
 def test_a_folder_reaches_the_disk_where_it_can(here: Path, monkeypatch: pytest.MonkeyPatch, why: int) -> None:
     seen: list[int] = []
@@ -195,6 +221,38 @@ def test_only_files_are_replaced(here: Path) -> None:
         places.check_target(f"/dev/fd/{file.fileno()}")  # a file it is; but the name is the system's
 
 
+@pytest.mark.parametrize(
+    ("me", "owner", "folder", "sticky", "allowed"),
+    [
+        (7, 8, 9, True, False),
+        (7, 8, 9, False, True),
+        (7, 7, 9, True, True),
+        (7, 8, 7, True, True),
+        (0, 8, 9, True, True),
+        (1, 8, 9, True, False),
+    ],
+)
+def test_in_a_folder_for_all_each_replaces_his_own(
+    here: Path, monkeypatch: pytest.MonkeyPatch, me: int, owner: int, folder: int, sticky: bool, allowed: bool
+) -> None:
+    Path("o").touch()
+
+    def owned(found: os.stat_result, by: int, more: int = 0) -> os.stat_result:
+        return os.stat_result([found.st_mode | more, *found[1:4], by, *found[5:]])
+
+    file, inside = owned(os.lstat("o"), owner), owned(os.stat("."), folder, stat.S_ISVTX if sticky else 0)
+    problem = None
+    with monkeypatch.context() as patch:
+        patch.setattr("os.geteuid", lambda: me)
+        patch.setattr("os.lstat", lambda *_: file)
+        patch.setattr("os.stat", lambda *_, **__: inside)
+        try:
+            places.check_target("o")
+        except FileError as found:
+            problem = str(found)
+    assert problem is None if allowed else problem is not None and "belongs to somebody else" in problem
+
+
 # ---- the dead and the living ----
 
 
@@ -219,6 +277,19 @@ def test_what_the_dead_left_is_found_and_what_the_living_write_is_not(here: Path
         assert not places.clear(living.draft) and os.path.exists(living.draft) and not places.clear("nothing")
         living.close()
     assert places.leftovers("nowhere/o") == []
+
+
+def test_a_leftover_is_locked_until_it_is_gone(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can begin to use it in between."""
+    Path("o").touch()
+    real, seen = os.unlink, []
+
+    def unlink(path: str) -> None:
+        seen.append(places.alive(path))
+        real(path)
+
+    monkeypatch.setattr("os.unlink", unlink)
+    assert places.clear("o") and seen == [True] and not places.clear("o")
 
 
 def test_a_draft_that_was_taken_for_a_leftover_is_made_anew(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,3 +385,30 @@ def test_a_file_that_is_replaced_while_it_is_taken_is_taken_anew(here: Path, mon
     owned = Owned("c")
     assert owned.take() and seen[-1] == os.stat("c").st_ino and len(seen) == 2
     owned.let_go()
+
+
+def test_the_number_0_is_a_file_too(here: Path) -> None:
+    """Where standard input is closed, the next file that is opened gets its number."""
+
+    def gone() -> bool:
+        try:
+            os.fstat(0)
+        except OSError:
+            return True
+        return False
+
+    kept = os.dup(0)
+    os.close(0)
+    try:
+        place = Place("o")
+        assert place._descriptor == 0
+        place.take_name()
+        place.close()
+        assert gone()
+        owned = Owned("o")
+        assert owned.take() and owned._lock == 0 and owned.take() and not Owned("o").take()
+        owned.let_go()
+        assert gone() and places.clear("o") and gone() and not os.path.exists("o")
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)

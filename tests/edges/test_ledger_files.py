@@ -6,11 +6,14 @@ import contextlib
 import os
 import pathlib
 import sqlite3
+import struct
+import threading
 import uuid
 
 import pytest
 
 import scumble
+from scumble.files import places
 from scumble.privacy import ledgerfile
 from scumble.privacy.budget import calibrate
 from scumble.privacy.ledger import Ledger
@@ -157,3 +160,109 @@ def test_a_child_that_was_forked_does_not_keep_the_lock(book: Ledger) -> None:
     os.close(writing)
     os.close(reading)
     os.waitpid(pid, 0)
+
+
+# ---- the steps ----
+
+
+def journal_of(*pages: tuple[int, int], sector: int = 512, size: int = 512) -> bytes:
+    """A rollback journal that holds these pages: (number, counter of changes, where the first page has it)."""
+    header = bytes.fromhex("d9d505f920a163d7") + struct.pack(">5I", len(pages), 1, 1, sector, size)
+    content = b"".join(
+        struct.pack(">I", number) + bytes(24) + struct.pack(">I", changes) + bytes(size - 28) + b"\xff" * 4
+        for number, changes in pages
+    )
+    return header.ljust(sector, b"\0") + content
+
+
+@pytest.mark.parametrize(
+    ("journal", "changes"),
+    [
+        (journal_of((1, 77)), 77),
+        (journal_of((3, 5), (2, 6), (1, 2**32 - 1)), 2**32 - 1),
+        (journal_of((3, 5), (256, 6)), None),  # the first page is not in it
+        (journal_of((1, 77), sector=65536, size=65536), 77),
+        (journal_of((1, 77), sector=4096), 77),
+        (journal_of((1, 77), size=511), None),
+        (journal_of((1, 77), size=65537), None),
+        (journal_of((1, 77), sector=65537), None),
+        (journal_of((1, 77), sector=511), None),
+        (journal_of((1, 77))[:-1], None),  # cut off
+        (journal_of((1, 77))[:27], None),
+        (b"", None),
+    ],
+)
+def test_what_a_journal_would_restore(tmp_path: pathlib.Path, journal: bytes, changes: int | None) -> None:
+    (tmp_path / "j").write_bytes(journal)
+    assert ledgerfile._changes_in(str(tmp_path / "j")) == changes
+    assert ledgerfile._changes_in(str(tmp_path / "none")) is None
+
+
+@pytest.mark.parametrize(("before", "refused"), [(0, False), (1, False), (2, True), (-1, True)])
+@pytest.mark.parametrize("now", [2, 300, 2**24 + 7])
+def test_only_the_last_transaction_is_rolled_back(tmp_path: pathlib.Path, now: int, before: int, refused: bool) -> None:
+    path = tmp_path / "l"
+    path.write_bytes(bytes(24) + struct.pack(">I", now) + b"\xff" * 100)
+    beside(path).write_bytes(journal_of((1, now - before)))
+
+    def torn(_: sqlite3.Connection) -> None:
+        raise scumble.CorruptFileError("torn")
+
+    with open(path, "rb") as file:
+        with pytest.raises(scumble.CorruptFileError, match="journal") if refused else contextlib.nullcontext():
+            ledgerfile._settle_journal(str(path), file.fileno(), torn)
+        assert beside(path).exists()
+        beside(path).write_bytes(b"says nothing")
+        ledgerfile._settle_journal(str(path), file.fileno(), torn)
+
+
+def test_a_reader_without_write_permission_leaves_the_journal(book: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = pathlib.Path(book.path)
+    beside(path).write_bytes(b"of another")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with open(path, "rb") as file:
+        ledgerfile._settle_journal(str(path), file.fileno(), lambda _: None)
+    assert beside(path).read_bytes() == b"of another"
+
+
+@pytest.mark.parametrize("place", [18, 19])
+def test_either_number_says_that_there_is_a_log(tmp_path: pathlib.Path, place: int) -> None:
+    """For writing (18) and for reading (19): 2 is a write-ahead log."""
+    sound = bytearray(100)
+    sound[18:20], sound[20], sound[17] = b"\1\1", 2, 2
+    sound[68:72] = b"ScLg"  # as ledgers of years ago have it
+    path = str(tmp_path / "l")
+    ledgerfile._require_no_log(path, bytes(sound))
+    sound[place] = 2
+    with pytest.raises(scumble.FileError, match="write-ahead log"):
+        ledgerfile._require_no_log(path, bytes(sound))
+    sound[71] ^= 1
+    ledgerfile._require_no_log(path, bytes(sound))  # another program's: refused elsewhere
+
+
+def test_a_file_that_was_just_replaced_is_refused(book: Ledger, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "other").touch()
+    ledgerfile._require_one_name(book.path, os.stat(book.path))
+    with pytest.raises(scumble.FileError, match="has just been replaced"):
+        ledgerfile._require_one_name(book.path, os.stat(tmp_path / "other"))
+
+
+def test_a_ledger_that_may_not_be_read(book: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("os.open", refuse)
+    with pytest.raises(scumble.FileError, match=r"Cannot read ledger .*: permission denied"):
+        ledgerfile._open(book.path)
+
+
+def test_an_operation_under_way_is_waited_for(book: Ledger) -> None:
+    descriptor = os.open(book.path, os.O_RDONLY)
+    assert places.lock(descriptor)
+    with pytest.raises(scumble.FileError, match=r"in use for over 0\.1 s"):
+        Ledger(book.path, timeout=0.1)
+    timer = threading.Timer(0.3, lambda: ledgerfile.unlock(descriptor))
+    timer.start()
+    charge(Ledger(book.path, timeout=60.0))
+    timer.join()
+    os.close(descriptor)

@@ -19,6 +19,7 @@ import pytest
 
 from scumble.errors import ParameterError
 from scumble.privacy import noise, polya
+from scumble.privacy.noise import Room
 
 Calls = Iterator[tuple[int, list[int]]]
 
@@ -123,6 +124,53 @@ def test_gaussian_slot_by_slot(calls: Any, sigma: Fraction) -> None:
     assert found == wanted and next(again, None) is None
 
 
+@pytest.mark.parametrize("proposal", [0, 3, -8, 11])
+def test_an_acceptance_is_left_open_within_the_margin(proposal: int) -> None:
+    """Lemma 2, with a margin so wide that one sees it: open from −ln U − γ − 1/n − m(1 + γ) ≤ 0 to m(1 + γ) above."""
+    sigma, center, margin = 2.5, 2.5**2 / 3, 2.0**-8
+    words = np.arange(1, 2**16, dtype=np.uint16)
+    stays = np.zeros(len(words), np.bool_)
+    proposals = np.full(len(words), proposal)
+    left = noise._accept_kernel(words, 16, proposals, center, sigma, margin, stays, Room())
+    gamma = (abs(proposal) - center) ** 2 / (2 * sigma**2)
+    lead, slack = -np.log(words / 2**16) - gamma, margin * (1 + gamma)
+    surely, surely_not = lead - 1 / words - slack > 0, lead + slack < 0
+    assert left.tolist() == np.flatnonzero(~surely & ~surely_not).tolist()
+    assert surely.any() and surely_not.any() and len(left) > 0
+    assert stays[surely].all() and not stays[surely_not].any()
+
+
+@pytest.mark.parametrize(
+    ("scale", "count", "width"),
+    [
+        *((2, 2**14, 8), (2, 2**14 - 1, 32), (Fraction(201, 100), 2**14, 16), (2**11, 2**14, 16)),
+        *((2**11, 2**14 - 1, 32), (2**11 + 1, 2**14, 32), (2**25, 1, 32), (2**25 + 1, 1, 64)),
+    ],
+)
+def test_how_many_bits_to_begin_with(calls: Any, monkeypatch: pytest.MonkeyPatch, scale: Any, count: int, width: int):
+    """Short words where they decide, and their table only where it pays."""
+    monkeypatch.setattr(noise, "_CHUNK", 2**17)
+    noise.discrete_laplace(scale, count)
+    assert calls[0][0] == width and len(calls[0][1]) == count
+
+
+@pytest.mark.parametrize(
+    ("count", "parts"),
+    [
+        *((0, 0), (1, 1), (2**18 - 1, 1), (2**18, 2), (2**20, 8), (2**21, 16), (2**24, 16), (2**24 + 1, 32)),
+        (40_000_000, 48),
+    ],
+)
+def test_parts_are_equal_and_of_the_count_alone(monkeypatch: pytest.MonkeyPatch, count: int, parts: int) -> None:
+    """As many for each of sixteen threads as for the others, and the same ones on every machine."""
+    for threads in (1, 5):
+        monkeypatch.setattr(noise, "available_threads", lambda threads=threads: threads)
+        sizes: list[int] = []
+        noise._filled(count, lambda part, sizes=sizes: sizes.append(len(part)))
+        assert len(sizes) == parts and sum(sizes) == count
+        assert not sizes or (max(sizes) <= noise._CHUNK and max(sizes) - min(sizes) < parts)
+
+
 @pytest.mark.parametrize("width", [8, 16, 32, 64])
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 100])
 def test_words_are_the_bytes_of_the_system(monkeypatch: pytest.MonkeyPatch, count: int, width: int) -> None:
@@ -138,12 +186,18 @@ def test_words_are_the_bytes_of_the_system(monkeypatch: pytest.MonkeyPatch, coun
     data = bytes(k % 251 for k in range(needed))
     assert noise._words(count, width).tobytes() == data
     assert asked == [math.ceil(needed / 8) * 8]
-    for first, word in ((1, 1), (255, 255), (256, 2**64 - 1)):
-        byte = b"\xff" if first > 255 else b"\0"
-        monkeypatch.setattr(
-            noise, "os", SimpleNamespace(urandom=lambda size, b=byte, f=first: bytes([min(f, 255)]) + b * (size - 1))
-        )
-        assert noise._fresh_word() == word
+    monkeypatch.setattr(noise, "os", SimpleNamespace(urandom=lambda size: b"\1" + bytes(size - 1)))
+    assert noise._fresh_word() == 1
+
+
+def test_fresh_words_have_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise, "os", SimpleNamespace(urandom=lambda size: b"\xff" * size))
+    assert noise._fresh_word() == 2**64 - 1
+
+
+def test_the_margin_is_above_what_the_proof_adds_up() -> None:
+    """Lemma 1, (a) to (f), in units of 2⁻⁴⁴."""
+    assert noise.MARGIN > (1 + 0.01 + 0.0625 + 0.2525 + 0.1) * 2.0**-44
 
 
 @pytest.mark.parametrize(("law", "draw"), [("laplace", noise.discrete_laplace), ("gaussian", noise.discrete_gaussian)])
@@ -183,6 +237,79 @@ def test_the_smallest_and_the_largest_scale(draw) -> None:
     for bad in (Fraction(1, 2**32) - Fraction(1, 2**60), 2**48 + Fraction(1, 2**60)):
         with pytest.raises(ParameterError, match=r"between 2\*\*-32 and 2\*\*48"):
             draw(bad, 1)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 1000), Fraction(1, 3), 1, Fraction(5, 2), 40, 10**6])
+def test_variances_in_many_digits(scale: Fraction) -> None:
+    with mpmath.workdps(60):
+        s = mpmath.mpf(Fraction(scale).numerator) / Fraction(scale).denominator
+        q = mpmath.exp(-1 / s)
+        assert noise.laplace_variance(scale) == pytest.approx(float(2 * q / (1 - q) ** 2), rel=1e-12, abs=0)
+        if scale <= 40:
+            reach = range(1, math.ceil(20 * scale) + 20)
+            weights = [mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * s * s)) for k in reach]
+            total = 1 + 2 * sum(weights)
+            truth = 2 * sum(k * k * w for k, w in zip(reach, weights, strict=True)) / total
+            assert noise.gaussian_variance(scale) == pytest.approx(float(truth), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 8), Fraction(1, 4), Fraction(2, 7), 1, Fraction(5, 2), 4, 1000, 10**9])
+def test_blocks_end_at_four_times_the_scale(scale: Fraction) -> None:
+    """The least B with 2^B >= 4s."""
+    assert polya._blocks(Fraction(scale)) == next(b for b in range(80) if 2**b >= 4 * Fraction(scale))
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 50), Fraction(13, 5), Fraction(100)])
+@pytest.mark.parametrize("digits", [20, 60])
+def test_powers_of_e_are_enclosed(rate: Fraction, digits: int) -> None:
+    low, high = polya._power_of_e(rate, digits)
+    with mpmath.workdps(120):
+        truth = mpmath.exp(mpmath.mpf(rate.numerator) / rate.denominator)
+        assert mpmath.mpf(low.numerator) / low.denominator < truth < mpmath.mpf(high.numerator) / high.denominator
+    assert (high - low) / low < Fraction(rate + 3) * Fraction(10, 10**digits) * 2
+
+
+def test_partial_sums_of_the_exponential() -> None:
+    for rate in (Fraction(1, 3), Fraction(7)):
+        for last in (0, 1, 2, 9):
+            truth = sum(rate**j / Fraction(math.factorial(j)) for j in range(last + 1))
+            assert polya._partial_sum(rate, last) == truth
+
+
+@pytest.mark.parametrize("bits", [1, 5, 2**62, 2**63 - 1])
+@pytest.mark.parametrize("weight", [Fraction(1), Fraction(3, 4), Fraction(3, 64)])
+def test_logarithms_are_enclosed_ever_more_narrowly(bits: int, weight: Fraction) -> None:
+    """−ln(weight · U) for U in [n, n + 1]/2^63: both ends lie within the bounds, which follow them closely."""
+    log = noise._MinusLog(bits, weight)
+    assert log.high is not None
+    with mpmath.workdps(60):
+        w = mpmath.mpf(weight.numerator) / weight.denominator
+        ends = [-mpmath.log(w * mpmath.mpf(n) / 2**63) for n in (bits + 1, bits)]
+        low, high = (mpmath.mpf(end.numerator) / end.denominator for end in (log.low, log.high))
+        assert low <= ends[0] < ends[1] <= high
+        assert high - ends[1] < 1e-25 and ends[0] - low < mpmath.mpf(1) / bits
+    before = log.high - log.low
+    log.refine()
+    assert log.high is not None and log.high - log.low < before / 2**60 + Fraction(1, 10**35)
+
+
+@pytest.mark.parametrize("word", [0, 12345, 2**63 + 7, 2**64 - 1])
+def test_fresh_bits_are_put_behind_the_known_ones(monkeypatch: pytest.MonkeyPatch, word: int) -> None:
+    monkeypatch.setattr(noise, "_fresh_word", lambda: word)
+    for bits in (1, 5, 2**62 + 1):
+        log = noise._MinusLog(bits)
+        log.refine()
+        assert log.high is not None
+        with mpmath.workdps(60):
+            truth = -mpmath.log(mpmath.mpf(bits * 2**64 + word) / 2**127)
+            low, high = (mpmath.mpf(end.numerator) / end.denominator for end in (log.low, log.high))
+            assert low < truth <= high and high - low < mpmath.mpf(2) ** -63
+
+
+def test_of_nothing_there_is_no_upper_end() -> None:
+    log = noise._MinusLog(0)
+    assert log.low == 0 and log.high is None
+    assert noise._MinusLog(3, places=16).digits == 15 and noise._MinusLog(3).digits == 31
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 13, 2**20 + 1])

@@ -113,6 +113,14 @@ def true_distance(sigma: float, custodians: int) -> float:
     return float(np.sum(2 * np.arctanh(2 * x / (1 - x)))) if 3 * x[0] < 1 else math.inf
 
 
+@pytest.mark.parametrize("sigma", [0.6, 1.0, 1.7, 2.5])
+@pytest.mark.parametrize("custodians", [2, 3, 40])
+def test_the_distance_is_the_formula_s(sigma: float, custodians: int) -> None:
+    assert distance_of_sum(sigma, 1) == 0.0
+    truth = true_distance(sigma, custodians)
+    assert truth <= distance_of_sum(sigma, custodians) <= truth * (1 + 2e-6)
+
+
 def test_the_distance_of_millions_is_not_cut_off() -> None:
     """Beyond a million the first million's terms stand for as many of the others, which are smaller."""
     million = distance_of_sum(1.7, 10**6)
