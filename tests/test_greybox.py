@@ -492,3 +492,23 @@ def test_scumble_audit_grey_box(capsys):
     assert "VIOLATION" in capsys.readouterr().out
     assert main(["audit", "--grey-box", "--path", "nobody's"]) == USAGE
     assert main(["audit", "--grey-box", "--kernel", "hamming"]) == USAGE
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_each_path_is_shown_as_it_finishes(capfd, options):
+    """In a terminal on standard output, and with a JSON document on standard error."""
+    shown, audited = [], greybox.audit_path
+
+    def watched(path):
+        shown.append("".join(capfd.readouterr()))
+        return audited(path)
+
+    with mock.patch.object(greybox, "audit_path", watched):
+        assert main(["audit", "--grey-box", "--path", "Sketch.release, *ure", *options]) == 0
+    names = [name for name in PATHS if re.fullmatch(r"Sketch\.release, .*ure", name)]
+    assert [name in text for name, text in zip(names, shown[1:], strict=False)] == [True] * (len(names) - 1)
+    last = capfd.readouterr()
+    assert names[-1] in (last.err if options else last.out)
+    if options:
+        report = json.loads(last.out)
+        assert report["passed"] and report["paths"][0]["share"] == 1.0

@@ -522,3 +522,10 @@ def test_noise_that_came_first_is_written_by_the_holder_of_the_file(
     monkeypatch.setattr(Owned, "write", lambda self, data: False)
     with pytest.raises(scumble.BudgetError):
         made.save(home)
+
+
+def test_noise_may_be_given_out_again_in_the_same_thing_only() -> None:
+    spending.publish_once("a noise", "one thing")
+    spending.publish_once("a noise", "one thing")
+    with pytest.raises(scumble.BudgetError):
+        spending.publish_once("a noise", "another")

@@ -20,7 +20,7 @@ from scumble import files
 from scumble.columns.category import MOST_FOUND, Boolean, Category
 from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError
 from scumble.gate.secret import Secret
-from scumble.gate.words import Words, _narrow, claim_of_words, divided, publish_words
+from scumble.gate.words import Words, _are_votes, _narrow, claim_of_words, divided, publish_words
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
@@ -395,3 +395,18 @@ def test_numbers_stay_within_64_bits() -> None:
         assert abs(found[b"a"] - 2**62) < 100
     with pytest.raises(CorruptFileError):
         part_of(2**62 + 1)
+
+
+def test_beyond_the_most_words_half_of_them_are_kept() -> None:
+    with mock.patch.multiple("scumble.gate.words", MOST_WORDS=4, AT_ONCE=1):
+        found = Words().update(LETTERS[:4], range(4))
+        assert [len(found.to_arrays()[name]) for name in ("margins", "buckets")] == [4, 0]
+        found.update(LETTERS[4:5], [0])
+        assert [len(found.to_arrays()[name]) for name in ("margins", "buckets")] == [2, 3]
+
+
+def test_votes_are_of_whole_letters_and_of_words_that_may_be() -> None:
+    lengths = {1: False, 9: True, 10: False, 8 * MOST_FOUND + 1: True, 8 * MOST_FOUND + 9: False}
+    for length, good in lengths.items():
+        assert _are_votes(np.full(length, 3)) == good
+    assert _are_votes(np.array([3, 1, *[0] * 7])) and not _are_votes(np.array([3, *[0] * 8]))

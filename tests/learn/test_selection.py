@@ -183,3 +183,8 @@ def test_a_choice_claims_the_rho_of_any_pure_release_and_no_count(epsilon: Fract
     claim = selection.claim_of_choice(epsilon, "add-remove", 1)
     assert claim.rho is not None and claim.count_scale is None and claim.rows == 1
     assert Fraction(nextafter(claim.rho, 0)) < epsilon**2 / 2 <= Fraction(claim.rho)
+
+
+def test_no_cell_below_the_margin_adds_to_a_score() -> None:
+    secrets = [SimpleNamespace(counts=np.array([[1, 9, 0]])), SimpleNamespace(counts=np.array([[3, 0, 2]]))]
+    assert credible_records(secrets, 5) == max(1 + 9 + 0, 3 + 4 + 2)  # type: ignore[arg-type]

@@ -649,3 +649,20 @@ def test_a_file_of_a_stream_signed_by_another_is_used_or_refused_in_our_words(st
             opened.close()
         except scumble.ScumbleError:
             continue
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_noise_is_what_the_releases_say(method: str) -> None:
+    """z of 20,000 counters. Its mean square is within 10 standard errors (√(κ/20,000), κ <= 5): a rate below 1e-20."""
+    stream = start(6, method=method, rows=20, buckets=1000)
+    truth = scumble.Sketch(KERNEL, **{**SIZE, "rows": 20, "buckets": 1000})
+    for number in range(6):
+        stream.update(day(number))
+        truth.update(day(number))
+        stream.close_period()
+    last = scumble.Sketch(KERNEL, **{**SIZE, "rows": 20, "buckets": 1000}).update(day(4)).update(day(5))
+    for release, counts in ((stream.total(), truth.secret.counts), (stream.window(2), last.secret.counts)):
+        z = (release.counts - counts) / np.sqrt(release.counter_variance)
+        assert abs((z**2).mean() - 1) < 10 * np.sqrt(5 / z.size)
+        assert release.count_variance > 0 and abs(release.noisy_count - 20) < 1e9
+    assert stream.window(2).counter_variance < stream.total(6).counter_variance + stream.total(4).counter_variance
