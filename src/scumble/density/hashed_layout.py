@@ -207,7 +207,8 @@ class HashedReader(Reader):
     def by_median(self, parts: Sequence[Records], found: Estimate) -> Estimate:
         """The median of the means of groups of rows (Alon, Matias & Szegedy 1999; the paper's Theorem 3)."""
         rows, value = len(self.counts), np.empty(len(parts[0]))
-        lines = np.arange(rows) * min(GROUPS, rows) // rows
+        starts = np.arange(min(GROUPS, rows)) * rows // min(GROUPS, rows)
+        lines = np.searchsorted(starts, np.arange(rows), side="right") - 1
         shift, sizes = np.bincount(lines, self.shift)[:, None], np.bincount(lines)[:, None]
         by = engine(self.engine_name, len(value) * self.hasher.multipliers.size)
         for place, sums in self._sums(by, parts, lines):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from types import MappingProxyType
@@ -33,7 +33,7 @@ from scumble.sources.paths import File, cannot_open
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, changed, cut, row_bits
 
 
-class Typed(ABC):
+class Typed(Format):
     """A format that declares the types of its columns."""
 
     @abstractmethod
@@ -48,7 +48,7 @@ class Typed(ABC):
         return dict(zip(found.names, found.types, strict=True))
 
 
-class Arrow(Typed, Format):
+class Arrow(Typed):
     """IPC files (Feather 2 is one), read batch by batch, and IPC streams.
 
     Files are not mapped into memory: one that is cut short meanwhile would kill the process (SIGBUS), and its core dump
@@ -258,7 +258,7 @@ GROUPS, MOST_AHEAD = 4, 1 << 29
 """The most row groups read at the same time on many cores, and their most bytes."""
 
 
-class Parquet(Typed, Format):
+class Parquet(Typed):
     """Parquet files. Whole row groups are skipped when a build resumes."""
 
     title = "Parquet"

@@ -18,7 +18,16 @@ from scumble.columns.kinds import roles_by, roles_of
 from scumble.density.release import Release, Span
 from scumble.density.sketch import Sketch
 from scumble.density.spec import Spec
-from scumble.errors import BudgetError, DataError, FileError, MergeError, ParameterError, PrivacyError, parameter
+from scumble.errors import (
+    BudgetError,
+    CorruptFileError,
+    DataError,
+    ForeignFileError,
+    MergeError,
+    ParameterError,
+    PrivacyError,
+    parameter,
+)
 from scumble.files.interrupts import Unbroken
 from scumble.files.places import Place, clear_leftovers
 from scumble.gate.gate import Nodes, begin
@@ -459,7 +468,7 @@ def _counts_at(path: str) -> Any:
     """What the release of the last period holds; one that cannot be read can be written again."""
     try:
         return files.read(path, expect="release").arrays.get("counts")
-    except FileError as problem:
+    except (CorruptFileError, ForeignFileError) as problem:
         hint = "Hint: move it away, and try again: the stream writes it again."
         raise type(problem)(f"The release of the last period, {path!r}, is damaged or none. {hint}") from None
 

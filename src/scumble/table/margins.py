@@ -125,7 +125,7 @@ def split(center: Floats, deviation: Floats, records: Floats, share: npt.ArrayLi
     """How many of a node's records lie in its left half, drawn by inversion; (draws, nodes), or (nodes,) for all draws.
 
     The counts say center ± deviation. The prior expects the share s: with probability 1 − s the share is below that, s
-    times a number of density h on (0, 1), else above, and 1 − s times such a number is missing to 1. h is flat, or with
+    times a number of density h on (0, 1), else above, and 1 − s times one is missing to 1. h is flat, or with
     probability `prior.UNEVEN` log-uniform: flat within each of the `BANDS`, which are equally likely.
     """
     from scipy.special import ndtr, ndtri  # loaded by fits alone
