@@ -189,11 +189,16 @@ def test_duckdb(table: pa.Table, expected: np.ndarray, tmp_path: Path) -> None:
         database.register("given", table)
         database.execute("CREATE TABLE people AS SELECT * FROM given")
         database.execute("CREATE SCHEMA old; CREATE TABLE old.people AS SELECT * FROM given LIMIT 3")
+        database.execute("CREATE SCHEMA public; CREATE TABLE public.people AS SELECT * FROM given LIMIT 3")
+        database.execute("CREATE TABLE texts AS SELECT x::VARCHAR AS x FROM range(9) t(x)")
         database.execute("CREATE TABLE words AS SELECT 'hush' AS word FROM range(3)")
     uri = f"duckdb:///{path}"
     assert np.array_equal(counted(uri, table="people"), expected)
     assert np.array_equal(counted(uri, query="SELECT * FROM people WHERE age >= 0 -- all of them"), expected)
-    assert counted(uri, table="old.people").sum() == 3 * (expected.sum() // table.num_rows)
+    for three in ("old.people", "public.people"):
+        assert counted(uri, table=three).sum() == 3 * (expected.sum() // table.num_rows)
+    numbers = scumble.Schema(x=scumble.Number(0, 9, whole=True))
+    assert scumble.build(uri, schema=numbers, epsilon=100.0, table="texts").count("x < 5").low > 3
     for wrong in ({"table": "poeple"}, *({"query": one} for one in ("SELEC 1", *WRONG, "DROP TABLE people"))):
         with pytest.raises(scumble.DataError):
             counted(uri, **wrong)

@@ -271,5 +271,8 @@ def test_a_models_file_runs_nothing_and_sets_nothing_unknown(table: np.ndarray) 
         with pytest.raises((scumble.CorruptFileError, scumble.ForeignFileError)):
             models.from_bytes(bad)
     older = {**metadata, "parameters": {**metadata["parameters"], "bandwidths": None, "categories": None}}
+    several = {**metadata, "parameters": {**metadata["parameters"], "bandwidths": [0.1, 0.2]}}
+    with pytest.raises(scumble.ForeignFileError):
+        models.from_bytes(scumble.files.to_bytes("model", several, arrays))
     for good in (models.to_bytes(model), scumble.files.to_bytes("model", older, arrays)):
         assert isinstance(models.from_bytes(good), learn.PrivateKDE)

@@ -13,7 +13,7 @@ from scumble.counting import engine
 from scumble.density.bundle import Bundle
 from scumble.gate import selection
 from scumble.kernels import ColumnKernel
-from scumble.learn import PrivateKDEClassifier
+from scumble.learn import PrivateKDEClassifier, models
 from scumble.learn.ferns import CELLS, KEPT, ONE, choose_columns, ferns_kernel
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
@@ -233,3 +233,12 @@ def test_a_choice_spends_no_more_than_it_claims(wide: Any, monkeypatch: pytest.M
     monkeypatch.setattr(selection, "noisy_best", lambda scores, epsilon, **_: spent.append(epsilon) or 0)
     model = PrivateKDEClassifier(bounds=(0, 1), classes=[0, 1], selection_share=0.3).fit(*wide)
     assert sum(spent) == Fraction(model._selection_claims()[0].epsilon) < Fraction(3, 10)
+
+
+def test_a_model_of_several_kernels_is_refused_and_not_told_as_one(blobs) -> None:
+    """Its first release alone would answer otherwise, and promise less than was spent."""
+    X, y = blobs
+    model = fitted(X[:100], y[:100], rows=4, buckets=16)
+    model.releases_ = model.releases_ * 2
+    with pytest.raises(scumble.ForeignFileError):
+        models.from_bytes(models.to_bytes(model))

@@ -246,6 +246,7 @@ def test_dates_are_asked_in_their_own_terms() -> None:
     nobody = "smoker and not smoker"
     assert np.isnat(release.quantile("seen", 0.5, nobody).value)
     assert release.quantile("seen", [0.1, 0.9], nobody).value.isna().all()
+    assert release.quantile("seen", []).empty and len(release.quantile("seen", [0.1, 0.9], by=iter(["smoker"]))) == 4
     query = "select smoker, median(seen) filter (where smoker) as m from t group by smoker order by m"
     medians = scumble.sql(query, t=release)
     assert medians.smoker.tolist() == [True, False] and pd.isna(medians.m.iloc[1]), "NULL is the last"

@@ -175,10 +175,12 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         self.selection_epsilon_ = str(choice_epsilon(whole.share(choosing))) if choosing else None
         left = 1 - share - choosing - planning
         budget = whole.share(left, 1, count_share=COUNT_SHARE if self.rule == "ferns" else None)
-        draft = self._draft(kernels[0], X, budget)
-        draft.spec.layout.read(X, invalid="error")  # what it refuses costs nothing
+        drafts = [self._draft(kernel, X, budget) for kernel in kernels]
+        for one in drafts:
+            one.spec.layout.read(X, invalid="error")  # what it refuses costs nothing
+        draft = drafts[0]
         claims = [budget.claim(draft.rows), *self._selection_claims()]
-        claims += [one.claim(1) for one in (calibrating, counted) if one.epsilon]
+        claims += [each.claim(1) for each in (calibrating, counted) if each.epsilon]
         # The kernel that will be chosen or planned may want more buckets than the first.
         cells = draft.rows * max(draft.buckets, MOST_BUCKETS if choosing or planning else 0)
         paid = self._pay(claims, account, counters=len(self.classes_) * (cells + score_histograms.CELLS + 1))

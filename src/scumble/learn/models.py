@@ -154,6 +154,11 @@ def from_container(container: files.Container) -> PrivateEstimator:
         given = _decode(container.metadata["parameters"], container)
         parameters = {key: value for key, value in given.items() if value is not None or key not in RETIRED}
         learnt = _decode(container.metadata["learnt"], container)
+        if {*parameters} & {*RETIRED} or (name == "PrivateKDEClassifier" and len(learnt["releases_"]) != 1):
+            raise ForeignFileError(
+                f"This {name} was made of several kernels or bandwidths, which an earlier version took. "
+                "Hint: read it with that version, or fit one model for each."
+            )
         if not set(learnt) <= {*ALWAYS, *kind._learnt}:
             raise CorruptFileError(f"The model holds attributes that {name} does not have.")
         model = kind(**parameters)

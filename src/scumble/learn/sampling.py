@@ -191,6 +191,8 @@ class Refined(Answers):
         return self.release.divisor
 
     def _estimate(self, Q: object, method: str = "mean") -> Estimate:
+        if method != "mean":  # groups of rows of either half would be compared with different companions
+            raise parameter("method", "'mean', where answers are refined", method, "the release itself has the others.")
         # By as much as the companions differ, the rows' spread is overstated: intervals are a little wide.
         left = super()._estimate(Q, method)
         queries = self._numbers(Q)

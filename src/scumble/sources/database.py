@@ -45,6 +45,9 @@ def _scheme(source: str) -> str:
 class DatabaseSource(Source):
     """A table or a query of SQLite or PostgreSQL, opened for reading only."""
 
+    _usual_schema = "public"
+    """Its tables are known by their names alone."""
+
     def __init__(self, uri: str, *, table: str | None = None, query: str | None = None) -> None:
         self._sqlite = _scheme(uri) == "sqlite"
         self._file = None if _scheme(uri).startswith("postgres") else database_file(uri)
@@ -88,7 +91,7 @@ class DatabaseSource(Source):
         with self._opened(_SQLITE_TABLES if self._sqlite else _TABLES) as reader:
             for row in reader.read_all().to_pylist():
                 *schema, name = row.values()
-                known = name if schema in ([], ["public"], ["main"]) else ".".join((*schema, name))
+                known = name if schema in ([], [self._usual_schema]) else ".".join((*schema, name))
                 found[known] = ".".join(quoted(part) for part in (*schema, name))
         return found
 
@@ -209,6 +212,8 @@ class DatabaseSource(Source):
 class DuckSource(DatabaseSource):
     """DuckDB files. (Relations of an open connection are tables in memory.)"""
 
+    _usual_schema = "main"
+
     def _connect(self, uri: str) -> Any:
         try:
             import duckdb
@@ -227,6 +232,9 @@ class DuckSource(DatabaseSource):
             yield pa.RecordBatchReader.from_stream(self._connection.sql(query))
         except (duckdb.Error, pa.ArrowException) as problem:  # their messages may quote cells
             raise self._problem(str(problem)) from None
+
+    def _check_types(self, roles: Roles) -> None:
+        """Text may hold numbers, as in a file."""
 
     def _problem(self, message: str) -> DataError:
         line = message.partition("\n")[0].strip()

@@ -308,7 +308,8 @@ class Tally:
             levels = sketch.levels(batch)
             dropped = int(np.count_nonzero(levels.dropped))
             why = causes_of(levels.found) if dropped else {}
-            return Found(levels, dropped, why, batch.num_rows, levels.strays)
+            strays = levels.strays
+            return Found(levels._replace(found={}), dropped, why, batch.num_rows, strays)
         found = sketch.read(batch)
         why = bad_cells(batch, sketch.spec) if found.dropped else {}
         return Found(found, found.dropped, why, batch.num_rows, self._beyond(batch))

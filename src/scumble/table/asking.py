@@ -257,12 +257,13 @@ class Asking(Released):
 
         if isinstance(q, str) or not isinstance(q, Iterable):
             return self._each(where, by, at(q), place)
-        (which,), found = free(["q"], [] if by is None else names_of(by)), []
+        names = None if by is None else names_of(by)
+        (which,), found = free(["q"], names or []), []
         for share in q:
-            one = self._each(where, by, at(share), place)
+            one = self._each(where, names, at(share), place)
             found.append(frame([{**one.to_dict()}], one.remarks) if isinstance(one, Estimate) else one)
             found[-1].insert(0, which, float(share))
-        return _rows.library("pandas").concat(found, ignore_index=True)
+        return _rows.library("pandas").concat(found, ignore_index=True) if found else frame([], ())
 
     # ---- frames ----
 

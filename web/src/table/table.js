@@ -16,7 +16,7 @@ export class Table {
     const rules = description.kept.map((rule) => ({ ...rule, allowed: arrays[rule.allowed] }));
     Object.assign(this, { title, info, card, place, pairs, rules, compared, said: description.remarks });
     this.fileName = fileNameOf(title);
-    const groups = new Map(description.counted.map((j, k) => [j, arrays[description.groups[k]]]));
+    const groups = new Map(description.counted.map((j, k) => [j, arrays[description.known[k]]])); // as pairs were counted
     this.columns = columns.map((column, j) => new Column(column, arrays, groups.get(j) ?? null));
     this.answers = new Answers(description, arrays);
     this.columns.forEach((column, j) => {
