@@ -241,10 +241,8 @@ def estimator_facts(model: Model) -> Facts:
 def estimator_lines(model: Model) -> list[tuple[str, str]]:
     """The card of a fitted estimator, line by line."""
     claim = model.privacy_
-    releases = vars(model).get("releases_", [vars(model).get("release_")])
-    first = releases[0]
+    first = vars(model).get("releases_", [vars(model).get("release_")])[0]
     each = f" of each of {len(first)} classes" if isinstance(first, Bundle) else ""
-    first_of = "" if len(releases) == 1 else f", the first of {len(releases)} sets"
     names = vars(model).get("feature_names_in_")
     rows = [
         ("Model", type(model).__name__),
@@ -252,7 +250,7 @@ def estimator_lines(model: Model) -> list[tuple[str, str]]:
         ("Promise", promise(claim.epsilon, claim.delta) + ", the whole fit"),
         ("Protects", protected(claim.neighbors, claim.unit, claim.records_per_person)),
         ("Meaning", claim.sentence()),
-        ("Learnt from", f"noisy counters{each}{first_of}: {_about(first)}"),
+        ("Learnt from", f"noisy counters{each}: {_about(first)}"),
     ]
     kernel = getattr(first.spec, "kernel", None)  # tables and moments have none
     if kernel is not None:

@@ -271,9 +271,7 @@ class Exhibit(AnyExhibit):
         if self.drawable:
             numbers = {name: content.release(release) for name, release in self.releases.items()}
             if self.classifier is not None:
-                others = self.classifier.releases_[1:]
-                known = [{name: content.release(part) for name, part in bundle.items()} for bundle in others]
-                description["classifier"] = content.classifier(self.classifier, [numbers, *known])
+                description["classifier"] = content.classifier(self.classifier, numbers)
             description["modes"] = self.modes()
         return content.with_all(description)
 

@@ -12,7 +12,7 @@ import json
 import os
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib import resources
 from typing import Any
@@ -211,21 +211,14 @@ class Content:
         own: Facts = {"hashers": self.hashers, "releases": self.releases, "arrays": self.arrays.index}
         return description | own, self.arrays.to_base64()
 
-    def classifier(self, model: Model, numbers: Sequence[Mapping[Any, int]]) -> Facts:
-        """A classifier; `numbers` are those of its bundles' releases, by class."""
+    def classifier(self, model: Model, numbers: Mapping[Any, int]) -> Facts:
+        """A classifier; `numbers` are those of its releases, by class."""
         from scumble.density.bundle import plain
 
         classes = [plain(label) for label in model.classes_]
         curve = model._curve_of_scores()
         ferns = model._experts() if model.rule == "ferns" else None
-        bundles = [
-            {
-                "releases": [known[label] for label in classes],
-                "hasher": self.hasher(bundle[classes[0]]) if ferns else None,
-                "variances": [bundle[label].counter_variance for label in classes],
-            }
-            for bundle, known in zip(model.releases_, numbers, strict=True)
-        ]
+        bundle = model.releases_[0]
         return {
             "rule": model.rule,
             "classes": classes,
@@ -233,5 +226,7 @@ class Content:
             "curve": curve._asdict(),
             "bounds": None if model.bounds_ is None else [side.tolist() for side in model.bounds_],
             "totals": ferns.counts.tolist() if ferns else None,
-            "bundles": bundles,
+            "releases": [numbers[label] for label in classes],
+            "hasher": self.hasher(bundle[classes[0]]) if ferns else None,
+            "variances": [bundle[label].counter_variance for label in classes],
         }

@@ -8,10 +8,10 @@ const DOUBT = 2; // standard errors that are allowed for
 const CLEAR = 5; // and by which some class must rise above nothing: of the many places of a map, noise passes fewer
 
 export class Classifier {
-  // `bundles`: each the readers of the classes in the order of `classes`, and their counts; under the rule "ferns" also
-  // the hasher and, class by class, what each bucket of each row says (ferns.js).
-  constructor({ rule, classes, priors, curve, bounds, bundles }) {
-    Object.assign(this, { rule, classes, priors, curve, bounds, bundles });
+  // `readers` of the classes in the order of `classes`, and their `counts`; under the rule "ferns" also the `hasher` and
+  // `tables`, class by class: what each bucket of each row says.
+  constructor({ rule, classes, priors, curve, bounds, readers, counts, hasher, width, tables }) {
+    Object.assign(this, { rule, classes, priors, curve, bounds, readers, counts, hasher, width, tables });
   }
 
   // (n × classes) probabilities, class after class within a record; and (n) how probable the most probable class is at
@@ -56,23 +56,22 @@ export class Classifier {
   }
 
   #ferns(table) {
+    const { hasher, width, tables, priors } = this;
     const k = this.classes.length;
     const out = new Float64Array(table.n * k);
-    for (let i = 0; i < out.length; i++) out[i] = Math.log(this.priors[i % k]);
-    this.bundles.forEach(({ hasher, width, tables }) => {
-      const parts = table.parts(hasher.factors);
-      for (let from = 0; from < table.n; from += TILE) {
-        const n = Math.min(TILE, table.n - from);
-        const tile = cut(parts, from, n);
-        for (let row = 0; row < hasher.rows; row++) {
-          hasher.look(row, tile, n, places);
-          const base = row * width;
-          for (let i = 0; i < n; i++) {
-            for (let c = 0; c < k; c++) out[(from + i) * k + c] += tables[c][base + places[i]];
-          }
+    for (let i = 0; i < out.length; i++) out[i] = Math.log(priors[i % k]);
+    const parts = table.parts(hasher.factors);
+    for (let from = 0; from < table.n; from += TILE) {
+      const n = Math.min(TILE, table.n - from);
+      const tile = cut(parts, from, n);
+      for (let row = 0; row < hasher.rows; row++) {
+        hasher.look(row, tile, n, places);
+        const base = row * width;
+        for (let i = 0; i < n; i++) {
+          for (let c = 0; c < k; c++) out[(from + i) * k + c] += tables[c][base + places[i]];
         }
       }
-    });
+    }
     return out;
   }
 
@@ -81,19 +80,17 @@ export class Classifier {
     const k = this.classes.length;
     const [probabilities, low, high] = Array.from({ length: 3 }, () => new Float64Array(table.n * k));
     const clear = new Uint8Array(table.n);
-    for (const { readers, counts } of this.bundles) {
-      readers.forEach((reader, c) => {
-        const { value, noise, hashing, caution } = reader.read(table);
-        const density = (sum) => Math.log(Math.max(sum, 0.5) / Math.max(counts[c], 1)) / this.bundles.length;
-        for (let i = 0; i < table.n; i++) {
-          const error = Math.sqrt(noise[i] + caution * caution * hashing[i]);
-          probabilities[i * k + c] += density(value[i]);
-          low[i * k + c] += density(value[i] - DOUBT * error);
-          high[i * k + c] += density(value[i] + DOUBT * error);
-          if (value[i] > CLEAR * error) clear[i] = 1;
-        }
-      });
-    }
+    this.readers.forEach((reader, c) => {
+      const { value, noise, hashing, caution } = reader.read(table);
+      const density = (sum) => Math.log(Math.max(sum, 0.5) / Math.max(this.counts[c], 1));
+      for (let i = 0; i < table.n; i++) {
+        const error = Math.sqrt(noise[i] + caution * caution * hashing[i]);
+        probabilities[i * k + c] = density(value[i]);
+        low[i * k + c] = density(value[i] - DOUBT * error);
+        high[i * k + c] = density(value[i] + DOUBT * error);
+        if (value[i] > CLEAR * error) clear[i] = 1;
+      }
+    });
     if (this.rule === "map")
       for (const out of [probabilities, low, high])
         for (let i = 0; i < out.length; i++) out[i] += Math.log(this.priors[i % k]);
@@ -111,20 +108,11 @@ function logOdds({ center, height, slope, side }, score) {
 // What each bucket of each row says of the classes: the twin of `scumble.learn.ferns`, made from the counters when a page
 // opens.
 
-// For each bundle its tables, class by class, (rows × width). `bundles`: the `counts` of the classes (rows × width each),
-// their counters' `variances`; `totals`: how many records each class has.
-export function fernTables(bundles, totals) {
+// Tables, class by class, (rows × width): of the `counts` of the classes (rows × width each), their counters' `variances`;
+// `totals`: how many records each class has.
+export function fernTables({ counts, variances, width }, totals) {
   const all = totals.reduce((a, b) => a + b, 0);
   const shares = totals.map((n) => n / all);
-  const experts = bundles.map((bundle) => expertsOf(bundle, totals, shares));
-  const squares = experts.flatMap(({ weights }) => Array.from(weights, (w) => w * w));
-  const length = Math.sqrt(squares.reduce((a, b) => a + b, 0)) || 1;
-  return experts.map(({ evidence, weights, width }) =>
-    evidence.map((table) => table.map((value, at) => value * (weights[Math.floor(at / width)] / length))),
-  );
-}
-
-function expertsOf({ counts, variances, width }, totals, shares) {
   const seen = counts.map((counters, c) => cleaned(counters, width, totals[c], variances[c]));
   const alpha = 2 + Math.sqrt(Math.max(...variances));
   const evidence = seen.map(({ length }) => new Float64Array(length));
@@ -144,7 +132,8 @@ function expertsOf({ counts, variances, width }, totals, shares) {
     }
     weights[row] = Math.max(information, 0) ** 2;
   }
-  return { evidence, weights, width };
+  const length = Math.sqrt(weights.reduce((sum, w) => sum + w * w, 0)) || 1;
+  return evidence.map((table) => table.map((value, at) => value * (weights[Math.floor(at / width)] / length)));
 }
 
 // Counters freed of their row's common noise, and of negative numbers. A class that drowns shows nothing.

@@ -21,10 +21,9 @@ export async function unpack(text, base64) {
     if (grid) keep(arrays, grid.counts, tablesOf(grid, arrays[grid.counts]));
   }
   if (classifier?.rule === "ferns") {
-    const bundles = classifier.bundles.map(({ releases: mine, variances }) => ({
-      counts: mine.map((k) => arrays[releases[k].counts]), width: releases[mine[0]].width, variances,
-    }));
-    fernTables(bundles, classifier.totals).forEach((tables, k) => keep(arrays, `ferns ${k}`, tables));
+    const mine = classifier.releases.map((k) => releases[k]);
+    const counts = mine.map((one) => arrays[one.counts]);
+    keep(arrays, "ferns", fernTables({ ...classifier, counts, width: mine[0].width }, classifier.totals));
   }
   return { description, arrays };
 }
@@ -159,12 +158,11 @@ export class Engine {
   #classifier(model, arrays) {
     return new Classifier({
       ...model,
-      bundles: model.bundles.map(({ releases, hasher }, k) => ({
-        readers: releases.map((one) => this.releases[one]),
-        counts: releases.map((one) => this.releases[one].count),
-        hasher: hasher === null ? null : this.hashers[hasher], width: this.releases[releases[0]].width,
-        tables: model.classes.map((_, c) => arrays[`ferns ${k} ${c}`]),
-      })),
+      readers: model.releases.map((one) => this.releases[one]),
+      counts: model.releases.map((one) => this.releases[one].count),
+      hasher: model.hasher === null ? null : this.hashers[model.hasher],
+      width: this.releases[model.releases[0]].width,
+      tables: model.classes.map((_, c) => arrays[`ferns ${c}`]),
     });
   }
 }
