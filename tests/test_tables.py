@@ -421,6 +421,14 @@ def test_tokens_that_cannot_be():
     found = sets(Table.of(objects([{"a": 1}, [["a"]], ["a"], -1, object()])).tokens([0]))
     assert found == [None, None, {stable_hash("a")}, None, None]
 
+    class Odd(list):
+        @property
+        def ndim(self):
+            raise RuntimeError("hush")
+
+    found = sets(Table.of(objects([Odd(["a"]), ["b"]])).tokens([0]))
+    assert found == [{stable_hash("a")}, {stable_hash("b")}], "what a cell's class says of itself stops no others"
+
 
 # --------------------------------------------------------- names and width
 

@@ -322,7 +322,7 @@ def tidy(target: str, *, takes: bool = False) -> Iterator[str]:
     """Clear what killed runs left for a file; says what. With `takes`, the verb will look after whole releases."""
     removed = 0
     for left in places.leftovers(target):
-        if left.endswith(places.READY):
+        if left.endswith(f".{places.READY}"):
             try:
                 files.read(left, expect=files.RELEASES)
             except FileError:

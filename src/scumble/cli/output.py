@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from scumble import files
 from scumble.cli.options import require
 from scumble.cli.terminal import tell
+from scumble.columns.hashing import missing
 from scumble.errors import DataError, FileError, MissingFileError, ParameterError, PrivacyError, places, readable
 from scumble.files.interrupts import Unbroken
 from scumble.files.places import Place, write_error, write_whole
@@ -112,7 +113,7 @@ def plain(value: object) -> Any:
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(inner) for inner in value]
-    if type(value).__name__ in ("NAType", "NaTType"):
+    if missing(value):
         return None
     if hasattr(value, "isoformat"):
         return value.isoformat()

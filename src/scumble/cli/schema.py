@@ -332,7 +332,8 @@ def _guide(
             tell("")
             tell(f"{place}. {question.why}")
             if option in OF_COLUMNS:
-                left = (name for name in _kept(args, columns, source) if "kind" not in known().get(name, {}))
+                told = known()
+                left = (name for name in _kept(args, columns, source) if "kind" not in told.get(name, {}))
                 tell(f"   Columns: {', '.join(left)}")
             tell(f"   For example: {question.example}")
             print(f"   [{usual or 'none'}] ", end="", file=sys.stderr, flush=True)

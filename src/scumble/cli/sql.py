@@ -12,6 +12,7 @@ from scumble.cli.inputs import table_release
 from scumble.cli.options import Settings, take
 from scumble.cli.output import aligned, print_json, remark_on, remarked
 from scumble.cli.terminal import waiting
+from scumble.columns.hashing import missing
 from scumble.errors import MissingFileError, ParameterError, plain_number, with_interval
 
 EXAMPLE = """
@@ -109,10 +110,6 @@ def _are_keys(names: list[str]) -> list[bool]:
     return found
 
 
-def _is_null(cell: object) -> bool:
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
-
-
 def _told(values: list[Any], lows: list[Any], highs: list[Any]) -> list[list[str]]:
     """Numbers and their intervals for people: to the digits that tell the three apart, NULL where there is none.
 
@@ -125,7 +122,7 @@ def _told(values: list[Any], lows: list[Any], highs: list[Any]) -> list[list[str
     large = any(isinstance(cell, float) and abs(cell) >= 10_000 for row in rows for cell in row)
     found: list[list[str]] = []
     for row in rows:
-        if any(_is_null(cell) or not isinstance(cell, float) for cell in row):
+        if any(missing(cell) or not isinstance(cell, float) for cell in row):
             found.append([_written(cell) for cell in row])
         elif row[1] == row[2]:  # known, as what is computed of constants
             found.append([plain_number(cell, 10) if large else f"{cell:.10g}" for cell in row])
@@ -136,6 +133,6 @@ def _told(values: list[Any], lows: list[Any], highs: list[Any]) -> list[list[str
 
 def _written(cell: object) -> str:
     """A cell as it is, without commas, since it may be a year; NULL where there is none."""
-    if _is_null(cell):
+    if missing(cell):
         return "NULL"
     return f"{cell:.15g}" if isinstance(cell, float) else str(cell)

@@ -92,11 +92,10 @@ class Found(NamedTuple):
 
     def strays(self, dropped: np.ndarray | None = None) -> Strays:
         """How many there are, without those of the `dropped` records."""
-        fates, kept = self.fates, self.codes >= 0
-        if dropped is not None:
-            fates, kept = fates[~dropped], kept & ~dropped
+        fates = self.fates if dropped is None else self.fates[~dropped]
         if not self.fates.any():
             return Strays(len(fates))
+        kept = self.codes >= 0 if dropped is None else (self.codes >= 0) & ~dropped
         own = fates if len(fates) == len(kept) and kept.all() else self.fates[kept]
         beyond, others, near, unread = (np.count_nonzero(own == fate) for fate in (BEYOND, OTHERS, NEAR, UNREAD))
         return Strays(

@@ -268,7 +268,7 @@ def words(cell: object) -> list[bytes | None] | None:
             return [*cell.split()]
     if isinstance(cell, str):
         return [text_of(word) for word in str.split(cell)]
-    if isinstance(cell, LISTS) and getattr(cell, "ndim", 1) == 1:
+    if isinstance(cell, LISTS) and not (isinstance(cell, np.ndarray) and cell.ndim != 1):
         try:
             return [text_of(token) for token in cell]
         except Exception:  # of the cell's own class

@@ -207,7 +207,7 @@ def clear(path: str) -> bool:
 
 def clear_leftovers(target: str) -> int:
     """Remove what killed runs left for this target, but for whole releases that a secret file is pledged for."""
-    return sum(clear(path) for path in leftovers(target) if not path.endswith(READY))
+    return sum(clear(path) for path in leftovers(target) if not path.endswith(f".{READY}"))
 
 
 def alive(path: str) -> bool:

@@ -225,7 +225,7 @@ def least_epsilon(curve: Callable[[float], float], delta: float) -> float:
 def change(holds: Callable[[float], bool], least: float) -> tuple[float, float]:
     """Where something begins to hold, to nine digits: the last place where it does not, and the first where it does.
 
-    Both were tried; nothing below `least` is.
+    At 0 it counts as not holding; it is asked of no number below `least`.
     """
     low, high = 0.0, 1.0
     while not holds(high):

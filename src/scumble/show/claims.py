@@ -19,6 +19,7 @@ from scumble._version import __version__
 from scumble.checks import confidence as checked_confidence
 from scumble.columns.conditions import condition
 from scumble.columns.grammar import Atom, Junction, Tree, Untrue, known, parse, written
+from scumble.columns.hashing import missing
 from scumble.columns.schema import Schema
 from scumble.errors import DataError, ParameterError, ScumbleError, did_you_mean, nearest
 from scumble.show.pages import finite
@@ -424,7 +425,7 @@ def rows_of(found: Any, keys: int | None = None) -> tuple[list[Facts], list[str]
 
 def _cell(cell: Any) -> Any:
     """A value as JSON has it."""
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell):
+    if missing(cell):
         return None
     cell = cell.item() if hasattr(cell, "item") else cell
     return cell if isinstance(cell, (bool, int, float, str)) else str(cell)

@@ -58,19 +58,8 @@ Integers = npt.NDArray[np.int64]
 Drafted = tuple[dict[str, object], list[str]]
 """The settings of a column, and remarks."""
 
-KINDS = (
-    "missing",
-    "boolean",
-    "whole",
-    "number",
-    "iso",
-    "%Y/%m/%d",
-    "%d.%m.%Y",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "either",
-    "text",
-)
+_YEAR_FIRST, _DAY, _MONTH_FIRST = "%Y/%m/%d", ("%d.%m.%Y", "%d/%m/%Y"), "%m/%d/%Y"
+KINDS = ("missing", "boolean", "whole", "number", "iso", _YEAR_FIRST, *_DAY, _MONTH_FIRST, "either", "text")
 """What a cell can be read as, the first that fits; "either" is 01/02/2020."""
 LEAST, MOST, STEPS = -30, 42, 8
 """Exponents of two of the grid, and its cells in each octave. Smaller numbers are zero, larger ones have the last."""
@@ -235,8 +224,6 @@ def drafted(source: Source, columns: Sequence[str], budget: Budget, payer: Accou
 
 
 # ---- counting ----
-
-_YEAR_FIRST, _DAY, _MONTH_FIRST = "%Y/%m/%d", ("%d.%m.%Y", "%d/%m/%Y"), "%m/%d/%Y"
 
 
 def count(column: cells.Column, name: str, spec: DraftSpec, secret: Secret, first: int) -> None:
