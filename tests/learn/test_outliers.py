@@ -36,7 +36,7 @@ def test_as_good_as_the_exact_density(d: int, rng: np.random.Generator) -> None:
     assert abs(np.mean(model.predict(Q) == -1) - 0.05) < 0.06
 
 
-def shaped(shape: str, d: int, rng: np.random.Generator, n: int = 40_000) -> np.ndarray:
+def shaped(shape: str, d: int, rng: np.random.Generator, n: int = 60_000) -> np.ndarray:
     if shape == "planted":
         return planted(rng, d, n)[0]
     if shape == "skewed":

@@ -142,8 +142,8 @@ def test_levels_alike_are_told_alike_though_their_noise_is_not(ordered: int) -> 
         )
         far = stats.t.ppf(0.975, draws - 1) * each.std(axis=0, ddof=1) * math.sqrt(1 + 1 / draws)
         one[:] = np.abs(each.mean(axis=0) - count) <= far
-    share = held.mean(axis=1)  # five standard errors: a false alarm below 1e-6
-    assert share.mean() >= 0.9 - 5 * share.std(ddof=1) / math.sqrt(tables)
+    share = held.mean(axis=1)  # 5.3 standard errors: Student's law of 59 has 9e-7 beyond
+    assert share.mean() >= 0.9 - 5.3 * share.std(ddof=1) / math.sqrt(tables)
 
 
 def test_contrasts_and_their_variances_are_the_best_of_a_dense_model() -> None:
