@@ -138,7 +138,8 @@ def split(center: Floats, deviation: Floats, records: Floats, share: npt.ArrayLi
     density = 1 - prior.UNEVEN - prior.UNEVEN / len(BANDS) / np.diff(small, axis=0)
     ends = records * np.concatenate([s * small[::-1], 1 - (1 - s) * small[1:]])
     above = ndtr((center - ends) / deviation)
-    parts = np.concatenate([(1 - s) / s * density[::-1], s / (1 - s) * density]) * -np.diff(above, axis=0)
+    within = -np.diff(above, axis=0)
+    parts = np.concatenate([(1 - s) / s * density[::-1], s / (1 - s) * density]) * within
     upto = np.cumsum(parts, axis=0)
     mark = np.where(turned, 1 - uniforms, uniforms) * upto[-1]
     here = np.minimum((upto < mark).sum(axis=0), len(parts) - 1)[None]
@@ -147,7 +148,7 @@ def split(center: Floats, deviation: Floats, records: Floats, share: npt.ArrayLi
         return np.asarray(np.take_along_axis(pieces, here, axis=0)[0])
 
     left = np.clip((of(upto) - mark) / np.maximum(of(parts), TINY), 0.0, 1.0)
-    found = center - deviation * ndtri(np.maximum(of(above[1:]) + left * of(-np.diff(above, axis=0)), TINY))
+    found = center - deviation * ndtri(np.maximum(of(above[1:]) + left * of(within), TINY))
     found = np.clip(found, of(ends[:-1]), of(ends[1:]))
     return np.asarray(np.where(turned, records - found, found))
 

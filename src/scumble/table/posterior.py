@@ -198,6 +198,7 @@ def halved(draws: Draws, each: Sequence[Integers], generator: np.random.Generato
     means = [np.einsum("mk,mkg->mg", draws.weights, table)[:, None] for table in draws.tables]
     both = zip(draws.tables, means, strict=True)
     off = np.concatenate([(table - mean) / np.sqrt(np.maximum(mean, 1e-6)) for table, mean in both], axis=2)
+    off = off.astype(np.float32)
     column_of = np.repeat(np.arange(len(means)), [mean.shape[2] for mean in means])
     tables, withins = [], []
     for j, (half, group, table, within) in enumerate(zip(each, draws.groups, draws.tables, draws.within, strict=True)):
@@ -208,7 +209,7 @@ def halved(draws: Draws, each: Sequence[Integers], generator: np.random.Generato
         first = np.flatnonzero(np.diff(of, append=-1) == 0)
         chance = generator.standard_normal((len(within), len(column_of), len(first)), np.float32)
         chance[:, column_of == j] = 0.0
-        lean, shares = off.astype(np.float32) @ chance, draws.weights[..., None] * table[:, :, of[first]]
+        lean, shares = off @ chance, draws.weights[..., None] * table[:, :, of[first]]
         shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-30)
         lean *= (
             math.sqrt(2) * prior.DEPENDENCE / np.sqrt(np.maximum((shares * lean**2).sum(axis=1, keepdims=True), 1e-30))

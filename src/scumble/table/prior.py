@@ -10,10 +10,11 @@ from fractions import Fraction
 
 DEPENDENCE = 1.0
 """φ: prior standard deviation of the correlation between two conditions on two columns, whatever their size. One is
-vague: any dependence is possible. Halving or doubling it moves the score by 3 %."""
+vague: any dependence is possible. Views say nothing of halves of a group, so there it is all that is known."""
 
 UNEVEN = 0.2
-"""Probability that halves of a column's levels differ by orders of magnitude, at each split of the column's tree."""
+"""Probability that halves of a column's levels differ by orders of magnitude, at each split of the column's tree
+(`margins.BANDS`); and that values lie at one end of their cells."""
 
 DRAWS = 20
 """Tables drawn from the posterior; even, as they come in antithetic pairs. The relative error of an interval's width is

@@ -85,7 +85,7 @@ def _pandas(rows: pa.Table, schema: Schema) -> DataFrame:
 
 
 TRIES = 25
-"""After so many rounds without a row, each of twice as many as the one before, no more are tried."""
+"""After so many rounds without a row, each of twice as many as the one before or of `BATCH`, no more are tried."""
 BATCH = 2**16
 """Rows drawn at a time, which bounds the memory."""
 
@@ -136,7 +136,7 @@ def _drawn(
             raise _hardly_one(where)
         found.append(rows.slice(0, missing))
         missing -= len(found[-1])
-        many = min(2 * many, BATCH) if 4 * len(rows) < many else 2 * missing + 64
+        many = max(many, min(2 * many, BATCH)) if 4 * len(rows) < many else 2 * missing + 64
     return pa.concat_tables(found).unify_dictionaries().combine_chunks()
 
 

@@ -327,7 +327,8 @@ def publish(
     rest, discovery = divided(spec, budget)
     planner, found = Planner(usual(spec), rest, n), list[Found]()
     if n is not None and spec.pairs and not planner.predicted(n).pairs:  # where some are measured, the card says which
-        hint = "Hint: a larger ε, a δ such as 1e-6, coarser cells, or fewer columns."
+        delta = "a δ such as 1e-6, " if planner.noise.law == "laplace" else ""
+        hint = f"Hint: a larger ε, {delta}coarser cells, or fewer columns."
         warn(f"With about {n:,} records, no pair of columns will be measured; relationships are inferred. {hint}")
     if discovery is not None:
 
