@@ -347,3 +347,24 @@ def test_a_look_at_typed_columns_keeps_their_types() -> None:
     text = draft(batch.schema, look([batch], batch.schema.names))
     found = {name: one["kind"] for name, one in tomllib.loads(text)["columns"].items()}
     assert found == {"ok": "boolean", "n": "number", "day": "date", "at": "date", "word": "category"}
+
+
+@pytest.mark.parametrize("person", ["P{:05d}", "{}"], ids=["words", "numbers"])
+def test_a_look_names_the_column_that_tells_whose_record_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], person: str
+) -> None:
+    """Its values are many and repeat; those of a note are each of one row, and of a town few have most."""
+    rows = [
+        f"{person.format(7919 * k % 90)},note {k},{'Ulm' if k % 3 else f'town {k % 99}'},{k % 7}" for k in range(200)
+    ]
+    (tmp_path / "visits.csv").write_text("\n".join(["who,note,town,visits", *rows]))
+    assert main(["schema", str(tmp_path / "visits.csv"), "--look"]) == 0
+    said = capsys.readouterr()
+    marked = [line for line in said.out.split("[columns.") if "--person-column" in line and line.startswith("who")]
+    assert len(marked) == said.out.count("perhaps whose record") == 1
+    assert "--person-column who " in said.err and "town" not in said.err.partition("as persons do")[2]
+    assert (
+        main(["schema", str(tmp_path / "visits.csv"), "--look", "--person-column", "who", "--records-per-person", "9"])
+        == 0
+    )
+    assert "as persons do" not in capsys.readouterr().err

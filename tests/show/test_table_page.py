@@ -21,6 +21,7 @@ from scumble.errors import ParameterError
 from scumble.show.opening import exhibit_of, read
 from scumble.show.pages import export, page, part
 from scumble.show.tableexhibit import TableExhibit
+from scumble.table.remarks import PERHAPS_NONE
 from scumble.table.spec import TableSpec
 
 SCHEMA = scumble.Schema(
@@ -363,27 +364,27 @@ def test_what_the_release_cannot_know_is_said(visit: Callable[..., Any], tmp_pat
     panel(page, "town").get_by_label("Ulm").check()
     panel(page, "smoker").get_by_label("yes").check()
     page.wait_for_selector(READY)
-    assert "Not counted together: town and smoker." in page.locator(".answer .doubt").inner_text()
+    assert "Not counted together: 'town' and 'smoker'." in page.locator(".answer .doubt").inner_text()
     asked = "town == 'Ulm' and smoker"
     for name in ("pay", "age"):
         page.get_by_role("combobox", name="Column to take the mean of").select_option(label=name)
         told = page.locator(".answer .doubt-of-mean").inner_text()
-        assert all(f"{one} and " in told or f" and {one}" in told for one in (name, "town", "smoker")), told
-        assert "town and smoker" not in told and (told != "") == bool(release.mean(name, asked).remarks)
+        assert all(f"'{one}' and " in told or f" and '{one}'" in told for one in (name, "town", "smoker")), told
+        assert "'town' and 'smoker'" not in told and (told != "") == bool(release.mean(name, asked).remarks)
     page.get_by_role("combobox", name="Column to take the mean of").select_option(label="smoker")
     expect(page.locator(".answer .doubt-of-mean")).to_be_hidden()  # the line above has said it
     panel(page, "age").locator(".histogram").focus()
     for key in ("Home", "Enter"):
         page.keyboard.press(key)
     page.wait_for_selector(READY)
-    assert "tell from zero" in page.locator(".answer .doubt").inner_text()
+    assert PERHAPS_NONE in page.locator(".answer .doubt").inner_text()
     page.get_by_role("button", name="Clear all").click()
     together = page.locator(".cross .doubt")
     for name, other in [("town", "smoker"), ("age", "pay")]:
         page.get_by_role("combobox", name="Rows").select_option(label=name)
         page.get_by_role("combobox", name="Columns").select_option(label=other)
         (remark,) = release.crosstab(name, other, bins=2).attrs["remarks"]
-        expect(together).to_have_text(remark.replace("'", ""))
+        expect(together).to_have_text(remark)
     page.get_by_role("combobox", name="Columns").select_option(label="age")
     expect(together).to_be_hidden()
 
@@ -748,9 +749,9 @@ def test_remarks_on_the_page_are_those_of_python(visit: Callable[..., Any], tmp_
         remarks = release.count(where).remarks
         kinds |= {one[:13] for one in remarks}
         told = page.locator(".answer .doubt").text_content() or ""
-        assert told.replace("Too few to tell from zero.", "").strip() == " ".join(remarks).replace("'", "")
+        assert told == " ".join(remarks)
         page.get_by_role("combobox", name="Number").select_option(label="minutes")
         page.get_by_role("combobox", name="By").select_option(label="word")
         by = release.mean("minutes", where, by="word").attrs.get("remarks", [])
-        assert page.locator(".groups .doubt").text_content() == " ".join(by).replace("'", "")
-    assert len(kinds) == 3, "each kind was there"
+        assert page.locator(".groups .doubt").text_content() == " ".join(one for one in by if one not in remarks)
+    assert {"The question ", "Not counted t", "Counted as on"} <= kinds

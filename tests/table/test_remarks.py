@@ -15,6 +15,7 @@ from scumble import Boolean, Category, Date, Number, Schema
 from scumble.cli import main
 from scumble.show.claims import Desk
 from scumble.show.tableexhibit import TableExhibit
+from scumble.table.remarks import PERHAPS_NONE
 
 SCHEMA = Schema(age=Number(0, 99, cells=10), town=Category(["Ulm", "Bonn"]), smoker=Boolean())
 REMARK = "Not counted together: 'age' and 'town'. Their relationship is inferred;"
@@ -25,7 +26,7 @@ def release() -> Any:
     """One whose ages and towns were not counted together."""
     rng = np.random.default_rng(0)
     n = 4000
-    table = {"age": rng.integers(0, 90, n), "town": rng.choice(["Ulm", "Bonn"], n), "smoker": rng.random(n) < 0.3}
+    table = {"age": rng.integers(0, 100, n), "town": rng.choice(["Ulm", "Bonn"], n), "smoker": rng.random(n) < 0.3}
     sketch = scumble.TableSketch(SCHEMA, pairs=[("age", "smoker"), ("town", "smoker")]).update(table)
     return sketch.release(epsilon=5.0)
 
@@ -119,6 +120,17 @@ def ranks() -> Any:
     return scumble.TableSketch(schema).update(table).release(epsilon=1.0)
 
 
+@pytest.fixture(scope="module")
+def towns() -> Any:
+    """One of which nobody lives in Jena, many live in towns that are not listed, and of many nothing is known."""
+    schema = Schema(town=Category(["Ulm", "Jena"]), paid=Number(0, 9, missing=True), smoker=Boolean())
+    n = 3000
+    town = np.array(["Ulm", "Bonn", "Köln"], object)[np.arange(n) % 3]
+    paid = [None if k % 4 == 0 else float(k % 9) for k in range(n)]
+    table = {"town": town, "paid": paid, "smoker": np.arange(n) % 7 < 3}
+    return scumble.TableSketch(schema).update(table).release(epsilon=9.0)
+
+
 KINDS = {
     "not counted together": ("release", "age >= 50 and town == 'Ulm'", REMARK),
     "beyond the bounds": (
@@ -128,6 +140,9 @@ KINDS = {
     ),
     "a day of a week": ("by_the_week", "seen == '2024-02-29'", WEEKS),
     "a value of a cell": ("minutes", "minutes == 90", CELL.format("minutes", "90 to 99")),
+    "a small group": ("ranks", "", PERHAPS_NONE),
+    "other words": ("towns", "town == 'Ulm'", "'(other)' holds about 67 % of 'town'."),
+    "missing cells": ("towns", "paid < 7", "'(missing)' holds about 25 % of 'paid'."),
     "counted as one": ("ranks", "rank == 2 and share < 0.5", RUN),
 }
 
@@ -140,6 +155,9 @@ def test_each_kind_of_remark_comes_once_by_every_road(
     """Of Python, SQL, the API, assistants and the command line, the same words."""
     name, where, begins = KINDS[kind]
     found = request.getfixturevalue(name)
+    if not where:  # of twenty words that nobody has; that noise lifts all of them above zero has a chance below 1e-20
+        nobody = (f"word == 'w{k}'" for k in range(20, 40))
+        where = next(one for one in nobody if found.count(one).low <= 0)
     (told,) = found.count(where).remarks
     assert told.startswith(begins)
     asked = f"select count(*) as n from people where {where.replace('==', '=')}"
@@ -162,13 +180,18 @@ def test_each_kind_of_remark_comes_once_by_every_road(
         assert said.err == f"scumble: warning: {told}\n"
 
 
+def test_a_mean_says_how_many_cells_are_missing(towns: Any) -> None:
+    (told,) = towns.mean("paid").remarks
+    assert told == "'(missing)' holds about 25 % of 'paid'." and towns.mean("smoker").remarks == ()
+
+
 def test_whole_runs_and_whole_weeks_need_no_remark(ranks: Any, by_the_week: Any) -> None:
     last = int(np.flatnonzero(np.diff(ranks.groups["rank"]))[0]) + 1
     (told,) = ranks.mean("share", by="rank").attrs["remarks"]
     assert told.startswith(f"{RUN}{last}. ") and ranks.histogram("rank", where="share < 0.5").attrs["remarks"] == [told]
     for found in (ranks.mean("share", f"rank between 1 and {last}"), ranks.count("rank == 2")):
         assert found.remarks == (), "whole runs, and a column alone"
-    assert not ranks.count(by="rank").attrs and not ranks.histogram("share").attrs
+    assert {*ranks.count(by="rank").attrs.get("remarks", ())} <= {PERHAPS_NONE} and not ranks.histogram("share").attrs
     assert by_the_week.count("seen between '2024-02-26' and '2024-03-03'").remarks == ()
 
 

@@ -57,8 +57,9 @@ def tell_doubts(args: argparse.Namespace, release: AnyRelease) -> None:
     """After a release is written: what its own noisy counts say went wrong, which costs nothing."""
     if args.quiet:
         return
-    from scumble.show.cards import RARE, few, strange
+    from scumble.show.cards import few
     from scumble.table.release import TableRelease
+    from scumble.table.remarks import RARE
 
     if found := few(release):
         say(args, f"Note: {found}. Hint: next time a larger --epsilon, fewer columns, or more records.")
@@ -66,9 +67,11 @@ def tell_doubts(args: argparse.Namespace, release: AnyRelease) -> None:
         return
     if len(release.views) > 1 and release.target is None and all(len(view) == 1 for view in release.views):
         say(args, "Note: No pair of columns was counted together.")
-    for line in strange(release):
-        hint = "" if RARE in line else " Hint: scumble check counts unknown words and unreadable cells, for you alone."
-        say(args, f"Note: {line}.{hint}")
+    for remark in (remark for each in release._large_shares.values() for remark in each):
+        hint = (
+            "" if RARE in remark else " Hint: scumble check counts unknown words and unreadable cells, for you alone."
+        )
+        say(args, f"Note: {remark}{hint}")
 
 
 @contextlib.contextmanager

@@ -18,7 +18,6 @@ from scumble.errors import MissingFileError, ParameterError, ScumbleError
 from scumble.files.lazy_modules import pa
 
 if TYPE_CHECKING:
-    from scumble.columns.draft import Words
     from scumble.sources import Source
 
 EXAMPLE = """
@@ -156,21 +155,26 @@ def run(args: argparse.Namespace) -> None:
             return
         if args.ledger is not None or args.dataset is not None or args.delta:
             raise ParameterError("A ledger and --delta are for private drafts. Hint: add --epsilon 0.1.")
-        types, seen = source.types(columns), None
+        types, seen, hints = source.types(columns), None, dict[str, list[str]]()
         if args.look:
             pieces = source.pieces(dict.fromkeys(columns, "any"), invalid="drop")
             seen = look((piece.batch for piece in pieces), columns)
+            hints = {name: suggested(seen[name], types[name], source.decimal) for name in columns}
             say(args, LOOKED)
             _warn(args, source)
+            if args.person_column is None and (persons := _persons(hints)):
+                which = ", ".join(map(repr, persons))
+                hint = f"Hint: --person-column {shlex.quote(persons[0])} --records-per-person M protects persons."
+                say(args, f"Values repeat as persons do in {which}. {hint}")
         guided = not args.quiet and args.source != ["-"] and sys.stdin.isatty() and sys.stderr.isatty()
         if guided:
-            _guide(args, columns, source, types, seen)
+            _guide(args, columns, source, types, hints)
         kept = _kept(args, columns, source)
         known = _declared(args, kept, source)
         kinds = {name: ARROW[_kind(known, name)]() if _kind(known, name) in ARROW else types[name] for name in kept}
         for name in kept if guided else ():
             textual = types[name] is None or is_text(types[name])
-            boolean = seen is not None and suggested(seen[name], types[name], source.decimal)[0] == 'kind = "boolean"'
+            boolean = hints.get(name, [""])[0] == 'kind = "boolean"'
             if textual and not boolean and known.get(name, {}).get("kind", "category") == "category":
                 known[name] = {"kind": "category", "discover": True, **known.get(name, {})}
                 if "values" in known[name]:
@@ -314,10 +318,10 @@ def _guide(
     columns: Sequence[str],
     source: Source,
     types: Mapping[str, pa.DataType | None],
-    seen: Mapping[str, Words] | None,
+    hints: Mapping[str, Sequence[str]],
 ) -> None:
     """Set the options that were not given. What a look at the table suggests is taken by Enter."""
-    suggestions = {} if seen is None else _suggestions(columns, source, types, seen)
+    suggestions = _suggestions(hints)
 
     def known() -> dict[str, Settings]:
         return _declared(args, _kept(args, columns, source), source)
@@ -368,15 +372,20 @@ def _asked(args: argparse.Namespace, typed: bool) -> Iterator[Question]:
             yield question
 
 
-def _suggestions(
-    columns: Sequence[str], source: Source, types: Mapping[str, pa.DataType | None], seen: Mapping[str, Words]
-) -> dict[str, list[str]]:
-    """Answers by option, as a look at the columns suggests them."""
-    from scumble.columns.draft import answer_seen, suggested
+def _persons(hints: Mapping[str, Sequence[str]]) -> list[str]:
+    """The columns that a look takes for the numbers or names of persons."""
+    from scumble.columns.draft import PERSONS
 
-    found: dict[str, list[str]] = {}
-    for name in columns:
-        lines = suggested(seen[name], types[name], source.decimal)
+    return [name for name, lines in hints.items() if any(PERSONS in line for line in lines)]
+
+
+def _suggestions(hints: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Answers by option, as a look at the columns suggests them."""
+    from scumble.columns.draft import answer_seen
+
+    persons = _persons(hints)
+    found = {"person_column": persons} if len(persons) == 1 else {}
+    for name, lines in hints.items():
         if (answer := answer_seen(lines)) is not None:
             found.setdefault(answer[0], []).append(f"{name}={answer[1]}")
         for line in lines:

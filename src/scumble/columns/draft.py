@@ -136,6 +136,8 @@ CODES = 0.01
 """The share of cells with a zero before other digits from which a column holds codes, not numbers."""
 LISTED, NAMES = 30, 0.5
 """The most words that are shown, and the share of words that are different where most records have a word each."""
+EACH = 10
+"""The most rows of a person on average, and how many times as many the one with the most of them has."""
 EPOCH = datetime.datetime(1970, 1, 1)
 _GAPS = {
     *("-", "--", "?", ".", "n/a", "na", "none", "nan", "null", "nil", "unknown", "missing"),
@@ -217,6 +219,20 @@ def _rounder(number: float, *, upper: int) -> float:
     return math.copysign(found, number)
 
 
+def likely_persons(held: Words) -> bool:
+    """Whether values are many and repeat evenly, as the numbers or names of persons with several rows each do.
+
+    >>> likely_persons(Counter(f"P{k % 40}" for k in range(100))), likely_persons(Counter(f"P{k}" for k in range(100)))
+    (True, False)
+    """
+    mean = held.total() / max(len(held), 1)
+    return len(held) >= LISTED and 1 < mean <= EACH and max(held.values()) <= EACH * mean
+
+
+PERSONS = "perhaps whose record it is, for --person-column"
+"""What is said of such a column."""
+
+
 def suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]:
     """The lines of a column: its kind, and what is seen next to each blank."""
     if kind is not None and (cells.is_text(kind) or pt.is_dictionary(kind)):
@@ -257,16 +273,20 @@ def suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]:
             finite = [number for number in numbers.values() if math.isfinite(number)]
             whole = ["whole = true"] if all(number.is_integer() for number in finite) else []
             few = f"  # seen: only {many(len(finite), 'number')}; perhaps a category" if len(finite) <= 12 else ""
-            if whole and len(held) >= max(LISTED, NAMES * held.total()):
-                few = "  # seen: nearly every row has a number of its own; perhaps an identifier, for --person-column"
+            if whole and len(held) == held.total() >= LISTED:
+                few = "  # seen: every row has a number of its own; perhaps an identifier"
+            elif whole and likely_persons(held):
+                few = f"  # seen: {len(held):,} numbers, about equally often; {PERSONS}"
             return [f'kind = "number"{few}', *whole, *marks, *_blanks(_about(min(finite), max(finite))), *missing]
+    repeated = f"  # seen: {len(held):,} words, about equally often; {PERSONS}" if likely_persons(held) else ""
     if len(held) >= max(LISTED, NAMES * held.total()):
-        return [f'kind = "{BLANK}"  # seen: nearly every row has a word of its own; delete this column']
+        alone = "  # seen: nearly every row has a word of its own; delete this column"
+        return [f'kind = "{BLANK}"{f"{repeated}, or delete it" if repeated else alone}']
     apart = {word.casefold(): word for word, _ in reversed(held.most_common())}  # the usual spelling of each
     listed = sorted(apart.values(), key=lambda word: -held[word])
     words = ", ".join(map(in_toml, listed[:LISTED])) + ", …" * (len(listed) > LISTED)
     return [
-        'kind = "category"',
+        f'kind = "category"{repeated}',
         f'values = ["{BLANK}"]  # seen, the most frequent first: {words}',
         *words_for_nothing,
         *(["ignore_case = true"] if len(apart) < len(held) else []),

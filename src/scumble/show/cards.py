@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from scumble.columns.category import Category
-from scumble.columns.column import MISSING, OTHER, Column
-from scumble.columns.curator import SHARE_UNREAD
+from scumble.columns.column import Column
 from scumble.columns.kinds import shown
 from scumble.density.bundle import Bundle
 from scumble.errors import many, number_with_error, plain_number, readable
@@ -494,31 +493,6 @@ def _of_tokens(release: TableRelease, name: str) -> Facts:
     return {"most": most, **dict(zip(("noise", "noise_of_pairs"), deviations, strict=False))}
 
 
-RARE = ", its words of too few records to be found privately"
-"""Why other words of a column whose words were found are counted together."""
-
-
-def strange(release: TableRelease) -> list[str]:
-    """Which of the levels "other" and "missing" hold a large share of a column, according to the noisy counts."""
-    found, alone = [], 1 + (release.target is not None)
-    total = release._answers.total.value
-    tables = release._grouped.tables(release.counts)
-    for view, row in zip(release.views, release._grouped.crosstabs, strict=True):
-        table, variance = tables[row], release.variances[row]
-        if len(view) > alone:
-            continue
-        counts = table.reshape(-1, table.shape[-1]).sum(axis=0)  # the classes of a target come first
-        noise = math.sqrt(variance * table.size / len(counts))
-        name = next((one for one in view if one != release.target), view[0])
-        column = release.schema[name]
-        for level, place in ((OTHER, column.unforeseen), (MISSING, column.size - 1 if column.missing else None)):
-            if place is not None and counts[place] - 2 * noise > SHARE_UNREAD * total > 0:
-                share = min(100.0, 100 * counts[place] / total)
-                rare = level == OTHER and isinstance(column, Category) and column.discover
-                found.append(f"'{level}' holds about {share:.0f} % of {name!r}{RARE * rare}")
-    return found
-
-
 def _worth(noise: dict[str, float], left: int, inferred: str) -> str:
     """How large a group must be to be visible, and what is inferred if pairs are left unmeasured."""
     (where, most), *others = noise.items()
@@ -538,7 +512,8 @@ def _columns(release: TableRelease) -> str:
     public = (
         "; ".join([*listed[:NAMED], *more]) + "." + " Values outside the bounds count at the nearest bound." * clipped
     )
-    return f"{public}{''.join(f' {line}.' for line in strange(release)[:NAMED])}"
+    remarks = [remark for each in release._large_shares.values() for remark in each]
+    return " ".join([public, *remarks[:NAMED]])
 
 
 def _public(column: Column) -> str:

@@ -25,7 +25,7 @@ from scumble.table.estimate import Estimate
 from scumble.table.mixture import Obeyed
 from scumble.table.questions import extremes_of
 from scumble.table.release import TableRelease
-from scumble.table.remarks import BEGINS, INFERRED, MOST_PAIRS, SLOT, on_page
+from scumble.table.remarks import BEGINS, INFERRED, MOST_PAIRS, PERHAPS_NONE, SLOT, on_page
 
 CONFIDENCE = 0.95
 
@@ -153,7 +153,10 @@ def _described(release: TableRelease, units: Mapping[str, str]) -> tuple[Facts, 
     size, groups = answers.posterior.size, dict(zip(spec.counted, answers.evidence[0].groups, strict=True))
     columns = [_column(name, column, units.get(name, ""), arrays) for name, column in release.schema.items()]
     for place, (name, column) in enumerate(release.schema.items()):
-        columns[place]["remarks"] = on_page(name, column, groups.get(place))
+        columns[place]["remarks"] = {
+            **on_page(name, column, groups.get(place)),
+            "large": release._large_shares.get(name, []),
+        }
         if isinstance(column, Number) and column.positions is not None:
             each, expected = answers.values(place, column.representative, *extremes_of(column))
             columns[place] |= {"values": arrays.add(expected), "drawn": arrays.add(each)}
@@ -172,7 +175,13 @@ def _described(release: TableRelease, units: Mapping[str, str]) -> tuple[Facts, 
         "kept": [_kept(spec.schema, rule, arrays) for rule in spec.schema.constraints.each],
         "groups": [arrays.add(np.asarray(group, np.int64)) for group in answers.posterior.classes[0].groups],
         "known": [arrays.add(np.asarray(group, np.int64)) for group in answers.evidence[0].groups],
-        "remarks": {"begins": BEGINS, "inferred": INFERRED, "most": MOST_PAIRS, "slot": SLOT},
+        "remarks": {
+            "begins": BEGINS,
+            "inferred": INFERRED,
+            "most": MOST_PAIRS,
+            "slot": SLOT,
+            "perhaps_none": PERHAPS_NONE,
+        },
         "draws": draws,
         "lean": answers.lean.tolist(),
         "reach": reach(np.arange(1.0, size), CONFIDENCE).tolist(),

@@ -39,7 +39,7 @@ from scumble.table.questions import (
     values_of,
     with_order,
 )
-from scumble.table.remarks import counted_as_one, not_counted_together, stand_together, zero_if_tiny
+from scumble.table.remarks import counted_as_one, not_counted_together, of_small, stand_together, zero_if_tiny
 from scumble.table.rows import Format, RandomState, Statistic
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Asking(Released):
             each, even = (self._shares(asked, among, even=side) for side in (False, True))
             if not np.isfinite(even).any():
                 return _nothing(0.0, 1.0, confidence)
-            return self._answers.told(each, confidence, 0.0, 1.0, even)
+            return _remarked(self._answers.told(each, confidence, 0.0, 1.0, even))
 
         return self._each(all_of(self.schema, condition, where), by, share)
 
@@ -562,13 +562,13 @@ class Asking(Released):
 
     def _count(self, asked: Question, confidence: float) -> Estimate:
         each, even = (self._answers.counts(asked, even=side) for side in (False, True))
-        return self._answers.told(each, confidence, 0.0, even=even)
+        return _remarked(self._answers.told(each, confidence, 0.0, even=even))
 
     def _count_each(self, asked: Question, place: int, parts: Sequence[Part], confidence: float) -> Iterator[Estimate]:
         """The number of records in each part of a column."""
         each, even = (self._answers.parts(asked, place, parts, even=side).T for side in (False, True))
         for one, other in zip(each, even, strict=True):
-            yield self._answers.told(one, confidence, 0.0, even=other)
+            yield _remarked(self._answers.told(one, confidence, 0.0, even=other))
 
     def _shares(self, asked: Question, among: Question | None, *, even: bool) -> Floats:
         """On each draw: which share of the records meant by `among` (None: of all) is `asked` for; NaN of none."""
@@ -616,7 +616,8 @@ class Asking(Released):
         """The answer, or one for each level; `of` is the place of the column whose values are asked for."""
         asked = self._question(where)
         if by is None:
-            return replace(answer(asked), remarks=self._remarks(asked, *of))
+            found = answer(asked)
+            return replace(found, remarks=(*self._remarks(asked, *of), *_of_small([found], asked)))
         return self._by_levels(asked, names_of(by), every or one_by_one(answer), *of).frame
 
     def _by_levels(
@@ -651,7 +652,8 @@ class Asking(Released):
                 found = every(mine, places[-1], last)
                 rows += [(labels | {names[-1]: part.name}, one) for part, one in zip(last, found, strict=True)]
         each = ((place, part.weights) for place, those in zip(places, levels, strict=True) for part in those)
-        return Answered(rows, (*self._remarks(asked, *places, *of, meant=each), *joined))
+        small = () if crossed else _of_small((one for _, one in rows), asked)
+        return Answered(rows, (*self._remarks(asked, *places, *of, meant=each), *joined, *small))
 
     def _combined(
         self, asked: Question, names: Sequence[str], levels: Sequence[Sequence[Part]], every: bool
@@ -688,12 +690,24 @@ class Asking(Released):
             counted_as_one(names[one], self.schema[names[one]], answers.group_of(one), [names[j] for j in others])
             for one, others in answers.pooled(every, besides).items()
         )
-        return (*asked.remarks, *not_counted_together((names[one], names[two]) for one, two in pairs), *pooled)
+        about = sorted({*(place for _, product in asked.even for place in product), *besides})
+        large = (remark for place in about for remark in self._large_shares.get(names[place], ()))
+        return (*asked.remarks, *not_counted_together((names[one], names[two]) for one, two in pairs), *pooled, *large)
 
 
 def one_by_one(answer: Answer) -> Answering:
     """Answers about parts of a column, each a question by itself."""
     return lambda asked, place, parts: (answer(asked.narrowed(place, part)) for part in parts)
+
+
+def _remarked(found: Estimate) -> Estimate:
+    """A count or a share, with a remark if it may be nothing."""
+    return replace(found, remarks=of_small(found.low, found.high))
+
+
+def _of_small(found: Iterable[Estimate], asked: Question) -> Iterable[str]:
+    """The remarks on counts and shares, unless others on the question say already why intervals are wide."""
+    return () if asked.remarks else dict.fromkeys(remark for one in found for remark in one.remarks)
 
 
 def _nothing(low: float, high: float, confidence: float) -> Estimate:

@@ -28,6 +28,7 @@ from scumble.table.evidence import Grouped
 from scumble.table.posterior import NAMES, TOTALS, packed, unpacked
 from scumble.table.prior import DRAWS
 from scumble.table.questions import names_of, place_of
+from scumble.table.remarks import large_shares
 from scumble.table.rows import Weighing
 from scumble.table.spec import TableSpec
 from scumble.table.tokens import Counted
@@ -194,6 +195,10 @@ class TableRelease(Asking, Comparing, Weighing):
         count = None if self._own_count is None else (float(self._own_count), self._noise_of_count)
         evidence = self._grouped.evidence(self._counts, self.variances, count)
         return Answers(self.spec, evidence, self._law, self._identity)
+
+    @cached_property
+    def _large_shares(self) -> dict[str, list[str]]:
+        return large_shares(self)
 
     @property
     def _law(self) -> Law:

@@ -1,7 +1,11 @@
-"""Remarks on answers: columns that were not counted together, cells that a question cuts, values counted as one."""
+"""Remarks: what must be known of an answer, or of a whole release, beside its numbers.
+
+Python, SQL, the command line, assistants and the page take their words and thresholds from here.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,13 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.columns import line
-from scumble.columns.column import Column
+from scumble.columns.category import Category
+from scumble.columns.column import MISSING, OTHER, Column
 from scumble.columns.conditions import Condition
+from scumble.columns.curator import SHARE_UNREAD
 from scumble.columns.date import Date
 from scumble.columns.number import Number
 
 if TYPE_CHECKING:
     from scumble.table.questions import Part
+    from scumble.table.release import TableRelease
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -70,11 +77,45 @@ def cells_cut(name: str, column: Column, level: str) -> str:
 
 
 def on_page(name: str, column: Column, group: Integers | None) -> dict[str, str]:
-    """The remarks on a column, with a `SLOT` for what only the page knows, and names as it writes them."""
+    """The remarks on a column, with a `SLOT` for what only the page knows."""
     found = {"cut": cells_cut(name, column, SLOT)} if column.ordered else {}
     if group is not None and (np.bincount(group) > 1).any():
-        found["pooled"] = counted_as_one(name, column, group, [SLOT])
-    return {kind: text.replace("'", "") for kind, text in found.items()}
+        found["pooled"] = counted_as_one(name, column, group, [SLOT]).replace(repr(SLOT), SLOT)
+    return found
+
+
+PERHAPS_NONE = "Where the interval begins at 0, there may be no such record."
+"""Of counts and shares of small groups."""
+
+
+def of_small(low: float, high: float) -> tuple[str, ...]:
+    """A remark on a count or a share whose interval begins at zero."""
+    return (PERHAPS_NONE,) if low <= 0 < high else ()
+
+
+RARE = ", its words of too few records to be found privately"
+"""Why other words of a column whose words were found are counted together."""
+
+
+def large_shares(release: TableRelease) -> dict[str, list[str]]:
+    """Remarks by column on "(other)" and "(missing)" that hold a large share of it, according to the noisy counts."""
+    found: dict[str, list[str]] = {}
+    alone, total = 1 + (release.target is not None), release._answers.total.value
+    tables = release._grouped.tables(release.counts)
+    for view, row in zip(release.views, release._grouped.crosstabs, strict=True):
+        table, variance = tables[row], release.variances[row]
+        if len(view) > alone:
+            continue
+        counts = table.reshape(-1, table.shape[-1]).sum(axis=0)  # the classes of a target come first
+        noise = math.sqrt(variance * table.size / len(counts))
+        name = next((one for one in view if one != release.target), view[0])
+        column = release.schema[name]
+        for level, place in ((OTHER, column.unforeseen), (MISSING, column.size - 1 if column.missing else None)):
+            if place is not None and counts[place] - 2 * noise > SHARE_UNREAD * total > 0:
+                share = min(100.0, 100 * counts[place] / total)
+                rare = level == OTHER and isinstance(column, Category) and column.discover
+                found.setdefault(name, []).append(f"'{level}' holds about {share:.0f} % of {name!r}{RARE * rare}.")
+    return found
 
 
 def _of_single_values(asked: Condition, name: str, column: Number) -> Iterator[int]:

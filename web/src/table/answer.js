@@ -34,7 +34,7 @@ export function answer(table, state) {
     figure(count, records(found.value), interval(found), " (95 % interval)");
     const shared = share(table.share(state.filters));
     figure(part, shared.value, state.filters.size ? shared.interval : "");
-    const told = doubts(table, state, found);
+    const told = remarks(table, state.filters, [], found).join(" ");
     note.textContent = told;
     note.hidden = !told;
   };
@@ -42,8 +42,7 @@ export function answer(table, state) {
     if (!select) return;
     const found = mean(table.mean(state.mean, state.filters));
     figure(average, found.value, found.interval);
-    const filtered = state.filters.has(state.mean); // then the line on the count has told of its pairs
-    ofMean.textContent = filtered ? "" : remarks(table, state.filters, [state.mean], state.mean).join(" ");
+    ofMean.textContent = remarks(table, state.filters, [state.mean]).join(" ");
     ofMean.hidden = !ofMean.textContent;
   };
   return {
@@ -72,12 +71,6 @@ function chips(table, state) {
   });
   const clear = button("Clear all", () => state.set({ filters: new Map() }), { class: "link" });
   return [h("span", { class: "lead" }, "Records with"), ...each, clear];
-}
-
-// What the release cannot know, in words.
-function doubts(table, { filters }, found) {
-  const few = filters.size && found.low <= 0 ? "Too few to tell from zero." : "";
-  return [few, ...remarks(table, filters)].filter(Boolean).join(" ");
 }
 
 // The same question as release.count, `scumble count` and SQL's WHERE take it.
