@@ -115,7 +115,16 @@ assert_type(density.kernel, scumble.Kernel)
 assert_type(scumble.TableSketch(release.schema).columns, tuple[str, ...])
 table = scumble.TableSketch(release.schema, pairs=[("age", "town")])
 assert_type(scumble.combine([table.release_share(1.0, custodians=1)]), scumble.TableRelease)
+assert_type(table.release_share(1.0, custodians=1).from_sum([1], arrived=1), scumble.TableRelease)
+assert_type(scumble.PrivateKDE.from_release(density, bounds=(0.0, 9.0)), scumble.PrivateKDE)
+assert_type(scumble.PrivateLinearRegression.from_release("x.scumble", target="age"), scumble.PrivateLinearRegression)
 print(release.sample(10)["age"].mean(), release.sample(10, format="arrow").num_rows)
+"""
+WRONG = """release.count("age > 5").wheels
+scumble.Number("a")
+scumble.PrivateKDE(bandwith=3.0)
+scumble.PrivateKDE.from_release(density, bandwith=3.0)
+scumble.PrivateKDE.from_release(density, rows="many")
 """
 
 
@@ -123,8 +132,9 @@ def test_a_clients_program_is_typed(tmp_path: Path) -> None:
     """Strictly, by a type checker that knows pandas not, and with what `make check` has left: a mistake is an error."""
     assert (ROOT / "py.typed").exists()
     (tmp_path / "client.py").write_text(CLIENT)
-    (tmp_path / "wrong.py").write_text(CLIENT + "release.count('age > 5').wheels\nscumble.Number('a')\n")
+    (tmp_path / "wrong.py").write_text(CLIENT + WRONG)
     command = [sys.executable, "-m", "mypy", str(tmp_path / "client.py"), str(tmp_path / "wrong.py")]
     where = {"cwd": ROOT.parent.parent, "env": os.environ | {"MYPYPATH": "src"}}
     said = subprocess.run(command, **where, capture_output=True, text=True, check=False)
-    assert re.findall(r"(\w+)\.py:\d+: error:", said.stdout) == ["wrong"] * 2, said.stdout
+    found = re.findall(r"(\w+)\.py:\d+: error:", said.stdout)
+    assert found == ["wrong"] * len(WRONG.splitlines()), said.stdout

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from scumble import files
 from scumble.density.release import Release
@@ -63,7 +64,7 @@ class Share:
         extra = [] if self._count is None else [self._count]
         return np.append(self._counts.ravel(), np.array(extra, np.int64)).view(np.uint64)
 
-    def from_sum(self, total: Any, *, arrived: int) -> Any:
+    def from_sum(self, total: npt.ArrayLike, *, arrived: int) -> Release:
         """The release from the sum of `arrived` payloads modulo 2^64. This share supplies the parameters.
 
         `arrived`, as stated by the aggregator, sets the error bars.
@@ -77,7 +78,9 @@ class Share:
         if not fits(counts):
             raise MergeError("Cannot combine: the sum has counters beyond 2**62. Hint: add every vector once.")
         _note([self], signed)
-        return self._released(*audit_hooks.publish(counts, None if self._count is None else int(signed[-1])), arrived)
+        published = audit_hooks.publish(counts, None if self._count is None else int(signed[-1]))
+        found: Release = self._released(*published, arrived)
+        return found
 
     def _released(self, counts: np.ndarray, count: int | None, arrived: int) -> Any:
         """The release with the sum of so many shares."""

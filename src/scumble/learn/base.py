@@ -25,12 +25,13 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, dataclass_transform, overload
 
 import numpy as np
 
 from scumble import checks, files
 from scumble.columns.schema import Described, Schema
+from scumble.density.bundle import Bundle
 from scumble.density.loading import release_in
 from scumble.density.plan import choose
 from scumble.density.release import Release
@@ -65,6 +66,8 @@ LACKING = {
 }
 """What scikit-learn's estimators may have, and these do not."""
 Kind = TypeVar("Kind", bound=type)
+Model = TypeVar("Model", covariant=True)
+Parameters = ParamSpec("Parameters")
 
 
 class RepeatedReleaseWarning(UserWarning):
@@ -407,12 +410,21 @@ class PrivateEstimator(Fitted):
 
     # ---- from a release ----
 
+    @overload
     @classmethod
+    def from_release(
+        cls: Callable[Parameters, Model], release: object, *none: Parameters.args, **parameters: Parameters.kwargs
+    ) -> Model: ...
+    @overload
+    @classmethod
+    def from_release(cls, release: object, *, target: str | None, **parameters: object) -> Self: ...
+    @classmethod  # type: ignore[misc]  # parameters are given by keyword alone
     def from_release(cls, release: object, **parameters: Any) -> Self:
         """A fitted estimator from a release (or the path of its file) alone: no data is needed, no budget is spent.
 
         `parameters` are the constructor's, of which budget and kernel are the release's. Hashed rows have no `bounds`.
-        From the release of a table, `target` names the column to learn.
+        From the release of a table, `target` names the column to learn, unless the release was built with one; its
+        missing and undeclared words are no classes.
         """
         found = opened(release, cls._learns_from)
         if isinstance(found, TableRelease):
@@ -546,6 +558,8 @@ def opened(release: object, kinds: tuple[type, ...] = (Release,)) -> Any:
     """A release of these kinds, or the one in a file."""
     if isinstance(release, str | os.PathLike):
         release = release_in(files.read(release, expect=files.RELEASES))
+    if isinstance(release, dict) and Bundle in kinds:
+        release = Bundle(release)
     if not isinstance(release, kinds):
         hint = "a Sketch becomes one by sketch.release(epsilon=...)." if isinstance(release, Sketch) else ""
         must = " or ".join(kind.__name__ for kind in kinds)

@@ -138,7 +138,7 @@ class PrivateClassifier(_Learnt, TakesVectors, Classifier):
     _log_probabilities, _shares, _claim = map(_as_chosen, ("_log_probabilities", "_shares", "_claim"))
 
     @classmethod
-    def from_release(cls, release: object, **parameters: Any) -> Self:
+    def from_release(cls, release: object, **parameters: Any) -> Self:  # type: ignore[override]
         """A fitted classifier from moments or a bundle (or the path of its file); the way follows from their kind."""
         found = opened(release, (MomentRelease, Bundle, TableRelease))
         spec = found.spec if isinstance(found, MomentRelease) else None

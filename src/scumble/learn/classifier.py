@@ -354,15 +354,6 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
     # ---- from a release ----
 
     @classmethod
-    def from_release(cls, release: object, **parameters: Any) -> Self:
-        """A classifier from a bundle of releases (or the path of its file) alone, or from the release of a table.
-
-        From a :class:`~scumble.TableRelease`, `target` names the column to learn, unless the release was built with
-        one. Its missing and undeclared words are no classes.
-        """
-        return super().from_release(Bundle(release) if isinstance(release, dict) else release, **parameters)
-
-    @classmethod
     def _from_table(cls, release: TableRelease, target: str | None = None, **parameters: Any) -> Self:
         return super()._from_table(release, target, **{"rule": TABLE_RULE, "calibration_share": 0.0, **parameters})
 

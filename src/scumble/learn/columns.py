@@ -24,7 +24,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -42,10 +42,31 @@ from scumble.errors import CuratorWarning, DataError, ParameterError, many
 from scumble.table import rows
 from scumble.table.rows import Format
 
+if TYPE_CHECKING:  # scikit-learn's own have no types, and would take those of the parameters away
+
+    class _BaseEstimator:
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **parameters: object) -> Self: ...
+        def _repr_html_inner(self) -> str: ...
+        def _repr_mimebundle_(self, **options: object) -> dict[str, str]: ...
+        def __getstate__(self) -> dict[str, Any]: ...
+        def __sklearn_clone__(self) -> Any: ...
+        def __sklearn_tags__(self) -> Any: ...
+
+    class _Mixin: ...
+
+    class _OutlierMixin:
+        def fit_predict(self, X: object, y: object = None) -> np.ndarray: ...
+
+    BaseEstimator = _BaseEstimator
+    ClassifierMixin = _Mixin
+    DensityMixin = _Mixin
+    OutlierMixin = _OutlierMixin
+    RegressorMixin = _Mixin
+
 try:
-    from sklearn.base import BaseEstimator as BaseEstimator
-    from sklearn.base import DensityMixin as DensityMixin
-    from sklearn.base import OutlierMixin as OutlierMixin
+    if not TYPE_CHECKING:
+        from sklearn.base import BaseEstimator, ClassifierMixin, DensityMixin, OutlierMixin, RegressorMixin  # noqa: F401
     from sklearn.exceptions import DataConversionWarning
     from sklearn.utils.validation import check_is_fitted as check_is_fitted
     from sklearn.utils.validation import validate_data

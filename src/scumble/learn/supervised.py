@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -29,7 +28,7 @@ from scumble.columns.hashing import stable_hash
 from scumble.density.bundle import plain
 from scumble.errors import UNPUBLISHED, DataError, ParameterError, PrivacyError, parameter
 from scumble.learn.base import PrivateEstimator, estimator
-from scumble.learn.columns import Bounds, beyond, target, target_numbers
+from scumble.learn.columns import Bounds, ClassifierMixin, RegressorMixin, beyond, target, target_numbers
 from scumble.learn.moment_release import MomentRelease, MomentSketch, publish
 from scumble.learn.moments import MomentSpec, Spans, longer
 from scumble.privacy.account import Account

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from scumble import checks, files
 from scumble.columns.cells import Texts
@@ -366,6 +367,10 @@ class TableShare(Share):
 
     It is used as a :class:`scumble.Share` is: `combine` gives a `TableRelease`.
     """
+
+    if TYPE_CHECKING:
+
+        def from_sum(self, total: npt.ArrayLike, *, arrived: int) -> TableRelease: ...  # type: ignore[override]
 
     @staticmethod
     def spec_of(data: Any) -> TableSpec:
