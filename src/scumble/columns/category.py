@@ -27,8 +27,6 @@ from scumble.columns.column import (
     Column,
     Found,
     by_text,
-    flag,
-    words_for_nothing,
     wrong_type,
 )
 from scumble.columns.containers import one_column
@@ -114,13 +112,11 @@ class Category(Column):
 
     def __post_init__(self) -> None:
         put = self.__dict__.__setitem__  # frozen for everybody else
-        for name in ("other", "missing", "strip", "ignore_case", "discover"):
-            put(name, flag(name, getattr(self, name)))
+        self._settle()
         put("hashed", self.discover and isinstance(self.values, str) and self.values == BLANK)
         if self.discover and not self.other:
             raise ParameterError("`discover` needs other=True: words that few records hold are counted together.")
         put("values", _vocabulary(() if self.hashed else self.values, self.discover))
-        put("missing_words", words_for_nothing(self.missing_words))
         gaps = (*cells.NO_VALUE_TEXTS, UNTOLD, *(word.encode() for word in self.missing_words))
         known, read = {}, dict.fromkeys(map(self._compared, gaps), UNREADABLE)
         for code, word in enumerate(self.values):
@@ -287,12 +283,10 @@ class Category(Column):
         return f"{str(literal)[:60]!r} is not in its vocabulary ({guess}){other}"
 
     def _arguments(self) -> Arguments:
-        usual = {"other": True, "missing": True, "strip": True, "ignore_case": False, "missing_words": ()}
-        usual["discover"] = False
-        rest = {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
-        rest |= {"missing_words": list(self.missing_words)} if self.missing_words else {}
-        rest |= {"within": self.within, "parents": dict(self.parents)} if self.parents else {}
-        return () if self.hashed else (list(self.values),), rest
+        first, rest = super()._arguments()
+        if not self.parents:
+            rest.pop("within", None)
+        return [] if self.hashed else first, rest
 
     def to_dict(self) -> dict[str, object]:
         return super().to_dict() | {"strip": self.strip}  # the oldest files lack it, and mean False
@@ -383,8 +377,7 @@ class Boolean(Column):
     missing_words: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        self.__dict__["missing"] = flag("missing", self.missing)
-        self.__dict__["missing_words"] = words_for_nothing(self.missing_words)
+        self._settle()
 
     @property
     def line(self) -> Span:
@@ -418,10 +411,6 @@ class Boolean(Column):
         if code < 0:
             raise ParameterError("it holds booleans: compare it with true or false, without quotes")
         return code, code + 1
-
-    def _arguments(self) -> Arguments:
-        rest: dict[str, object] = {"missing": True} if self.missing else {}
-        return (), rest | ({"missing_words": list(self.missing_words)} if self.missing_words else {})
 
 
 def _code(text: bytes) -> int:

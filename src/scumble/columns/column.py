@@ -32,7 +32,7 @@ UNFORESEEN = -3
 """The code of a word that is not in the vocabulary, if the column has no level for other words."""
 MISSING, OTHER = "(missing)", "(other)"
 """The names of the levels for missing cells and for words that are not in the vocabulary."""
-Arguments: TypeAlias = tuple[tuple[object, ...], dict[str, object]]
+Arguments: TypeAlias = tuple[list[object], dict[str, object]]
 """Positional arguments and keywords, as JSON values."""
 Coded: TypeAlias = tuple[np.ndarray, np.ndarray | None, Sequence[np.ndarray]]
 """Codes as int32; which cells are outside the bounds, if any; and positions in cells, if the column tells them."""
@@ -40,6 +40,8 @@ BLANK = "<?>"
 """What a drafted schema has where a person must write something."""
 ONE_VALUE = "leave out a column that has only one value."
 MOST_LEVELS = 2**16
+_CHOICES = {"scale": ("linear", "log"), "outside": ("clip", "drop"), "decimal": (".", ",")}
+"""The words that some parameters can be."""
 
 
 class Codes(NamedTuple):
@@ -302,9 +304,28 @@ class Column(ABC):
         first, rest = self._arguments()
         return f"{type(self).__name__}({', '.join([*map(repr, first), *(f'{k}={v!r}' for k, v in rest.items())])})"
 
-    @abstractmethod
+    def _settle(self) -> None:
+        """Check the parameters that several kinds have."""
+        for one in fields(self):  # type: ignore[arg-type]
+            if one.init and isinstance(one.default, bool):
+                self.__dict__[one.name] = flag(one.name, getattr(self, one.name))
+            elif one.name in _CHOICES:
+                self.__dict__[one.name] = choice(one.name, getattr(self, one.name), _CHOICES[one.name])
+        self.__dict__["missing_words"] = words_for_nothing(self.missing_words)
+
     def _arguments(self) -> Arguments:
         """Its arguments as JSON values: the positional ones, and the keywords that are not the default."""
+        first, rest = list[object](), dict[str, object]()
+        for one in fields(self):  # type: ignore[arg-type]
+            if one.init and (not one.kw_only or getattr(self, one.name) != one.default):
+                value = getattr(self, one.name)
+                value = (
+                    list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
+                )
+                rest[one.name] = value
+                if not one.kw_only:
+                    first.append(rest.pop(one.name))
+        return first, rest
 
     def to_dict(self) -> dict[str, object]:
         """The column as JSON values: its kind, and the parameters that are not the default."""
@@ -406,13 +427,6 @@ class Ordered(Column):
 
     def touched(self, part: Part) -> Part:
         return part._replace(spans=self.cuts.touched(line.common(part.spans, (self.line,))))
-
-    def _given(self) -> dict[str, object]:
-        """The arguments that all these columns have, if they are not the default."""
-        found: dict[str, object] = {"cells": self.cells} if self.cells is not None else {}
-        found |= {"edges": list(self.edges)} if self.edges is not None else {}
-        found |= {"missing_words": list(self.missing_words)} if self.missing_words else {}
-        return found | ({"outside": "drop"} if self.outside == "drop" else {})
 
 
 class Apart(Column):

@@ -14,7 +14,7 @@ import numpy as np
 from scumble.columns import cells as reading
 from scumble.columns import clock
 from scumble.columns import column as base
-from scumble.columns.column import Arguments, Coded, Ordered
+from scumble.columns.column import Coded, Ordered
 from scumble.columns.cuts import Cuts, equal_cells, require_rising, whole_edges
 from scumble.columns.hashing import text_of
 from scumble.columns.line import Span
@@ -75,18 +75,16 @@ class Date(Ordered):
     resolution: str | None = None
     cells: int | str | None = None
     edges: tuple[str, ...] | None = None
-    outside: str = "clip"
-    missing: bool = False
-    format: str | None = None
     missing_words: Sequence[str] = ()
+    outside: str = "clip"
+    format: str | None = None
+    missing: bool = False
     pattern: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
     cuts: Cuts = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         put = self.__dict__.__setitem__  # frozen for everybody else
-        put("outside", base.choice("outside", self.outside, ("clip", "drop")))
-        put("missing", base.flag("missing", self.missing))
-        put("missing_words", base.words_for_nothing(self.missing_words))
+        self._settle()
         put("pattern", None if self.format is None else clock.pattern_of(self.format))
         if self.cells not in clock.CALENDAR:
             put("cells", _count_of_cells(self.cells))
@@ -251,12 +249,6 @@ class Date(Ordered):
                 f"it has the resolution {self.resolution!r}; compare it with a whole {self.resolution}"
             )
         return first // self.step, max(first // self.step + 1, end // self.step)
-
-    def _arguments(self) -> Arguments:
-        rest: dict[str, object] = {"resolution": self.resolution}
-        rest |= self._given()
-        rest |= {"format": self.format} if self.format is not None else {}
-        return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
 
     def to_dict(self) -> dict[str, object]:
         first, end = self.line

@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from scumble.columns import cells
-from scumble.columns.column import UNREADABLE, Apart, Arguments, Coded, by_text
+from scumble.columns.column import UNREADABLE, Apart, Coded, by_text
 from scumble.columns.hashing import hash_of
 from scumble.columns.line import Span
 
@@ -71,9 +71,6 @@ class Distinct(Apart):
     def cells_of(self, words: Sequence[bytes | None]) -> np.ndarray:
         """The cell of each word, as its column compares words; None is a missing one."""
         return np.array([self.size - 1 if word is None else _cell(word) for word in words], np.int32)
-
-    def _arguments(self) -> Arguments:
-        return (), {}
 
 
 def cell_of(text: bytes) -> int:

@@ -95,25 +95,20 @@ class Number(Ordered):
     scale: str = "linear"
     cells: int | str | None = None
     edges: tuple[float, ...] | None = None
+    missing_words: Sequence[str] = ()
     outside: str = "clip"
     zeros: bool | None = None
     missing: bool = False
-    step: float | None = None
-    missing_words: Sequence[str] = ()
     decimal: str = "."
+    step: float | None = None
     cuts: Cuts = field(init=False, repr=False, compare=False)
     spread: Cuts = field(init=False, repr=False, compare=False)
     """The same cells on the line of floats, for whole numbers too."""
 
     def __post_init__(self) -> None:
         put = self.__dict__.__setitem__  # frozen for everybody else
-        put("whole", base.flag("whole", self.whole))
-        put("scale", base.choice("scale", self.scale, ("linear", "log")))
-        put("outside", base.choice("outside", self.outside, ("clip", "drop")))
+        self._settle()
         put("zeros", None if self.zeros is None else base.flag("zeros", self.zeros))
-        put("missing", base.flag("missing", self.missing))
-        put("missing_words", base.words_for_nothing(self.missing_words))
-        put("decimal", base.choice("decimal", self.decimal, (".", ",")))
         put("cells", base.count_of_cells(self.cells))
         if self.edges is not None:
             put("edges", self._checked_edges(self.edges))
@@ -404,13 +399,10 @@ class Number(Ordered):
         return first, end
 
     def _arguments(self) -> Arguments:
-        rest: dict[str, object] = {"whole": True} if self.whole else {}
-        rest |= {"scale": "log"} if self.scale == "log" else {}
-        rest |= self._given()
-        rest |= {"zeros": self.zeros} if self._may_part and self.zeros != self._usual_zeros else {}
-        rest |= {"missing": True} if self.missing else {}
-        rest |= {"decimal": self.decimal} if self.decimal != "." else {}
-        return (self.low, self.high), rest | ({} if self.step is None else {"step": self.step})
+        first, rest = super()._arguments()
+        if self.zeros == self._usual_zeros:
+            rest.pop("zeros", None)
+        return first, rest
 
     def to_dict(self) -> dict[str, object]:
         rounds = {"cells": "round"} if self._rounds else {}

@@ -19,7 +19,7 @@ import numpy as np
 from scumble import checks
 from scumble.columns import cells
 from scumble.columns.category import Category
-from scumble.columns.column import BLANK, MOST_LEVELS, UNREADABLE, Apart, Arguments, Coded, Strays, wrong_type
+from scumble.columns.column import BLANK, MOST_LEVELS, UNREADABLE, Apart, Coded, Strays, wrong_type
 from scumble.columns.containers import one_column
 from scumble.columns.hashing import UnsupportedValue, text_of
 from scumble.columns.line import Span
@@ -149,10 +149,6 @@ class Tokens(Apart):
 
     def _codes(self, column: cells.Column, label: str) -> Coded:
         return self.slots(column, label).codes[:, 0], None, ()
-
-    def _arguments(self) -> Arguments:
-        rest: dict[str, object] = {"separator": self.separator} if self.separator != ";" else {}
-        return (list(self.values), self.most), rest | ({"ignore_case": True} if self.ignore_case else {})
 
 
 def as_list(cell: object) -> list[bytes | None] | None:
