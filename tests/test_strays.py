@@ -4,6 +4,7 @@ else ever is."""
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from scumble.columns.column import Column
 from scumble.columns.column import Strays as OfBatch
 from scumble.errors import CuratorWarning, DataError
 from scumble.sources import Build, build_by
+from scumble.sources.source import Oddities
 
 MANY = 100
 SEEN = scumble.Date("2009-01-01", "2009-12-31", missing=True)
@@ -280,7 +282,7 @@ def test_one_cell_and_several_are_told_apart() -> None:
         strays = curator.Strays()
         strays.add({"town": OfBatch(9, other=count, near=count)})
         assert any(line.startswith(words) for line in strays.words(declared))
-    one, two, lines = curator.unusual({"town": 1, "street": 2}, curator.MANY)
+    one, two, lines = Oddities(Counter(town=1, street=2), curator.MANY).words()
     assert "was read" in one and "were read" in two and "10 lines" in lines
     assert [curator.many_unread(rows) for rows in (10, 1000)] == [10, 100]
     assert curator.as_written([0.12345678901234, 1.0]) == "0.123456789012 to 1"

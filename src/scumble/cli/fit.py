@@ -24,7 +24,6 @@ from scumble.errors import DataError, FileError, ParameterError, PrivacyError, d
 from scumble.files.lazy_modules import pa, pc
 from scumble.learn.columns import Curator
 from scumble.sources import Source
-from scumble.sources.tally import unusual
 
 EXAMPLE = """
 scumble fit people.csv --task classify --columns age,income --target mode --classes bike,bus,car --bounds age=0:100,income=0:200000 --epsilon 1 --out mode.scumble
@@ -251,7 +250,7 @@ def _tell_left_out(
         if schema is not None and name in schema:
             reads = f"a value is left out that is {schema[name].refused(args.decimal) or 'missing'}"
         say(args, curator.private(f"In {name!r}, {reads}"))
-    for line in (*([] if len(found.y) else [curator.NOTHING_COUNTED]), *unusual(found.source.oddities)):
+    for line in (*([] if len(found.y) else [curator.NOTHING_COUNTED]), *found.source.oddities.words()):
         say(args, line)
 
 

@@ -233,9 +233,7 @@ def _private(args: argparse.Namespace, source: Source, columns: Sequence[str]) -
 
 def _warn(args: argparse.Namespace, source: Source) -> None:
     """Tell the curator what was odd in the files that were read."""
-    from scumble.sources.tally import unusual
-
-    for line in unusual(source.oddities):
+    for line in source.oddities.words():
         say(args, line)
 
 

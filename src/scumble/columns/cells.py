@@ -376,7 +376,11 @@ def _arrow_texts(piece: pa.Array) -> Texts:
 def _texts_of_dictionary(values: pa.Array) -> list[bytes | None]:
     kind = values.type
     if pt.is_date(kind) or pt.is_timestamp(kind) or pt.is_time(kind):
-        return _arrow_times(values)
+        found = _time_texts(times_of(values), "Z" if pt.is_timestamp(kind) and kind.tz is not None else "")
+        if not pt.is_time(kind):
+            return found
+        midnight = b"00:00:00"  # without the day of the epoch
+        return [text and (text.removeprefix(b"1970-01-01T") if b"T" in text else midnight) for text in found]
     unsupported = (pt.is_nested, pt.is_duration, pt.is_interval, pt.is_dictionary)
     if any(test(kind) for test in unsupported) or isinstance(values, pa.ExtensionArray):
         raise UnsupportedValue(str(kind))
@@ -392,15 +396,3 @@ def times_of(values: pa.Array) -> np.ndarray:
     width = pa.int32() if kind.bit_width == 32 else pa.int64()
     ticks = buffer_of(pc.cast(pc.cast(values, width), pa.int64()), np.int64)
     return np.where(nulls_of(values), np.iinfo(np.int64).min, ticks).view(f"datetime64[{unit}]")
-
-
-def _arrow_times(values: pa.Array) -> list[bytes | None]:
-    kind = values.type
-    zone = "Z" if pt.is_timestamp(kind) and kind.tz is not None else ""
-    found = _time_texts(times_of(values), zone)
-    if pt.is_time(kind):  # without the day of the epoch
-        return [
-            None if text is None else text.removeprefix(b"1970-01-01T") if b"T" in text else b"00:00:00"
-            for text in found
-        ]
-    return found

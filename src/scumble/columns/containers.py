@@ -11,7 +11,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -112,7 +112,9 @@ def _single(value: object, name: str) -> Column:
 def _from_numpy(X: np.ndarray) -> Parts:
     if X.dtype.names is not None and X.ndim == 1:  # a structured array is a table with names
         return _named([_single(X[name], name) for name in X.dtype.names], X.dtype.names, len(X))
-    X = _unmasked(X) if _is_masked(X) else np.asarray(X)  # also makes plain arrays of matrices
+    if "numpy.ma" in sys.modules and isinstance(X, np.ma.MaskedArray):  # slow to import
+        X = _unmasked(X)
+    X = np.asarray(X)  # also makes plain arrays of matrices
     if X.ndim not in (1, 2):
         axes = "a single value" if X.ndim == 0 else f"{X.ndim} axes"
         raise DataError(f"`X` must have two axes (records, columns), got {axes}. Hint: X.reshape(len(X), -1).")
@@ -120,11 +122,6 @@ def _from_numpy(X: np.ndarray) -> Parts:
     table = X[:, None] if flat else X
     columns = [table[:, j] for j in range(table.shape[1])]
     return Parts(columns, len(table), None, table if X.dtype.kind in "biuf" else None, flat)
-
-
-def _is_masked(X: np.ndarray) -> TypeGuard[np.ma.MaskedArray]:
-    """Whether it is a masked array, without importing ``numpy.ma``, which is slow."""
-    return "numpy.ma" in sys.modules and isinstance(X, np.ma.MaskedArray)
 
 
 def _unmasked(X: np.ma.MaskedArray) -> np.ndarray:
@@ -224,12 +221,9 @@ def _from_protocol(X: object) -> Parts:
     if isinstance(X, str | bytes) or X is None:
         raise DataError(f"`X` must be a table, got {type(X).__name__}. {_ACCEPTED}")
     try:
-        if hasattr(X, "__arrow_c_stream__"):
-            table = pa.RecordBatchReader.from_stream(X).read_all()
+        if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):
+            table = pa.table(X)
             return _named(list(table.columns), table.column_names, table.num_rows)
-        if hasattr(X, "__arrow_c_array__"):
-            batch = pa.record_batch(X)
-            return _named(list(batch.columns), batch.schema.names, batch.num_rows)
         if hasattr(X, "__array__"):
             return _from_numpy(np.asarray(X))
     except DataError:

@@ -244,23 +244,6 @@ def many_unread(rows: int) -> int:
     return max(MANY, round(SHARE_UNREAD * rows))
 
 
-def unusual(undecoded: Mapping[str, int], more_lines: int, since: str = "") -> Iterator[str]:
-    """Lines on what was odd in a text file: by column, cells that are no text in its encoding, and lines that are no
-    records of their own, perhaps because a quote is left open.
-    """
-    for name, count in undecoded.items():
-        were = "was" if count == 1 else "were"
-        yield private(
-            f"{many(count, 'value')} of {name!r} {were} read as missing{since}, because the bytes are no text in this "
-            "encoding. Hint: choose another with --encoding (encoding=)"
-        )
-    if more_lines >= MANY:
-        yield private(
-            f"{many(more_lines, 'line')} are no records of their own, because they are blank or part of a quoted "
-            "value. Hint: check for a quote that is left open"
-        )
-
-
 def no_record_of(classes: Sequence[str]) -> str:
     """The line on classes without a record."""
     return f"WARNING: no record was counted of {', '.join(map(repr, classes))} {UNPUBLISHED}."

@@ -91,16 +91,15 @@ def ends_by(kind: str, ends: Sequence[object]) -> tuple[Any, ...]:
 
     An integer of four digits is a year; days since 1970 are floats.
     """
-    return tuple(_end(one, kind, last=place == 1) for place, one in enumerate(ends))
-
-
-def _end(literal: object, kind: str, *, last: bool) -> Any:
-    found = clock.seconds_of(_dated(literal, kind)) if kind in ("date", "time") else None
-    if found is None:
-        return literal
-    first, end = found
-    seconds = end - 1 if last and end - first >= DAY else first
-    return float(seconds // DAY) if kind == "date" else seconds / DAY
+    found = []
+    for place, literal in enumerate(ends):
+        span = clock.seconds_of(_dated(literal, kind)) if kind in ("date", "time") else None
+        if span is None:
+            found.append(literal)
+            continue
+        second = span[1] - 1 if place == 1 and span[1] - span[0] >= DAY else span[0]
+        found.append(float(second // DAY) if kind == "date" else second / DAY)
+    return tuple(found)
 
 
 def _dated(literal: object, kind: str | None) -> Any:

@@ -339,7 +339,8 @@ class Schema(Mapping[str, Column]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as TOML. The file appears whole or not at all."""
-        write_toml(path, {name: column.to_dict() for name, column in self.declared.items()}, self.rules)
+        text = as_toml({name: column.to_dict() for name, column in self.declared.items()}, self.rules)
+        write_whole(os.fsdecode(path), text.encode())
 
     @staticmethod
     def of(given: Described) -> Schema:
@@ -475,13 +476,6 @@ def in_toml(value: object) -> str:
     return json.dumps(value)  # numbers and booleans: finite, and written alike
 
 
-def write_toml(
-    path: str | os.PathLike[str], columns: Mapping[str, Mapping[str, object]], rules: Sequence[str] = ()
-) -> None:
-    """Write the file, whole or not at all."""
-    write_whole(os.fsdecode(path), as_toml(columns, rules).encode())
-
-
 def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, object], object]:
     """The settings of each column of a file, in order; and its rules."""
     name = checks.path(path)
@@ -516,11 +510,6 @@ def parse_toml(data: bytes, name: str) -> tuple[dict[str, object], object]:
     columns = found.get("columns")
     if not isinstance(columns, dict) or not columns:
         raise ParameterError(f"{name} has no columns. Hint: a column begins with a line such as [columns.age].")
-    _refuse_blanks(columns, name)
-    return columns, found.get("rules", [])
-
-
-def _refuse_blanks(columns: Mapping[str, object], name: str) -> None:
     blanks = [
         (column, key)
         for column, settings in columns.items()
@@ -532,3 +521,4 @@ def _refuse_blanks(columns: Mapping[str, object], name: str) -> None:
         listed = ", ".join(f"{key} of {column!r}" for column, key in blanks[:2]) + ", …" * (len(blanks) > 2)
         left = many(len(blanks), "blank")
         raise ParameterError(f"{name} has {left} left: {listed}. Hint: replace {BLANK!r} by what is known in advance.")
+    return columns, found.get("rules", [])

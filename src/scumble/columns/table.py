@@ -127,8 +127,9 @@ class Table:
         if len(which) == 1 and not cells.is_numeric(self._columns[which[0]]):
             return tokens_of(self._columns[which[0]], self.label(which[0]))
         for j in which:
-            if not may_hold_numbers(self._columns[j]):
-                what = cells.describe(self._columns[j])
+            column = self._columns[j]
+            if not cells.is_numeric(column) and (cells.is_arrow(column) or column.dtype != object):
+                what = cells.describe(column)
                 raise DataError(f"{self.label(j)} must hold 0 or 1, got {what}. {TOKENS}")
         return tokens_of_flags(self.numeric(which))
 
@@ -200,17 +201,13 @@ Sets: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 TOKENS = "Hint: pass one column of lists or of text (split at white space), or several columns of 0 and 1."
 
 
-def may_hold_numbers(column: cells.Column) -> bool:
-    """Whether a column's type is numeric, or objects."""
-    return cells.is_numeric(column) or (not cells.is_arrow(column) and column.dtype == object)
-
-
 LISTS = (list, tuple, set, frozenset, np.ndarray)
 
 
 def tokens_of(column: cells.Column, label: str) -> Sets:
     """The sets in one column of lists, of text or of objects."""
-    textual = column.dtype.kind in "OUST" if not cells.is_arrow(column) else _holds_text(cells.plain_type(column))
+    kind = cells.plain_type(column) if cells.is_arrow(column) else column.dtype.kind
+    textual = kind in "OUST" if isinstance(kind, str) else cells.is_text(kind) or cells.is_bytes(kind)
     try:
         if not textual and not _is_list(column):
             raise UnsupportedValue
@@ -223,10 +220,6 @@ def tokens_of(column: cells.Column, label: str) -> Sets:
 def _is_list(column: cells.Column) -> bool:
     lists = (pt.is_list, pt.is_large_list, pt.is_fixed_size_list, pt.is_list_view, pt.is_large_list_view)
     return cells.is_arrow(column) and any(test(cells.plain_type(column)) for test in lists)
-
-
-def _holds_text(kind: object) -> bool:
-    return cells.is_text(kind) or cells.is_bytes(kind)
 
 
 def entries(

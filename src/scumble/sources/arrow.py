@@ -27,7 +27,7 @@ from scumble.errors import DataError, ParameterError, ScumbleError
 from scumble.files.compiling import FEW_CORES, available_threads
 from scumble.files.lazy_modules import ipc, pa, pq
 from scumble.sources.database import by_cells
-from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
+from scumble.sources.formats import Format, Read, Stream, require_bytes, standard_input
 from scumble.sources.onepass import in_order
 from scumble.sources.paths import File, cannot_open
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, changed, cut, row_bits
@@ -58,8 +58,7 @@ class Arrow(Typed):
     title = "Arrow IPC"
 
     def schema(self, file: File) -> pa.Schema:
-        if is_empty(file):
-            raise empty(file)
+        require_bytes(file)
         if file.path == "-":
             try:
                 return ipc.open_stream(pa.BufferReader(standard_input().head)).schema
@@ -273,8 +272,7 @@ class Parquet(Typed):
         """Columns of `words` are read as dictionaries, so that each word is looked up once."""
         coded = [name for name, role in words.items() if role == "word"]
         try:
-            if is_empty(file):
-                raise empty(file)
+            require_bytes(file)
             # Buffered, so that a row group need not fit into memory.
             return pq.ParquetFile(
                 file.path, metadata=known, buffer_size=1 << 20, pre_buffer=False, read_dictionary=coded

@@ -39,8 +39,7 @@ class Delimited(Format):
         self._delimiters: dict[str, str] = {}
 
     def columns(self, file: File) -> tuple[str, ...]:
-        if formats.is_empty(file):
-            raise formats.empty(file)
+        formats.require_bytes(file)
         if self.options.decimal == self._delimiter(file):
             raise ParameterError(
                 f"In {file.name}, a comma separates both cells and decimals. Hint: --delimiter ';' (delimiter=';')."

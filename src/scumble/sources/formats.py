@@ -222,13 +222,14 @@ class Stream:
                 one.close()
 
 
-def is_empty(file: File) -> bool:
-    """Whether a file has no byte; standard input is checked when it is opened."""
-    return file.path != "-" and os.path.getsize(file.path) == 0
+def require_bytes(file: File) -> None:
+    """Refuse a file without a byte; standard input is checked when it is opened."""
+    if file.path != "-" and os.path.getsize(file.path) == 0:
+        raise empty(file)
 
 
 def empty(file: File) -> DataError:
-    """A file has no byte."""
+    """A file has nothing."""
     return DataError(f"{file.name} is empty, without even a header. Hint: was it written to the end?")
 
 

@@ -28,7 +28,7 @@ from scumble.columns.tokens import as_list
 from scumble.errors import DataError, ParameterError, warn
 from scumble.files.lazy_modules import pa, pajson, pc
 from scumble.sources.arrow import as_arrow
-from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
+from scumble.sources.formats import Format, Read, Stream, empty, require_bytes, standard_input
 from scumble.sources.paths import File, cannot_open
 from scumble.sources.source import BATCH_ROWS, cut, did_you_mean
 
@@ -253,8 +253,7 @@ class Excel(Format):
     _warned = False
 
     def columns(self, file: File) -> tuple[str, ...]:
-        if is_empty(file):
-            raise empty(file)
+        require_bytes(file)
         with _sheet(self, file) as (titles, rows):
             names = next(rows, ())
         if self.options.sheet is None and len(titles) > 1 and not self._warned:

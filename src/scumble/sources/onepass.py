@@ -308,29 +308,22 @@ def read_ahead(
     An error while reading is raised after the items before it. The stream ends early when `stopped` returns true.
     `wake` is called at the end, to stop a reader that waits for bytes.
     """
-    waiting: queue.Queue[tuple[T] | None] = queue.Queue(depth)
-    done = threading.Event()
+    waiting = queue.SimpleQueue[tuple[T] | None]()
+    room, done = threading.Semaphore(depth), threading.Event()
     failure: list[BaseException] = []
-
-    def put(item: tuple[T] | None) -> bool:
-        while not done.is_set():
-            try:
-                waiting.put(item, timeout=_WAIT)
-                return True
-            except queue.Full:
-                continue
-        return False
 
     def read() -> None:
         try:
             for item in items:
-                if not put((item,)):
+                waiting.put((item,))
+                room.acquire()
+                if done.is_set():
                     break
         except BaseException as problem:
             failure.append(problem)
         finally:
             _close(items)
-            put(None)
+            waiting.put(None)
 
     # A daemon: a read that never returns (an idle pipe) must not keep the process alive.
     thread = threading.Thread(target=read, name="scumble-reader", daemon=True)
@@ -345,9 +338,11 @@ def read_ahead(
                 if failure:
                     raise failure[0]
                 return
+            room.release()
             yield item[0]
     finally:
         done.set()
+        room.release()
         wake()
         # A thread that returns while the interpreter exits would abort it.
         thread.join(_PATIENCE)

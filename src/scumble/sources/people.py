@@ -43,12 +43,17 @@ class PersonLimit:
     def __init__(self, records_per_person: int) -> None:
         self.records_per_person = whole("records_per_person", records_per_person, 1, 2**31 - 1)
         self._key = os.urandom(32)
-        self._make(1024)
+        self._hold(np.zeros((0, 2), np.uint64), np.zeros(0, np.int32))
 
-    def _make(self, places: int) -> None:
-        self._hashes = np.zeros((places, 2), np.uint64)
-        self._counts = np.zeros(places, np.int32)
-        self._persons = 0
+    def _hold(self, hashes: np.ndarray, counts: np.ndarray, more: int = 0) -> None:
+        """Make a table of these, with room for `more`."""
+        places = 1024
+        while 4 * (len(counts) + more) > 3 * places:
+            places *= 2
+        self._hashes, self._counts = np.zeros((places, 2), np.uint64), np.zeros(places, np.int32)
+        found, _ = _find(self._hashes, self._counts, hashes)
+        self._counts[found] = counts
+        self._persons = len(counts)
 
     def keep(self, persons: object) -> np.ndarray:
         """For a column of persons, which records pass. A missing person is a `DataError`: drop those first.
@@ -74,8 +79,9 @@ class PersonLimit:
         known: dict[bytes, int] = {}  # by canonical text only
         which = np.array([known.setdefault(_named(names[k]), len(known)) for k in used.tolist()], np.int64)[places]
         hashes = np.frombuffer(b"".join(map(self._hash, known)), np.uint64).reshape(-1, 2)
-        while 4 * (self._persons + len(hashes)) > 3 * len(self._counts):
-            self._grow()
+        if 4 * (self._persons + len(hashes)) > 3 * len(self._counts):
+            taken = self._counts != 0
+            self._hold(self._hashes[taken], self._counts[taken], len(hashes))
         places, fresh = _find(self._hashes, self._counts, hashes)
         self._persons += int(fresh)
         kept: np.ndarray = _pass(self._counts, places, which, self.records_per_person)
@@ -84,14 +90,6 @@ class PersonLimit:
     def rows_of_each(self) -> np.ndarray:
         """How many records of each person have passed. Secret."""
         return self._counts[self._counts > 0]
-
-    def _grow(self) -> None:
-        hashes, counts, persons = self._hashes, self._counts, self._persons
-        self._make(2 * len(counts))
-        taken = counts != 0
-        places, _ = _find(self._hashes, self._counts, hashes[taken])
-        self._counts[places] = counts[taken]
-        self._persons = persons
 
     def _hash(self, name: bytes) -> bytes:
         return hashlib.blake2b(name, digest_size=16, key=self._key).digest()
@@ -115,12 +113,7 @@ class PersonLimit:
             self._key = bytes.fromhex(about["key"])
         except (KeyError, TypeError, ValueError):
             raise CorruptFileError("The checkpoint lacks the table of persons.") from None
-        self._make(1024)
-        while 4 * len(counts) > 3 * len(self._counts):
-            self._make(2 * len(self._counts))
-        found, _ = _find(self._hashes, self._counts, hashes)
-        self._counts[found] = counts
-        self._persons = len(counts)
+        self._hold(hashes, counts)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise PrivacyError("A PersonLimit is not pickled or copied: it knows who is in the table.")

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from scumble import checks, errors
 from scumble.checks import Json
 from scumble.columns.containers import doubt
+from scumble.columns.curator import MANY, private
 from scumble.columns.kinds import Roles, without_words
-from scumble.errors import DataError, ParameterError, PrivacyError
+from scumble.errors import DataError, ParameterError, PrivacyError, many
 from scumble.files.lazy_modules import pa
 
 BATCH_ROWS = 65_536
@@ -53,6 +54,20 @@ class Oddities:
     def __add__(self, other: Oddities) -> Oddities:
         mine, its = vars(self).values(), vars(other).values()
         return Oddities(*(a | b if type(a) is dict else a + b for a, b in zip(mine, its, strict=True)))
+
+    def words(self, since: str = "") -> Iterator[str]:
+        """Lines for the curator."""
+        for name, count in self.undecoded.items():
+            were = "was" if count == 1 else "were"
+            yield private(
+                f"{many(count, 'value')} of {name!r} {were} read as missing{since}, because the bytes are no text in "
+                "this encoding. Hint: choose another with --encoding (encoding=)"
+            )
+        if self.more_lines >= MANY:
+            yield private(
+                f"{many(self.more_lines, 'line')} are no records of their own, because they are blank or part of a "
+                "quoted value. Hint: check for a quote that is left open"
+            )
 
 
 class Source(ABC):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ from scumble.gate.gate import begin_with_noise
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.sources.people import PersonLimit
-from scumble.sources.source import BATCH_ROWS, Oddities, Position, Source
+from scumble.sources.source import BATCH_ROWS, Position, Source
 from scumble.table.sketch import TableSketch
 from scumble.table.spec import TableSpec
 
@@ -45,11 +45,6 @@ TABLE_ROWS = 1 << 17
 """Rows of a table's batch that one thread counts: what the interpreter does for each batch takes a thirtieth of it."""
 
 AS_IT_IS = "--allow-empty (allow_empty=True) releases it as it is: it is only noise"
-
-
-def unusual(found: Oddities, since: str = "") -> Iterator[str]:
-    """Lines for the curator on what was odd in a text file."""
-    return curator.unusual(found.undecoded, found.more_lines, since)
 
 
 class Labels:
@@ -170,7 +165,7 @@ class Tally:
         """
         lines = [curator.private(stray) for stray in self.astray(source)]
         since = ", since the build was resumed" if self.strays.resumed else ""
-        lines += unusual(source.oddities, since)
+        lines += source.oddities.words(since)
         if self.dropped:
             often = self.causes.columns(1 if self.rows == self.dropped_rows else curator.many_unread(self.rows))
             how = [curator.private(f"Hint: {how_read(self.sketches[0].spec, name, source.decimal)}") for name in often]
