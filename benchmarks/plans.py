@@ -178,7 +178,7 @@ class Grids:
 
 def noisy(menu: Menu, n: int, norm: int, clumping: int | None, rng: np.random.Generator) -> Facts:
     """Facts as a release publishes them."""
-    asking = divided(menu.budget, menu.numbers).facts.claim(menu.numbers)
+    asking = divided(menu.budget, 1 + menu.clumped).facts.claim(1 + menu.clumped)
     of_count, of_norm = asking.count_variance or 0.0, asking.counter_variance
     draw = rng.laplace(0.0, np.sqrt(np.array([of_count, of_norm, of_norm]) / 2))
     told = None if clumping is None else round(clumping + draw[2])

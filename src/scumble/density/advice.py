@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from scumble import checks
@@ -39,27 +40,31 @@ def widths(kernel: Kernel, columns: Sequence[str], bounds: Bounds | checks.Range
 
 def advice(kernel: Kernel, columns: Sequence[str], bounds: Bounds | checks.Ranges) -> list[str]:
     """Which arguments are probably mistakes, the costliest first."""
-    found, wide = [], widths(kernel, columns, bounds)
+    found, wide, bandwidths = [], widths(kernel, columns, bounds), dict[str, float]()
     for factor in kernel.factors:
-        mine = list(reaches(factor, columns)) if factor.reads == "number" else []
+        mine = reaches(factor, columns) if factor.reads == "number" else {}
+        bandwidth = getattr(factor, "bandwidth", 1.0)
+        bandwidths |= dict.fromkeys(mine, bandwidth)
         own = {name: wide[name] for name in mine if name in wide}  # each factor has a scale of its own
         if len(mine) < 2 or (own and _ratio(own) < SKEWED / 3.0):
             continue
         if factor.scale is None:
-            names = ", ".join(map(repr, mine[:6])) + (", …" if len(mine) > 6 else "")
-            example = ",".join(f"{name}=…" for name in mine[:6])
-            found.append(f"No scale: a step of 1 is as far in each of {names}. Hint: --scale {example} (scale=).")
+            names = ", ".join([repr(name) for name in mine][:6]) + (", …" if len(mine) > 6 else "")
+            scales = ",".join([f"{name}={own[name] * bandwidth:g}" if own else f"{name}=…" for name in mine][:6])
+            more = f" --bandwidth {math.sqrt(len(mine)) / 6.0:.2g} (scale=, bandwidth=)" if own else " (scale=)"
+            found.append(f"No scale: a step of 1 is as far in each of {names}. Hint: --scale {scales}{more}.")
         elif own and _ratio(own) >= SKEWED:
             most, least = max(own, key=own.__getitem__), min(own, key=own.__getitem__)
+            scale = mine[most] / bandwidth * _ratio(own)
             found.append(
                 f"{most!r} outweighs {least!r}: {plain_number(own[most], 3)} bandwidths to "
-                f"{plain_number(own[least], 3)}. Hint: a larger scale for {most!r}, or a smaller one for {least!r}."
+                f"{plain_number(own[least], 3)}. Hint: --scale {most}={scale:g} (scale=), or less for {least!r}."
             )
     if wide and (width := max(wide.values())) > NARROW:
         most = max(wide, key=wide.__getitem__)
         found.append(
             f"The bandwidth is narrow: the bounds of {most!r} are {plain_number(width, 2)} of them. "
-            "Hint: --bandwidth (bandwidth=), a wider one; a sixth of the bounds."
+            f"Hint: --bandwidth {bandwidths[most] * width / 6.0:.2g} (bandwidth=), a sixth of the bounds."
         )
     if bounds is None and supports(kernel, len(columns), columns) is None:
         example = ",".join(f"{name}=LOW:HIGH" for name in list(reaches(kernel, columns))[:3])

@@ -149,8 +149,7 @@ class Answers(ABC):
         if method not in METHODS:
             raise parameter("method", f"one of {', '.join(METHODS)}", method)
         reader, queries = self._reader(), self._queries(Q)
-        found = reader.estimate(queries)
-        return found if method == "mean" else reader.by_median(queries, found)
+        return reader.estimate(queries) if method == "mean" else reader.by_median(queries)
 
     def _queries(self, Q: object) -> list[Records]:
         hint = "Hint: leave out points that lack a value."

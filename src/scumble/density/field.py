@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scumble.checks import Json
-from scumble.density.grid_cells import REACH, Grid, fast_length, lattice, sharpened, tiles
+from scumble.density.grid_cells import REACH, TILE, Grid, fast_length, lattice, sharpened, tiles
 
 
 def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) -> np.ndarray:
@@ -33,21 +33,39 @@ def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) ->
     out, sides = np.empty((counts.ndim, *counts.shape)), blocks(slab)
     for axis in range(counts.ndim):
         others = [other for other in range(counts.ndim) if other != axis]
-        alone, slabs = _bent(counts, 1, axis, 0.5) if others else 0.0, counts
-        sizes = np.ones([n if k != axis else 1 for k, n in enumerate(counts.shape)])
+        slabs, sizes = counts, np.ones([1 if k == axis else n for k, n in enumerate(counts.shape)])
         for other in others:
             slabs, sizes = blocked(slabs, other, sides[other]), blocked(sizes, other, sides[other])
-            alone = blocked(np.asarray(alone), other, sides[other])
         cells = sizes
         for other in others:
             slabs, cells = _with_neighbors(slabs, other), _with_neighbors(cells, other)
-        rough = alone / sizes + _bent(slabs, 1, axis, 1.0 / cells) - (2.5 if others else 2.0) * noise_variance
-        wide = np.concatenate([slabs.take([0], axis), slabs, slabs.take([-1], axis)], axis)  # repeating the edge
-        rough += _pairs(_bent(_pairs(wide, axis), 2, axis, 0.25 / cells), axis)
-        for other in others:
-            rough = rough.take(np.arange(counts.shape[other]) // sides[other], other)
-        out[axis] = rough
+        along, side = (others[0], sides[others[0]]) if others else (axis, 1)
+        tile = max(1, TILE * counts.shape[along] // (counts.size * side)) if others else counts.size
+        for first in range(0, slabs.shape[along], tile):
+            before = (slice(None),) * along
+            here, fine = (*before, slice(first, first + tile)), (*before, slice(first * side, (first + tile) * side))
+            rough = _beyond_noise(counts[fine], slabs[here], sizes[here], cells[here], axis, sides)
+            rough -= (2.5 if others else 2.0) * noise_variance
+            part = out[axis][fine]
+            for other in others:
+                rough = rough.repeat(sides[other], other)
+            part[:] = rough[tuple(map(slice, part.shape))]
     return out
+
+
+def _beyond_noise(
+    counts: np.ndarray, slabs: np.ndarray, sizes: np.ndarray, cells: np.ndarray, axis: int, sides: Sequence[int]
+) -> np.ndarray:
+    """The variation along an axis of a part of the grid; noise included."""
+    rough = _bent(slabs, 1, axis, 1.0 / cells)
+    wide = np.concatenate([slabs.take([0], axis), slabs, slabs.take([-1], axis)], axis)  # repeating the edge
+    rough += _pairs(_bent(_pairs(wide, axis), 2, axis, 0.25 / cells), axis)
+    if counts.ndim > 1:
+        alone = _bent(counts, 1, axis, 0.5)
+        for other, size in enumerate(sides):
+            alone = alone if other == axis else blocked(alone, other, size)
+        rough += alone / sizes
+    return rough
 
 
 def blocks(slab: Sequence[int]) -> list[int]:

@@ -180,42 +180,47 @@ class HashedReader(Reader):
             self.counts = self.counts.copy()
 
     def estimate(self, parts: Sequence[Records]) -> Estimate:
-        n = len(parts[0])
-        by = engine(self.engine_name, n * self.hasher.multipliers.size)
+        by = self._engine(parts)
         shorter = getattr(by, "moments", None)
         found = shorter and shorter(self.hasher, parts, self.counts, self.shift, self.gain, self.blocks)
-        value, spread = self._by_sums(by, parts) if found is None else found
-        # What the noise does not explain is due to hashing; one count in one row can always have been missed.
-        hashing = np.maximum(spread - self.noise_variance, 1.0 / len(self.counts) ** 2)
-        hashing += (self.rounding * np.maximum(value, 0.0)) ** 2
-        return Estimate(value, np.full(n, self.noise_variance), hashing, self.moments.degrees, self.caution)
+        if found is None:
+            value, spread = found = np.empty((2, len(parts[0])))
+            for place, sums in self._sums(by, parts, self.moments.starts):
+                value[place], spread[place] = self.moments(sums)
+        return self._estimated(*found)
 
-    def _by_sums(self, by: Engine, parts: Sequence[Records]) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and spread from sums of counters, tile by tile."""
-        value, spread = np.empty((2, len(parts[0])))
-        for place, sums in self._sums(by, parts, self.moments.lines):
-            value[place], spread[place] = self.moments(sums)
-        return value, spread
+    def by_median(self, parts: Sequence[Records]) -> Estimate:
+        """The median of the means of groups of rows (Alon, Matias & Szegedy 1999; the paper's Theorem 3)."""
+        rows = len(self.counts)
+        blocks, groups = self.moments, RowMoments((np.arange(1, rows + 1) * GROUPS - 1) // rows, self.shift, self.gain)
+        starts = np.union1d(blocks.starts, groups.starts)
+        of_block, of_group = (np.searchsorted(starts, one.starts) for one in (blocks, groups))
+        alone = len(of_block) == len(starts)  # each block is in one group
+        middle, value, spread = np.empty((3, len(parts[0])))
+        for place, sums in self._sums(self._engine(parts), parts, starts):
+            value[place], spread[place] = blocks(sums if alone else np.add.reduceat(sums, of_block))
+            middle[place] = np.median(groups.means(np.add.reduceat(sums, of_group)), axis=0)
+        found, wider = self._estimated(value, spread), np.pi / 2  # the median's variance, for near-normal means
+        noise, hashing = wider * found.noise_variance, wider * found.hashing_variance
+        return replace(found, value=middle, noise_variance=noise, hashing_variance=hashing)
 
-    def _sums(self, by: Engine, parts: Sequence[Records], lines: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Sums of the queries' counters over each line's rows, (lines, tile), tile by tile."""
-        tile = max(1, QUERY_VALUES // (int(lines[-1]) + 1))
+    def _engine(self, parts: Sequence[Records]) -> Engine:
+        return engine(self.engine_name, len(parts[0]) * self.hasher.multipliers.size)
+
+    def _sums(self, by: Engine, parts: Sequence[Records], starts: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Sums of the queries' counters over rows from each start to the next, (starts, tile), tile by tile."""
+        lines = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(self.counts)))
+        tile = max(1, QUERY_VALUES // len(starts))
         for first in range(0, len(parts[0]), tile):
             place = slice(first, first + tile)
             yield place, by.sums(self.hasher, [part[place] for part in parts], self.counts, lines)
 
-    def by_median(self, parts: Sequence[Records], found: Estimate) -> Estimate:
-        """The median of the means of groups of rows (Alon, Matias & Szegedy 1999; the paper's Theorem 3)."""
-        rows, value = len(self.counts), np.empty(len(parts[0]))
-        starts = np.arange(min(GROUPS, rows)) * rows // min(GROUPS, rows)
-        lines = np.searchsorted(starts, np.arange(rows), side="right") - 1
-        shift, sizes = np.bincount(lines, self.shift)[:, None], np.bincount(lines)[:, None]
-        by = engine(self.engine_name, len(value) * self.hasher.multipliers.size)
-        for place, sums in self._sums(by, parts, lines):
-            value[place] = np.median((sums - shift) * (self.gain / sizes), axis=0)
-        wider = np.pi / 2  # the median's variance, for near-normal means
-        noise, hashing = wider * found.noise_variance, wider * found.hashing_variance
-        return replace(found, value=value, noise_variance=noise, hashing_variance=hashing)
+    def _estimated(self, value: np.ndarray, spread: np.ndarray) -> Estimate:
+        # What the noise does not explain is due to hashing; one count in one row can always have been missed.
+        hashing = np.maximum(spread - self.noise_variance, 1.0 / len(self.counts) ** 2)
+        hashing += (self.rounding * np.maximum(value, 0.0)) ** 2
+        noise = np.full(len(value), self.noise_variance)
+        return Estimate(value, noise, hashing, self.moments.degrees, self.caution)
 
     def lone_sums(self, parts: Sequence[Records]) -> np.ndarray:
         """Summed in integers before the one division, so the order of addition does not matter."""
@@ -245,12 +250,15 @@ class RowMoments:
     """
 
     def __init__(self, blocks: np.ndarray, shift: np.ndarray, gain: float) -> None:
-        starts = np.flatnonzero(np.diff(blocks, prepend=-1))
+        self.starts = starts = np.flatnonzero(np.diff(blocks, prepend=-1))
         self.sizes = np.diff(starts, append=len(blocks))
-        self.lines = np.repeat(np.arange(len(starts)), self.sizes)
         self.shift, self.gain = np.add.reduceat(shift, starts)[:, None], gain
         self.degrees = float(max(len(starts) - 1, 1))
         self.squares = (self.sizes / len(blocks)) ** 2 * (len(starts) / self.degrees)
+
+    def means(self, sums: np.ndarray) -> np.ndarray:
+        """The estimate of each block."""
+        return np.asarray((sums - self.shift) * (self.gain / self.sizes)[:, None])
 
     def __call__(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Estimate and variance from (blocks, n) sums of counters, one column per query."""

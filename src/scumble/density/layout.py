@@ -193,9 +193,9 @@ class Reader(ABC):
     def estimate(self, parts: Sequence[Records]) -> Estimate:
         """Estimates of f(q)."""
 
-    def by_median(self, parts: Sequence[Records], found: Estimate) -> Estimate:
-        """Estimates by a median of means of rows, given those by the mean of all; of a single row, these."""
-        return found
+    def by_median(self, parts: Sequence[Records]) -> Estimate:
+        """Estimates by a median of means of rows; of a single row, by its mean."""
+        return self.estimate(parts)
 
     def places(self) -> tuple[np.ndarray, np.ndarray]:
         """The kernel sum at the place of each counter, and the counters."""

@@ -171,7 +171,11 @@ def plan_within(
     later: Json = {}
     if planned:
         denser, _ = menu.expected(n, min(10.0 * assumed, float(DENSITIES[-1])))
-        later = {"denser": denser.shape or (denser.rows,), "denser_design": denser.design, "either": menu.either}
+        later = {
+            "denser": denser.shape or (denser.rows,),
+            "denser_design": denser.design,
+            "either": menu.hashed is not None,
+        }
         if counted.shape is not None and made.shape is None:  # its cells' records once more, at the release
             work += made.rows * hashes(kernel)
     deviation = error * f

@@ -100,20 +100,17 @@ class Menu:
         self.spec, self.budget, self.refined = spec, budget, refined
         self.clumped = spec.shape is not None and max(spec.shape) > 1
         """Whether the norm of the cells is a fact."""
-        self.numbers = 2 if self.clumped else 1
-        """How many facts there are in addition to the count."""
-        self._rest = divided(budget, self.numbers).rows if planned else None
-        self._hashed = most_rows(good_rows(spec)) if planned == DESIGN and not budget.pure else None
-        self.either = self._hashed is not None
-        """Whether a grid may be published as a grid or as rows."""
+        self._rest = divided(budget, 1 + self.clumped).rows if planned else None
+        self.hashed = most_rows(good_rows(spec)) if planned == DESIGN and not budget.pure else None
+        """The rows as which a grid may be published, if it may."""
         self.rows = [1] if spec.shape is not None else ladder(spec.rows)
-        if self._hashed is not None:
-            self.rows += ladder(self._hashed.rows)
+        if self.hashed is not None:
+            self.rows += ladder(self.hashed.rows)
 
     @property
     def price(self) -> PrivacyClaim:
         """The claim of the release, whatever is chosen."""
-        return price(self.budget, self.rows, self.numbers)
+        return price(self.budget, self.rows, 1 + self.clumped)
 
     def fold(self) -> Rehashed | None:
         """Maps a grid's cells to rows for the typical norm; None for hashed rows."""
@@ -176,9 +173,9 @@ class Menu:
         found = errors.clumped(n, sqrt(self.noise_variance(1)), densities, SHARED)
         for k, shape in enumerate(shapes):
             yield replace(spec, shape=shape, buckets=prod(shape)), found[:, :, k]
-        if self._hashed is not None:
+        if self.hashed is not None:
             places = errors.places(n, densities, SHARED)[:, :, 0]
-            yield from self._rows(self._hashed, self.rows[1:], n, densities, places)
+            yield from self._rows(self.hashed, self.rows[1:], n, densities, places)
 
     def _rows(
         self, spec: Spec, rows: Sequence[int], n: float, densities: np.ndarray, places: np.ndarray | float

@@ -229,7 +229,6 @@ class Additive(_Learnt, LearnsFromMoments):
         bottom, top = self.target_bounds_ = spec.target_bounds
         half = (top - bottom) / 2.0
         shapes, mean = additive_model(self.release_, self.release_.rows)
-        self.__dict__.pop("_errors", None)
         self.knots_ = list(spec.places)
         self.shapes_ = [half * shapes[part] for part in spec.parts]
         self.intercept_ = float(bottom + half * (1.0 + mean))
@@ -317,6 +316,10 @@ class PrivateAdditiveClassifier(Additive, Classifier):
     """
 
     target_bounds_ = (0.0, 1.0)  # of the indicator
+
+    @classmethod
+    def _learns(cls, release: object) -> bool:
+        return super()._learns(release) and release.spec.target_bounds == cls.target_bounds_  # type: ignore[attr-defined]
 
     def _take_classes(self, y: Cells | None) -> None:
         super()._take_classes(y)

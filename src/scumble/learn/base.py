@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, dataclass_trans
 
 import numpy as np
 
-from scumble import checks, files
+from scumble import checks, files, learn
 from scumble.columns.schema import Described, Schema
 from scumble.density.bundle import Bundle
 from scumble.density.loading import release_in
@@ -38,7 +38,7 @@ from scumble.density.release import Release
 from scumble.density.release_plan import DEFAULT_RECORDS
 from scumble.density.sketch import Sketch, release_disjoint
 from scumble.density.spec import Spec
-from scumble.errors import ParameterError, PrivacyError, parameter, suggest_attribute
+from scumble.errors import ForeignFileError, ParameterError, PrivacyError, parameter, suggest_attribute
 from scumble.gate.spending import Prepaid
 from scumble.kernels import EuclideanKernel, Kernel
 from scumble.learn import columns
@@ -85,7 +85,7 @@ class Fitted(BaseEstimator):
     """Whether rows that are left open are chosen at the release (:mod:`scumble.density.release_plan`)."""
     _always_needs_bounds = False
     """Whether a kernel of the caller's own is not enough."""
-    _learns_from: tuple[type, ...] = (Release, TableRelease)
+    _learns_from: tuple[type, ...] = (Release,)
     """Kinds of releases that `from_release` takes."""
     before_charge: Callable[[int], object] | None = None
     """Called before a budget is spent, with the most bytes that the model's file can have: it must be writable."""
@@ -192,6 +192,8 @@ class PrivateEstimator(Fitted):
         account = Account.of(ledger, dataset, part)
         self._warn_of_repeats()
         X, y = self._records(X, y)
+        for name in self._made_again:
+            self.__dict__.pop(name, None)
         self._publish(X, y, account)
         self._learn()
         return self
@@ -309,17 +311,20 @@ class PrivateEstimator(Fitted):
     def _take_columns(self, width: int, columns: tuple[str, ...] | None, bounds: object) -> None:
         """What the columns are, from a release: so many numbers, of these names and bounds, if it has any."""
         if self._settle_schema():
-            self._coding().require(width, columns)  # type: ignore[union-attr]
+            self._coding().require(width, columns, bounds)  # type: ignore[union-attr]
             return
         self.n_features_in_ = width
         if columns is not None:
             self.feature_names_in_ = np.array(columns, dtype=object)
-        self.bounds_ = None if bounds is None else checks.sides(checks.by_column(bounds, self._names()), width)
+        self.bounds_ = None if bounds is None else self._sides(bounds, width)
+
+    def _sides(self, bounds: object, width: int) -> Bounds:
+        return checks.sides(checks.by_column(bounds, self._names()), width)
 
     def _public_bounds(self, X: np.ndarray) -> Bounds | None:
         """The bounds that were given, or those of the data if the caller declared them public."""
         if self.bounds is not None:
-            return checks.sides(checks.by_column(self.bounds, self._names()), X.shape[1])
+            return self._sides(self.bounds, X.shape[1])
         if "bounds" in self._public():
             return columns.own_bounds(X)
         if self.kernel is not None and not self._always_needs_bounds:
@@ -422,11 +427,12 @@ class PrivateEstimator(Fitted):
     def from_release(cls, release: object, **parameters: Any) -> Self:
         """A fitted estimator from a release (or the path of its file) alone: no data is needed, no budget is spent.
 
-        `parameters` are the constructor's, of which budget and kernel are the release's. Hashed rows have no `bounds`.
-        From the release of a table, `target` names the column to learn, unless the release was built with one; its
-        missing and undeclared words are no classes.
+        `parameters` are the constructor's. What the release settles, such as the kernel, may be left out and cannot
+        differ; the budget is that of a further `fit`. Hashed rows have no `bounds`. From the release of a table,
+        `target` names the column to learn, unless the release was built with one; its missing and undeclared words
+        are no classes.
         """
-        found = opened(release, cls._learns_from)
+        found = opened(release, cls)
         if isinstance(found, TableRelease):
             return cls._from_table(found, **parameters)
         model = cls._promising(found.privacy, **{**cls._implied(found), **parameters})
@@ -442,6 +448,11 @@ class PrivateEstimator(Fitted):
         return cls(**{**{name: getattr(claim, name) for name in names}, **parameters})
 
     @classmethod
+    def _learns(cls, release: object) -> bool:
+        """Whether `from_release` takes it."""
+        return isinstance(release, cls._learns_from)
+
+    @classmethod
     def _implied(cls, release: Any) -> dict[str, Any]:
         """Parameters that follow from a release."""
         return {"kernel": release.kernel, "random_state": release.seed}
@@ -449,6 +460,7 @@ class PrivateEstimator(Fitted):
     def _take(self, release: Any) -> None:
         """What `fit` learns from the data before `_learn`, from a release."""
         self.release_, self.identity_ = release, release.identity
+        self._require_settled(kernel=release.kernel, rows=release.rows)
         given = release.bounds if self.bounds is None else self.bounds
         self._take_columns(release.dimensions, release.columns, given)
         if self.bounds_ is None and self._always_needs_bounds:
@@ -457,13 +469,22 @@ class PrivateEstimator(Fitted):
                 "Hint: pass bounds=(low, high)."
             )
 
+    def _require_settled(self, read: Callable[[Any], object] = lambda given: given, **settled: object) -> None:
+        """Refuse parameters that, once `read`, differ from what a release settles; None: it has no such thing."""
+        for name, there in settled.items():
+            given = getattr(self, name, None)
+            if given is not None and (there is None or read(given) != there):
+                must = "left out for this release" if there is None else f"that of the release, {there!r}, or left out"
+                raise parameter(name, must, given)
+
     def _take_target(self, spec: Any) -> None:
         """What `_records` learns from the target, from the spec of a release of moments."""
 
     @classmethod
     def _from_table(cls, release: TableRelease, target: str | None = None, **parameters: Any) -> Self:
-        """A fitted estimator from the release of a table; those that can be overwrite `_learn_table`."""
+        """A fitted estimator from the release of a table, by `_learn_table`."""
         model = cls._promising(release.privacy, **parameters)
+        model._require_settled(kernel=None, rows=None, buckets=None, bounds=None, schema=None, length=None)
         model.identity_, model.bounds_ = release.identity, None
         model._learn_table(release, target)
         levels = model._levels()
@@ -473,10 +494,8 @@ class PrivateEstimator(Fitted):
         return model
 
     def _learn_table(self, release: TableRelease, target: str | None) -> None:
-        raise ParameterError(
-            f"{type(self).__name__} needs densities near points, which the release of a table does not have. "
-            "Hint: learn from release.sample(n), or build with a kernel."
-        )
+        """What is learned from the release of a table, by estimators that take one."""
+        raise NotImplementedError
 
     def _levels(self) -> Levels | None:
         """How records are read, where the release is that of a table."""
@@ -554,14 +573,29 @@ def default_kernel(bounds: Bounds, *, bandwidth: float | None = None, power: int
     return EuclideanKernel(np.sqrt(d) / 6.0 if bandwidth is None else bandwidth, power, scale=(high - low).tolist())
 
 
-def opened(release: object, kinds: tuple[type, ...] = (Release,)) -> Any:
-    """A release of these kinds, or the one in a file."""
+def opened(release: Any, kind: type[PrivateEstimator]) -> Any:
+    """The release that an estimator is to learn from, or the one in a file."""
+    file = None
     if isinstance(release, str | os.PathLike):
+        file = repr(os.fspath(release))
         release = release_in(files.read(release, expect=files.RELEASES))
-    if isinstance(release, dict) and Bundle in kinds:
+    if isinstance(release, dict) and Bundle in kind._learns_from:
         release = Bundle(release)
-    if not isinstance(release, kinds):
+    if kind._learns(release):
+        return release
+    moments = getattr(kind, "_moments", None)
+    wanted = _kind_of(moments) + " or ".join(one.__name__ for one in kind._learns_from)
+    others = [name for name in learn.HOMES if getattr(learn, name)._learns(release)]
+    if not others:
         hint = "a Sketch becomes one by sketch.release(epsilon=...)." if isinstance(release, Sketch) else ""
-        must = " or ".join(kind.__name__ for kind in kinds)
-        raise parameter("release", f"a {must}, or the path of its file", type(release).__name__, hint)
-    return release
+        raise parameter("release", f"a {wanted}, or the path of its file", type(release).__name__, hint)
+    found = _kind_of(release.spec) + type(release).__name__
+    sampled = "; or fit release.sample(n)" if isinstance(release, TableRelease) else ""
+    raise (ForeignFileError if file else ParameterError)(
+        f"{kind.__name__} learns from a {wanted}, and {file or 'this'} is a {found}. "
+        f"Hint: use {', '.join(others)}{sampled}."
+    )
+
+
+def _kind_of(moments: object) -> str:
+    return f"{moments.kind} " if hasattr(moments, "kind") else ""

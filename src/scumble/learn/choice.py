@@ -27,7 +27,6 @@ import numpy as np
 
 from scumble.columns.containers import take_apart
 from scumble.columns.schema import Schema
-from scumble.density.bundle import Bundle
 from scumble.errors import ParameterError
 from scumble.learn import ferns
 from scumble.learn.additive import Additive, PrivateAdditiveClassifier
@@ -36,10 +35,8 @@ from scumble.learn.classifier import PrivateKDEClassifier
 from scumble.learn.columns import lasting, records
 from scumble.learn.linear import PrivateLinearClassifier
 from scumble.learn.logistic import PrivateLogisticRegression
-from scumble.learn.moment_release import MomentRelease
 from scumble.learn.moments import enough_knots
 from scumble.learn.supervised import Classifier, TakesVectors, required
-from scumble.table.release import TableRelease
 
 WAYS: dict[str, Any] = {
     "ferns": PrivateKDEClassifier,
@@ -84,6 +81,7 @@ class PrivateClassifier(_Learnt, TakesVectors, Classifier):
 
     _learnt = ("way_", *dict.fromkeys(name for way in WAYS.values() for name in way._learnt))
     _made_again = tuple(name for way in WAYS.values() for name in way._made_again)
+    _learns_from = tuple(dict.fromkeys(kind for way in WAYS.values() for kind in way._learns_from))
 
     def _way(self, columns: int, classes: int, records: int) -> str:
         """The table of the module's documentation."""
@@ -138,13 +136,15 @@ class PrivateClassifier(_Learnt, TakesVectors, Classifier):
     _log_probabilities, _shares, _claim = map(_as_chosen, ("_log_probabilities", "_shares", "_claim"))
 
     @classmethod
+    def _learns(cls, release: object) -> bool:
+        return any(kind._learns(release) for kind in WAYS.values())
+
+    @classmethod
     def from_release(cls, release: object, **parameters: Any) -> Self:  # type: ignore[override]
         """A fitted classifier from moments or a bundle (or the path of its file); the way follows from their kind."""
-        found = opened(release, (MomentRelease, Bundle, TableRelease))
-        spec = found.spec if isinstance(found, MomentRelease) else None
-        fitting = (way for way, kind in WAYS.items() if isinstance(spec, getattr(kind, "_moments", ())))
+        found = opened(release, cls)
         model = cls()
-        model.way_ = next(fitting, "ferns")
+        model.way_ = next(way for way, kind in WAYS.items() if kind._learns(found))
         learner = WAYS[model.way_].from_release(found, **parameters)
         if getattr(learner, "rule", "ferns") != "ferns":
             raise ParameterError("This release is of a table or densities. Hint: PrivateKDEClassifier.from_release.")

@@ -12,7 +12,6 @@ import numpy as np
 from scumble import checks
 from scumble.columns.cells import Column
 from scumble.density.bundle import Bundle, plain
-from scumble.density.release import Release
 from scumble.density.sketch import Sketch, release_disjoint
 from scumble.density.spec import Spec
 from scumble.errors import ParameterError, PrivacyError, parameter
@@ -22,7 +21,7 @@ from scumble.kernels import Kernel
 from scumble.learn import ferns, score_histograms
 from scumble.learn.base import estimator
 from scumble.learn.levels import Levels, classes_of, logistic, target_of
-from scumble.learn.supervised import Classifier, TakesVectors, choice_epsilon
+from scumble.learn.supervised import Classifier, TakesVectors, choice_epsilon, listed
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -124,7 +123,7 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
     selection_share: float | None = None
 
     _learnt = (
-        *("classes_", "priors_", "calibration_", "counts_", "selection_epsilon_"),
+        *("releases_", "classes_", "priors_", "calibration_", "counts_", "selection_epsilon_"),
         *("target_", "weights_", "intercepts_"),
     )
     _made_again = ("_ferns", "_curve")
@@ -192,7 +191,6 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         if choosing or planning:
             draft = self._draft(self._chosen(kernels, parts, paid), X, budget)
         self.releases_ = [self._bundle(draft.spec, parts, budget, paid)]
-        self._forget()
         if share:
             scores = [np.diff(self._experts().scores(part, own))[:, 0] for own, part in enumerate(parts)]
             spec = self._one_row(score_histograms.KERNEL, score_histograms.CELLS)
@@ -272,7 +270,7 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
             epsilon = Fraction(claim.epsilon)  # to the last bit: a float may be below the share that was asked for
         if self._plans():
             assert self.counts_ is not None and self.bounds_ is not None
-            counts = np.array([max(float(self.counts_[plain(c)].counts.sum()), 1.0) for c in self.classes_])
+            counts = np.array([max(float(one.counts.sum()), 1.0) for one in self.counts_.values()])
             columns = None
             if epsilon:
                 columns = ferns.choose_columns(parts, self.bounds_, counts, epsilon=epsilon, records_per_person=people)
@@ -299,14 +297,9 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
     # ---- what follows from the releases, and is not saved ----
 
     def _learn(self) -> None:
-        self._forget()
         self.priors_ = self._shares()
         if self.rule == "ferns":
             self._experts()  # which refuse a grid
-
-    def _forget(self) -> None:
-        self.__dict__.pop("_ferns", None)
-        self.__dict__.pop("_curve", None)
 
     def _experts(self) -> ferns.Ferns:
         if "_ferns" not in vars(self):
@@ -318,19 +311,16 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         if "_curve" not in vars(self):
             self._curve = score_histograms.Curve()
             if self.calibration_ is not None:
-                deviation = max(self._by_class()[0].count_standard_error, 1e-9)
+                deviation = max(next(iter(self.releases_[0].values())).count_standard_error, 1e-9)
                 self._curve = score_histograms.fitted(self.calibration_, self._shares(), self._counts(), deviation)
         return self._curve
-
-    def _by_class(self) -> list[Release]:
-        return [self.releases_[0][plain(label)] for label in self.classes_]
 
     def _shares(self) -> np.ndarray:
         return priors_of(self.priors, self._counts())
 
     def _counts(self) -> np.ndarray:
         """The classes' estimated counts."""
-        return np.array([max(release.count, 1.0) for release in self._by_class()])
+        return np.array([max(release.count, 1.0) for release in self.releases_[0].values()])
 
     # ---- answering ----
 
@@ -347,7 +337,7 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
         if self.rule == "ferns":
             return self._experts().scores(X)
         # Half a record at least: its logarithm must be finite.
-        sums = np.stack([np.maximum(release.kernel_sum(X), 0.5) for release in self._by_class()], axis=1)
+        sums = np.stack([np.maximum(release.kernel_sum(X), 0.5) for release in self.releases_[0].values()], axis=1)
         shares = np.log(sums / self._counts())
         return shares + np.log(self.priors_) if self.rule == "map" else shares
 
@@ -366,10 +356,12 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
     def _take(self, release: Bundle) -> None:
         first = next(iter(release.values()))
         super()._take(first)
+        self._require_settled(length=None)
         del self.release_
         self.classes_ = np.unique(np.asarray(release.classes))
         if len(self.classes_) < 2:
             raise ParameterError("The bundle has one class only; a classifier needs two. Hint: one release per class.")
+        self._require_settled(lambda given: listed(given).tolist(), classes=self.classes_.tolist())
         # A bundle keeps the order it was given; `classes_` is sorted, and the releases follow it, as after a fit.
         self.releases_ = [Bundle({plain(c): release[plain(c)] for c in self.classes_})]
 
@@ -378,7 +370,8 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
             raise parameter("rule", f"{TABLE_RULE!r} for the release of a table", self.rule, "leave it out.")
         self.target_ = target_of(release, target, type(self).__name__, ("category", "boolean"))
         self.classes_, codes = classes_of(release, self.target_)
-        self.classes = self.classes_.tolist() if self.classes is None else self.classes
+        self._require_settled(lambda given: listed(given).tolist(), classes=self.classes_.tolist())
+        self.classes = self.classes_.tolist()
         self.releases_ = [release]
         self.weights_, shifts, shares = logistic(Levels(release, self.target_), codes, self._seed())
         self.priors_ = priors_of(self.priors, shares)

@@ -145,12 +145,13 @@ class Coding:
         """Some records that can be read."""
         return self.schema.decode(np.zeros((records, len(self.schema)), np.int64), np.random.default_rng(0))
 
-    def require(self, width: int, names: tuple[str, ...] | None) -> None:
-        """Refuse a release of other columns."""
-        if width != self.width or (names is not None and tuple(names) != self.names):
+    def require(self, width: int, names: tuple[str, ...] | None, bounds: object) -> None:
+        """Refuse a release of other columns, or of other bounds if it has any."""
+        same = width == self.width and (names is None or tuple(names) == self.names)
+        if not same or not (bounds is None or np.array_equal(bounds, self.bounds)):  # type: ignore[arg-type]
             raise DataError(
-                f"This release has {many(width, 'column')} of numbers that the schema does not make: it makes "
-                f"{self.width}. Hint: pass the schema that the release was made with."
+                f"This release has {many(width, 'column')} of numbers, which are not the {self.width} that the schema "
+                "makes. Hint: pass the schema that the release was made with."
             )
 
 

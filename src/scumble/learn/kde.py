@@ -51,7 +51,6 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
     _plans_later = True
 
     def _learn(self) -> None:
-        self.__dict__.pop("_refined", None)
         self._require_of(self.release_.kernel)
 
     def _require_of(self, kernel: Kernel) -> None:

@@ -40,7 +40,7 @@ from scumble.table.release import TableRelease
 if TYPE_CHECKING:
     from scumble.learn.base import PrivateEstimator
 
-ALWAYS = ("release_", "releases_", "bounds_", "n_features_in_", "feature_names_in_", "identity_", "schema_")
+ALWAYS = ("release_", "bounds_", "n_features_in_", "feature_names_in_", "identity_", "schema_")
 """Fitted attributes that a model's file holds, besides the estimator's own."""
 RETIRED = ("bandwidths", "categories")
 """Parameters that files may have, without a value."""

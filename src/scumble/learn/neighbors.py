@@ -109,6 +109,9 @@ class PrivateNeighbors(PrivateEstimator):
 
     def _learn(self) -> None:
         self.radius_ = half_radius(self.release_.kernel)
+        if self.radius is not None and not np.isclose(_positive(self.radius), self.radius_, rtol=1e-6):
+            hint = "leave it out; a grid answers other radiuses by count_within(Q, radius=...)."
+            raise parameter("radius", f"that of the release, {self.radius_:.6g}", self.radius, hint)
 
     # ---- counting ----
 
@@ -202,9 +205,9 @@ class PrivateNeighbors(PrivateEstimator):
 def nearest_groups(groups: Any, Q: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """For each query the k groups of the highest density there, and these densities; see `PrivateNeighbors.nearest`."""
     if isinstance(groups, Mapping):
-        names, releases = list(groups), [opened(one) for one in groups.values()]
+        names, releases = list(groups), [opened(one, PrivateNeighbors) for one in groups.values()]
     else:
-        releases = [opened(one) for one in groups]
+        releases = [opened(one, PrivateNeighbors) for one in groups]
         names = list(range(len(releases)))
     if not 1 <= k <= len(releases):
         raise parameter("k", f"from 1 to the number of groups, {len(releases)}", k)

@@ -60,7 +60,7 @@ class _Learnt:
     offset_: float
     columns_: TableRelease | None = None
     scores_: Release | None = None
-    _blend: Blend | None = None
+    _blend: Blend
 
 
 @estimator
@@ -114,6 +114,7 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
     _learnt = ("offset_", "columns_", "scores_")
     _made_again = ("_blend",)
     _always_needs_bounds = True
+    _learns_from = (Release, TableRelease)
 
     # ---- fitting ----
 
@@ -160,7 +161,7 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
         sketch.update(X)
         paid = self._pay([*claims(budgets), *([counting.claim(1)] if finding else [])], account, counters=counters)
         (self.release_,) = release_disjoint([sketch], budgets[0], paid)
-        self.columns_, self.scores_, self._blend = None, None, None
+        self.columns_ = self.scores_ = None
         if singles is not None:
             singles.update(X if self.schema_ is None else y)
             self.columns_ = publish(singles.secret, singles.spec, replace(budgets[1], count_share=0), paid)
@@ -180,7 +181,9 @@ class PrivateOutlierDetector(OutlierMixin, _Learnt, PrivateEstimator):
 
     def _blended(self) -> Blend | None:
         """What scores records by kernel and columns, made once from the releases; None where columns have none."""
-        if self._blend is None and self.columns_ is not None:
+        if self.columns_ is None:
+            return None
+        if "_blend" not in vars(self):
             self._blend = Blend(self.release_, self.columns_)
         return self._blend
 

@@ -51,6 +51,7 @@ class PrivateLinearRegression(LearnsFromMoments, TakesVectors, Regressor):
     _learnt = ("coef_", "intercept_", "penalty_", "target_bounds_", "target_")
     _always_needs_bounds = True
     _moments = LinearMoments
+    _learns_from = (MomentRelease, TableRelease)
 
     def _spec(self) -> LinearMoments:
         d = self._width
@@ -72,7 +73,9 @@ class PrivateLinearRegression(LearnsFromMoments, TakesVectors, Regressor):
 
     def _learn_table(self, release: TableRelease, target: str | None) -> None:
         self.target_ = target_of(release, target, type(self).__name__, ("number",))
-        self.coef_, self.intercept_, self.target_bounds_ = least_squares(Levels(release, self.target_))
+        self.coef_, self.intercept_, found = least_squares(Levels(release, self.target_))
+        self._require_settled(lambda given: self._public_target_bounds(None), target_bounds=found)
+        self.target_bounds_ = found
         self.penalty_ = RIDGE * max(release._answers.total.value, 1.0)
         self.release_ = release
 

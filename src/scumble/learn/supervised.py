@@ -34,7 +34,6 @@ from scumble.learn.moments import MomentSpec, Spans, longer
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.exact import as_fraction
-from scumble.table.release import TableRelease
 
 _TWINS = {stable_hash(flag): stable_hash(int(flag)) for flag in (False, True)}
 """Where classes are numbers, a truth value counts as 0 or 1, and vice versa."""
@@ -74,6 +73,7 @@ class Regressor(RegressorMixin, PrivateEstimator, ABC):
         return found, values
 
     def _take_target(self, spec: Any) -> None:
+        self._require_settled(lambda given: self._public_target_bounds(None), target_bounds=spec.target_bounds)
         self.target_bounds_ = spec.target_bounds
 
     def _public_target_bounds(self, y: np.ndarray | None) -> tuple[float, float]:
@@ -197,7 +197,7 @@ class Classifier(ClassifierMixin, PrivateEstimator, ABC):
     def _take_classes(self, y: Column | None) -> None:
         """The class list that was given, or that of the data if the caller declared it public; sorted."""
         if self.classes is not None:
-            self.classes_ = _listed(self.classes)
+            self.classes_ = listed(self.classes)
         elif y is not None and "classes" in self._public():
             self.classes_ = _classes_of(y)
         else:
@@ -241,7 +241,8 @@ def required(model: PrivateEstimator, y: object, rows: int) -> Column:
     return target(y, rows)
 
 
-def _listed(classes: Sequence[object]) -> np.ndarray:
+def listed(classes: Sequence[object]) -> np.ndarray:
+    """The labels of all classes, sorted."""
     try:
         found = np.asarray(classes)
         if found.ndim == 1:
@@ -269,7 +270,7 @@ def _classes_of(y: Column) -> np.ndarray:
 
 def of_no_class(classes: Sequence[object], y: Column) -> int:
     """How many labels are missing or none of the `classes`: for the curator only."""
-    return int((_places(_listed(classes), categories(y, "The target y")) < 0).sum())
+    return int((_places(listed(classes), categories(y, "The target y")) < 0).sum())
 
 
 def _places(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -333,23 +334,29 @@ class LearnsFromMoments(PrivateEstimator, ABC):
     """What an estimator whose `fit` releases moments, of the kind `_moments`, has in addition."""
 
     _moments: type[MomentSpec]
+    length: float | None
 
-    _learns_from = (MomentRelease, TableRelease)
+    _learns_from: tuple[type, ...] = (MomentRelease,)
+
+    @classmethod
+    def _learns(cls, release: object) -> bool:
+        if isinstance(release, MomentRelease):
+            return isinstance(release.spec, cls._moments)
+        return super()._learns(release)
 
     @classmethod
     def _implied(cls, release: MomentRelease) -> dict[str, Any]:
-        if not isinstance(release.spec, cls._moments):
-            raise DataError(
-                f"{cls.__name__} does not learn from {release.spec.kind} moments. Hint: fit one, and save its release."
-            )
         return {}
 
     def _take(self, release: MomentRelease) -> None:
-        model: Any = self
-        model.release_, model.identity_, spec = release, release.identity, release.spec
+        self.release_, self.identity_, spec = release, release.identity, release.spec
         self._take_columns(spec.dimensions, spec.columns, spec.bounds)
         if getattr(spec, "ball", False):  # vectors of bounded length
-            model.length, model.bounds_ = spec.bounds[1][0], None
+            self._require_settled(length=spec.bounds[1][0], bounds=None)
+            self.length, self.bounds_ = spec.bounds[1][0], None
+        else:
+            self._require_settled(length=None)
+            self._require_settled(lambda given: _as_spans(self._sides(given, self._width)), bounds=spec.bounds)
         self._take_target(spec)
 
     def _publish(self, X: np.ndarray, y: Any, account: Account | None) -> None:
@@ -376,8 +383,12 @@ class LearnsFromMoments(PrivateEstimator, ABC):
         if length is not None:
             return (-float(length),) * self._width, (float(length),) * self._width
         assert self.bounds_ is not None
-        low, high = self.bounds_
-        return tuple(map(float, low)), tuple(map(float, high))
+        return _as_spans(self.bounds_)
+
+
+def _as_spans(bounds: Bounds) -> Spans:
+    low, high = bounds
+    return tuple(low.tolist()), tuple(high.tolist())
 
 
 def laplace_is_quieter(budget: Budget, size: float) -> bool:
