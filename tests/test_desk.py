@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,10 @@ import pytest
 import scumble
 from scumble.cli import main
 from scumble.columns.draft import Words, draft
-from scumble.errors import ParameterError
 from scumble.learn.modes import PrivateModes
-from scumble.show import cards, plots
+from scumble.show import cards
 from scumble.show.usefulness import too_few
 from scumble.sources.drafting import KINDS, placed
-from terminal import Terminal
 
 SCHEMA = '[columns.age]\nkind = "number"\nlow = 0\nhigh = 99\nwhole = true\n[columns.id]\nkind = "distinct"\n'
 BUILD = ["build", "p.csv", "--columns", "x,y", "--bandwidth", "1", "--epsilon", "1", "--out", "g.scumble"]
@@ -78,22 +75,6 @@ def test_the_search_for_modes_asks_for_nothing_outside_the_bounds(monkeypatch: p
     monkeypatch.setattr(PrivateModes, "_sums", lambda self, at: (asked.append(at.max()), at[:, 0])[1])
     model._climb(np.array([[20.0, 3.0]]), np.full(2, 0.1), np.random.default_rng(0))
     assert asked and max(asked) <= 10.0
-
-
-def test_a_slow_verb_shows_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert main([*BUILD, *BOUNDS]) == 0
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr("scumble.cli.terminal.PATIENCE", 0.0)
-    for home, name in ((PrivateModes, "_learn"), (plots, "density"), (scumble.Stream, "save")):
-        real = getattr(home, name)
-        monkeypatch.setattr(home, name, lambda *a, real=real, **k: (screen.told.wait(60), real(*a, **k))[1])
-    start = "stream start a.secret --columns x --bandwidth 1 --periods 3 --epsilon 1 --folder f --rows 2 --buckets 8"
-    for line in (["modes", "g.scumble"], ["plot", "g.scumble", "--out", "g.png"], start.split()):
-        screen.told.clear()
-        assert main(line) == 0
-        assert screen.told.is_set() and "…\r\x1b[K" in screen.getvalue()
-        screen.seek(screen.truncate(0))
 
 
 def test_a_table_too_small_for_its_noise_is_told_so_by_its_noisy_count(
@@ -168,18 +149,6 @@ def test_a_dash_never_names_a_file(
     assert not (folder / "-").exists()
 
 
-def test_of_a_column_of_distinct_values_no_condition_is_answered(released: scumble.TableRelease) -> None:
-    for ask in (
-        lambda: released.count("id > 3"),
-        lambda: released.count({"id": 3}),
-        lambda: scumble.sql("select count(*) from t where id = 3", t=released),
-    ):
-        with pytest.raises(ParameterError, match=r"only distinct values were counted. Hint: ask distinct\('id'\)"):
-            ask()
-    with pytest.raises(ParameterError, match=r"`n` must be at most 1,000,000,000, .* Hint: sample_batches gives any"):
-        released.sample(10**12)
-
-
 def test_a_refused_fit_takes_back_what_it_said(
     released: scumble.TableRelease, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -205,11 +174,6 @@ def test_codes_with_leading_zeros_are_words() -> None:
     assert scumble.draft(many, epsilon=2.0, delta=1e-6).declared["zip"].kind == "category"
 
 
-def test_a_look_tells_of_decimal_commas() -> None:
-    assert 'decimal = ","' in seen(*(f"{60 + k % 19},{k % 10}" for k in range(99)))
-    assert "decimal" not in seen("1,234.50", "17", "0.5") + seen("Ulm", "Bonn, West")
-
-
 def test_the_remarks_of_a_private_draft_are_true(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     frame = pd.DataFrame({"x": np.arange(5000) % 90, "empty": [None] * 5000})
     frame.to_csv(tmp_path / "many.csv", index=False)
@@ -226,19 +190,3 @@ def test_the_remarks_of_a_private_draft_are_true(tmp_path: Path, capsys: pytest.
             int(line.split("% of all missing")[0].split()[-1]) for line in text.splitlines() if "% of all" in line
         ]
         assert all(share <= 100 for share in shares) and len(shares) == 2
-
-
-def test_a_note_on_rare_words_sends_nobody_to_check(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["often"] * 2000 + [f"rare {number}" for number in range(2000)]
-    pd.DataFrame({"word": words, "age": 30}).to_csv("w.csv", index=False)
-    Path("w.toml").write_text('[columns.word]\nkind = "category"\ndiscover = true\n' + SCHEMA.split("[columns.id]")[0])
-    build = ["build", "w.csv", "--schema", "w.toml", "--epsilon", "3", "--delta", "1e-6", "--out", "w.scumble"]
-    assert main(build) == 0
-    (note,) = [line for line in capsys.readouterr().err.splitlines() if "of 'word'" in line]
-    assert note.endswith("of 'word', its words of too few records to be found privately.")
-
-
-def test_the_column_of_persons_in_a_schema(capsys: pytest.CaptureFixture[str]) -> None:
-    build = ["build", "t.csv", "--schema", "t.toml", "--epsilon", "1", "--out", "p.scumble", "--person-column", "id"]
-    assert main([*build, "--records-per-person", "2"]) == 2
-    assert "Column 'id' is that of the person" in capsys.readouterr().err

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -91,13 +89,6 @@ def test_a_release_draws_itself(town: np.ndarray) -> None:
         one.plot(ranges={"east": (0, 9)})
 
 
-def test_dollars_are_no_formulas(town: np.ndarray) -> None:
-    one = release(["$_east", "north"], town)
-    figure = one.plot(ranges={"$_east": (0, 9)}, at={"north": 2}, units={"$_east": "$_"}, title="$20_$")
-    shown = [text._preprocess_math(text.get_text()) for text in (figure._suptitle, figure.axes[0].xaxis.label)]
-    assert shown == [("$20_$", False), ("$_east ($_)", False)]
-
-
 def test_colors_by_logarithm_show_what_one_corner_hides() -> None:
     """A thousandth of the density: a thousandth of even colors, and most of the way down a logarithmic scale."""
     values, error = np.array([[1.0, 1e-3, 0.0]]), np.full((1, 3), 1e-5)
@@ -106,39 +97,6 @@ def test_colors_by_logarithm_show_what_one_corner_hides() -> None:
         assert low <= float(norm(1e-3)) <= high and len(levels) == plots.LEVELS
     drowned, _ = plots.scale(values, np.full((1, 3), 0.01), log=True)
     assert float(drowned(1e-3)) == 0.0  # below twice its error there is nothing to be seen
-
-
-def test_nothing_is_printed_over_anything_where_names_and_numbers_are_long(town: np.ndarray) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    names = [f"a_name_that_is_far_longer_than_its_picture_{k}" for k in range(3)]
-    one = release(names, np.column_stack([town, town[:, 0]]))
-    ranges = dict(zip(names, [(1e9, 1e9 + 1000), (-1e7, 5e8), (0, 200_000)], strict=True))
-    for figure in (
-        one.plot(ranges=ranges),
-        one.plot(ranges={names[0]: ranges[names[0]]}, at={names[1]: 0, names[2]: 0}),
-    ):
-        FigureCanvasAgg(figure).draw()
-        for axes in figure.axes:
-            labels = [label for label in axes.get_xticklabels() if label.get_text() and axes.axison]
-            inside = [label for label in labels if axes.get_xlim()[0] <= label.get_position()[0] <= axes.get_xlim()[1]]
-            places = sorted(label.get_window_extent().extents.tolist() for label in inside)
-            assert len(places) > 1 or not axes.axison
-            assert all(left[2] < right[0] for left, right in itertools.pairwise(places)), [*map(str, inside)]
-        below = sorted(
-            axes.xaxis.label.get_window_extent().extents.tolist() for axes in figure.axes if axes.get_xlabel()
-        )
-        assert below and all(left[2] < right[0] for left, right in itertools.pairwise(below))
-        title = figure._suptitle.get_window_extent()
-        assert 0 <= title.x0 < title.x1 <= figure.bbox.width and "e+" not in figure._suptitle.get_text()
-
-
-def test_metres_are_as_long_across_as_up(town: np.ndarray) -> None:
-    """Eastings go across, whichever column comes first; a side in another unit makes no map."""
-    one = release(["northing_m", "easting_m"], town)
-    for north, aspect in (((0, 6), 1.0), ((0, 6000), "auto")):
-        figure = one.plot(ranges={"northing_m": north, "easting_m": (0, 9)})
-        assert figure.axes[0].get_xlabel() == "easting_m" and figure.axes[0].get_aspect() == aspect
 
 
 DRAWN = {"PrivateModes": "mode", "PrivateOutlierDetector": "outliers", "PrivateAdditiveClassifier": "added to"}
@@ -185,22 +143,3 @@ def test_a_card_says_at_which_places_its_error_is_meant() -> None:
     assert expected_error(hashed)["crowded"] is None and "there, more at denser places" in " ".join(
         card(hashed, "x").split()
     )
-
-
-def test_the_key_to_pale_colors_stands_only_under_pictures_that_have_some() -> None:
-    X = np.random.default_rng(1).uniform(0.0, 9.0, (100_000, 2))
-    shape: dict[str, Any] = {"columns": ["x", "y"], "bounds": (0, 9), "design": "grid", "buckets": (20, 20)}
-    full = scumble.Sketch(scumble.EuclideanKernel(3.0), **shape).update(X).release(epsilon=1.0)
-    assert "pale" not in texts(plots.density(full))
-    corner = scumble.Sketch(scumble.EuclideanKernel(0.2, 4), **shape).update(X[:50] / 9.0).release(epsilon=1.0)
-    assert "pale: could be zero" in texts(plots.density(corner))
-
-
-def test_names_and_signs_of_any_kind_are_drawn(town: np.ndarray, tmp_path: Path) -> None:
-    """A long name is cut, and a letter that no font has is no warning."""
-    one = release(["east", "north"], town)
-    units = {"east": "of " + 80 * "x"}
-    figure = one.plot(ranges={"east": (0, 9)}, at={"north": 2.0}, units=units, title="👨 costs $5")
-    label = figure.axes[0].get_xlabel()
-    assert len(label) <= 56 and label.endswith("…")
-    plots.save(figure, tmp_path / "a.png")

@@ -35,14 +35,6 @@ def test_a_plan_makes_its_sketch() -> None:
         assert json.loads(json.dumps(plan.to_dict()))["rows"] == plan.rows
 
 
-def test_cells_along_each_axis_can_be_given() -> None:
-    sketch = scumble.Sketch(KERNEL, 2, buckets=(10, 30), bounds=(0.0, 1.0))
-    assert sketch.design == "grid" and sketch.buckets == 300 and sketch.spec.shape == (10, 30)
-    for options in ({"bounds": None}, {"bounds": (0, 1), "design": "sobol"}, {"bounds": (0, 1), "buckets": (5,)}):
-        with pytest.raises(scumble.ParameterError, match="`buckets`"):
-            scumble.Sketch(KERNEL, 2, **{"buckets": (10, 30), **options})
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -124,14 +116,6 @@ def test_errors_fall_with_the_budget_where_a_grid_takes_the_place_of_rows(dimens
     plans = [decide(epsilon=epsilon, bounds=(0.0, 100.0)) for epsilon in np.geomspace(0.3, 2.0, 6).tolist()]
     assert {plan.design for plan in plans} == {"sobol", "grid"}
     assert all(a.relative_error >= b.relative_error for a, b in pairwise(plans))
-
-
-def test_a_plan_says_which_density_it_assumed() -> None:
-    plans = [
-        scumble.plan(20_000, 2, 1.0, kernel=KERNEL, **facts) for facts in ({}, {"bounds": (0, 50)}, {"density": 0.02})
-    ]
-    assert [plan.to_dict()["density_from"] for plan in plans] == ["default", "bounds", "given"]
-    assert plans[0].density == 0.1 != plans[1].density and plans[2].density == 0.02
 
 
 @pytest.mark.parametrize(("dimensions", "width", "delta"), [(1, 0.01, 0.0), (2, 0.05, 1e-6), (3, 0.4, 1e-6)])

@@ -19,7 +19,6 @@ NOT_ON_WINDOWS = {
     "test_ledger.py": FORKS,
     "test_checkpoint.py": FORKS,
     "privacy/test_noise.py::test_forked_processes_draw_different_noise": FORKS,
-    "paper/test_runner.py": FORKS,
     "test_secrecy.py::test_secret_files_are_for_the_owner_only": MODES,
     "test_shares.py::test_a_share_is_kept_like_a_secret": MODES,
     "test_people.py::test_a_resumed_build_remembers_whom_it_has_counted": MODES,

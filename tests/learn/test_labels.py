@@ -129,19 +129,3 @@ def test_a_fit_tells_what_a_build_tells() -> None:
     assert [line.split(" of ")[0] for line in fit] == ["1 value", "1 value", "9 values", "9 values"]
     assert "999" not in "".join(fit)
     assert told(lambda: learn.PrivateKDE(schema=SCHEMA, epsilon=1.0).fit(people())) == []
-
-
-def test_numbers_without_names_and_targets() -> None:
-    X, y = np.linspace(0, 1, ROWS)[:, None], np.linspace(0, 9, ROWS)
-    model = learn.PrivateLinearRegression(bounds=(0, 0.5), target_bounds=(0, 8), epsilon=1.0)
-    assert [line.split(",")[0] for line in told(lambda: model.fit(X, y))] == [
-        "100 values of 'column 0' lay outside its bounds",
-        "23 values of 'y' lay outside its bounds",
-    ]
-
-
-def test_a_misspelled_class_is_told() -> None:
-    X, y = np.linspace(0, 1, ROWS)[:, None], np.where(np.arange(ROWS) < 150, "bus", "car")
-    model = learn.PrivateKDEClassifier(bounds=(0, 1), classes=["bus", "Car"], unknown="drop", epsilon=1.0)
-    lost, empty = told(lambda: model.fit(X, y))
-    assert lost.startswith("50 ") and "'Car'" in empty

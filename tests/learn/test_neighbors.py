@@ -108,12 +108,3 @@ def test_bad_questions(table: np.ndarray) -> None:
     hamming = scumble.Sketch(scumble.HammingKernel(), 2, rows=8, buckets=16).release(1.0)
     with pytest.raises(scumble.ParameterError, match="Euclidean or Manhattan"):
         PrivateNeighbors.from_release(hamming)
-
-
-def test_a_budget_for_large_crowds_alone_says_so_before_it_is_spent() -> None:
-    """Fewer rows for a smaller ε, as each of them adds noise; rows that were asked for are taken as they are."""
-    X, wide = np.full((50, 5), 0.5), {"bounds": (0, 1), "epsilon": 0.3}
-    with pytest.warns(UserWarning, match="crowd"):
-        model = PrivateNeighbors(**wide).fit(X)
-    assert model.release_.rows < PrivateNeighbors(**wide | {"epsilon": 1.0}).fit(X).release_.rows
-    assert PrivateNeighbors(**wide, rows=16).fit(X).release_.rows == 16

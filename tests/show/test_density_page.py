@@ -169,20 +169,6 @@ def test_keys_alone_choose_a_region(seen: Page) -> None:
     assert float(seen.get_by_label("Region: lat to").input_value()) == pytest.approx(51.0 + 0.8, abs=1e-3)
 
 
-def test_a_category_that_nobody_has_is_warned_of(visit: Callable[..., Any], tmp_path: Path) -> None:
-    rng = np.random.default_rng(8)
-    town = rng.choice(["Ulm", "Bonn"], 5000)
-    kernel = scumble.EuclideanKernel(10.0, columns=["age"]) * scumble.HammingKernel(columns=["town"])
-    sketch = scumble.Sketch(kernel, columns=["age", "town"], rows=100, buckets=128)
-    release = sketch.update({"age": rng.normal(40, 6, 5000), "town": town}).release(epsilon=1.0)
-    values = {"town": ["Ulm", "Bonn"]}
-    export(Exhibit(release, "towns", ranges={"age": (0, 100)}, values=values), tmp_path / "towns.html")
-    page = visit().open((tmp_path / "towns.html").as_uri())
-    expect(page.locator(".warning")).to_be_hidden()
-    page.get_by_label("town", exact=True).fill("Bohn")
-    expect(page.locator(".warning")).to_contain_text("rises above the noise")
-
-
 PROGRAM = sum(len(part(name)) for name in Exhibit.parts)
 
 

@@ -251,20 +251,6 @@ def test_noise_is_not_taken_for_certainty(visit: Callable[..., Any], tmp_path: P
     assert abs(sum(chances) - 1.0) < 1e-9, "who asks for probabilities gets them"
 
 
-def test_reading_by_mouse(visit: Callable[..., Any], pages: dict[str, Path], town: scumble.Release) -> None:
-    page = visit().open(pages["town"].as_uri())
-    page.locator(".readout").scroll_into_view_if_needed()
-    box = page.locator("figure svg").first.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.4 * box["height"])
-    page.locator(".readout strong").wait_for()
-    told = re.match(r"east ([\d.]+) km, north ([\d.]+) km: density ([\d.]+) ", page.locator(".readout").inner_text())
-    assert told is not None
-    east, north, density = map(float, told.groups())
-    assert density == pytest.approx(town.density([[east, north]])[0], rel=0.05)  # the line rounds the place
-    expect(page.locator(".regions")).to_be_hidden()  # hashed rows count no region
-
-
 def test_modes_are_listed_and_visited(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
     page = visit().open(pages["town"].as_uri())
     rows = page.locator("section[aria-labelledby=modes] tbody tr")

@@ -119,26 +119,6 @@ def test_predictions_are_those_of_python(plane: Bundle) -> None:
         Exhibit(plane[0], "alone").predict([[0.0, 0.0]])
 
 
-def test_columns_without_names_are_asked_by_position() -> None:
-    colors = [["red", "car"], ["blue", "bus"]] * 500
-    sketch = scumble.Sketch(scumble.HammingKernel(), 2, rows=30, buckets=64).update(np.array(colors))
-    release = sketch.release(epsilon=1.0)
-    exhibit = Exhibit(release, "colors")
-    assert [(column.name, column.role) for column in exhibit.columns] == [("x0", "category"), ("x1", "category")]
-    assert exhibit.density([["red", "bus"]])["density"] == release.density([["red", "bus"]]).tolist()
-
-
-def test_records_are_found_where_they_are() -> None:
-    rng = np.random.default_rng(4)
-    X = rng.normal([45.0, 50_000.0], [12.0, 9_000.0], (20_000, 2))
-    kernel = scumble.EuclideanKernel(1.0, 2, scale=[10.0, 20_000.0])
-    release = scumble.Sketch(kernel, 2, rows=100, buckets=256, design="sobol").update(X).release(epsilon=1.0)
-    for column, (low, high) in zip(Exhibit(release).columns, ((30.0, 60.0), (35_000.0, 65_000.0)), strict=True):
-        assert column.range is not None
-        found_low, found_high = column.range
-        assert found_low < low and high < found_high and found_high - found_low < 8 * (high - low)
-
-
 RIGHT: dict[str, Any] = {"points": [[20, "Ulm"]], "class": "old"}
 WRONG: list[tuple[Any, str]] = [
     ({"points": RIGHT["points"]}, "one of young, old"),

@@ -259,13 +259,6 @@ def test_brushing_and_ticking_update_every_picture_at_once(visit: Callable[..., 
     assert bars(page) == before
 
 
-def test_a_share_has_the_digits_that_its_interval_deserves(visit: Callable[..., Any]) -> None:
-    source = (Path(__file__).parents[2] / "web/src/table/filters.js").read_text().replace("export ", "")
-    asked = f"(all) => {{ {source} return all.map(([value, low, high]) => share({{ value, low, high }}).value); }}"
-    shares = [[1 - 2e-16, 1 - 1e-15, 1.0], [0.0, 0.0, 0.0], [0.25, 0.24, 0.26]]
-    assert visit().page.evaluate(asked, shares) == ["100 %", "0 %", "25.0 %"]
-
-
 TYPED = [
     ("pay from", "100", "pay >= 100"),
     ("pay to", "250.5", "pay < 250.5"),
@@ -632,22 +625,6 @@ def test_what_is_shown_can_be_taken_away(whole: Shown, visit: Callable[..., Any]
     assert len(np.unique(picture[::9, ::9, :3].reshape(-1, 3), axis=0)) > 20
 
 
-def test_long_words_are_shown_whole(visit: Callable[..., Any], tmp_path: Path) -> None:
-    words = [f"DISTRICT ATTORNEY OF THE {side}" for side in ("NORTH", "SOUTH")]
-    live = scumble.TableSketch(scumble.Schema(who=scumble.Category(words))).update(pd.DataFrame({"who": words * 500}))
-    release = scumble.TableRelease.from_bytes(live.release(epsilon=2.0).to_bytes(draws=True))
-    export(TableExhibit(release, "p.scumble"), tmp_path / "p.html")
-    for width in (1280, 390):
-        page: Page = visit(viewport={"width": width, "height": 800}).open((tmp_path / "p.html").as_uri())
-        page.wait_for_selector(READY)
-        for word in words:
-            label = page.locator(".word", has_text=word)
-            assert label.evaluate(
-                "one => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight + 1"
-            )
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
 MIDDLES = """([j, by]) => {
     const { table, state } = scumble;
     const bins = by === null ? [null] : table.columns[by].bins(8, { filter: state.filters.get(by), grouped: true });
@@ -682,32 +659,6 @@ def test_means_and_quartiles_by_group_are_those_of_python(visit: Callable[..., A
         for word in ("Ulm", "Bonn"):
             panel(page, "town").get_by_label(word).check()
         page.wait_for_selector(READY)
-
-
-def test_groups_follow_the_filters_and_can_be_taken_away(visit: Callable[..., Any], whole: Shown) -> None:
-    page = whole.open(visit, accept_downloads=True)
-    part = page.get_by_role("region", name="Means and quartiles", exact=True)
-    part.get_by_role("combobox", name="Number").select_option(label="pay")
-    part.get_by_role("combobox", name="By").select_option(label="town")
-    enter(page, "age from", "40")
-    page.wait_for_selector(READY)
-    expect(part.locator("tbody tr")).to_have_count(4)
-    with page.expect_download() as saved:
-        part.get_by_role("button", name="Download table (CSV)").click()
-    found = pd.read_csv(saved.value.path(), keep_default_na=False).set_index(["town", "statistic"])
-    mean = whole.release.mean("pay", "age >= 40", by="town").set_index("town")
-    middle = whole.release.quantile("pay", 0.5, "age >= 40", by="town").set_index("town")
-    for town in mean.index:
-        for statistic, wanted in (("Mean", mean), ("Median", middle)):
-            told = found.loc[(town, statistic), ["value", "low", "high"]].to_numpy(float)
-            assert told == pytest.approx(wanted.loc[town, ["value", "low", "high"]].to_numpy(float), rel=2e-6)
-    shown_mean = float(part.locator("tbody tr").first.locator(".value").first.inner_text().replace(",", ""))
-    assert shown_mean == pytest.approx(mean["value"].iloc[0], rel=0.02)
-    part.get_by_role("combobox", name="Number").select_option(label="seen")
-    expect(part.locator("thead th")).to_have_text(["town", "Lower quartile", "Median", "Upper quartile"])
-    assert part.locator("tbody .value").first.inner_text().startswith("2024-")
-    part.get_by_role("combobox", name="By").select_option(label="all records")
-    expect(part.locator("tbody tr")).to_have_count(1)
 
 
 def test_remarks_on_the_page_are_those_of_python(visit: Callable[..., Any], tmp_path: Path) -> None:

@@ -27,7 +27,6 @@ from scumble.cluster import spark
 from scumble.errors import CuratorWarning
 from scumble.sources import Build
 from scumble.sources.spark import ClusterBuild, counting
-from scumble.sources.spark.counting import Order
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
@@ -182,12 +181,6 @@ def test_words_that_nobody_declared_and_sets_of_words_too(session, table: pa.Tab
     for mine, its in zip(found.secret.words, wanted.secret.words, strict=True):
         assert mine.margins() == its.margins() and mine.records == its.records > 5000
     assert len(wanted.secret.words[0].margins()) > 300
-
-
-def test_no_record_decides_here_either_whether_there_is_a_release(session) -> None:
-    df = session.createDataFrame(pa.table({"town": ["zz"] * 100})).repartition(2)
-    with pytest.warns(CuratorWarning, match="not in its vocabulary"):
-        spark.build(df, schema=scumble.Schema(town=scumble.Category(["Ulm"])), epsilon=1.0)
 
 
 # ---- exactly once ----
@@ -513,22 +506,3 @@ def test_no_file_outlives_the_job(df, folder: Path) -> None:
     while shuffles() - old and time.monotonic() < deadline:  # executors get the request and act a moment later
         time.sleep(0.2)
     assert shuffles() - old == set()
-
-
-@pytest.mark.parametrize("room", [counting.ROOM, 1], ids=["all open", "one at a time"])
-def test_a_boolean_label_is_read_as_on_one_machine(room: int) -> None:
-    table = pa.table({"x": [1.0, 2.0, 3.0, 4.0, 5.0], "b": ["yes", "no", "T", "0", "maybe"]})
-    options: dict = {"label": "b", "booleans": ["b"], "rows": 4, "buckets": 16, "design": "iid"}
-    alone, spread = (
-        Build(table, scumble.EuclideanKernel(1.0), ["x"], invalid="drop", epsilon=1.0, **options) for _ in range(2)
-    )
-    tally = spread.tally
-    order = Order(tally.sketches[0].spec, shares=1, room=room, labels=tally.labels, **tally.options)
-    sums = counting.Sums()
-    for batch in order(iter(table.to_batches(2))):
-        sums.add(batch)
-    counting._take(sums, tally)
-    alone.count()
-    for one, other in zip(alone.tally.sketches, tally.sketches, strict=True):
-        assert one.count == 2 and np.array_equal(one._counts, other._counts)
-    assert tally.unknown == alone.tally.unknown == 1

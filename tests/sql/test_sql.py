@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import duckdb
 import pandas as pd
 import pytest
@@ -55,17 +52,6 @@ def test_a_formula_is_worked_out_on_every_draw(people: scumble.TableRelease) -> 
     wanted = people.count() - people.count("smoker is not missing")
     assert [found.gone, found.gone_low, found.gone_high] == pytest.approx([wanted.value, wanted.low, wanted.high])
     assert found.gone_low < found.gone < found.gone_high
-
-
-def test_shares_on_the_page_about_sql_are_shares() -> None:
-    """Also those of groups that may be empty, of which a quotient of counts may be anything."""
-    page = (Path(__file__).parents[2] / "docs/howto/sql.md").read_text()
-    selected = re.search(r"select mode.*?(?=from people)", page, re.DOTALL)
-    assert selected is not None
-    schema = scumble.Schema(mode=scumble.Category(["bike", "bus"]), income=scumble.Number(0, 200_000, cells=4))
-    few = scumble.TableSketch(schema).update({"mode": ["bike"] * 3, "income": [1.0] * 3}).release(epsilon=1.0)
-    found = scumble.sql(f"{selected[0]} from p group by mode", p=few)
-    assert len(found) > 2 and found.percent_low.min() >= 0 and found.percent_high.max() <= 100
 
 
 # ---- names, order, groups ----
@@ -178,20 +164,6 @@ def test_what_cannot_be_answered_is_refused_in_a_line(query: str, people: scumbl
         scumble.sql(query, people=people)
     words = str(refusal.value)
     assert words.endswith(".") and "\x1b" not in words and "\n" not in words
-
-
-@pytest.mark.parametrize("name", ["Card Number", 'in "cm"', "gain", "day"])
-def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered(name: str) -> None:
-    columns = {"Card Number": scumble.Number(0, 1e16), 'in "cm"': scumble.Number(50, 250, whole=True, cells=20)}
-    columns |= {"gain": scumble.Number(1, 10**6, scale="log")}
-    schema = scumble.Schema({**columns, "day": scumble.Date("2009-01-01", "2021-12-31")})
-    row = dict(zip(schema, [5.0, 99, 3.0, "2015-05-05"], strict=True))
-    release, quoted = exactly(pd.DataFrame([row] * 3), schema), '"' + name.replace('"', '""') + '"'
-    with pytest.raises(scumble.ParameterError) as refusal:
-        scumble.sql(f"select count(*) from t group by {quoted}", t=release)
-    hint = str(refusal.value).split("GROUP BY ")[1].removesuffix(", or other ranges of whole cells.")
-    found = scumble.sql(f"select count(*) as n from t group by {hint}", t=release)
-    assert len(found) > 1 and found["n"].max() == found["n"].sum() == 3
 
 
 HOSTILE = {

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import scumble
 from scumble import Boolean, Category, Number, Schema
-from scumble.cli import main
 
 ANSWERS = ("value", "low", "high", "standard_error")
 WORDS = ["x", "y"]
@@ -84,18 +80,3 @@ def test_a_cross_table(release: Any, names: tuple[str, str]) -> None:
     assert [*zip(found[names[0]], found[names[1]], strict=True)] == combinations
     alone = release.count(_condition(names[0], combinations[0][0]) | _condition(names[1], combinations[0][1]))
     assert found.iloc[0, 2:].tolist() == pytest.approx([*alone.to_dict().values()], rel=1e-9)
-
-
-@pytest.mark.parametrize("names", [["value", "low"], ["high"], ["standard_error"], ["from", "to"], ["remarks", "self"]])
-def test_the_command_line(release: Any, names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = str(tmp_path / "table.scumble")
-    release.save(path)
-    counted: pd.DataFrame = release.count(by=names)
-    assert main(["count", path, "--by", ",".join(names), "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    remarks = "scumble_remarks" if "remarks" in names else "remarks"
-    for row, (_, expected) in zip(rows, counted.iterrows(), strict=True):
-        assert [*row] == [*_named(names), remarks]
-        assert [row[name] for name in names] == expected[names].tolist()
-        assert [*row.values()][len(names) : -1] == pytest.approx(expected.iloc[len(names) :].tolist())
-        assert isinstance(row[remarks], list)
