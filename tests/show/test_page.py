@@ -147,14 +147,8 @@ def test_the_page_computes_what_python_computes(visit: Callable[..., Any], pages
     for name, (release, Q, points, roles) in tables().items():
         content = Content()
         content.release(release)
-        description = {
-            "columns": [{"role": role} for role in roles],
-            "hashers": content.hashers,
-            "releases": content.releases,
-            "classifier": None,
-            "arrays": content.arrays.index,
-        }
-        found = page.evaluate(ASK, [[json.dumps(description), content.arrays.to_base64()], points])
+        description, arrays = content.with_all({"columns": [{"role": role} for role in roles], "classifier": None})
+        found = page.evaluate(ASK, [[json.dumps(description), arrays], points])
         lower, upper = release.interval(Q, 0.9)
         truth = {
             "kernelSum": release.kernel_sum(Q),

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from scumble.density.release import Release
+from scumble.density.student import reach
 from scumble.errors import ParameterError
 from scumble.files.places import write_whole
 from scumble.show.usefulness import Facts, Model
@@ -132,6 +133,10 @@ def export(exhibit: AnyExhibit, path: str | os.PathLike[str]) -> int:
 
 MOST_BYTES = 256 << 20
 """Browsers struggle with larger pages."""
+CONFIDENCES = (0.9, 0.95, 0.99)
+"""Of the intervals that a page of densities has."""
+QUANTILES = 256
+"""Parts of the inverse degrees of freedom, from none to one: cubic interpolation of log t is within 1e-9."""
 
 
 class Arrays:
@@ -208,7 +213,10 @@ class Content:
 
     def with_all(self, description: Facts) -> tuple[Facts, str]:
         """The description with all of it, and the arrays as text."""
-        own: Facts = {"hashers": self.hashers, "releases": self.releases, "arrays": self.arrays.index}
+        with np.errstate(divide="ignore"):
+            degrees = 1.0 / (np.arange(QUANTILES + 1.0) / QUANTILES)
+        logs = {str(share): self.arrays.add(np.log(reach(degrees, share))) for share in CONFIDENCES}
+        own: Facts = {"hashers": self.hashers, "releases": self.releases, "reach": logs, "arrays": self.arrays.index}
         return description | own, self.arrays.to_base64()
 
     def classifier(self, model: Model, numbers: Mapping[Any, int]) -> Facts:

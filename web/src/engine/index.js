@@ -5,7 +5,6 @@ import { Coding } from "./coding.js";
 import { GridReader } from "./grid.js";
 import { Hasher } from "./hasher.js";
 import { RowsReader } from "./rows.js";
-import { studentQuantile } from "./special.js";
 import { READ, Table } from "./table.js";
 import { tablesOf } from "./tables.js";
 import { unpack as unpacked } from "./unpack.js";
@@ -37,6 +36,7 @@ export class Engine {
   constructor(description, arrays) {
     this.coding = new Coding(description.columns);
     this.roles = this.coding.roles;
+    this.reach = new Map(Object.entries(description.reach).map(([confidence, logs]) => [Number(confidence), arrays[logs]]));
     this.hashers = description.hashers.map((hasher) => hasherOf(hasher, arrays));
     this.releases = description.releases.map((release) => this.#reader(release, arrays));
     this.classifier = description.classifier && this.#classifier(description.classifier, arrays);
@@ -80,11 +80,7 @@ export class Engine {
     for (let i = 0; i < n; i++) {
       const wide = caution * caution * hashing[i];
       const variance = noise[i] + wide;
-      const effective = degrees * (variance / wide) ** 2;
-      const quantile = studentQuantile(
-        Number.isFinite(effective) ? Math.min(effective, MANY) : MANY,
-        0.5 + confidence / 2,
-      );
+      const quantile = this.#quantile(degrees * (variance / wide) ** 2, confidence);
       const half = quantile * Math.sqrt(variance);
       out.density[i] = densityOf(value[i], divisor);
       out.lower[i] = value[i] - half;
@@ -94,10 +90,20 @@ export class Engine {
     return out;
   }
 
+  // Student's: the logarithms that Python wrote into the page, over the inverse degrees of freedom, by Lagrange's cubic.
+  #quantile(degrees, confidence) {
+    const logs = this.reach.get(confidence);
+    const place = (logs.length - 1) / Math.min(degrees || MANY, MANY);
+    const first = Math.min(Math.max(Math.floor(place) - 1, 0), logs.length - 4);
+    const [a, b, c, d] = [0, 1, 2, 3].map((k) => place - first - k);
+    const weights = [(b * c * d) / -6, (a * c * d) / 2, (a * b * d) / -2, (a * b * c) / 6];
+    return Math.exp(weights.reduce((sum, weight, k) => sum + weight * logs[first + k], 0));
+  }
+
   // How many records of a grid are in a region. `box`: column → [from, to].
   region(release, box, confidence = 0.95) {
     const { value, variance, ends, others } = this.releases[release].region(this.coding.box(box));
-    const half = studentQuantile(MANY, 0.5 + confidence / 2) * Math.sqrt(variance);
+    const half = this.#quantile(Infinity, confidence) * Math.sqrt(variance);
     return { value, lower: value - half, upper: value + half, ends: this.coding.ends(ends), others };
   }
 

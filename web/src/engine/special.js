@@ -1,4 +1,4 @@
-// The few special functions that estimates need, to nearly the last digit.
+// The error function, to nearly the last digit.
 
 const ROOT_PI = Math.sqrt(Math.PI);
 
@@ -37,88 +37,4 @@ function series(x) {
     sum += term;
   }
   return (2 / ROOT_PI) * Math.exp(-x * x) * sum;
-}
-
-// The normal law's quantile for p ≥ 1/2, by Newton's method.
-function normalQuantile(p) {
-  const wanted = 2 * p - 1;
-  let x = 0;
-  for (let k = 0; k < 60; k++) {
-    const step = (erf(x / Math.SQRT2) - wanted) / ((2 * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI));
-    x -= Math.max(-1, Math.min(1, step));
-    if (Math.abs(step) < 1e-15 * x) break;
-  }
-  return x;
-}
-
-// Student's quantile with `degrees` of freedom (any positive number), for p ≥ 1/2.
-export function studentQuantile(degrees, p) {
-  return degrees > 400 ? expanded(degrees, normalQuantile(p)) : solved(degrees, p);
-}
-
-// Abramowitz & Stegun 26.7.5, with one term more.
-function expanded(v, x) {
-  const s = x * x;
-  const g1 = (x * (s + 1)) / 4;
-  const g2 = (x * ((5 * s + 16) * s + 3)) / 96;
-  const g3 = (x * (((3 * s + 19) * s + 17) * s - 15)) / 384;
-  const g4 = (x * ((((79 * s + 776) * s + 1482) * s - 1920) * s - 945)) / 92160;
-  return x + (g1 + (g2 + (g3 + g4 / v) / v) / v) / v;
-}
-
-function solved(v, p) {
-  const scale = Math.exp(logRatio(v / 2)) / Math.sqrt(v * Math.PI);
-  const density = (t) => scale * Math.exp((-(v + 1) / 2) * Math.log1p((t * t) / v));
-  const tail = (t) => {
-    const x = v / (v + t * t);
-    const front = (Math.exp(logRatio(v / 2)) / ROOT_PI) * Math.exp((v / 2) * Math.log(x)) * Math.sqrt(1 - x);
-    return x < (v / 2 + 1) / (v / 2 + 2.5)
-      ? (front * betaFraction(x, v / 2, 0.5)) / v
-      : 0.5 - front * betaFraction(1 - x, 0.5, v / 2);
-  };
-  let low = 0;
-  let high = 2;
-  while (tail(high) > 1 - p) [low, high] = [high, 2 * high];
-  let t = (low + high) / 2;
-  for (let k = 0; k < 200; k++) {
-    const gap = tail(t) - (1 - p);
-    if (gap > 0) low = t;
-    else high = t;
-    let next = t + gap / density(t);
-    if (!(next > low && next < high)) next = (low + high) / 2;
-    if (Math.abs(next - t) < 1e-15 * t) return next;
-    t = next;
-  }
-  return t;
-}
-
-// The continued fraction of the incomplete beta function, by Lentz's method.
-function betaFraction(x, a, b) {
-  const tiny = 1e-300;
-  let c = 1;
-  let d = 1 - ((a + b) * x) / (a + 1);
-  d = 1 / (Math.abs(d) < tiny ? tiny : d);
-  let f = d;
-  for (let m = 1; m < 2000; m++) {
-    for (const numerator of [
-      (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m)),
-      (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1)),
-    ]) {
-      d = 1 + numerator * d;
-      d = 1 / (Math.abs(d) < tiny ? tiny : d);
-      c = 1 + numerator / c;
-      c = Math.abs(c) < tiny ? tiny : c;
-      f *= c * d;
-    }
-    if (Math.abs(c * d - 1) < 1e-16) break;
-  }
-  return f;
-}
-
-// ln Γ(a + 1/2) − ln Γ(a): the asymptotic series for large a, which smaller ones are stepped up to.
-function logRatio(a) {
-  let steps = 0;
-  for (; a < 30; a++) steps += Math.log1p(0.5 / a);
-  const u = 1 / (a * a);
-  return Math.log(a) / 2 - (1 / 8 - (1 / 192 - (1 / 640 - (17 / 14336) * u) * u) * u) / a - steps;
 }
