@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scumble.errors import ParameterError
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 Ends = tuple[float | str, float | str]
 Parser = argparse.ArgumentParser
+Value = TypeVar("Value")
 Settings = dict[str, Any]
 """Values by the names of the parameters, or of the columns of JSON, that they are for."""
 
@@ -78,7 +80,8 @@ def names(text: str) -> list[str]:
     return found
 
 
-def _pairs(text: str, example: str) -> dict[str, str]:
+def _by_column(text: str, example: str, read: Callable[[str], Value]) -> dict[str, Value]:
+    """What stands behind each column's name."""
     found = {}
     for part in names(text):
         key, mark, value = part.rpartition("=")
@@ -86,18 +89,38 @@ def _pairs(text: str, example: str) -> dict[str, str]:
             raise argparse.ArgumentTypeError(f"must look like {example}, with commas only between columns")
         if key in found:
             raise argparse.ArgumentTypeError(f"names {key!r} twice")
-        found[key] = value
+        try:
+            found[key] = read(value)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must look like {example}") from None
     return found
+
+
+def _ends(text: str) -> Ends:
+    """0:100, or 2024-01-01:2024-12-31"""
+    low, high = (end if DAY.fullmatch(end.strip()) else _number(end) for end in text.split(":"))
+    return low, high
+
+
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?")
+
+
+def _number(text: str) -> float:
+    """100; four digits stay an integer, which is a year where the column has dates"""
+    return int(text) if re.fullmatch(r"[0-9]{4}", text.strip()) else float(text)
+
+
+def _cell(text: str) -> float | str:
+    """40, or bus"""
+    try:
+        return _number(text)
+    except ValueError:
+        return text
 
 
 def scale(text: str) -> float | dict[str, float]:
     """10, or age=10,income=20000"""
-    try:
-        if "=" not in text:
-            return float(text)
-        return {key: float(value) for key, value in _pairs(text, "age=10,income=20000").items()}
-    except ValueError:
-        raise argparse.ArgumentTypeError("must be a number, or look like age=10,income=20000") from None
+    return _by_column(text, "age=10,income=20000", float) if "=" in text else real(text)
 
 
 def span(text: str) -> tuple[float, float]:
@@ -111,15 +134,7 @@ def span(text: str) -> tuple[float, float]:
 
 def ranges(text: str) -> dict[str, Ends]:
     """age=0:100,seen=2024-01-01:2024-12-31"""
-    example = "age=0:100,seen=2024-01-01:2024-12-31"
-    found = {}
-    try:
-        for key, value in _pairs(text, example).items():
-            low, high = map(_bound, value.split(":"))
-            found[key] = (low, high)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must look like {example}") from None
-    return found
+    return _by_column(text, "age=0:100,seen=2024-01-01:2024-12-31", _ends)
 
 
 def bounds(text: str) -> dict[str, Ends] | Ends:
@@ -136,30 +151,14 @@ def bounds(text: str) -> dict[str, Ends] | Ends:
     return ends
 
 
-def _bound(text: str) -> float | str:
-    """100, or 2024-12-31, or 2024-12, or a year"""
-    return text if re.fullmatch(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?", text.strip()) else _number(text)
-
-
-def _number(text: str) -> float:
-    """100; four digits stay an integer, which is a year where the column has dates"""
-    return int(text) if re.fullmatch(r"[0-9]{4}", text.strip()) else float(text)
-
-
 def values(text: str) -> dict[str, float | str]:
     """age=40,mode=bus"""
-    found: dict[str, float | str] = {}
-    for key, value in _pairs(text, "age=40,mode=bus").items():
-        try:
-            found[key] = _number(value)
-        except ValueError:
-            found[key] = value
-    return found
+    return _by_column(text, "age=40,mode=bus", _cell)
 
 
 def choices(text: str) -> dict[str, list[str]]:
     """town=Ulm|Bonn,mode=bus|car"""
-    return {key: value.split("|") for key, value in _pairs(text, "town=Ulm|Bonn,mode=bus|car").items()}
+    return _by_column(text, "town=Ulm|Bonn,mode=bus|car", lambda value: value.split("|"))
 
 
 # ---- the options ----

@@ -499,9 +499,14 @@ class PrivateEstimator(Fitted):
 
     def _levels(self) -> Levels | None:
         """How records are read, where the release is that of a table."""
+        release = self._learnt_from
+        return Levels(release, vars(self).get("target_")) if isinstance(release, TableRelease) else None
+
+    @property
+    def _learnt_from(self) -> Any:
+        """The release, or of several the first; None before a fit."""
         held = vars(self)
-        release = held["release_"] if "release_" in held else (held.get("releases_") or [None])[0]
-        return Levels(release, held.get("target_")) if isinstance(release, TableRelease) else None
+        return held["release_"] if "release_" in held else (held.get("releases_") or [None])[0]
 
     # ---- files, pictures, scikit-learn ----
 

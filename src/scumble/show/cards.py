@@ -239,8 +239,7 @@ def estimator_facts(model: Model) -> Facts:
 
 def estimator_lines(model: Model) -> list[tuple[str, str]]:
     """The card of a fitted estimator, line by line."""
-    claim = model.privacy_
-    first = vars(model).get("releases_", [vars(model).get("release_")])[0]
+    claim, first = model.privacy_, model._learnt_from
     each = f" of each of {len(first)} classes" if isinstance(first, Bundle) else ""
     names = vars(model).get("feature_names_in_")
     rows = [

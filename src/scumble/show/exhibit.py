@@ -292,14 +292,11 @@ def _nameless(model: Model) -> Any:
 
 
 def _shown(found: object) -> Release | Bundle:
-    if isinstance(found, (Release, Bundle)):
-        return found
-    releases = vars(found).get("releases_") if hasattr(found, "privacy_") else None
-    release = releases[0] if releases else getattr(found, "release_", None)
-    if release is not None and not isinstance(release, (Release, Bundle)):
-        raise ParameterError(f"A {type(found).__name__} has no density to explore. Hint: its plot() draws it.")
+    release = found if isinstance(found, (Release, Bundle)) else getattr(found, "_learnt_from", None)
     if release is None:
         raise parameter("found", "a Release, a Bundle or a fitted estimator", type(found).__name__)
+    if not isinstance(release, (Release, Bundle)):
+        raise ParameterError(f"A {type(found).__name__} has no density to explore. Hint: its plot() draws it.")
     return release
 
 
