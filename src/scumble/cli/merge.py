@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from scumble.cli.options import take
 from scumble.cli.output import check_out, say, secret_out, write_release
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     if kinds == {"secret"}:
         _merge_parts(args, containers)
         return
-    result = _merged(containers, {"records": True, "persons": "persons"}.get(args.disjoint, False))
+    result = _merged(containers, "persons" if args.disjoint == "persons" else args.disjoint is not None)
     with replacing(args.out, result.to_bytes()):
         size = write_release(result, args.out)
     if args.out != "-":
@@ -69,7 +69,7 @@ def _merge_parts(args: argparse.Namespace, containers: list[files.Container]) ->
     say(args, f"Delete {', '.join(args.files)}: releasing them too would publish their records twice.")
 
 
-def _merged(containers: list[files.Container], disjoint: Any) -> AnyRelease:
+def _merged(containers: list[files.Container], disjoint: bool | Literal["persons"]) -> AnyRelease:
     from scumble.density.bundle import Bundle
     from scumble.density.release import Release, merge_releases
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scumble.cli.inputs import load_release, one_release
 from scumble.cli.options import TABLE_OUT, Whole, given, take
@@ -12,6 +12,8 @@ from scumble.cli.terminal import waiting
 from scumble.files.lazy_modules import pa
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from scumble.show.usefulness import Model
 
 EXAMPLE = """
@@ -60,7 +62,7 @@ def run(args: argparse.Namespace) -> None:
         say(args, line)
 
 
-def _short(model: Model, found: list[Any]) -> tuple[Any, list[Any]]:
+def _short(model: Model, found: list[np.ndarray]) -> tuple[np.ndarray, list[list[float]]]:
     """Places to a hundred-thousandth of where modes were looked for, and densities without digits that are noise."""
     import numpy as np
 

@@ -168,7 +168,7 @@ def _option(help: str, metavar: str | None = None, **settings: object) -> Settin
     return {"help": help, **({} if metavar is None else {"metavar": metavar}), **settings}
 
 
-def _columns(help: str, metavar: str | None = "A,B", **settings: Any) -> Settings:
+def _columns(help: str, metavar: str | None = "A,B", **settings: object) -> Settings:
     return _option(help, metavar, type=names, **settings)
 
 

@@ -24,8 +24,9 @@ from scumble.files.places import Place, write_error, write_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pandas import DataFrame
 
-    from scumble import TableRelease
+    from scumble import Estimate, TableRelease
     from scumble.privacy.budget import Budget
     from scumble.show.cards import AnyRelease
 
@@ -88,7 +89,7 @@ def remarked() -> Iterator[list[str]]:
                 tell(f"scumble: warning: {text}")
 
 
-def remark_on(found: Any, releases: Iterable[TableRelease]) -> None:
+def remark_on(found: Estimate | DataFrame, releases: Iterable[TableRelease]) -> None:
     """Warn of what must be known of an answer; all columns that were not counted together stand in one remark."""
     from scumble.table.remarks import BEGINS, not_counted_together
 

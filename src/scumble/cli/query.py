@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from scumble.cli.inputs import load_release, opened, whole_rows, with_columns
 from scumble.cli.options import TABLE_OUT, Settings, take
@@ -88,7 +88,7 @@ def _points(args: argparse.Namespace, release: Release) -> Iterator[tuple[pa.Rec
         yield piece.batch, points
 
 
-def _numbers(table: Any, release: Release) -> Any:
+def _numbers(table: Points, release: Release) -> Points:
     """Dates, times and booleans as numbers; all else stays."""
     kinds = _dated(release)
     if not kinds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from scumble.cli.inputs import load_release
 from scumble.cli.options import TABLE_OUT, Whole, take
@@ -12,6 +12,10 @@ from scumble.cli.output import TableWriter, check_table, remarked
 from scumble.cli.terminal import tell, waiting
 from scumble.errors import ParameterError
 from scumble.files.lazy_modules import pa
+
+if TYPE_CHECKING:
+    from scumble.density.bundle import Bundle
+    from scumble.density.release import Release
 
 EXAMPLE = """
 scumble sample people.scumble --n 1000 --bounds age=0:100,income=0:200000 --out synthetic.csv
@@ -41,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     if of_table:
         with remarked(), waiting(args.quiet):
             drawn = found.sample_batches(args.n, args.seed, where=args.where)
-        batches: Iterator[Any] = (batch for table in drawn for batch in table.to_batches())
+        batches: Iterator[pa.RecordBatch] = (batch for table in drawn for batch in table.to_batches())
     else:
         batches = iter([_records(args, found)])
     if not alone:
@@ -58,7 +62,7 @@ def run(args: argparse.Namespace) -> None:
                 tell(line)
 
 
-def _records(args: argparse.Namespace, found: Any) -> Any:
+def _records(args: argparse.Namespace, found: Release | Bundle) -> pa.RecordBatch:
     """Records from a release of densities; from a bundle, with their classes."""
     from scumble.checks import by_column
     from scumble.columns.containers import free

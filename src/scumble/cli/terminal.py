@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from scumble.errors import ScumbleError, many, readable
 
 if TYPE_CHECKING:
-    from typing import TextIO
+    from typing import BinaryIO, TextIO
 
     from typing_extensions import Buffer
 
@@ -48,7 +48,7 @@ class PlainText:
             self.stream.flush()
 
     @property
-    def buffer(self) -> Any:
+    def buffer(self) -> BinaryIO | _Screen:
         """Where bytes go."""
         return _Screen(self) if self.stream.isatty() else self.stream.buffer
 

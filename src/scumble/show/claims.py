@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scumble._version import __version__
 from scumble.checks import confidence as checked_confidence
@@ -24,7 +24,11 @@ from scumble.columns.schema import Schema
 from scumble.errors import DataError, ParameterError, ScumbleError, did_you_mean, nearest
 from scumble.show.pages import finite
 from scumble.show.usefulness import Facts
+from scumble.table.estimate import Estimate
 from scumble.table.release import TableRelease
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 FORMAT = "scumble-claim-1"
 SAME = 0.01
@@ -414,16 +418,16 @@ def _require_possible(schema: Schema, where: Tree) -> None:
         raise ParameterError(f"No record can meet this condition. Hint: {holds[:180]}.")
 
 
-def rows_of(found: Any, keys: int | None = None) -> tuple[list[Facts], list[str]]:
+def rows_of(found: Estimate | DataFrame, keys: int | None = None) -> tuple[list[Facts], list[str]]:
     """An answer as rows, and what must be known of it. Groups keep their keys and the number with its interval."""
-    if not hasattr(found, "columns"):
+    if isinstance(found, Estimate):
         return [{"value": _cell(found.value), "low": _cell(found.low), "high": _cell(found.high)}], [*found.remarks]
     names = [*found.columns][: None if not keys else keys + 3]
     rows = [dict(zip(names, map(_cell, row), strict=True)) for row in found[names].itertuples(index=False, name=None)]
     return rows, [*found.attrs.get("remarks", ())]
 
 
-def _cell(cell: Any) -> Any:
+def _cell(cell: object) -> object:
     """A value as JSON has it."""
     if missing(cell):
         return None

@@ -43,7 +43,7 @@ class Exhibit(AnyExhibit):
 
     def __init__(
         self,
-        found: Any,
+        found: object,
         title: str = "A private release",
         *,
         ranges: Mapping[str, tuple[float, float]] | None = None,
@@ -51,7 +51,7 @@ class Exhibit(AnyExhibit):
         units: Mapping[str, str] | None = None,
     ) -> None:
         self.title = title
-        self.model = None if isinstance(found, (Release, Bundle)) else found
+        self.model: Model = None if isinstance(found, (Release, Bundle)) else found
         self.shown = _shown(found)
         self.names = ranging.column_names(self._one)
         self._given: tuple[Facts, ...] = dict(ranges or {}), dict(values or {}), dict(units or {})
@@ -125,7 +125,7 @@ class Exhibit(AnyExhibit):
             for (name, role), spread, guessed in zip(named, found, searched, strict=True)
         ]
 
-    def _ranges(self, others: list[object]) -> tuple[list[Any], bool]:
+    def _ranges(self, others: list[object]) -> tuple[list[ranging.Range | None], bool]:
         """What to draw: a model's public bounds; else of all classes together that were found. And if any was."""
         bounds = getattr(self.model, "bounds_", None)
         if bounds is not None:

@@ -66,7 +66,7 @@ def exhibit_of(
 
 
 def explore(
-    found: Any,
+    found: object,
     path: str | os.PathLike[str] | None = None,
     *,
     title: str | None = None,

@@ -105,7 +105,12 @@ class _Search:
     """Climbs to where the kernel sum is greatest, then looks around."""
 
     def __init__(
-        self, release: Release, columns: list[int], units: np.ndarray, known: Sequence[Range | None], others: Any
+        self,
+        release: Release,
+        columns: list[int],
+        units: np.ndarray,
+        known: Sequence[Range | None],
+        others: Sequence[object],
     ) -> None:
         self.release, self.columns, self.units = release, columns, units
         self.rng = np.random.default_rng(0)
@@ -113,7 +118,7 @@ class _Search:
             other if spread is None else sum(spread) / 2.0 for other, spread in zip(others, known, strict=True)
         ]
 
-    def _table(self, places: np.ndarray) -> Any:
+    def _table(self, places: np.ndarray) -> dict[str, object]:
         columns: list[object] = [[0 if value is None else value] * len(places) for value in self.still]
         for k, j in enumerate(self.columns):
             columns[j] = places[:, k]

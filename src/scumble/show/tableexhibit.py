@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from scumble.table.mixture import Obeyed
 from scumble.table.questions import extremes_of
 from scumble.table.release import TableRelease
 from scumble.table.remarks import BEGINS, INFERRED, MOST_PAIRS, PERHAPS_NONE, SLOT, on_page
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 CONFIDENCE = 0.95
 
@@ -136,7 +139,7 @@ class TableExhibit(AnyExhibit):
         found = Desk({"data": self.release}).checked(tool, asked, required)
         return found, {name: found.get(name) for name in ("where", "by", "confidence")}
 
-    def _told(self, found: Any) -> Facts:
+    def _told(self, found: Estimate | DataFrame) -> Facts:
         """A number with its interval, or a row for each group."""
         if isinstance(found, Estimate):
             told: Facts = finite(found.to_dict())

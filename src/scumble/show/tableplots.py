@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from scumble.table.questions import parts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
     from scumble.table.release import TableRelease
 
@@ -68,10 +69,10 @@ def marginals(release: TableRelease, columns: Iterable[str] | None = None) -> Fi
     return figure
 
 
-def _counted(release: TableRelease, name: str) -> Any:
+def _counted(release: TableRelease, name: str) -> DataFrame:
     """A column's histogram, the parts of which are called alike, whatever the column's own name."""
     answers = ["from", "to", "value", "low", "high"]
-    found: Any = release.histogram(name)
+    found = release.histogram(name)
     return found.rename(columns={name: "level", **dict(zip(free(answers, [name]), answers, strict=True))})
 
 
