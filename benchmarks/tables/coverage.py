@@ -58,7 +58,7 @@ def _asked(release: TableRelease, table: Table, each: int, seed: int) -> Iterato
     answers = release._answers
     for many, kind in enumerate(COUNTS, 1):
         for q in questions(table, each, 10 * seed + many, (many, many)):
-            yield kind, answers.told(answers.posterior.counts(q.condition), 0.95, 0.0), q.count, n
+            yield kind, answers.counted(answers.posterior.counts(q.condition), 0.95), q.count, n
     for q in questions(table, each, 10 * seed, (2, 2)):
         shares = answers.posterior.counts(q.condition) / answers.posterior.totals
         yield "share", answers.told(shares, 0.95, 0.0, 1.0), q.count / n, 1.0

@@ -49,7 +49,7 @@ def tails(law: str, cells: int, epsilon: float, delta: float) -> list[bool]:
         for point in POINTS:
             last = int(np.searchsorted(upto, point * RECORDS))
             counts = answers.posterior.counts([(1.0, {0: np.arange(cells) > last})])
-            shown = answers.told(counts, 0.95, 0.0)
+            shown = answers.counted(counts, 0.95)
             found.append(bool(shown.low <= RECORDS - upto[last] <= shown.high))
     return found
 

@@ -102,23 +102,25 @@ def questions(size: int, seed: int = 3) -> list[str]:
     return [" and ".join(map(atom, some)) for some in names]
 
 
-ASK = """([asked, means]) => asked.map((products) => {
+ASK = """([asked, means]) => asked.map(([products, spans]) => {
     const maps = products.map((one) => new Map(one.map(([j, weights]) => [j, Float64Array.from(weights)])));
     const [even, sure = even, maybe = even] = maps;
     const question = { even, sure, maybe };
     const { answers, columns } = scumble.table;
-    const of = ({ values, extremes, drawn }) => [values, extremes, drawn];
-    const found = means.map((j) => answers.mean(question, j, ...of(columns[j])));
-    return [answers.told(answers.counts(question)), answers.share(question), ...found].map(Object.values);
+    const filters = new Map(spans.map(([j, low, high]) => [j, { low, high }]));
+    const found = means.map((j) => answers.mean(question, j, ...columns[j].valued(filters.get(j), answers.lean)));
+    return [answers.counted(answers.counts(question)), answers.share(question), ...found].map(Object.values);
 })"""
 
 
 def as_json(release: scumble.TableRelease, where: str) -> list[Any]:
-    """The products of a condition that has one of each: by evenness, surely, perhaps."""
+    """The products of a condition that has one of each: by evenness, surely, perhaps; and where it cuts columns."""
     asked, nobody = release._question(where), {0: np.zeros(release.schema.sizes[0])}
     sides = [asked.even, asked.sure, asked.maybe] if asked.cuts else [asked.even]
     products = [side[0][1] if side else nobody for side in sides]
-    return [[[j, np.asarray(weights).tolist()] for j, weights in one.items()] for one in products]
+    each = [[[j, np.asarray(weights).tolist()] for j, weights in one.items()] for one in products]
+    cuts = {j: release.schema[release.schema.names[j]].cuts for j in asked.spans}
+    return [each, [[j, *cuts[j].values(np.array(span)).tolist()] for j, span in asked.spans.items()]]
 
 
 def test_the_page_answers_as_python_does(visit: Callable[..., Any], shown: Shown) -> None:
@@ -128,9 +130,10 @@ def test_the_page_answers_as_python_does(visit: Callable[..., Any], shown: Shown
     assert sum(release._question(where).cuts for where in asked) > 20
     for where, numbers in zip(asked, found, strict=True):
         means = (release.mean(name, where) for name in ("age", "pay", "smoker"))
-        for told, by_python in zip(numbers, (release.count(where), release.share(where), *means), strict=True):
+        for k, by_python in enumerate((release.count(where), release.share(where), *means)):
             wanted = [by_python.value, by_python.low, by_python.high]
-            assert told == pytest.approx(wanted, rel=2e-6, abs=1e-4, nan_ok=True), where
+            rounding = 1e-4 if k else 1.0  # a count's ends are whole
+            assert numbers[k] == pytest.approx(wanted, rel=2e-6, abs=rounding, nan_ok=True), where
 
 
 def test_of_a_rare_word_no_more_records_are_possible_than_it_has(visit: Callable[..., Any], tmp_path: Path) -> None:
@@ -144,7 +147,7 @@ def test_of_a_rare_word_no_more_records_are_possible_than_it_has(visit: Callable
     panel(page, "ill").get_by_label("yes").check()
     page.wait_for_selector(READY)
     high = page.evaluate("scumble.table.count(scumble.state.filters).high")
-    assert high == pytest.approx(release.count("word == 'rare' and ill").high, abs=0.01) and high < 60
+    assert high == pytest.approx(release.count("word == 'rare' and ill").high, abs=1) and high < 60
 
 
 def ruled(target: str | None) -> scumble.TableRelease:
@@ -180,7 +183,7 @@ def test_rules_and_columns_within_others_hold(visit: Callable[..., Any], tmp_pat
     found = page.evaluate(ASK, [[as_json(release, where) for where in asked], []])
     for where, (numbers, _) in zip(asked, found, strict=True):
         wanted = release.count(where)
-        assert numbers == pytest.approx([wanted.value, wanted.low, wanted.high], rel=1e-5, abs=1e-3), where
+        assert numbers == pytest.approx([wanted.value, wanted.low, wanted.high], rel=1e-5, abs=1.0), where
     for place in (0, 2):
         cells = page.evaluate(f"Array.from(scumble.table.answers.posterior.cells({place}, new Map()))")
         by_python = release._answers.posterior.cells([place]).ravel()
@@ -310,7 +313,7 @@ def test_a_heap_at_a_bound_is_meant_as_in_python(visit: Callable[..., Any], tmp_
         page.wait_for_selector(READY)
         wanted = release.count(condition(page))
         found = page.evaluate("() => scumble.table.count(scumble.state.filters)")
-        assert [*found.values()] == pytest.approx([wanted.value, wanted.low, wanted.high], rel=2e-6, abs=1e-4)
+        assert [*found.values()] == pytest.approx([wanted.value, wanted.low, wanted.high], rel=2e-6, abs=1.0)
         assert (found["value"] > 700) == (field == "x from")
 
 
@@ -641,7 +644,14 @@ def as_numbers(cells: Any) -> Any:
 
 def test_means_and_quartiles_by_group_are_those_of_python(visit: Callable[..., Any], shown: Shown) -> None:
     page, release, columns = shown.open(visit), shown.release, [*SCHEMA]
-    for where in (None, "town in ['Ulm', 'Bonn']"):
+    asked = {
+        "": None,
+        "pay=[123,2345,false]": "pay >= 123 and pay < 2345",
+        'town=["Ulm","Bonn"]': "town in ['Ulm', 'Bonn']",
+    }
+    for filters, where in asked.items():
+        page.evaluate("filters => { location.hash = filters; }", filters)
+        page.wait_for_selector(READY)
         for by in (None, "town", "smoker"):
             for name in ("age", "pay", "seen", "smoker"):
                 found = page.evaluate(MIDDLES, [columns.index(name), None if by is None else columns.index(by)])
@@ -656,9 +666,6 @@ def test_means_and_quartiles_by_group_are_those_of_python(visit: Callable[..., A
                     wanted = np.array([[*mean]]) if by is None else mean[["value", "low", "high"]].to_numpy(float)
                     by_page = np.array([row[0] for row in found], float)
                     np.testing.assert_allclose(by_page, wanted, rtol=2e-6, atol=1e-4, err_msg=f"{name} by {by}")
-        for word in ("Ulm", "Bonn"):
-            panel(page, "town").get_by_label(word).check()
-        page.wait_for_selector(READY)
 
 
 def test_remarks_on_the_page_are_those_of_python(visit: Callable[..., Any], tmp_path: Path) -> None:

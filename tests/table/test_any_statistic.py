@@ -63,7 +63,7 @@ def other() -> TableRelease:
 
 
 def test_the_same_number_twice_differs_by_nothing(release: TableRelease) -> None:
-    one, two = release.count("smoker"), release.count("age >= 20")
+    one, two = release.share("smoker"), release.share("age >= 20")
     assert (one - one).to_dict() == {"value": 0.0, "low": 0.0, "high": 0.0, "standard_error": 0.0}
     assert [*(one / one).to_dict().values()] == [1.0, 1.0, 1.0, 0.0]
     assert [*((one + two) - two).to_dict().values()] == pytest.approx([*one.to_dict().values()])
@@ -75,7 +75,9 @@ def test_different_releases_err_independently(release: TableRelease, other: Tabl
     one, two = release.count("smoker"), other.count("smoker")
     for found in (one + two, one - two):
         assert found.standard_error == pytest.approx(math.hypot(one.standard_error, two.standard_error))
-        assert found.high - found.low == pytest.approx(math.hypot(one.high - one.low, two.high - two.low))
+        assert found.high - found.low == pytest.approx(
+            math.hypot(one.high - one.low, two.high - two.low), abs=2.0
+        )  # counts' ends are whole
     assert (one - two).draws is None and (one - two).standard_error > 0
     with pytest.raises(TypeError, match="cannot be combined"):
         one + "x"

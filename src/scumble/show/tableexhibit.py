@@ -23,7 +23,7 @@ from scumble.show.usefulness import Facts
 from scumble.table.answers import shares_at_bounds
 from scumble.table.estimate import Estimate
 from scumble.table.mixture import Obeyed
-from scumble.table.questions import extremes_of
+from scumble.table.questions import spread
 from scumble.table.release import TableRelease
 from scumble.table.remarks import BEGINS, INFERRED, MOST_PAIRS, PERHAPS_NONE, SLOT, on_page
 
@@ -161,8 +161,9 @@ def _described(release: TableRelease, units: Mapping[str, str]) -> tuple[Facts, 
             "large": release._large_shares.get(name, []),
         }
         if isinstance(column, Number) and column.positions is not None:
-            each, expected = answers.values(place, column.representative, *extremes_of(column))
-            columns[place] |= {"values": arrays.add(expected), "drawn": arrays.add(each)}
+            each, expected = answers.values(place, column)
+            even = columns[place]["values"]
+            columns[place] |= {"values": arrays.add(expected), "drawn": arrays.add(each), "even": even}
         if column.ordered:
             columns[place]["heaps"] = list(shares_at_bounds(answers, place, column))
     described = {
@@ -222,8 +223,7 @@ def _column(name: str, column: Column, unit: str, arrays: Arrays) -> Facts:
         "values": None,
     }
     if column.kind in ("number", "boolean"):
-        out["values"] = arrays.add(np.asarray(column.representative, float))
-        out["extremes"] = [arrays.add(np.asarray(side, float)) for side in extremes_of(column)]
+        out["values"], *out["extremes"] = (arrays.add(np.asarray(side, float)) for side in spread(column))
     if not isinstance(column, Number | Date):
         return out | {"levels": list(column.levels)}
     cuts = column.cuts

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from scumble.columns.conditions import condition
 from scumble.columns.grammar import Atom, Junction, Not, Tree
+from scumble.columns.line import Span
 from scumble.columns.number import Number
 from scumble.errors import ParameterError
 from scumble.sql.cells import EVERYTHING, NOTHING, both
@@ -24,7 +25,7 @@ from scumble.sql.where import CONDITIONS, case_of, levels_of, tree_of
 from scumble.table.answers import NONE
 from scumble.table.asking import MOST_GROUPS
 from scumble.table.estimate import Estimate
-from scumble.table.questions import Question, extremes_of, narrowed, place_of, question, values_of, with_order
+from scumble.table.questions import Question, narrowed, place_of, question, spread, with_order, with_values
 from scumble.table.release import TableRelease
 
 _QUANTILES = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile, exp.Median)
@@ -195,7 +196,7 @@ def value_of(node: Node, scope: Scope, what: str) -> Value:
         return _constant(float(number(node)))
     if isinstance(node, exp.Column):
         name = scope.column(node)
-        values_of(scope[name], name, what)  # refuses what has none
+        with_values(scope[name], name, what)  # refuses what has none
         return (Branch(EVERYTHING, (name,), (((name,), 1.0),)),)
     if isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.NUMERIC_TYPES):
         found = value_of(node.this, scope, what)
@@ -333,7 +334,7 @@ class Moments:
             sums = np.zeros(2)
             for columns, factor in branches[one].terms:
                 schema = self._release.schema
-                ranges = [asked.ends(place_of(schema, name), *extremes_of(schema[name])) for name in columns]
+                ranges = [asked.ends(place_of(schema, name), schema[name]) for name in columns]
                 corners = [factor * math.prod(corner) for corner in itertools.product(*ranges)]
                 sums += [min(corners), max(corners)]
             lows.append(sums[0])
@@ -355,7 +356,8 @@ class Moments:
         cuts = asked.cuts and not self._even
         for side in (asked.even, asked.sure, asked.maybe) if cuts else (asked.even,):
             for name in columns:
-                side = narrowed(side, place_of(self._release.schema, name), self._weights(name, powers.count(name)))
+                place = place_of(self._release.schema, name)
+                side = narrowed(side, place, self._weights(name, powers.count(name), asked.spans.get(place)))
             sides.append(answers.posterior.counts(side))
         answers.inferred |= dict.fromkeys(answers.not_measured(side))
         found = answers.leaning(*sides) if cuts else sides[0]
@@ -376,7 +378,8 @@ class Moments:
         for name in powers:
             place = place_of(self._release.schema, name)
             records = np.maximum(answers.posterior.cells([place], known), 0.0)
-            values, squares = self._weighed(name, 1), (records * self._weighed(name, 2)).sum(axis=1)
+            values, square = (self._weights(name, power, asked.spans.get(place)) for power in (1, 2))
+            squares = (records * square).sum(axis=1)
             group = answers.group_of(place)
             into = np.eye(int(group.max()) + 1)[group]
             count, sums = records @ into, (records * values) @ into
@@ -388,28 +391,21 @@ class Moments:
         lacking = np.sum([np.sqrt(np.maximum(_over(*share), 0.0) * left) for share in shares], axis=0)
         return np.asarray(np.nan_to_num(along * lacking * answers.uniform(*powers)))
 
-    def _weighed(self, name: str, power: int) -> Floats:
+    def _weighed(self, name: str, power: int, span: Span | None = None) -> Floats:
         """The mean of a power of the values in each level of a column: by draw, where that depends on where in their
-        cells values lie."""
+        cells values lie. Of those in a span of its line, if one is given."""
         column: Any = self._release.schema[name]
-        middle = np.asarray(column.representative, float)
-        known = np.isfinite(middle)
-        if power == 0:
-            return np.asarray(known, float)
-        low, high = extremes_of(column)
-        wide = known & (low < high)
-        values = np.where(known, middle, 0.0)
-        if not wide.any():
-            return np.asarray(values**power)
-        sides = (np.where(wide, side, values) for side in (middle, low, high))
-        values, _ = self._answers.values(place_of(self._release.schema, name), *sides)
+        middle, low, high = spread(column, span)
+        known, wide = np.isfinite(middle), low < high
+        if power == 0 or not wide.any():
+            return np.where(known, middle**power, 0.0)
+        place = place_of(self._release.schema, name)
+        values = np.where(known, self._answers.values(place, column, span)[0], 0.0)
         if power == 1:
-            return np.asarray(values)
+            return values
         whole = isinstance(column, Number) and column.whole
-        table = self._answers.posterior.cells([place_of(self._release.schema, name)])[:, wide]
-        return np.asarray(
-            values**2 + np.where(wide, _within(table, middle[wide], (high - low + whole)[wide], whole), 0.0)
-        )
+        table = self._answers.posterior.cells([place])[:, wide]
+        return values**2 + np.where(wide, _within(table, middle[wide], (high - low + whole)[wide], whole), 0.0)
 
 
 def _within(table: Floats, middle: Floats, width: Floats, whole: bool) -> Floats:

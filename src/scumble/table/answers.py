@@ -24,15 +24,16 @@ from scumble import checks
 from scumble.columns.column import Column
 from scumble.columns.cuts import Positions
 from scumble.columns.date import Date
+from scumble.columns.line import Span
 from scumble.columns.number import Number
 from scumble.columns.schema import Schema
 from scumble.table.budgeting import Law
-from scumble.table.estimate import Estimate, around
+from scumble.table.estimate import Estimate, around, outward
 from scumble.table.evidence import Evidence
 from scumble.table.margins import level_variances, split
 from scumble.table.mixture import Condition, Mixture, Obeyed
 from scumble.table.posterior import Draws, Posterior, drawn_by_class, spread_evenly
-from scumble.table.questions import Part, Question
+from scumble.table.questions import Part, Question, spread
 from scumble.table.remarks import is_part
 from scumble.table.spec import TableSpec
 from scumble.table.tokens import Counted
@@ -160,15 +161,17 @@ class Answers:
             found[:, cells] = np.clip(mean + own * np.minimum(mean, 1 - mean), 0.0, 1.0)
         return found
 
-    def values(self, column: int, middle: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """(draws, levels): the mean of the values at each level of a column, which is between two numbers; and what is
-        expected of it, (levels,)."""
-        share = self.within(column)
-        if share is not None:
-            found = low + share * (high - low)
-            return found, found.mean(axis=0)
+    def values(self, place: int, column: Column, span: Span | None = None) -> tuple[Floats, Floats]:
+        """(draws, levels): the mean of the values at each level of a column, of those in a span of its line if one is
+        given; and what is expected of it, (levels,). Nothing is known of where values lie in a part of a cell."""
+        middle, low, high = spread(column, span)
         sides = (np.broadcast_to(side, (self.posterior.size, len(side))) for side in (middle, low, high))
-        return self.leaning(*sides), middle
+        leaning, share = self.leaning(*sides), self.within(place)
+        if share is None:
+            return leaning, middle
+        _, least, most = spread(column)
+        cut, found = (least < low) | (high < most), low + share * (high - low)
+        return np.where(cut, leaning, found), np.where(cut, middle, found.mean(axis=0))
 
     # ---- statistics of each draw ----
 
@@ -221,6 +224,10 @@ class Answers:
         known = known[np.isfinite(known)]
         value = float(known.mean()) if len(known) else math.nan
         return around(value, each, checks.confidence(confidence), (), self.identity, least, most)
+
+    def counted(self, each: Floats, confidence: float, even: Floats | None = None) -> Estimate:
+        """The same of a number of records, which is whole."""
+        return outward(self.told(each, confidence, 0.0, even=even))
 
     # ---- what was measured ----
 

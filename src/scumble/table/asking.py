@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scumble import checks
 from scumble.checks import keywords
 from scumble.columns.category import Category
-from scumble.columns.column import MISSING, OTHER
+from scumble.columns.column import MISSING, OTHER, Column
 from scumble.columns.conditions import all_of, condition
 from scumble.columns.containers import free
 from scumble.columns.date import Date
@@ -24,20 +24,19 @@ from scumble.errors import ParameterError, parameter, warn
 from scumble.files.lazy_modules import pa
 from scumble.table import rows as _rows
 from scumble.table.answers import NONE, Released, shares_at_bounds
-from scumble.table.estimate import Estimate, around, reach_of
+from scumble.table.estimate import Estimate, around, outward, reach_of
 from scumble.table.faithfulness import Faithfulness, faithfulness
 from scumble.table.questions import (
     Floats,
     Part,
     Question,
     Where,
-    extremes_of,
     names_of,
     parts,
     place_of,
     question,
-    values_of,
     with_order,
+    with_values,
 )
 from scumble.table.remarks import counted_as_one, not_counted_together, of_small, stand_together, zero_if_tiny
 from scumble.table.rows import Format, RandomState, Statistic
@@ -47,9 +46,10 @@ if TYPE_CHECKING:
     from polars import DataFrame as PolarsFrame
 
 Names = str | Iterable[str]
-Answer = Callable[[Question], Estimate]
-Answering = Callable[[Question, int, Sequence[Part]], Iterable[Estimate]]
+Answer = Callable[[Question], Any]
+Answering = Callable[[Question, int, Sequence[Part]], Iterable[Any]]
 """Answers to a question about each of some parts of a column."""
+Sums = tuple[Floats, Floats]
 SURE = 0.95
 """With this confidence a group has records, or a warning says that it may have none."""
 MOST_GROUPS = 2_000
@@ -60,15 +60,10 @@ BINS = 20
 
 
 class Answered(NamedTuple):
-    """Estimates, each with the levels of columns that it is of, and what must be known of all of them."""
+    """Answers, each with the levels of columns that it is of, and what must be known of all of them."""
 
-    rows: list[tuple[dict[str, object], Estimate]]
+    rows: list[tuple[dict[str, object], Any]]
     remarks: tuple[str, ...] = ()
-
-    @property
-    def frame(self) -> DataFrame:
-        """A row for each estimate."""
-        return frame((_row(labels, found.to_dict()) for labels, found in self.rows), self.remarks)
 
 
 class Asking(Released):
@@ -105,7 +100,7 @@ class Asking(Released):
             self._of_tokens(by[0], where)
             found = self._tokens(by[0], pairs=False)
             each = zip(found.words, found.estimates(confidence), strict=True)
-            return frame((_row({by[0]: word}, one.to_dict()) for word, one in each), ())
+            return frame((({by[0]: word}, one) for word, one in each), ())
         every = partial(self._count_each, confidence=confidence)
         return self._each(where, by, partial(self._count, confidence=confidence), every=every)
 
@@ -185,14 +180,15 @@ class Asking(Released):
         """The sum of a column of numbers; missing cells count nothing.
 
         The sum of all records is exact up to noise. For some of them, each cell's mean is taken to be that of all, and
-        the interval allows for unlike cells. The parameters are those of `count`.
+        the interval allows for unlike cells; in a part of a cell, values may lie anywhere. The parameters are those of
+        `count`.
         """
-        place, values, extremes = self._valued(column, "sum")
+        place, valued = place_of(self.schema, column), with_values(self.schema[column], column, "sum")
 
         def total(asked: Question) -> Estimate:
-            smallest, largest = asked.ends(place, *extremes)
+            smallest, largest = asked.ends(place, valued)
+            (_, each), (_, even) = self._summed(asked, place, valued)
             least, most = 0.0 if smallest >= 0 else -math.inf, 0.0 if largest <= 0 else math.inf
-            (_, each), (_, even) = self._summed(asked, place, values, extremes)
             return self._answers.told(each, confidence, least, most, even)
 
         return self._each(where, by, total, place)
@@ -209,11 +205,11 @@ class Asking(Released):
 
         Where the release shows no record, the mean is NaN and its interval all that is possible. See `sum`.
         """
-        place, values, extremes = self._valued(column, "mean")
+        place, valued = place_of(self.schema, column), with_values(self.schema[column], column, "mean")
 
         def mean(asked: Question) -> Estimate:
-            least, most = asked.ends(place, *extremes)
-            (records, sums), (even_records, even_sums) = self._summed(asked, place, values, extremes)
+            least, most = asked.ends(place, valued)
+            (records, sums), (even_records, even_sums) = self._summed(asked, place, valued)
             if even_records.mean() < NONE:
                 return _nothing(least, most, confidence)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -245,25 +241,30 @@ class Asking(Released):
     ) -> Estimate | DataFrame:
         """The value below which a share `q` of the records lies: of numbers as they are, of dates in their own terms.
 
-        Intervals are made of whole cells. Where the release shows no record there is no value: NaN or, of dates, NaT.
-        Of several shares there is a row for each. The other parameters are those of `count`.
+        Intervals are made of cells, or of the parts that `where` keeps. Where the release shows no record there is no
+        value: NaN or, of dates, NaT. Of several shares there is a row for each. The other parameters are those of
+        `count`.
         """
-        place = place_of(self.schema, column)
-        line = with_order(self.schema[column], column)
+        place, line = place_of(self.schema, column), with_order(self.schema[column], column)
+        several = [*q] if isinstance(q, Iterable) and not isinstance(q, str) else None
+        shares = [
+            checks.number("q", one, "between 0 and 1", lambda one: 0 <= one <= 1, "0.5 is the median.")
+            for one in ([q] if several is None else several)
+        ]
 
-        def at(share: object) -> Answer:
-            q = checks.number("q", share, "between 0 and 1", lambda one: 0 <= one <= 1, "0.5 is the median.")
-            return lambda asked: self._reached(line, place, asked, q, confidence)
+        def reached(asked: Question) -> list[Estimate]:
+            return self._reached(line, place, asked, shares, confidence)
 
-        if isinstance(q, str) or not isinstance(q, Iterable):
-            return self._each(where, by, at(q), place)
-        names = None if by is None else names_of(by)
-        (which,), found = free(["q"], names or []), []
-        for share in q:
-            one = self._each(where, names, at(share), place)
-            found.append(frame([{**one.to_dict()}], one.remarks) if isinstance(one, Estimate) else one)
-            found[-1].insert(0, which, float(share))
-        return _rows.library("pandas").concat(found, ignore_index=True) if found else frame([], ())
+        if several is None:
+            return self._each(where, by, lambda asked: reached(asked)[0], place)
+        asked, names = self._question(where), [] if by is None else names_of(by)
+        if names:
+            rows, remarks = self._by_levels(asked, names, one_by_one(reached), place)
+        else:
+            rows, remarks = [({}, reached(asked))], self._remarks(asked, place)
+        (which,) = free(["q"], names)
+        each = (({which: q} | labels, found[k]) for k, q in enumerate(shares) for labels, found in rows)
+        return frame(each, remarks)
 
     # ---- frames ----
 
@@ -296,7 +297,7 @@ class Asking(Released):
         rows, levels = [], parts(declared, column, bins)
         for part, found in zip(levels, self._count_each(asked, place, levels, confidence), strict=True):
             ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
-            rows.append(_row({column: part.name}, ends | found.to_dict()))
+            rows.append(({column: part.name}, ends | found.to_dict()))
         told = self._remarks(asked, place, meant=((place, part.weights) for part in levels))
         return frame(rows, (*told, *stand_together(declared, column, levels, bins)))
 
@@ -334,7 +335,7 @@ class Asking(Released):
             self._of_tokens(column, where, by)
             first = self._tokens(column, pairs=False).ranked(sure)[:most]
             answers = ((word, one.to_dict() | {"rank_low": low, "rank_high": high}) for word, one, low, high in first)
-            return frame((_row({column: word}, answer) for word, answer in answers), ())
+            return frame((({column: word}, answer) for word, answer in answers), ())
         place, names = place_of(self.schema, column), [] if by is None else names_of(by)
         if column in names:
             raise parameter("by", "other columns than the one that is ranked", by)
@@ -358,8 +359,8 @@ class Asking(Released):
                 error = reach_of(len(each), sure) * more.std(axis=0, ddof=1)
                 ahead, behind = (int((side * more.mean(axis=0) > error).sum()) for side in (1, -1))
                 ranks = {"rank_low": 1 + ahead, "rank_high": len(ranked) - behind}
-                found = self._answers.told(each[:, one], sure, 0.0, even=even[:, one])
-                rows.append(_row(labels | {column: shown[ranked[one]]}, found.to_dict() | ranks))
+                found = self._answers.counted(each[:, one], sure, even[:, one])
+                rows.append((labels | {column: shown[ranked[one]]}, found.to_dict() | ranks))
                 tops.setdefault(ranked[one], None)
         groups, run = (
             [place_of(self.schema, name) for name in names],
@@ -378,9 +379,9 @@ class Asking(Released):
             The share of missing values, where a column may have some; of numbers the mean with its interval; of numbers
             and dates the quartiles; of others the most frequent level and its share.
         """
-        rows: list[dict[str, object]] = []
+        rows = []
         for name, column in self.schema.items():
-            row: dict[str, object] = {"column": name}
+            row: dict[str, object] = {}
             if column.missing:
                 row["missing"] = self.share({name: None}).value
             if column.ordered and isinstance(column, Number):
@@ -391,7 +392,7 @@ class Asking(Released):
             else:
                 for _, first in self.top(name, 1).iterrows():
                     row |= {"top": first[name], "share": first.drop(name).iloc[0] / max(self.count().value, 1.0)}
-            rows.append(row)
+            rows.append(({"column": name}, row))
         return frame(rows, ()).set_index("column")
 
     @keywords
@@ -441,7 +442,7 @@ class Asking(Released):
             raise ParameterError("`margins` and `normalize` are of a table. Hint: leave out long=True.")
         each = partial(self._count_each, confidence=confidence)
         found = self._by_levels(self._question(where), [first, second], each, bins=bins, crossed=True)
-        return found.frame if long else _crossed(found, margins, "all" if normalize is True else normalize)
+        return frame(*found) if long else _crossed(found, margins, "all" if normalize is True else normalize)
 
     def _of_tokens(self, column: str, *others: object) -> None:
         """Refuse what was not counted."""
@@ -562,13 +563,13 @@ class Asking(Released):
 
     def _count(self, asked: Question, confidence: float) -> Estimate:
         each, even = (self._answers.counts(asked, even=side) for side in (False, True))
-        return _remarked(self._answers.told(each, confidence, 0.0, even=even))
+        return _remarked(self._answers.counted(each, confidence, even))
 
     def _count_each(self, asked: Question, place: int, parts: Sequence[Part], confidence: float) -> Iterator[Estimate]:
         """The number of records in each part of a column."""
         each, even = (self._answers.parts(asked, place, parts, even=side).T for side in (False, True))
         for one, other in zip(each, even, strict=True):
-            yield _remarked(self._answers.told(one, confidence, 0.0, even=other))
+            yield _remarked(self._answers.counted(one, confidence, other))
 
     def _shares(self, asked: Question, among: Question | None, *, even: bool) -> Floats:
         """On each draw: which share of the records meant by `among` (None: of all) is `asked` for; NaN of none."""
@@ -578,37 +579,43 @@ class Asking(Released):
             return np.full(len(totals), np.nan)
         return np.minimum(answers.counts(asked, even=even) / np.maximum(totals, 1e-300), 1.0)
 
-    def _valued(self, column: str, what: str) -> tuple[int, Floats, tuple[Floats, Floats]]:
-        """Where a column stands, and the value of each of its levels: the usual one, the least and the largest."""
-        place = place_of(self.schema, column)
-        return place, values_of(self.schema[column], column, what), extremes_of(self.schema[column])
-
-    def _summed(
-        self, asked: Question, place: int, values: Floats, extremes: tuple[Floats, Floats]
-    ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    def _summed(self, asked: Question, place: int, column: Column) -> tuple[Sums, Sums]:
         """On each draw: how many records that are meant have a value, and the sum of their values; and the same with
         values spread evenly in their cells."""
-        known = np.isfinite(values)
+        each, expected = self._answers.values(place, column, asked.spans.get(place))
+        known = np.isfinite(expected)
         table, even = (self._answers.levels(asked, place, even=side)[:, known] for side in (False, True))
-        each, expected = (side[..., known] for side in self._answers.values(place, values, *extremes))
-        return (table.sum(axis=1), (table * each).sum(axis=1)), (even.sum(axis=1), even @ expected)
+        sums = (table * each[:, known]).sum(axis=1)
+        return (table.sum(axis=1), sums), (even.sum(axis=1), even @ expected[known])
 
-    def _reached(self, column: Number | Date, place: int, asked: Question, q: float, confidence: float) -> Estimate:
-        """The value of an ordered column up to which a share `q` of the records lies; places are counted in cells."""
+    def _reached(
+        self, column: Number | Date, place: int, asked: Question, shares: Sequence[float], confidence: float
+    ) -> list[Estimate]:
+        """The values of an ordered column up to which these shares of the records lie; places are counted in cells."""
         cuts, dated = column.cuts, isinstance(column, Date)
         table, even = (self._answers.levels(asked, place, even=side)[:, : cuts.size] for side in (False, True))
-        if even.sum(axis=1).mean() < NONE:
-            low, high = _at(column, [0, cuts.size - 1], [0.0, 1.0])
-            nothing = _nothing(low, high, confidence)
-            return replace(nothing, value=np.datetime64("NaT", "s")) if dated else nothing  # type: ignore[arg-type]
-        cell, part = _reached(table, q)
-        found = self._answers.told(cell + part, confidence, 0.0, float(cuts.size), np.sum(_reached(even, q), axis=0))
-        cells = [min(int(end), cuts.size - 1) for end in found]
-        value, low, high = _at(column, cells, [found.value - cells[0], 0.0, 1.0])
-        if dated:
-            return Estimate(value, low, high, math.nan, confidence=confidence)
-        each = np.asarray(cuts.at(cell, part), float)
-        return Estimate(value, low, high, float(each.std(ddof=1)), (), each, self._answers.identity, confidence)
+
+        def at(cells: Sequence[int], parts: Sequence[float]) -> list[Any]:
+            """Values, each so far into what is meant of a cell."""
+            found = asked.at(place, column, np.array(cells), np.array(parts))
+            return [column.moment(int(tick)) if isinstance(column, Date) else zero_if_tiny(tick) for tick in found]
+
+        def one(q: float) -> Estimate:
+            if even.sum(axis=1).mean() < NONE:
+                low, high = at([0, cuts.size - 1], [0.0, 1.0])
+                nothing = _nothing(low, high, confidence)
+                return replace(nothing, value=np.datetime64("NaT", "s")) if dated else nothing  # type: ignore[arg-type]
+            cell, part = _reached(table, q)
+            evenly = np.sum(_reached(even, q), axis=0)
+            found = self._answers.told(cell + part, confidence, 0.0, float(cuts.size), evenly)
+            cells = [min(int(end), cuts.size - 1) for end in found]
+            value, low, high = at(cells, [found.value - cells[0], 0.0, 1.0])
+            if dated:
+                return Estimate(value, low, high, math.nan, confidence=confidence)
+            each = np.asarray(asked.at(place, column, cell, part), float)
+            return Estimate(value, low, high, float(each.std(ddof=1)), (), each, self._answers.identity, confidence)
+
+        return [*map(one, shares)]
 
     def _each(
         self, where: Where, by: Names | None, answer: Answer, *of: int, every: Answering | None = None
@@ -618,7 +625,7 @@ class Asking(Released):
         if by is None:
             found = answer(asked)
             return replace(found, remarks=(*self._remarks(asked, *of), *_of_small([found], asked)))
-        return self._by_levels(asked, names_of(by), every or one_by_one(answer), *of).frame
+        return frame(*self._by_levels(asked, names_of(by), every or one_by_one(answer), *of))
 
     def _by_levels(
         self,
@@ -705,9 +712,10 @@ def _remarked(found: Estimate) -> Estimate:
     return replace(found, remarks=of_small(found.low, found.high))
 
 
-def _of_small(found: Iterable[Estimate], asked: Question) -> Iterable[str]:
+def _of_small(found: Iterable[Any], asked: Question) -> Iterable[str]:
     """The remarks on counts and shares, unless others on the question say already why intervals are wide."""
-    return () if asked.remarks else dict.fromkeys(remark for one in found for remark in one.remarks)
+    each = (one.remarks for one in found if isinstance(one, Estimate) and not asked.remarks)
+    return dict.fromkeys(remark for remarks in each for remark in remarks)
 
 
 def _nothing(low: float, high: float, confidence: float) -> Estimate:
@@ -725,14 +733,6 @@ def _reached(table: Floats, q: float) -> tuple[npt.NDArray[np.int64], Floats]:
     return cell, np.clip(np.divide(mark - before, here, out=np.full(len(cell), 0.5), where=here > 0), 0.0, 1.0)
 
 
-def _at(column: Number | Date, cells: list[int], shares: list[float]) -> list[Any]:
-    """Values of a column, each so far into a cell."""
-    found = column.cuts.at(np.array(cells), np.array(shares))
-    return (
-        [column.moment(int(tick)) for tick in found] if isinstance(column, Date) else [zero_if_tiny(x) for x in found]
-    )
-
-
 def require_few(sizes: Iterable[int], hint: str) -> None:
     """Refuse more groups than anybody reads, of columns with so many levels each; the hint says how to ask for fewer.
 
@@ -747,11 +747,6 @@ def require_few(sizes: Iterable[int], hint: str) -> None:
         raise ParameterError(
             f"There would be more than {most:,} groups, {' × '.join(f'{n:,}' for n in each)}. Hint: {hint}."
         )
-
-
-def _row(labels: dict[str, object], answers: dict[str, float]) -> dict[str, object]:
-    """Levels of columns, and the answers next to them: a column keeps its name, whatever an answer is called."""
-    return labels | dict(zip(free(answers, labels), answers.values(), strict=True))
 
 
 def _crossed(found: Answered, margins: bool, normalize: str | bool) -> DataFrame:
@@ -775,7 +770,7 @@ def _crossed(found: Answered, margins: bool, normalize: str | bool) -> DataFrame
         around(each[0], each[1:], one.confidence, (), one.identity, 0.0, most)
         for each in both[: len(rows), : len(columns)].reshape(-1, both.shape[2])
     ]
-    crossed = _table(first, rows, second, columns, told)
+    crossed = _table(first, rows, second, columns, told if normalize else [*map(outward, told)])
     if found.remarks:
         crossed.attrs["remarks"] = [*found.remarks]
     return crossed
@@ -795,9 +790,14 @@ def _table(
     return crossed
 
 
-def frame(rows: Iterable[dict[str, object]], remarks: tuple[str, ...]) -> DataFrame:
-    """The rows; what must be known of them stands in its ``attrs``."""
-    found: DataFrame = _rows.library("pandas").DataFrame([*rows])
+def frame(rows: Iterable[tuple[Mapping[str, object], Any]], remarks: tuple[str, ...]) -> DataFrame:
+    """A row for each answer, next to the levels of columns that it is of: a column keeps its name, whatever an answer
+    is called. What must be known of them stands in its ``attrs``."""
+    found = []
+    for labels, answer in rows:
+        answers = answer.to_dict() if isinstance(answer, Estimate) else answer
+        found.append({**labels, **dict(zip(free(answers, labels), answers.values(), strict=True))})
+    made: DataFrame = _rows.library("pandas").DataFrame(found)
     if remarks:
-        found.attrs["remarks"] = list(remarks)
-    return found
+        made.attrs["remarks"] = list(remarks)
+    return made

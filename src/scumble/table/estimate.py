@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from numbers import Real
 from typing import Any, TypeAlias
@@ -20,6 +20,8 @@ Term: TypeAlias = "Estimate | float"
 Operation: TypeAlias = Callable[[Any, Any], Any]
 USUAL = 0.95
 """The confidence of an interval that is computed from others."""
+DIGITS = 6
+"""Of a number of records: further ones are rounding."""
 
 
 def _arithmetic(operation: Operation) -> Callable[[Estimate, Term], Estimate]:
@@ -203,3 +205,13 @@ def around(
     ends = value, min(value, mean - half), max(value, mean + half)
     value, low, high = (min(max(end, least), most) for end in ends)
     return Estimate(value, low, high, error, remarks, each, identity, confidence)
+
+
+def outward(found: Estimate) -> Estimate:
+    """The same of a whole number: whatever is between the ends of its interval lies between these, rounded outward.
+
+    >>> print(outward(Estimate(0.25, 0.0, 0.75, 0.25)))
+    0.2 (0.0 to 1.0)
+    """
+    low, high = (whole(round(end, DIGITS)) for whole, end in ((math.floor, found.low), (math.ceil, found.high)))
+    return replace(found, low=float(low), high=float(high))

@@ -18,6 +18,7 @@ from scumble.columns.column import Column
 from scumble.columns.conditions import Condition, bounds, condition, heaped
 from scumble.columns.date import Date
 from scumble.columns.grammar import Atom, Junction, Tree
+from scumble.columns.line import Span, common
 from scumble.columns.number import Number
 from scumble.columns.schema import Derived, Schema
 from scumble.errors import ParameterError, parameter, warn
@@ -25,6 +26,7 @@ from scumble.table import mixture
 from scumble.table.remarks import cut, ends_of_run, name_of_run
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 Where = str | Mapping[str, object] | Tree | Condition | None
 """Which records are meant; see :func:`scumble.columns.conditions.condition`."""
 BINS = "a number of bins, or the rising edges of a column of numbers or dates"
@@ -71,15 +73,27 @@ class Question:
     """What must be known of it."""
     derived: Mapping[int, Derived] = field(default_factory=dict)
     """Columns that follow from others: products name those others alone."""
+    spans: Mapping[int, Span] = field(default_factory=dict)
+    """Of columns whose cells are cut: from where to before where on their lines records are meant."""
 
     @property
     def cuts(self) -> bool:
         """Whether it cuts a cell."""
         return self.sure is not self.even
 
-    def ends(self, column: int, lowest: Floats, highest: Floats) -> tuple[float, float]:
-        """The least and the largest value that may be meant, given those of a column's levels: NaN, if one has none."""
-        meant = self.meant(column, len(lowest))
+    def at(self, place: int, column: Number | Date, cell: Integers, share: Floats) -> npt.NDArray[Any]:
+        """The value below which a share of the records that are meant in a cell lies."""
+        if place not in self.spans:
+            return column.cuts.at(cell, share)
+        span, line = self.spans[place], column.line[0]
+        low, high = (np.clip(column.cuts.shares(((line, end),))[0].sum() - cell, 0.0, 1.0) for end in span)
+        found = column.cuts.at(cell, low + share * (high - low))
+        return np.asarray(np.clip(found, *column.cuts.values(np.array([span[0], span[1] - 1]))))
+
+    def ends(self, place: int, column: Column) -> tuple[float, float]:
+        """The least and the largest value of a column that may be meant."""
+        _, lowest, highest = spread(column, self.spans.get(place))
+        meant = self.meant(place, len(lowest))
         if not (meant & np.isfinite(lowest)).any():
             meant[:] = True
         return float(np.nanmin(lowest[meant])), float(np.nanmax(highest[meant]))
@@ -126,7 +140,16 @@ def question(schema: Schema, where: Where, heaps: Callable[[str], tuple[float, f
     if found.exact and found.beyond is None:
         return Question(even, even, even, told, schema.derived)
     sure, maybe = map(_placed, bounds(found))
-    return Question(even, sure, maybe, (*told, *cut(found)), schema.derived)
+    return Question(even, sure, maybe, (*told, *cut(found)), schema.derived, dict(_spans(found)))
+
+
+def _spans(found: Condition) -> Iterator[tuple[int, Span]]:
+    """From where to before where a condition asks, of each column whose cells it cuts."""
+    for name in found.partly:
+        column = found.schema[name]
+        each = [common(part[name].spans, (column.line,)) if name in part else (column.line,) for part in found.parts]
+        if ends := [end for spans in each for span in spans for end in span]:
+            yield place_of(found.schema, name), (min(ends), max(ends))
 
 
 def _placed(found: Condition) -> mixture.Condition:
@@ -198,22 +221,27 @@ def _gone(column: Column) -> list[Part]:
     return [Part(column.levels[-1], mixture.at_level(-1, column.size))] if column.missing else []
 
 
-def values_of(column: Column, name: str, what: str) -> Floats:
-    """A number for each level, NaN where there is none; `what` is asked of them."""
+def with_values(column: Column, name: str, what: str) -> Column:
+    """A column whose levels have numbers; `what` is asked of them."""
     if column.kind not in ("number", "boolean"):
         dated = column.kind == "date" and what == "mean"
         hint = f"`quantile({name!r}, 0.5)` is the middle one, in SQL its median" if dated else "ask for counts"
         raise ParameterError(f"Column {name!r} is a {column.kind} and has no {what}. Hint: {hint}.")
-    return np.asarray(column.representative, float)
+    return column
 
 
-def extremes_of(column: Column) -> tuple[Floats, Floats]:
-    """The least and the largest value that each level of a column of numbers can stand for, NaN where there is none."""
+def spread(column: Column, span: Span | None = None) -> tuple[Floats, Floats, Floats]:
+    """The mean, the least and the largest of the values that each level of a column stands for, NaN where there is
+    none; if a span of its line is given, of those in it. In a part of a cell values lie as in the whole."""
+    middle = np.asarray(column.representative, float)
     if not isinstance(column, Number):
-        return column.representative, column.representative
-    least, most = column.cuts.extremes
-    gap = [np.nan] * column.missing
-    return np.append(least, gap), np.append(most, gap)
+        return middle, middle, middle
+    low, high = (np.append(side, [np.nan] * column.missing) for side in column.cuts.extremes)
+    if span is None:
+        return middle, low, high
+    least, most = (np.clip(side, *column.cuts.values(np.array([span[0], span[1] - 1]))) for side in (low, high))
+    part = np.divide(most - least, high - low, out=np.zeros(len(low)), where=high > low)
+    return least + part * (middle - low), least, most
 
 
 def with_order(column: Column, name: str) -> Number | Date:

@@ -2,6 +2,8 @@
 
 import { measured, tick } from "../page/words.js";
 
+const { leant, valueAt } = ScumbleTables;
+
 const TINY = 1e-300; // the edge just above zero, where zero has a cell of its own
 const DAY = 86400;
 const FEW = 8; // whole numbers that each have room for their name
@@ -33,6 +35,7 @@ export class Column {
     this.edges = described.edges ? arrays[described.edges] : null;
     this.values = described.values ? arrays[described.values] : null;
     this.drawn = arrays[described.drawn] ?? null; // the mean value of each level on each draw, where a level has several
+    this.even = arrays[described.even] ?? this.values; // where values lie evenly in each cell
     this.extremes = described.extremes?.map((name) => arrays[name]); // the least and the largest value of each level
     this.heaps = described.heaps; // the shares of the outer cells that lie at the bounds
     this.levels = levels ?? null;
@@ -49,6 +52,32 @@ export class Column {
 
   get ordered() {
     return this.edges !== null;
+  }
+
+  // The values that a filter keeps of each level: the mean, the least and the largest, and the mean on each draw (null if all
+  // are alike). Values in a part of a cell lean as much as can be: so far as each draw says, from −1 to 1.
+  valued(filter, leans) {
+    const { values, extremes, drawn, even } = this;
+    if (!this.ordered || !filter) return [values, extremes, drawn];
+    const [low, high] = extremes.map((side) => side.map((value) => this.#kept(value, filter)));
+    const cut = (level) => low[level] > extremes[0][level] || high[level] < extremes[1][level];
+    const part = (level) => (high[level] - low[level]) / (extremes[1][level] - extremes[0][level] || 1);
+    const middle = values.map((value, level) => (cut(level) ? low[level] + part(level) * (even[level] - extremes[0][level]) : value));
+    const each = drawn?.map((value, at) => {
+      const level = at % this.size;
+      return cut(level) ? leant(leans[Math.floor(at / this.size)], middle[level], low[level], high[level]) : value;
+    });
+    return [middle, [low, high], each ?? null];
+  }
+
+  #kept(value, { low, high }) {
+    return Math.min(Math.max(value, low), this.whole ? high - 1 : high);
+  }
+
+  // The value so far into what a filter keeps of a cell.
+  valueAt(cell, within, filter = this.all) {
+    const [first, end] = [filter.first, filter.end].map((place) => Math.min(Math.max(place - cell, 0), 1));
+    return this.#kept(valueAt(this, cell, first + within * (end - first)), filter);
   }
 
   // Runs of levels, at most so many, and the missing cells of a line; each with its weights and its name. Of a filter,
@@ -218,11 +247,10 @@ export class Column {
   // ---- cells of a table ----
 
   // A drawn value as CSV has it, within the part of its cell that a filter leaves.
-  cell(level, within, valueAt, { first, end, low, high } = this.all) {
+  cell(level, within, filter) {
     if (!this.ordered) return this.levels[level] === "(missing)" && this.missing ? "" : this.levels[level];
     if (level === this.line) return "";
-    const [from, upto] = [Math.max(first - level, 0), Math.min(end - level, 1)];
-    const value = Math.min(Math.max(valueAt(this, level, from + within * (upto - from)), low), this.whole ? high - 1 : high);
+    const value = this.valueAt(level, within, filter);
     if (this.kind === "date") return this.moment(value);
     return String(this.whole ? value : Number(value.toPrecision(6)));
   }

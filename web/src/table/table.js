@@ -4,7 +4,7 @@ import { fileNameOf } from "../page/dom.js";
 import { Column } from "./column.js";
 import { questionOf } from "./filters.js";
 
-const { Answers, drawn, narrowed, valueAt } = ScumbleTables;
+const { Answers, drawn, narrowed } = ScumbleTables;
 
 const QUARTILES = [0.25, 0.5, 0.75];
 const LONG = 40; // levels of a vocabulary that is searched
@@ -49,7 +49,7 @@ export class Table {
   }
 
   count(filters) {
-    return this.answers.told(this.answers.counts(questionOf(filters)));
+    return this.answers.counted(this.answers.counts(questionOf(filters)));
   }
 
   share(filters) {
@@ -57,8 +57,7 @@ export class Table {
   }
 
   mean(j, filters) {
-    const { values, extremes, drawn } = this.columns[j];
-    return this.answers.mean(questionOf(filters), j, values, extremes, drawn);
+    return this.answers.mean(questionOf(filters), j, ...this.columns[j].valued(filters.get(j), this.answers.lean));
   }
 
   // The mean of a column, where it has one, and its quartiles, where it has an order: of those who meet the filters, and are
@@ -67,11 +66,11 @@ export class Table {
     const column = this.columns[j];
     const all = questionOf(filters);
     const question = bin ? narrowed(all, place, bin.weights) : all;
-    const found = column.values ? [this.answers.mean(question, j, column.values, column.extremes, column.drawn)] : [];
+    const found = column.values ? [this.answers.mean(question, j, ...column.valued(filters.get(j), this.answers.lean))] : [];
     if (!column.ordered) return found;
     const at = (place, within = null) => {
       const cell = Math.min(Math.floor(place), column.line - 1);
-      return Number.isNaN(place) ? NaN : valueAt(column, cell, within ?? place - cell);
+      return Number.isNaN(place) ? NaN : column.valueAt(cell, within ?? place - cell, filters.get(j));
     };
     return [...found, ...QUARTILES.map((q) => {
       const { value, low, high } = this.answers.quantile(question, j, column.line, q);
@@ -82,7 +81,7 @@ export class Table {
   // The count of each bin of a column, given the filters on the others.
   counts(j, bins, filters) {
     const found = this.answers.parts(questionOf(filters, j), j, bins.map(({ weights }) => weights));
-    return found.map((each) => this.answers.told(each));
+    return found.map((each) => this.answers.counted(each));
   }
 
   // Rows by columns: counts, or each cell's share of its row. The bins are those that the filters keep.
@@ -92,14 +91,14 @@ export class Table {
       const mine = narrowed(question, i, row.weights);
       const whole = shares ? this.answers.counts(mine) : null;
       const found = this.answers.parts(mine, j, across.map(({ weights }) => weights));
-      return found.map((each) => (shares ? this.answers.ratio(each, whole) : this.answers.told(each)));
+      return found.map((each) => (shares ? this.answers.ratio(each, whole) : this.answers.counted(each)));
     });
   }
 
   // Synthetic records that meet the filters, as text.
   rows(size, filters) {
     return drawn(this.answers, this.columns, questionOf(filters).even, size, (record) => {
-      const cells = record.map(({ level, within }, j) => this.columns[j].cell(level, within, valueAt, filters.get(j)));
+      const cells = record.map(({ level, within }, j) => this.columns[j].cell(level, within, filters.get(j)));
       return this.rules.every((rule) => this.#obeys(rule, record, cells)) ? cells : null;
     });
   }

@@ -97,6 +97,12 @@ export class Answers {
     return { value, low, high };
   }
 
+  // The same of a number of records, which is whole: the ends of its interval are rounded outward, but for their last digits.
+  counted(each) {
+    const { value, low, high } = this.told(each);
+    return { value, low: Math.floor(Number(low.toFixed(6))), high: Math.ceil(Number(high.toFixed(6))) };
+  }
+
   // Where a question cuts cells, each draw has its own part of the records in them.
   #leaning({ even, sure, maybe }, count, totals = null) {
     const middle = count(even);
@@ -124,7 +130,7 @@ function reached(cells, q) {
   return cell + (cells[cell] > 0 ? Math.min(Math.max((mark - before) / cells[cell], 0), 1) : 0.5);
 }
 
-const leant = (lean, middle, low, high) => middle + lean * (lean > 0 ? high - middle : middle - low);
+export const leant = (lean, middle, low, high) => middle + lean * (lean > 0 ? high - middle : middle - low);
 
 function summed(cells, weights) {
   const wide = weights.length;
