@@ -194,6 +194,12 @@ def test_two_releases_must_have_the_same_columns(before: scumble.Release) -> Non
         PairExhibit({"one": before})
 
 
+def test_each_of_two_releases_answers_by_its_name(before: scumble.Release) -> None:
+    pair, at = PairExhibit({"one": before, "other": places(50.0)}), [[50.5, 11.0]]
+    assert pair.density(at, label="one") == Exhibit(before).density(at) != pair.density(at, label="other")
+    assert description(pair)["paths"].keys() == {"/api/info", "/api/density"}
+
+
 @pytest.fixture(scope="module")
 def diary() -> scumble.Release:
     """Ages and dates on a grid."""

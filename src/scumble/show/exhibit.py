@@ -51,8 +51,8 @@ class Exhibit(AnyExhibit):
         units: Mapping[str, str] | None = None,
     ) -> None:
         self.title = title
-        self.model: Model = None if isinstance(found, (Release, Bundle)) else found
-        self.shown = _shown(found)
+        self.shown = self._releases_in(found)
+        self.model: Model = None if self.shown is found else found
         self.names = ranging.column_names(self._one)
         self._given: tuple[Facts, ...] = dict(ranges or {}), dict(values or {}), dict(units or {})
         self._coded = ranging.columns_of(self.model)
@@ -69,6 +69,15 @@ class Exhibit(AnyExhibit):
                     f"`ranges` of {name!r} must be finite, the low end first, {told}. Hint: {name}=LOW:HIGH."
                 )
 
+    def _releases_in(self, found: object) -> Any:
+        """The release or the bundle that is shown."""
+        release = found if isinstance(found, (Release, Bundle)) else getattr(found, "_learnt_from", None)
+        if release is None:
+            raise parameter("found", "a Release, a Bundle or a fitted estimator", type(found).__name__)
+        if not isinstance(release, (Release, Bundle)):
+            raise ParameterError(f"A {type(found).__name__} has no density to explore. Hint: its plot() draws it.")
+        return release
+
     @property
     def _one(self) -> Release:
         return self.shown if isinstance(self.shown, Release) else next(iter(self.shown.values()))
@@ -76,7 +85,7 @@ class Exhibit(AnyExhibit):
     @property
     def releases(self) -> dict[Label | None, Release]:
         """Class → release; a release without classes stands under None."""
-        return {None: self.shown} if isinstance(self.shown, Release) else {**self.shown}  # type: ignore[dict-item]
+        return {None: self.shown} if isinstance(self.shown, Release) else {**self.shown}
 
     @property
     def drawable(self) -> bool:
@@ -261,7 +270,7 @@ class Exhibit(AnyExhibit):
         description: Facts = {
             "title": self.title,
             "card": self.card(),
-            "info": {name: self.info[name] for name in _TOLD},
+            **self._told(),
             "columns": [asdict(column) for column in self._listed],
             "classes": [str(name) for name in self.releases if name is not None],
             "classifier": None,
@@ -274,6 +283,9 @@ class Exhibit(AnyExhibit):
                 description["classifier"] = content.classifier(self.classifier, numbers)
             description["modes"] = self.modes()
         return content.with_all(description)
+
+    def _told(self) -> Facts:
+        return {"info": {name: self.info[name] for name in _TOLD}}
 
     @property
     def _listed(self) -> list[Column]:
@@ -291,20 +303,11 @@ def _nameless(model: Model) -> Any:
     return plain
 
 
-def _shown(found: object) -> Release | Bundle:
-    release = found if isinstance(found, (Release, Bundle)) else getattr(found, "_learnt_from", None)
-    if release is None:
-        raise parameter("found", "a Release, a Bundle or a fitted estimator", type(found).__name__)
-    if not isinstance(release, (Release, Bundle)):
-        raise ParameterError(f"A {type(found).__name__} has no density to explore. Hint: its plot() draws it.")
-    return release
-
-
 # ---- two releases side by side ----
 
 
-class PairExhibit(AnyExhibit):
-    """What is shown of two releases of densities over the same columns, by what they are called.
+class PairExhibit(Exhibit):
+    """What is shown of two releases of densities over the same columns, by what they are called, and what they answer.
 
     Their kernels and budgets may differ.
 
@@ -317,64 +320,35 @@ class PairExhibit(AnyExhibit):
     ['1990', '2020']
     """
 
-    def __init__(
-        self,
-        found: Mapping[str, Release],
-        title: str | None = None,
-        *,
-        ranges: Mapping[str, tuple[float, float]] | None = None,
-        values: Mapping[str, Sequence[str]] | None = None,
-        units: Mapping[str, str] | None = None,
-    ) -> None:
+    classifier = None
+
+    def __init__(self, found: Mapping[str, Release], title: str | None = None, **look: Any) -> None:
         if len(found) != 2 or not all(isinstance(release, Release) for release in found.values()):
             kinds = ", ".join(type(release).__name__ for release in found.values())
             raise ParameterError(
                 f"Two releases of densities stand side by side, got {kinds or 'none'}. Hint: give them two names."
             )
-        self.title = " and ".join(found) if title is None else title
-        self.sides = [
-            Exhibit(release, name, ranges=ranges, values=values, units=units) for name, release in found.items()
-        ]
-        one, other = self.sides
-        for what, mine, yours in (("columns", one.names, other.names), ("roles", one.roles, other.roles)):
-            if mine != yours:
-                theirs = f"{', '.join(mine)} and {', '.join(yours)}"
+        one, other = found.values()
+        for what, of in (("columns", ranging.column_names), ("roles", ranging.roles)):
+            if of(one) != of(other):
+                theirs = f"{', '.join(of(one))} and {', '.join(of(other))}"
                 raise ParameterError(f"Two releases must have the same {what}, got {theirs}. Hint: explore each.")
-        if not all(side.drawable for side in self.sides):
+        super().__init__(found, " and ".join(found) if title is None else title, **look)
+        if not all(release.spec.layout.drawable for release in found.values()):
             raise ParameterError("A release whose kernel is written in Python cannot be drawn by a page.")
 
-    @cached_property
-    def columns(self) -> list[Column]:
-        """The columns, each with a range that shows both releases."""
-        return [_joined(*both) for both in zip(*(side.columns for side in self.sides), strict=True)]
+    def _releases_in(self, found: object) -> Any:
+        return found
 
     def facts(self) -> Facts:
-        return {"kind": "pair", "releases": self._facts}
-
-    @cached_property
-    def _facts(self) -> list[Facts]:
-        return [{name: side.info[name] for name in _TOLD} for side in self.sides]
+        return {"kind": "pair", "releases": [cards.facts(release) for release in self.releases.values()]}
 
     def card(self) -> list[tuple[str, str]]:
-        return [(f"{name} ({side.title})", text) for side in self.sides for name, text in side.card()]
+        return [(f"{line} ({name})", text) for name, one in self.releases.items() for line, text in cards.lines(one)]
 
-    def content(self) -> tuple[Facts, str]:
-        content = Content()
-        for side in self.sides:
-            content.release(side._one)
-        modes = [{**mode, "release": k} for k, side in enumerate(self.sides) for mode in side.modes()]
-        shown: Facts = {"title": self.title, "card": self.card(), "info": self._facts[0], "compared": self._facts}
-        shown |= {"columns": [asdict(column) for column in self.columns]}
-        shown |= {"classes": [side.title for side in self.sides], "classifier": None, "modes": modes, "drawable": True}
-        return content.with_all(shown)
-
-
-def _joined(one: Column, other: Column) -> Column:
-    if one.range is None or other.range is None or other.lost:
-        return one
-    if one.lost:
-        return other
-    return replace(one, range=(min(one.range[0], other.range[0]), max(one.range[1], other.range[1])))
+    def _told(self) -> Facts:
+        told = [{name: one[name] for name in _TOLD} for one in self.info["releases"]]
+        return {"info": told[0], "compared": told}
 
 
 # ---- points, as JSON brings them ----
