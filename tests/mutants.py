@@ -284,7 +284,8 @@ class Session:
         self._path, self._name, self._mutants, self._told = path.resolve(), name, mutants, told
         self.survivors: list[Mutant] = []
         self.seconds = 0.0
-        self._failed = False
+        self._failed = self._forked = False
+        os.register_at_fork(before=lambda: vars(self).update(_forked=True))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._failed |= report.failed
@@ -321,11 +322,12 @@ class Session:
         """The tests that run the changed statement, the quickest first, and how long each may take.
 
         What is compiled is not traced: there, whatever touches the module. What is run as the module is loaded, in the
-        body of a class too, may be read from outside: all.
+        body of a class too, may be read from outside: all. Nor are forks traced: a test that forks may run anything.
         """
         reached = [k for k, visit in enumerate(visits) if set(visit["lines"]) & set(mutant.statement)]
-        if not reached and (compiles or mutant.loaded):
-            reached = [k for k, visit in enumerate(visits) if visit["lines"] or mutant.loaded]
+        if not reached:
+            touch = [visit["forks"] or mutant.loaded or (compiles and visit["lines"]) for visit in visits]
+            reached = [k for k, touches in enumerate(touch) if touches]
         reached.sort(key=lambda k: visits[k]["seconds"])
         return [(items[k], (15.0 if compiles else 2.0) + 3.0 * visits[k]["seconds"]) for k in reached]
 
@@ -340,6 +342,10 @@ class Session:
     def _passes(self, item: pytest.Item, limit: float) -> bool:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # even a loop without end can be stopped
         signal.setitimer(signal.ITIMER_PROF, limit)  # processor time; a run that exceeds it is ended
+        for module in [one for name, one in sys.modules.items() if name.startswith("scumble.")]:
+            for kept in vars(module).values():
+                if isinstance(kept, functools._lru_cache_wrapper):
+                    kept.cache_clear()  # what one test was told is asked again by the next
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
         return not self._failed
 
@@ -359,7 +365,7 @@ class Session:
                     lines.update(line for *_, line in code.co_lines() if line and code.co_filename == path)
                 return local(frame, "call", None) if frame.f_code.co_filename == path else None
 
-            before = time.process_time()
+            self._forked, before = False, time.process_time()
             threading.settrace(trace)
             sys.settrace(trace)
             passed = self._passes(item, 3600.0)
@@ -368,7 +374,8 @@ class Session:
             if not passed:
                 sys.stderr.write(f"{item.nodeid} fails\n")
                 return False
-            visits.append({"lines": sorted(lines), "seconds": time.process_time() - before})
+            taken = time.process_time() - before
+            visits.append({"lines": sorted(lines), "seconds": taken, "forks": self._forked})
         note.write_text(json.dumps(visits))
         return True
 

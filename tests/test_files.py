@@ -7,6 +7,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 import stat
 from typing import Any
 
@@ -20,7 +21,7 @@ from hypothesis.extra import numpy as hnp
 import scumble
 from scumble import errors, files
 from scumble._version import __version__
-from scumble.files import format
+from scumble.files import disk, format, places
 
 PUBLIC = ("release", "bundle", "model")
 DTYPES = ("<i8", "<u8", "<i4", "<u2", "|u1", "<f8", "<f4")
@@ -420,15 +421,27 @@ def test_a_link_is_replaced_and_not_followed(tmp_path):
     assert not (tmp_path / "nowhere").exists() and files.read(link, expect="secret").kind == "secret"
 
 
+def test_a_payment_belongs_to_one_file(tmp_path):
+    content = disk.bytes_of("checkpoint", {}, {}, bound=False, payment="charge 1")
+    places.write_whole(str(tmp_path / "one"), content, secret=True)
+    shutil.copy(tmp_path / "one", tmp_path / "copy")
+    assert files.read(tmp_path / "one", expect="checkpoint").payment == "charge 1"
+    copy = files.read(tmp_path / "copy", expect="checkpoint")
+    assert copy.payment is None and not copy.metadata
+
+
 def test_what_is_no_file_is_neither_written_nor_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").touch()
     for path in (tmp_path, tmp_path / "pipe"):
         with pytest.raises(errors.FileError):
             files.write(path, "release", {}, {})
-    for path in (tmp_path, tmp_path / "pipe", tmp_path / "empty"):
-        with pytest.raises(errors.ForeignFileError):
+    for path, why in ((tmp_path, "a folder"), (tmp_path / "pipe", "regular"), (tmp_path / "empty", "empty")):
+        with pytest.raises(errors.ForeignFileError, match=why):
             files.read(path, expect="release")
+    with pytest.raises(errors.FileError) as long:
+        files.read(tmp_path / ("a" * 300), expect="release")
+    assert long.value.errno == errno.ENAMETOOLONG
     for missing in (
         lambda: files.write(tmp_path / "nowhere" / "a", "release", {}, {}),
         lambda: files.read(tmp_path / "no.scumble", expect="release"),

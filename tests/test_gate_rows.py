@@ -252,6 +252,7 @@ ZEROS = {0: np.zeros(3, int), 1: np.zeros(5, int)}
         (ZEROS, {1: 0}, False, 0),  # of equals the first
         ({0: np.array([4, 1, 2]), 1: np.zeros(5, int)}, {0: 1, 1: 8}, True, NONE),
         ({0: np.array([4, 1, 2]), 1: np.array([30, 0, 0, 0, 0])}, {0: 1, 1: 8}, True, 1),
+        *[({0: np.array([4, 1, 1]), 1: np.zeros(5, int)}, {1: 8}, True, 0)] * 20,  # 1 is more than nothing
     ],
 )
 def test_a_contest_names_the_row_that_is_farthest_from_what_was_expected(
@@ -305,7 +306,7 @@ def raises(problem: type[BaseException]) -> Any:
         {0: Wanted(Fraction(2, 3))},
         {0: Wanted(HALF), 1: Wanted(HALF), 2: Wanted(LITTLE)},
         *({2: Wanted(HALF, groups)} for groups in (np.zeros(14, int), np.zeros((15, 1), int), np.zeros(15))),
-        *({2: Wanted(HALF, groups)} for groups in (np.arange(-1, 14), np.arange(1, 16))),
+        *({2: Wanted(HALF, groups)} for groups in (np.arange(-1, 14), np.arange(1, 16), np.array([-1] * 15))),
         {},
         *(Contest(LITTLE, {0: np.arange(3)}, {0: expected}, {}) for expected in (np.zeros(3), np.zeros(2, int))),
         Contest(HALF + LITTLE, {0: np.arange(3)}, {0: np.zeros(3, int)}, {}),

@@ -404,6 +404,10 @@ def test_a_missing_ledger_is_not_made_silently(tmp_path: Path) -> None:
     for missing in (lambda: Ledger(tmp_path / "twon.ledger"), lambda: Ledger.create(tmp_path / "nowhere" / "l")):
         with pytest.raises(FileNotFoundError):
             missing()
+    with pytest.raises(FileNotFoundError):
+        ledgerfile.make(str(tmp_path / "nowhere" / "l"))
+    with pytest.raises(scumble.FileError, match="too long"):
+        ledgerfile.make(str(tmp_path / ("a" * 300)))
     assert list(tmp_path.iterdir()) == []
     if Path("/proc/self").exists():  # a folder that is there and takes no files
         with pytest.raises(scumble.FileError) as problem:

@@ -33,7 +33,18 @@ from scumble.gate import gate, secret
 from scumble.learn import PrivateKDE
 from scumble.privacy import audit_hooks, disjoint, overlapping
 from scumble.privacy.budget import Budget
-from scumble.privacy.facts import AGAIN, Facts, calibrated, divided, price, together
+from scumble.privacy.facts import (
+    AGAIN,
+    ALONE,
+    ENOUGH,
+    SHARES,
+    Facts,
+    calibrated,
+    divided,
+    price,
+    second_counts,
+    together,
+)
 
 KERNEL, SMOOTH = scumble.EuclideanKernel(1.0), scumble.EuclideanKernel(1.0, power=2)
 GRID_BUDGET = Budget(1.0, 1e-6)
@@ -120,6 +131,34 @@ def test_facts_and_rows_divide_the_budget(budget: Budget, numbers: int) -> None:
         whole, first, rest = (Fraction(getattr(one, name) or 0) for one in (budget, *parts))
         assert 0 <= whole - first - rest <= whole / 2**50
         assert (first > 0) == (whole > 0 and (name != "delta" or budget.rho is not None))
+
+
+@pytest.mark.parametrize("numbers", [1, 2])
+@pytest.mark.parametrize("budget", [*BUDGETS, Budget(8.0, records_per_person=3), Budget.of(rho=8)], ids=str)
+def test_the_count_has_its_share_and_large_budgets_spend_what_is_enough(budget: Budget, numbers: int) -> None:
+    facts, rows = divided(budget, numbers)
+    count = Fraction(0) if budget.neighbors == "replace" else Fraction(str(budget.count_share))
+    whole = Fraction(str(budget.epsilon if budget.rho is None else budget.rho))
+    spent = Fraction(str(facts.epsilon if budget.rho is None else facts.rho))
+    usual = (count + SHARES[numbers] if count else ALONE[numbers]) * whole
+    enough = count * whole + ENOUGH[numbers] * budget.records_per_person
+    most = usual if budget.rho is not None else min(usual, Fraction(int(64 * enough), 64))
+    assert float(spent) == pytest.approx(float(most), rel=1e-12)
+    assert float(spent * Fraction(facts.count_share)) == pytest.approx(float(count * whole), rel=1e-12)
+    assert rows.count_share == count
+
+
+def test_which_shares_a_count_may_have() -> None:
+    assert divided(replace(GRID_BUDGET, count_share=Fraction(1, 2))).rows.count_share == Fraction(1, 2)
+    with pytest.raises(scumble.ParameterError, match="1/2"):
+        divided(replace(GRID_BUDGET, count_share=Fraction(3, 5)))
+    assert second_counts(GRID_BUDGET, 64) == (None, AGAIN)
+    for fixed in (
+        replace(GRID_BUDGET, count_share=Fraction(1, 9)),
+        replace(GRID_BUDGET, neighbors="replace"),
+        Budget(1),
+    ):
+        assert second_counts(fixed, 64) == (None,)
 
 
 def test_two_counts_are_weighed_by_their_variances_and_one_stands_alone() -> None:

@@ -230,8 +230,11 @@ def test_shares_that_do_not_fit_are_refused() -> None:
     for parts in ([one, one], [one, other], [one, two, *custodians(2, arrive=1)]):
         with pytest.raises(scumble.MergeError):
             scumble.combine(parts)
-    with pytest.raises(ParameterError):
-        scumble.combine([])
+    for wrong in ([], [1], [1, 1], [one, 1]):
+        with pytest.raises(ParameterError):
+            scumble.combine(wrong)  # type: ignore[type-var]
+    (alone,) = custodians(1)
+    assert scumble.combine([alone]).privacy.custodians == 1
 
 
 def test_secure_aggregation_adds_payloads_modulo_2_to_the_64() -> None:

@@ -143,6 +143,11 @@ def test_smoothing_is_its_lemma_to_ten_digits(epsilon: float, shift: Shift) -> N
     assert smoothing_delta(epsilon, shift) == pytest.approx(slow_smoothing(epsilon, shift), rel=2e-11, abs=0)
 
 
+@pytest.mark.parametrize("shift", [Shift(5, 5, 0.5, 1, 40.0), Shift(5, 5, 40.0, 1, 0.5)])
+def test_smoothing_says_nothing_where_one_noise_is_too_narrow(shift: Shift) -> None:
+    assert smoothing_delta(1.0, shift) == smoothing_delta(1.0, Shift(5, 5, 40.0, 0, math.inf), shift) == 1.0
+
+
 def found_of(epsilon: float, shift: Shift) -> tuple[float, ...]:
     return smoothing_delta(epsilon, shift), zcdp_delta(epsilon, shift.rho()), lattice_delta(epsilon, shift, 1e-12)
 

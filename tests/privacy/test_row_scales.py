@@ -6,6 +6,7 @@ import json
 import math
 from fractions import Fraction
 from itertools import product
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from lawful import brute
 from scumble.errors import ParameterError, PrivacyError
 from scumble.privacy import PrivacyClaim, calibrate, overlapping
-from scumble.privacy.budget import Budget
+from scumble.privacy.budget import DEFAULT_COUNT_SHARE, Budget
 from scumble.privacy.costs import Cost
 from scumble.privacy.exact import dyadic_below, sum_above
 from scumble.privacy.laws.discrete_laplace import unequal_delta
@@ -64,6 +65,11 @@ def test_gaussian_scales_are_in_proportion_and_hardly_above_the_least(neighbors,
     rho = sum((2 if neighbors == "replace" else 1) * people**2 / (2 * scale**2) for scale in found.row_scales)
     rho += people**2 / (2 * found.scales.count**2) if found.scales.count else 0
     assert rho <= Fraction(found.rho)
+    if found.scales.count:
+        part = Fraction(str(DEFAULT_COUNT_SHARE))
+        assert float(found.scales.count**2 * part) == pytest.approx(
+            ratios[0] * float((1 - part) / sum(shares)), rel=1e-6
+        )
     # Rounding σ away costs what 1.3/σ² of the least σ² is; no share may cost more than that.
     assert float(found.rho) >= float(one.rho) * min(0.93, 1 - 2 / float(min(found.row_scales)) ** 2)
     assert found.equivalent(1e-6) <= epsilon * (1 + 1e-8)
@@ -140,6 +146,8 @@ def test_unequal_steps_against_every_outcome_of_the_coins(epsilon: float) -> Non
         )
         truth += chance * max(0.0, 1 - math.exp(epsilon - loss))
     assert truth <= unequal_delta(epsilon, coins, steps) <= 6 * truth + 1e-4
+    with mock.patch("scumble.privacy.laws.discrete_laplace.renyi_delta", return_value=0.5):
+        assert 0.5 < unequal_delta(epsilon, coins, steps) < 0.5 + 1e-6  # padded against rounding
 
 
 def test_gaussian_noise_of_many_scales_against_the_analytic_law() -> None:

@@ -454,6 +454,8 @@ def test_files_of_somebody_who_means_ill_are_refused(tmp_path: Path) -> None:
     lies: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = [
         *(({"closed": wrong}, {}) for wrong in (9, -1, True)),
         *(({"method": wrong}, {}) for wrong in ({"method": "daily", "periods": 8}, None)),
+        *(({"claim": {**box.metadata["claim"], **wrong}}, {}) for wrong in ({"rows": 5}, {"exact_scale": None})),
+        *(({"folder": wrong}, {}) for wrong in (5, "a\0b")),
         *(({name: wrong}, {}) for name, wrong in (("most", -5), ("claim", {}), ("spec", {}), ("person_column", "who"))),
         ({}, {"counts": np.zeros((6, 15), np.int64)}),
         ({}, {"counts": np.full((6, 16), 2**62)}),

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 from tests.table.people import SCHEMA, people
 
 import scumble
 from scumble import ParameterError, TableSketch
 from scumble.columns.distinct import BUCKETS, CHANCES, LEVELS, PARTS, Distinct
 from scumble.columns.hashing import stable_hash
-from scumble.table.distinct import estimated
+from scumble.table.distinct import TRIED, estimated
 
 WITH_IDS = scumble.Schema({"id": Distinct(), **SCHEMA, "town": Distinct()})
 
@@ -145,6 +145,28 @@ def test_estimates_of_one_to_ten_million_values() -> None:
             if n >= 100_000:  # the root of the mean square of 30 errors: 3 % would be more than twice what it is
                 assert math.sqrt(np.mean([(one.value / n - 1) ** 2 for one in each])) < 0.03
     assert min(covered.values()) >= binom.ppf(1e-6, trials, 0.93)
+
+
+@pytest.mark.parametrize("laplace", [False, True])
+def test_ends_are_where_the_score_leaves_the_quantile_of_its_law(laplace: bool) -> None:
+    """Against the formulas of the module, number by number; a Laplace variable has the cumulants 2b² and 12b⁴."""
+    variance, z = 300.0, float(norm.ppf(0.95))
+    kurtosis = 12 * (variance / 2) ** 2 if laplace else 0.0
+    for n in (3, 900, 40_000):
+        occupied = BUCKETS * (1 - np.exp(-n * CHANCES / BUCKETS)) + np.where(np.arange(LEVELS) % 2, 9.0, -8.0)
+        within, signs = list[float](), list[float]()
+        for tried in TRIED.tolist():
+            empty = np.exp(-tried * CHANCES / BUCKETS)
+            spread = BUCKETS * empty * (1 - empty) + variance
+            weight = CHANCES * empty / spread
+            of_score = np.sum(weight**2 * spread) - tried * np.sum(weight**2 * spread) ** 2
+            score = np.sum(weight * (occupied - BUCKETS * (1 - empty))) / math.sqrt(of_score)
+            excess = kurtosis * np.sum(weight**4) / of_score**2
+            signs.append(score)
+            if abs(score) <= z + excess * (z**3 - 3 * z) / 24:
+                within.append(tried)
+        found = estimated(occupied, variance, laplace=laplace, records=(1e6, 0.0), confidence=0.9)
+        assert [*found] == [next(t for t, s in zip(TRIED, signs, strict=True) if s <= 0), within[0], within[-1]]
 
 
 def test_there_are_no_more_values_than_records() -> None:

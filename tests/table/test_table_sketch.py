@@ -16,6 +16,7 @@ from tests.table.people import SCHEMA, by_pandas, people
 import scumble
 from scumble import TableSketch, files
 from scumble.columns.cuts import Positions
+from scumble.columns.distinct import Distinct
 from scumble.columns.number import Number
 from scumble.errors import MergeError, ParameterError, PrivacyError
 from scumble.files.compiling import Patience
@@ -276,6 +277,9 @@ def test_answers_are_those_of_all_custodians(tmp_path: Path) -> None:
 def test_more_than_enough_shares_have_more_noise() -> None:
     enough = scumble.combine(shares(5, came=3, dropouts=2))
     more = scumble.combine(shares(5, dropouts=2))
+    (scale,) = {*more.scales}
+    times = (scale / Fraction(str(more.privacy.exact_scale))) ** 2 * 3 / 5
+    assert 1 <= times < 1 + Fraction(1, 10**9)  # never less than there is
     assert more.variances[0] == pytest.approx(enough.variances[0] * 5 / 3, rel=0.02)
     assert scumble.TableRelease.from_bytes(more.to_bytes()).variances == more.variances
     with pytest.raises(PrivacyError, match="are needed"):
@@ -300,6 +304,9 @@ def test_what_is_not_fixed_beforehand_has_no_shares() -> None:
     for wrong in (("age",), ("age", "sexx")):
         with pytest.raises(ParameterError):
             scumble.TableSketch(SCHEMA, pairs=[wrong])
+    for columns in ({"id": Distinct(), **SCHEMA}, {"tags": scumble.Category(discover=True), **SCHEMA}):
+        with pytest.raises(ParameterError, match=r"id|discover"):
+            scumble.TableSketch(columns, pairs=[("age", "sex")]).release_share(epsilon=1.0, delta=1e-6, custodians=2)
     density = scumble.Sketch(scumble.EuclideanKernel(1.0), dimensions=1, rows=4, buckets=8)
     with pytest.raises(ParameterError):
         scumble.combine([*shares(1, custodians=2), density.release_share(epsilon=1.0, custodians=2)])

@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy import stats
 from tests.table.people import SCHEMA, people
 
 import scumble
@@ -30,6 +31,7 @@ from scumble.privacy.budget import Budget
 from scumble.privacy.laws.discrete_laplace import unequal_delta
 from scumble.table import counting
 from scumble.table.sketch import price
+from scumble.table.tokens import Counted
 
 WORDS = ["python", "sql", "rust", "go", "perl", "ada"]
 WITH_TAGS = scumble.Schema({**SCHEMA, "tags": Tokens(WORDS, 3), "one": Tokens(["a", "b"], 1)})
@@ -205,12 +207,12 @@ def test_a_row_with_several_counters_of_a_record_is_neither_grouped_nor_compared
 
     spec, row = secret().spec, max(secret().spec.touches)
     groups = np.zeros(spec.lengths[row], np.int64)
-    steps: list[Any] = [
-        {row: Wanted(Fraction(1, 4), groups)},
-        Contest(Fraction(1, 8), {row: groups}, {row: np.zeros(1, np.int64)}, {}),
+    steps: list[tuple[Any, str]] = [
+        ({row: Wanted(Fraction(1, 4), groups)}, "must not be grouped"),
+        (Contest(Fraction(1, 8), {row: groups}, {row: np.zeros(1, np.int64)}, {}), "not yet published"),
     ]
-    for step in steps:
-        with pytest.raises(ParameterError, match=r"grouped|not yet published"):
+    for step, why in steps:
+        with pytest.raises(ParameterError, match=why):
             publish_as_planned(secret(), Budget(1.0), most=2, plan=lambda *_, step=step: step)
     times = spec.touches[row]
     held = [publish_as_planned(secret(), Budget(1.0), most=2, plan=plan) for plan in (asking(row, 2), asking(0, 2))]
@@ -298,6 +300,26 @@ def test_intervals_hold_what_noise_can_be() -> None:
         half = release.top("tags", 1)
         reach = half["high"][0] - half["value"][0]
         assert np.mean(np.abs(counts[:400] - 4) <= reach) >= 0.9
+
+
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_ranks_are_those_that_noise_allows(law: Any) -> None:
+    """Within the largest difference of two noises: a normal quantile, or a Laplace one where that is larger."""
+    counts = np.array([50.0, 9.0, 41.0, 40.0, 20.0, 61.0, 3.0])
+    words, shares = ("a", "b", OTHER, "c", "d", "e", "f"), (0.5, 0.95, 0.999)
+    for share in shares:
+        quantile = stats.laplace(scale=math.sqrt(0.5)) if law == "laplace" else stats.norm
+        reach, usual = (one.ppf((1 + share) / 2) for one in (quantile, stats.norm))
+        found = Counted(words, counts, 3.0, law)
+        assert found.reach(share) == pytest.approx(reach)
+        ranked = found.ranked(share)
+        assert [word for word, *_ in ranked] == ["e", "a", "c", "d", "b", "f"]
+        most = max(reach, usual) * math.sqrt(2) * 3.0
+        own = {word: count for word, count in zip(words, counts.tolist(), strict=True) if word != OTHER}
+        for word, estimate, first, last in ranked:
+            assert estimate.value == own[word] and estimate.high - own[word] == math.ceil(reach * 3.0)
+            assert first == 1 + sum(count > own[word] + most for count in own.values())
+            assert last == len(own) - sum(count < own[word] - most for count in own.values())
 
 
 def test_questions_that_were_not_counted_are_refused() -> None:

@@ -177,9 +177,7 @@ class Balance:
 
 def _short(value: Fraction) -> Fraction:
     """The value itself if it is a short fraction or a decimal; else rounded up by less than 10⁻³⁰."""
-    if value.denominator <= 10**9 or _FINEST % value.denominator == 0:
-        return value
-    return Fraction(math.ceil(value * _FINEST), _FINEST)
+    return value if value.denominator <= 10**9 else Fraction(math.ceil(value * _FINEST), _FINEST)
 
 
 def _simple(value: Fraction) -> Fraction:

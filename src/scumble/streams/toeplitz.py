@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Iterator
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -203,12 +204,8 @@ class Toeplitz(Method):
         return np.array(list(self._running())) if self.periods <= TABLE else None
 
     def variance(self, first: int, last: int) -> float:
-        before = upto = np.zeros(0)
-        for number, total in enumerate(self._running() if self._totals is None else self._totals):
-            before = total if number == first - 1 else before
-            if number == last:
-                upto = total
-                break
+        totals = self._running() if self._totals is None else self._totals
+        before, upto = (total for number, total in enumerate(islice(totals, last + 1)) if number in (first - 1, last))
         return float((upto - before) @ (upto - before))
 
     def variances(self, width: int) -> Floats:

@@ -32,7 +32,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from scumble.errors import parameter
 from scumble.table.prior import CHOOSING, DRAWS, EXTRA, LEVELS, SINGLES
 
 Law = Literal["laplace", "gaussian"]
@@ -47,12 +46,6 @@ class Noise:
 
     law: Law
     scale: float
-
-    def __post_init__(self) -> None:
-        if self.law not in ("laplace", "gaussian"):
-            raise parameter("law", '"laplace" or "gaussian"', self.law)
-        if not (math.isfinite(self.scale) and self.scale > 0):
-            raise parameter("scale", "positive and finite", self.scale)
 
     def scale_at(self, share: float) -> float:
         """The scale of the noise (b or σ) of a view that gets this share."""

@@ -380,8 +380,7 @@ class TableShare(Share):
         spec, claim = self._spec, self._privacy
         larger = {own: tuple(np.arange(int(axis.max()) + 1) for axis in spec.axes_of(own)) for own in spec.together}
         # More shares than are enough have more noise than is claimed: the scale of their sum, rounded up.
-        more = Fraction(math.sqrt(arrived / enough(claim)) * (1 + 1e-12))
-        scale = (claim.scales.counters * more).limit_denominator(10**12) + Fraction(1, 10**12)
+        scale = claim.scales.counters * Fraction(math.sqrt(arrived / enough(claim)) * (1 + 1e-12))
         return TableRelease(
             Grouped(spec, tuple(map(np.arange, spec.widths)), spec.pairs, larger),
             counts,
