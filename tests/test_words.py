@@ -386,6 +386,12 @@ def test_numbers_stay_within_64_bits() -> None:
     assert whole.words[0].margins() == {b"a": 2**62} and part_of(2**62 - 1).words[0].records == 2**62 - 1
     with pytest.raises(MergeError, match="damaged"):
         whole.merge(part_of(1))
+    two = [TableSketch({name: Category(discover=True) for name in "ab"}).secret for _ in range(2)]
+    for secret, column in itertools.product(two, (0, 1)):
+        records = np.array([2**61 + 1 if column else 1])
+        secret.words[column].merge(Words.from_arrays(records, np.array([1]), np.frombuffer(b"a", np.uint8)))
+    with pytest.raises(MergeError, match="damaged"):
+        two[0].merge(two[1])
     half = part_of(2**61)
     half.merge(part_of(2**61))
     with few_words:

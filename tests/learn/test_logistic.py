@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ SPECS = {
     "bounds": DescentSpec(BOUNDS, None, False, 3, 4),
     "length": DescentSpec(((-2.0,) * 3, (2.0,) * 3), None, False, 3, 4, ball=True),
 }
+WAYS = Path(__file__).parents[1] / "golden" / "descents.json"
 EACH = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 
 
@@ -127,6 +130,29 @@ def fitted(X: np.ndarray, y: np.ndarray, **options: Any) -> PrivateLogisticRegre
     return PrivateLogisticRegression(**{"length": 1.0, "classes": np.unique(y).tolist(), **options}).fit(X, y)
 
 
+def descended(spec: DescentSpec, error: float) -> tuple[np.ndarray, ...]:
+    """All that follows from 4,000 records and noise that is the same each time, `error` records in the mean."""
+    X, y = words(4000, spec.dimensions, spec.classes, 1.5)
+    counting, rows = Counting(spec, X, y), [np.bincount(y) * spec.step]
+    for length in (*spec.lengths[1:], 0):
+        rows[-1] = rows[-1] + np.rint(spec.step * error * math.sqrt(2) * np.sin(np.arange(len(rows[-1])))).astype(int)
+        if length:
+            rows.append(counting(published(rows, (error * spec.step) ** 2)))
+    counting.descent.take(rows[-1] / spec.step, error)
+    weights, offsets = counting.descent.settled()
+    return counting.descent.middle, np.array([counting.descent.radius]), weights, offsets
+
+
+@pytest.mark.parametrize("error", [0.5, 20.0])
+@EACH
+def test_a_descent_takes_the_way_that_was_decided(spec: DescentSpec, error: float) -> None:
+    """From `python -m tests.learn.test_logistic`; weights are counted with in steps of a thousandth."""
+    (name,) = (name for name, one in SPECS.items() if one is spec)
+    wanted = json.loads(WAYS.read_text())[f"{name} {error}"]
+    for found, its in zip(descended(spec, error), wanted, strict=True):
+        np.testing.assert_allclose(found, its, rtol=2e-3, atol=2e-3)
+
+
 def test_many_classes_of_embeddings() -> None:
     """Forty classes, 250 records each. Four fits: 0.71 to 0.72, and planes 0.58 to 0.60."""
     X, y = words(12_000, 60, 40, 0.45)
@@ -179,3 +205,12 @@ def test_specs_of_files_are_checked() -> None:
     for change in ({"steps": 0}, {"steps": 65}, {"classes": 0}, {"pure": True}, {"ball": True}):
         with pytest.raises(ParameterError):
             replace(SPECS["bounds"], **change).check()
+
+
+if __name__ == "__main__":
+    ways = {
+        f"{name} {error}": [one.tolist() for one in descended(spec, error)]
+        for name, spec in SPECS.items()
+        for error in (0.5, 20.0)
+    }
+    WAYS.write_text(json.dumps(ways) + "\n")

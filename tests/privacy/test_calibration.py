@@ -74,7 +74,7 @@ def test_gaussian_claim_is_the_request_and_is_certified(rows, epsilon, delta, ne
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.01, 0.1, 0.5, 1, 3, 10, 50])
-@pytest.mark.parametrize("delta", [1e-12, 1e-9, 1e-6, 1e-3, 0.05])
+@pytest.mark.parametrize("delta", [1e-12, 1e-9, 1e-6, 1e-3, 0.05, 0.09])
 def test_sigma_equals_dp_accounting(epsilon: float, delta: float) -> None:
     ours = analytic_gaussian_sigma(epsilon, delta)
     assert ours == pytest.approx(dp_accounting.get_sigma_gaussian(epsilon, delta, tol=1e-10), rel=1e-6)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,13 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scumble
+from scumble.columns.distinct import Distinct
 from scumble.gate.rows import Contest, PublishedRow, PublishedRows
 from scumble.privacy.budget import Budget
 from scumble.show.cards import facts
 from scumble.table.budgeting import Noise, Plan, cells_of_triples, for_triples, plan
 from scumble.table.counting import reference
 from scumble.table.grouping import Column, groups, pooled, runs
-from scumble.table.planner import Planner, alone
+from scumble.table.planner import Planner, alone, shares_of
 from scumble.table.prior import CHOOSING, DRAWS, EXTRA, LEVELS, SINGLES
 from scumble.table.sketch import COUNT_SHARE, price
 from scumble.table.spec import TableSpec
@@ -38,18 +41,28 @@ LAPLACE, GAUSSIAN = Budget.of(1, count_share=COUNT_SHARE), Budget.of(1, 1e-6, co
 
 
 class Played:
-    """A plan carried out on exact counters."""
+    """A plan carried out on exact counters; of another schema than `SCHEMA`, on any."""
 
     def __init__(
-        self, records: int, budget: Budget, target: str | None = None, n: int | None = None, **sets: Any
+        self,
+        records: int,
+        budget: Budget,
+        target: str | None = None,
+        n: int | None = None,
+        schema: scumble.Schema = SCHEMA,
+        **sets: Any,
     ) -> None:
-        counted = [name for name in SCHEMA if name != target]
+        counted = [name for name in schema if name != target]
         pairs = {} if sets else {"pairs": tuple(itertools.combinations(counted, 2))}  # and no triples
-        self.spec = TableSpec.of(SCHEMA, target=target, **sets, **pairs)
+        self.spec = TableSpec.of(schema, target=target, **sets, **pairs)
         self.planner = Planner(self.spec, budget, n)
-        rng = np.random.default_rng(0)
-        codes = np.column_stack([rng.integers(0, size, records) for size in SCHEMA.sizes])
-        rows = np.split(reference(self.spec, codes), np.cumsum(self.spec.lengths)[:-1])
+        if schema is SCHEMA:
+            rng = np.random.default_rng(0)
+            codes = np.column_stack([rng.integers(0, size, records) for size in schema.sizes])
+            rows = np.split(reference(self.spec, codes), np.cumsum(self.spec.lengths)[:-1])
+        else:
+            parts = [1 + np.arange(length) * 7919 % 101 for length in self.spec.lengths]
+            rows = [records * part // part.sum() for part in parts]
         self.found = PublishedRows((), price(self.spec, budget), records, 1.0, "")
         self.winners: tuple[int, ...] = ()
         self.shares: dict[int, Fraction] = {}
@@ -60,9 +73,10 @@ class Played:
                 self.winners = (*self.winners, self.names(step))
                 continue
             for row, wanted in step.items():
-                counts = rows[row] if wanted.groups is None else np.bincount(wanted.groups, rows[row]).astype(int)
+                groups = self.spec.occupancies.get(row, wanted.groups)
+                counts = rows[row] if groups is None else np.bincount(groups, rows[row]).astype(int)
                 self.shares[row] = wanted.share
-                made = PublishedRow(row, counts, 1.0, wanted.groups, Fraction(1))
+                made = PublishedRow(row, counts, 1.0, groups, Fraction(1))
                 self.found = self.found._replace(rows=tuple(sorted((*self.found.rows, made), key=lambda one: one.row)))
 
     def names(self, contest: Contest) -> int:
@@ -118,6 +132,58 @@ def test_what_is_planned_is_paid_and_predicted(case: str) -> None:
             assert len(contest.expected[row]) == cells.max() + 1
             assert contest.handicaps[row] == round(math.sqrt(2 / math.pi) * deviation * (cells.max() + 1))
         done.add(winner)
+
+
+RICH_SCHEMA = scumble.Schema(
+    region=scumble.Category(list("ABC")),
+    town=scumble.Category(list("abcdefgh"), within="region", parents=dict(zip("abcdefgh", "AABBBCCC", strict=True))),
+    age=scumble.Number(0, 99, whole=True),
+    income=scumble.Number(0, 300_000),
+    smoker=scumble.Boolean(),
+    id=Distinct(),
+    tags=scumble.Tokens(["x", "y", "z"], 2),
+)
+GOLDEN: dict[str, tuple[int, Budget, dict[str, Any]]] = {
+    "all pairs": (10**6, LAPLACE, {"n": 900_000}),
+    "some pairs": (3000, LAPLACE, {}),
+    "no pairs": (40, LAPLACE, {}),
+    "Gaussian noise": (20_000, GAUSSIAN, {"together": [("town", "age", "smoker")]}),
+    "important": (4000, LAPLACE, {"important": ["age", ("town", "income")], "target": "smoker"}),
+    "triples": (10**5, GAUSSIAN, {"important": [("age", "income")]}),
+}
+PLANS = Path(__file__).parents[1] / "golden" / "plans.json"
+
+
+def told(case: str) -> dict[str, Any]:
+    """A plan in numbers."""
+    records, budget, options = GOLDEN[case]
+    played = Played(records, budget, schema=RICH_SCHEMA, **options)
+    predicted = played.planner.predicted(records)
+    return {
+        "most": played.planner.most,
+        "shares": {str(row): float(share) for row, share in played.shares.items()},
+        "groups": {str(row.row): 0 if row.groups is None else int(row.groups.max()) + 1 for row in played.found.rows},
+        "winners": list(played.winners),
+        "contests": [float(one.share) for one in played.contests],
+        "handicaps": [float(sum(one.handicaps.values())) for one in played.contests],
+        "expected": [float(sum(np.abs(of).sum() for of in one.expected.values())) for one in played.contests],
+        "predicted": [predicted.singles, predicted.pairs, predicted.levels],
+        "shares without pairs": [float(one) for one in shares_of(played.spec)],
+    }
+
+
+@pytest.mark.parametrize("case", GOLDEN)
+def test_plans_are_as_they_were_decided(case: str) -> None:
+    """A plan that changes, changes what releases say. `python -m tests.table.test_planner` notes a new decision."""
+    wanted, found = json.loads(PLANS.read_text())[case], told(case)
+    for name, value in wanted.items():
+        if isinstance(value, list) and name != "predicted":
+            assert found[name] == pytest.approx(value, rel=0.02 if name == "expected" else 1e-9), name
+        elif name == "predicted":
+            for mine, its in zip(found[name], value, strict=True):
+                assert mine == pytest.approx(its, rel=1e-9)
+        else:
+            assert found[name] == (pytest.approx(value, rel=1e-9) if isinstance(value, dict) else value), name
 
 
 NAMED: dict[str, Any] = {"together": [SCHEMA.names[:3]]}
@@ -455,3 +521,7 @@ def test_the_price_is_the_claim_of_the_release(columns: int) -> None:
     claim = price(sketch.spec, Budget.of(1, count_share=COUNT_SHARE))
     assert sketch.release(epsilon=1).privacy == claim
     assert claim.scales.count == 100, "a hundredth of ε"
+
+
+if __name__ == "__main__":
+    PLANS.write_text("{" + ",\n".join(f"{json.dumps(case)}: {json.dumps(told(case))}" for case in GOLDEN) + "}\n")

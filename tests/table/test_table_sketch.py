@@ -34,7 +34,7 @@ SETS = [("age", "hours", "seen"), ("age", "hours", "seen", "sex"), tuple(SCHEMA)
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("more", [{}, {"levels": 5}, {"together": SETS}], ids=str)
+@pytest.mark.parametrize("more", [{}, {"levels": 5}, {"levels": 2}, {"together": SETS}], ids=str)
 def test_counters_are_the_crosstabs(target: str | None, more: dict[str, Any]) -> None:
     frame = people()
     named = [tuple(name for name in names if name != target) for names in more.get("together", ())]
