@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import scumble
 import scumble.files
@@ -44,11 +45,12 @@ from scumble.audit.greybox.sketches import (
     shares,
 )
 from scumble.cli import main
+from scumble.density import draws
 from scumble.density.planned_release import publish_planned
 from scumble.density.release_plan import Menu
 from scumble.gate.rows import Contest, Plan, PublishedRows, Wanted, planned_claim, publish_as_planned, publish_rows
 from scumble.gate.selection import noisy_best
-from scumble.learn import TASKS
+from scumble.learn import TASKS, outliers
 from scumble.privacy.budget import Budget, calibrate
 
 all_paths()
@@ -415,9 +417,13 @@ def _through_pipes(table: Table, folder: Path) -> list[Any]:
     return [shown, Release.from_bytes(shown.partition(b"\n")[2])]  # after the exit code
 
 
-# ---- Spark, on a cluster of this machine ----
+def brief(patch: pytest.MonkeyPatch) -> None:
+    """What is computed from a release alone, when its noise is long drawn, is computed from few synthetic records."""
+    patch.setattr(draws, "ROUNDS", 3)
+    patch.setattr(outliers, "DRAWS", 500)
 
-_started: list[Any] = []
+
+# ---- Spark, where a session is active ----
 
 
 def spark_is_there() -> bool:
@@ -427,25 +433,10 @@ def spark_is_there() -> bool:
 
 
 def session() -> Any:
-    """A session of one core, made when first asked for; the one that is active already, if there is one."""
+    """The active one."""
     from pyspark.sql import SparkSession
 
-    from scumble.cluster import spark
-
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a short life does not repay more compiling
-    settings = {"spark.sql.shuffle.partitions": "1", "spark.driver.extraJavaOptions": quick}
-    _started.append(spark.session("local[1]", settings=settings))
-    return _started[-1]
-
-
-def stop_spark() -> None:
-    """End the session that was started here."""
-    while _started:
-        _started.pop().stop()
+    return SparkSession.getActiveSession()
 
 
 def _frame(table: Table, folder: Path) -> Any:

@@ -43,7 +43,7 @@ ONLY_BY_LAW = {"cell-without-noise", "clipped-counters", "float-noise"}
 @RIGHT
 def test_the_release_path_keeps_its_promise() -> None:
     """All three layers, through Sketch.update and Sketch.release."""
-    report = audit_kernel(releases=1200, pairs=100)
+    report = audit_kernel(releases=600, pairs=30)
     assert report.passed, report
     assert {finding.layer for finding in report.findings} == {1, 2, 3}
 
@@ -52,10 +52,10 @@ def test_the_release_path_keeps_its_promise() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"delta": 1e-6, "releases": 2000},
-        {"delta": 0.01, "releases": 2000, "neighbors": "replace"},
-        {"neighbors": "replace", "releases": 600},
-        {"records_per_person": 3, "releases": 600},
+        {"delta": 1e-6, "releases": 600},
+        {"delta": 0.01, "releases": 600, "neighbors": "replace"},
+        {"neighbors": "replace", "releases": 300},
+        {"records_per_person": 3, "releases": 300},
     ],
     ids=str,
 )
@@ -113,7 +113,7 @@ def test_a_release_path_with_a_flaw_is_caught(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(
             PrivacyClaim, draw, lambda claim, *size, honest=honest, **more: honest(_halved(claim), *size, **more)
         )
-    report = audit_kernel(releases=1500, pairs=5)
+    report = audit_kernel(releases=600, pairs=5)
     assert {1, 2} <= {finding.layer for finding in report.violations}
 
 
@@ -145,8 +145,8 @@ def test_a_mechanism_of_ones_own_is_audited_without_its_tables() -> None:
     def release(scale: float) -> object:
         return lambda data: np.array([len(data), -len(data)]) + discrete_laplace(scale, 2)
 
-    assert audit_mechanism(release(2.0), epsilon=1.0, releases=3000).passed
-    assert not audit_mechanism(release(0.6), epsilon=1.0, releases=3000).passed
+    assert audit_mechanism(release(2.0), epsilon=1.0, releases=600).passed
+    assert not audit_mechanism(release(0.4), epsilon=1.0, releases=600).passed
 
     def with_count(data: list[float]) -> tuple[np.ndarray, int]:
         return discrete_laplace(1.0, 1), len(data)

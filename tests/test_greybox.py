@@ -27,7 +27,6 @@ from scumble.audit.greybox.neighbors import Pair, arrow, base, halves, numbers
 from scumble.audit.greybox.sketches import points
 from scumble.audit.replay import BEST, Call, Session, compare, used
 from scumble.cli import REFUSED, USAGE, main
-from scumble.density import draws
 from scumble.gate import rows
 from scumble.gate.gate import Nodes
 from scumble.gate.selection import noisy_best
@@ -45,9 +44,7 @@ ALONE = [name for name in PATHS if not name.startswith("spark")]
 
 @pytest.fixture(autouse=True)
 def brief(monkeypatch):
-    """What is computed from a release alone, when its noise is long drawn, is computed from few synthetic records."""
-    monkeypatch.setattr(draws, "ROUNDS", 3)
-    monkeypatch.setattr(outliers, "DRAWS", 500)
+    greybox_paths.brief(monkeypatch)
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -55,44 +52,6 @@ def test_the_path_keeps_its_promise(name):
     verdict = audit_path(PATHS[name])
     assert verdict.findings == []
     assert verdict.pairs > 0
-
-
-def test_no_path_is_left_out():
-    """Whatever ends in a release has run, every option of it; and Spark's paths, on one cluster, keep their promise.
-
-    An estimator with options of its own is not run again here, for these are found by name: a hole it would fill shows.
-    `make test` installs Java, so Spark is there.
-    """
-    seen, known, alike = coverage.Seen(), set(), []
-    assert greybox_paths.spark_is_there() and len(ALONE) < len(PATHS)
-    try:
-        for name in set(PATHS) - set(ALONE):
-            with seen.watching():
-                assert audit_path(PATHS[name]).findings == []
-    finally:
-        greybox_paths.stop_spark()
-
-    def runs(name):
-        with seen.watching():
-            run(PATHS[name].run, PATHS[name].pairs()[0].here)
-
-    for name in ALONE:
-        if not re.search(r"\(.+\)$", name) or name.startswith("Sketch"):
-            way = PATHS[name].run
-            new = {
-                (way.func, option, value if isinstance(value, str) or callable(value) else None)
-                for option, value in [("", ""), *way.keywords.items()]
-            }
-            if new <= known:
-                alike.append(name)
-            else:
-                known |= new
-                runs(name)
-    for name in alike:  # differ from others in the numbers of their options alone
-        if not coverage.holes(seen):
-            break
-        runs(name)
-    assert coverage.holes(seen) == []
 
 
 def test_what_has_not_run_is_a_hole():

@@ -68,7 +68,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame[evil("c")] = frame[evil("town")]
     town = scumble.Category(words)
     schema = scumble.Schema({evil("town"): town, evil("age"): scumble.Number(0, 90), evil("c"): town})
-    scumble.build(frame, schema=schema, epsilon=1.0).save(folder / "t.scumble")
+    scumble.build(frame, schema=schema, epsilon=1.0).save(folder / "t.scumble", draws=True)
     frame.to_csv(folder / "t.csv", index=False)
     schema.save(folder / "t.toml")
     pd.DataFrame(X, columns=columns).to_csv(folder / "points.csv", index=False)

@@ -53,7 +53,7 @@ def checked(kind: Any) -> Any:
         return kind(epsilon=1e6, **facts)  # all noise is 0, as good as surely: two fits agree, as the checks want
     if "target_bounds" in names:
         return kind(epsilon=100.0, delta=1e-3, rows=200, **facts)
-    return small(kind, rows=8, buckets=16, **facts)
+    return small(kind, rows=8, buckets=16, starts=2, **facts)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def table() -> np.ndarray:
 @EACH
 @pytest.mark.filterwarnings("ignore::scumble.learn.RepeatedReleaseWarning")
 def test_scikit_learns_own_checks(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outliers, "DRAWS", 300)  # sooner done
+    monkeypatch.setattr(outliers, "DRAWS", 50)  # sooner done
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=UserWarning, module="sklearn")
         results = check_estimator(

@@ -33,6 +33,14 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def few_starts() -> Iterator[None]:
+    """A short search for modes: how long it is in a page is not what is tested here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scumble.show.exhibit.STARTS", 12)
+        yield
+
+
 class Visit:
     """A page, with all that it said and all that it asked for."""
 

@@ -32,14 +32,6 @@ def places(center: float) -> scumble.Release:
     return scumble.Sketch(kernel, columns=["lat", "lon"], bounds=BOUNDS, design="grid").update(X).release(epsilon=1.0)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def few_starts() -> Iterator[None]:
-    """The search for modes is not what is tested here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scumble.show.exhibit.STARTS", 6)
-        yield
-
-
 @pytest.fixture(scope="module")
 def before() -> scumble.Release:
     return places(48.0)

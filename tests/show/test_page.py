@@ -37,13 +37,13 @@ DONE = ".figures[data-state=done]"
 
 def sketched(kernel: Any, X: Any, columns: Any, **options: Any) -> scumble.Release:
     """A release at ε = 1."""
-    settings = {"rows": 1000, "buckets": 1024, "seed": 7, "design": "sobol", **options}
+    settings = {"rows": 200, "buckets": 1024, "seed": 7, "design": "sobol", **options}
     return scumble.Sketch(kernel, columns=columns, **settings).update(X).release(epsilon=1.0)
 
 
 @pytest.fixture(scope="session")
 def town() -> scumble.Release:
-    """Two columns, three crowds, R = 1,000."""
+    """Two columns, three crowds."""
     rng = np.random.default_rng(1)
     centers = np.array([[20.0, 30.0], [60.0, 70.0], [75.0, 25.0]])
     X = np.vstack(

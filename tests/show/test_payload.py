@@ -69,7 +69,10 @@ def test_a_live_object_shows_what_its_file_would(what: str) -> None:
         assert exact.tobytes() not in arrays and str(exact) not in shown[0]
 
 
-def test_the_page_finds_the_modes_that_the_verb_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_finds_the_modes_that_the_verb_finds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scumble.show.exhibit.STARTS", 100)  # as the verb's
     released = LIVE["a grid"]()
     released.save(tmp_path / "grid.scumble")
     assert main(["modes", str(tmp_path / "grid.scumble"), "--significance", "5", "--json"]) == 0

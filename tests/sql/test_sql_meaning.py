@@ -180,7 +180,7 @@ def statements(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.filterwarnings("ignore:The question reaches beyond the bounds")
-@settings(max_examples=30, deadline=None, derandomize=True, database=None)
+@settings(max_examples=15, deadline=None, derandomize=True, database=None)
 @given(statements())
 def test_any_statement_means_what_it_means_to_duckdb(
     people: scumble.TableRelease, duck: duckdb.DuckDBPyConnection, statement: str

@@ -218,7 +218,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, rng = tmp_path_factory.mktemp("compared"), np.random.default_rng(10)
     for name, shift in (("old", 0.0), ("new", 0.2)):
         table = people(rng, 20_000, shift)
-        released(table).save(folder / f"{name}.scumble")
+        released(table).save(folder / f"{name}.scumble", draws=True)
         table.to_csv(folder / f"{name}.csv", index=False)
     densities(0.0).save(folder / "density.scumble")
     densities(1.0).save(folder / "other.scumble")

@@ -171,7 +171,7 @@ def test_each_kind_of_remark_comes_once_by_every_road(
         assert answer["remarks"] == [told]
     assert Desk({"people": found}).answer("count", {"where": where})["remarks"] == [told]
     path = str(tmp_path / "people.scumble")
-    found.save(path)
+    found.save(path, draws=True)
     for words in (["count", path, "--where", where], ["sql", path, asked]):
         assert main([*words, "--json"]) == 0
         said = capsys.readouterr()

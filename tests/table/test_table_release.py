@@ -130,7 +130,7 @@ def test_nothing_is_sure_beyond_the_bounds(tmp_path: Path, capsys: pytest.Captur
     query = "select y >= 5 as z, count(*) as n from t where x > 20 group by z"
     with pytest.warns(UserWarning, match="nearest bound"):
         assert scumble.sql(query, t=release).n_high.max() > 400
-    release.save(tmp_path / "t.scumble")
+    release.save(tmp_path / "t.scumble", draws=True)
     assert main(["count", str(tmp_path / "t.scumble"), "--where", "x > 20", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["remarks"]
     assert len(told) == 1
