@@ -63,9 +63,11 @@ page:
 
 # The checks and the paper's dry run take a core each. Then one thread for linear algebra: with two workers on two cores,
 # a second one only waits, and takes time to do so. And bytecode is kept: hundreds of tests start a Python of their own.
+# Assertions are plain in the first run, since each worker would rewrite all of them; what failed runs again and says why.
 test: postgresql spark chromium flower
 	@$(MAKE) --no-print-directory -j 2 check paper-quick
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal --assert=plain || \
+	  { $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
 
 # Readers of files against hostile ones, guided by coverage (what it has learned stays in .fuzz), and property tests on
 # new examples; `make test` takes the same ones each time.

@@ -109,24 +109,6 @@ def test_out_and_quiet_and_pipes(capsysbinary: pytest.CaptureFixture[bytes]) -> 
     assert json.loads(read.stdout)["rows"] == 1000
 
 
-@pytest.mark.parametrize("end", ["csv", "parquet", "arrow", "json", "jsonl"])
-def test_answers_in_every_table_format(end: str) -> None:
-    assert main(design("--rows", "16")) == 0
-    assert main(["query", "people.scumble", "points.csv", "--out", f"answers.{end}", "--confidence", "0.5"]) == 0
-    read = {
-        "csv": pl.read_csv,
-        "parquet": pl.read_parquet,
-        "arrow": pl.read_ipc,
-        "json": lambda path: pl.DataFrame(json.loads(Path(path).read_text())),
-        "jsonl": pl.read_ndjson,
-    }[end](f"answers.{end}")
-    assert read["age"].to_list() == [45.0, 20.5]
-    release = scumble.load("people.scumble")
-    lower, upper = release.interval([[45.0, 50_000.0], [20.5, 1e4]], 0.5)
-    assert np.all(np.abs(read["lower"].to_numpy() - lower) <= (upper - lower) * (1e-5 if end == "csv" else 1e-12))
-    assert sorted(Path().glob("*.part")) == []
-
-
 def test_stages_on_several_machines_equal_one_build(capsys: pytest.CaptureFixture[str]) -> None:
     same = shlex.split("--columns age,income --bandwidth 30000 --rows 32 --buckets 64 --seed 3")
     assert main(["sketch", "north.csv", *same, "--out", "north.secret"]) == 0
@@ -147,23 +129,6 @@ def test_stages_on_several_machines_equal_one_build(capsys: pytest.CaptureFixtur
     assert stat.S_IMODE(os.stat("all.secret").st_mode) == 0o600
     assert run("release all.secret --epsilon 1 --out again.scumble") == 3, "a sketch can be released only once"
     assert "released before" in said(capsys)[1] and not os.path.exists("again.scumble")
-
-
-def test_merging_releases(capsys: pytest.CaptureFixture[str]) -> None:
-    same = shlex.split("--columns age --bandwidth 10 --rows 16 --buckets 32 --epsilon 1")
-    assert main(["build", "north.csv", *same, "--out", "n.scumble"]) == 0
-    assert main(["build", "south.csv", *same, "--out", "s.scumble"]) == 0
-    assert run("merge n.scumble s.scumble --disjoint records --out both.scumble") == 0
-    assert "add up" not in said(capsys)[1]
-    assert run("merge n.scumble s.scumble --out twice.scumble") == 0
-    assert "add up" in said(capsys)[1]
-    both, twice = scumble.load("both.scumble"), scumble.load("twice.scumble")
-    assert both.privacy.epsilon == 1.0 and twice.privacy.epsilon == 2.0
-    assert np.array_equal(both.counts, twice.counts)
-    assert main(["build", "south.csv", *same, "--seed", "9", "--out", "other.scumble"]) == 0
-    said(capsys)
-    assert run("merge n.scumble other.scumble --out x.scumble") == 4
-    assert "seed is 0 here and 9 there" in said(capsys)[1]
 
 
 def test_classes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -357,16 +322,3 @@ def test_answers_in_text_have_the_digits_that_noise_leaves_and_json_all(capsys: 
             assert all(len(row["remarks"]) == 1 and row["remarks"][0] in captured.err for row in full)
             _, upper = release.interval([[100.0]])
             assert full[1]["lower"] <= 0.0 and full[1]["upper"] == pytest.approx(upper[0])
-
-
-def test_a_point_outside_the_bounds_is_answered_with_a_remark(capsys: pytest.CaptureFixture[str]) -> None:
-    release = scumble.Sketch(
-        scumble.EuclideanKernel(9.0), columns=["age", "seen"], dates=["seen"], design="grid", buckets=64,
-        bounds={"age": (0, 100), "seen": ("2024-01-01", "2024-12-31")},
-    ).release(1.0)  # fmt: skip
-    release.save("dated.scumble")
-    for at, remarks in (("age=100,seen=2024-12-31", 0), ("age=101,seen=2024-12-31", 1), ("age=-1,seen=2025-01-01", 1)):
-        assert main(["query", "dated.scumble", "--at", at, "--json"]) == 0
-        out, err = capsys.readouterr()
-        found = json.loads(out)[0]["remarks"]
-        assert len(found) == remarks and all(one in err for one in found)

@@ -116,30 +116,6 @@ def test_too_few_records_are_found_without_the_rest_of_the_card(monkeypatch: pyt
                         cards.few(release)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"buckets": 2.5},
-        {"bounds": {"age": (-1e308, 1e308)}},
-        {"bounds": {"age": (60, 0)}},
-        {"kernel": scumble.EuclideanKernel(1e-320)},
-        {"person_column": "age", "records_per_person": 1},
-        {"progress": 3},
-        {"whole": 3},
-        {"checkpoint": 3},
-        {"ledger": 3, "dataset": "x"},
-        {"columns": "age"},
-        {"source": np.zeros((3, 1)), "columns": None},
-        {"source": pd.Series([1.0])},
-    ],
-)
-def test_a_mistake_of_a_build_is_refused(options: dict[str, Any]) -> None:
-    right: dict[str, Any] = {"source": pd.DataFrame({"age": np.arange(50.0)}), "columns": ["age"], "epsilon": 1.0}
-    right |= {"kernel": scumble.EuclideanKernel(1.0), "invalid": "error"}
-    with pytest.raises(scumble.ScumbleError):
-        scumble.build(**right | options)
-
-
 def test_a_dash_never_names_a_file(
     released: scumble.TableRelease, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

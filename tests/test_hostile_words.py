@@ -41,12 +41,12 @@ def raw(text: str) -> list[str]:
     return [one for one in text if not one.isprintable() and one not in "\n\t"] + FAKE.findall(text)
 
 
-@pytest.mark.parametrize("char", [*CONTROLS, *MARKS, "\ud800", "\U000e0001"], ids=lambda char: f"{ord(char):x}")
-def test_what_does_not_print_is_written_as_json_writes_it(char: str) -> None:
-    told = readable(f"a{char}ε")
-    assert told.isprintable() and readable(told) == told
-    assert json.loads(f'"{told}"') == f"a{char}ε"
-    assert str(ParameterError(f"a{char}")) == readable(f"a{char}")
+def test_what_does_not_print_is_written_as_json_writes_it() -> None:
+    for char in (*CONTROLS, *MARKS, "\ud800", "\U000e0001"):
+        told = readable(f"a{char}ε")
+        assert told.isprintable() and readable(told) == told
+        assert json.loads(f'"{told}"') == f"a{char}ε"
+        assert str(ParameterError(f"a{char}")) == readable(f"a{char}")
 
 
 @pytest.fixture(scope="module")

@@ -35,9 +35,14 @@ def ask(capsys: pytest.CaptureFixture[str], verb: str, table: str, *more: str) -
     return code, out, err
 
 
+TABLES = ["t.csv", "t.parquet", "t.xlsx", "t.jsonl"]
+ANSWERS = ["a.parquet", "a.arrow", "a.json", "a.jsonl"]
+
+
 @pytest.mark.parametrize("verb", ["predict", "query"])
-@pytest.mark.parametrize("table", ["t.csv", "t.parquet", "t.xlsx", "t.jsonl"])
-@pytest.mark.parametrize("out", ["a.csv", "a.parquet", "a.jsonl"])
+@pytest.mark.parametrize(
+    ("table", "out"), [*((table, "a.csv") for table in TABLES), *(("t.parquet", out) for out in ANSWERS)]
+)
 def test_other_columns_stay_beside_the_answers(
     verb: str, table: str, out: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -53,6 +58,8 @@ def test_other_columns_stay_beside_the_answers(
     found = {
         "a.csv": lambda: pd.read_csv(out),
         "a.parquet": lambda: pd.read_parquet(out),
+        "a.arrow": lambda: pd.read_feather(out),
+        "a.json": lambda: pd.read_json(out),
         "a.jsonl": lambda: pd.read_json(out, lines=True),
     }[out]()
     assert list(found)[:4] == list(TABLE) and len(found) == 3

@@ -141,29 +141,6 @@ def _rows(path: str) -> pa.Table:
     return pa.Table.from_pylist(json.loads(Path(path).read_text()))
 
 
-def test_a_model_knows_its_columns_by_name(capsys: pytest.CaptureFixture) -> None:
-    """A table has them in any order, among others; what lacks them is no table for this model."""
-    Path("people.csv").write_text("age,km,years\n" + "".join(f"{k % 90},{k % 7},{k % 90}\n" for k in range(900)))
-    line = ["fit", "people.csv", "--task", "regress", "--columns", "age,km", "--bounds", "km=0:7,age=0:90"]
-    line += ["--target", "years", "--target-bounds", "0:90", "--epsilon", "20", "--out", "m.scumble"]
-    assert main(line) == 0
-    assert capsys.readouterr().err.endswith("Next: scumble predict m.scumble TABLE\n")
-    model = learn.load("m.scumble")
-    expected = model.predict(pa.table({"age": [5.0, 80.0], "km": [2.0, 6.0]})).tolist()
-    assert expected[1] - expected[0] > 30  # it matters which is which
-    Path("others.csv").write_text("town,km,age\nUlm,2,5\nBonn,6,80\n")
-    for more in ([], ["--columns", "age,km"], ["--columns", "km,age"]):
-        assert main(["predict", "m.scumble", "others.csv", "--json", *more]) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert [(one["age"], one["km"], one["prediction"]) for one in told] == [
-            (5, 2, expected[0]),
-            (80, 6, expected[1]),
-        ]
-    Path("foreign.csv").write_text("town,kms\nUlm,2\n")
-    assert main(["predict", "m.scumble", "others.csv", "--columns", "town,km"]) == 2
-    assert main(["predict", "m.scumble", "foreign.csv"]) == 4
-
-
 @pytest.mark.parametrize("task", ["classify", "separate", "regress", "add"])
 @pytest.mark.parametrize("declared", ["bounds", "schema"])
 @pytest.mark.parametrize("lines", ["", ",Ulm,1\nold,Ulm,1\n4,Ulm\n"], ids=["none", "bad"])

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from math import exp, log1p, pi, sqrt
-
 import numpy as np
 import pytest
-from benchmarks.paper.classification import logistic, naive_bayes
 from benchmarks.paper.densities import density_set
 from benchmarks.paper.functions import METHODS, lsq_gauss
-from benchmarks.paper.regression import adaops, adassp, objective, ops, ssp
-from benchmarks.paper.regression.gaussian import gaussian_delta
 from scipy.stats import norm
 
 import scumble
@@ -159,116 +154,3 @@ def test_race_has_the_noise_of_its_proof_and_the_published_code_has_not():
         table, sensitivity = noisy_vector(name, summary)
         assert noise.asked == [("laplace", pytest.approx(sensitivity / (times * 0.5)), table.size)]
     assert BY_NAME[PUBLISHED].private == "not as claimed"
-
-
-# ---- the rivals of classification ----
-
-
-EPSILONS = (0.001, 0.1, 1.0, 10.0)
-
-
-@pytest.fixture(scope="module")
-def clouds() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(5)
-    y = rng.integers(0, 2, 3000)
-    return np.clip(0.4 + 0.2 * y[:, None] + rng.normal(0.0, 0.1, (3000, 4)), 0.0, 1.0), y
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_the_budget_of_logistic_regression(epsilon: float) -> None:
-    """Noise and Jacobian together cost ε, and the noise has at least half of it."""
-    ridge, rate = logistic.parameters(epsilon)
-    assert rate + log1p(logistic.CURVATURE / ridge) == pytest.approx(epsilon)
-    assert rate >= epsilon / 2.0 * (1.0 - 1e-9)
-
-
-def test_one_record_moves_the_noise_of_a_model_by_at_most_one(clouds, rng: np.random.Generator) -> None:
-    """The noise that leads to a given model is the negative gradient: with and without any record of the cube."""
-    X, _ = clouds
-    Z = logistic.on_ball(np.vstack([X[:50], rng.integers(0, 2, (200, 4))]))
-    assert np.linalg.norm(Z, axis=1).max() <= 1.0 + 1e-12
-    for theta in rng.normal(0.0, 5.0, (20, 5)):
-        margin = Z @ theta
-        slope = 1.0 / (1.0 + np.exp(-np.abs(margin)))  # the larger of both labels' gradients
-        assert (slope * np.linalg.norm(Z, axis=1)).max() <= 1.0
-        assert (slope * (1.0 - slope) * np.sum(Z * Z, axis=1)).max() <= logistic.CURVATURE
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_the_budget_of_naive_bayes(epsilon: float) -> None:
-    """One record moves the count by 1, the sums and the squares of d columns by at most 1 each."""
-    for d in (1, 8, 25):
-        one, many = naive_bayes.scales(d, epsilon)
-        assert 1.0 / one + d / many + d / many == pytest.approx(epsilon)
-
-
-# ---- the rivals of linear regression ----
-
-
-BUDGETS = (0.001, 0.01, 0.1, 1.0, 10.0)
-
-
-@pytest.mark.parametrize("epsilon", BUDGETS)
-def test_gaussian_noise_is_enough(epsilon: float) -> None:
-    """Every part moves by at most 1; parts compose as Gaussians do."""
-    assert gaussian_delta(epsilon, sqrt(2.0) / ssp.scale(epsilon, DELTA)) <= DELTA * 1.0001
-    assert gaussian_delta(epsilon, sqrt(3.0) / adassp.scale(epsilon, DELTA)) <= DELTA
-    assert gaussian_delta(epsilon, sqrt(3.0) / adassp.tight_scale(epsilon, DELTA)) == pytest.approx(DELTA, rel=1e-3)
-    # Two Gaussian parts within ε/2; the bounds that fail with δ/6 each; and the sample, (ε/2, δ/3).
-    assert gaussian_delta(epsilon / 2.0, sqrt(2.0) / adaops.scale(epsilon, DELTA)) <= DELTA / 3.0
-
-
-def test_the_published_noise_of_ssp_is_not_enough() -> None:
-    published = sqrt(np.log(4.0 / DELTA))
-    assert published / ssp.scale(1.0, DELTA) == pytest.approx(0.65, abs=0.01)
-    assert gaussian_delta(1.0, sqrt(2.0) / published) > 10.0 * DELTA
-
-
-def hockey_stick(p: tuple[float, float], q: tuple[float, float], epsilon: float, clip: float = np.inf) -> float:
-    """∫ max(p − e^ε q, 0) for two normal laws, both clipped to [−clip, clip]."""
-    edge = min(clip, 40.0 * max(p[1], q[1]) + max(abs(p[0]), abs(q[0])))
-    t = np.linspace(-edge, edge, 40_001)
-
-    def law(one: tuple[float, float]) -> np.ndarray:
-        return np.exp(-0.5 * ((t - one[0]) / one[1]) ** 2) / (one[1] * sqrt(2.0 * pi))
-
-    inside = float(np.sum(np.maximum(law(p) - exp(epsilon) * law(q), 0.0)) * (t[1] - t[0]))
-    if clip == np.inf:
-        return inside
-    atoms = [(norm.cdf(-clip, *p), norm.cdf(-clip, *q)), (norm.sf(clip, *p), norm.sf(clip, *q))]
-    return inside + sum(max(float(a - exp(epsilon) * b), 0.0) for a, b in atoms)
-
-
-def sums_with_and_without() -> list[tuple[float, float, float, float]]:
-    """(Σx², Σxy) without and with one more record, in one dimension: quiet and loud data, all extreme records."""
-    tables = [(n * x * x, n * x * y) for n, x, y in ((0, 0.0, 0.0), (400, 0.05, 1.0), (400, 1.0, 1.0), (50, 1.0, 0.0))]
-    return [(g, c, g + x * x, c + x * y) for g, c in tables for x, y in ((1.0, -1.0), (1.0, 1.0), (0.3, -1.0))]
-
-
-def of_sample(gram: float, cross: float, epsilon: float) -> tuple[float, float]:
-    """Center and width of a posterior sample. At most 401 records: n is public."""
-    ridge, gamma = ops.parameters(401, 1, epsilon, DELTA)
-    return cross / (gram + 1.0 + ridge), 1.0 / sqrt(gamma * (gram + 1.0 + ridge))
-
-
-def of_objective(gram: float, cross: float, epsilon: float) -> tuple[float, float]:
-    """Of the minimum of a perturbed objective, which is clipped to the ball."""
-    ridge, sigma = objective.parameters(epsilon, DELTA)
-    return cross / (gram + ridge), sigma / (gram + ridge)
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
-@pytest.mark.parametrize(("law", "clip"), [(of_sample, np.inf), (of_objective, 1.0)])
-def test_samples_and_perturbed_objectives_are_private(law, clip: float, epsilon: float) -> None:
-    """In one dimension both laws are normal and δ(ε) is an integral."""
-    for gram, cross, other_gram, other_cross in sums_with_and_without():
-        here, there = law(gram, cross, epsilon), law(other_gram, other_cross, epsilon)
-        assert max(hockey_stick(here, there, epsilon, clip), hockey_stick(there, here, epsilon, clip)) <= DELTA
-
-
-def test_a_tenth_of_the_noise_would_be_seen() -> None:
-    """The test above can fail."""
-    ridge, sigma = objective.parameters(1.0, DELTA)
-    p = (200.0 / (400.0 + ridge), sigma / 10.0 / (400.0 + ridge))
-    q = (199.0 / (401.0 + ridge), sigma / 10.0 / (401.0 + ridge))
-    assert hockey_stick(p, q, 1.0, clip=1.0) > 10.0 * DELTA

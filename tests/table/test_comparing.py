@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_rgba
-from matplotlib.text import Text
 
 import scumble
 from rates import most, normal
@@ -176,38 +173,6 @@ def test_periods_of_a_stream_share_their_noise():
     assert found["p_value"][0] < 1e-6 and found["difference"][0] < -0.2
     apart = sum(r.standard_error([[0.0]])[0] / r.divisor for r in (first, third))
     assert (found["high"] - found["low"])[0] >= 2 * 1.959 * apart
-
-
-# ---- pictures ----
-
-
-def drawn(figure: Any) -> list[tuple[float, float, bool]]:
-    """Each difference, where its line stands, and whether it is filled."""
-    found = []
-    for axes in figure.axes:
-        for line in axes.get_lines():
-            if line.get_marker() == "o":
-                filled = to_rgba(line.get_markerfacecolor()) != to_rgba("white")
-                found += [(x, y, filled) for x, y in zip(*line.get_data(), strict=True)]
-    return found
-
-
-def test_a_picture_marks_what_is_significant():
-    rng = np.random.default_rng(12)
-    found = released(people(rng, 20_000)).compare(released(people(rng, 20_000, 0.3)), of="tables")
-    figure = found.plot(title="$5 more", units={"age": "years"})
-    shown = found[(found["statistic"] != "rank") | ~found["column"].isin(found[found["statistic"] == "mean"]["column"])]
-    share = np.where(shown["statistic"].isin(["share", "rank"]), 100.0, 1.0)
-    wanted = sorted(zip(shown["difference"] * share, shown["p_adjusted"] < 0.05, strict=True))
-    np.testing.assert_allclose(sorted((x, filled) for x, _, filled in drawn(figure)), wanted)
-    assert {True, False} == {filled for *_, filled in drawn(figure)}
-    text = {one.get_text() for one in figure.findobj(Text)}
-    assert {"age", "town", "years", "records", "Ulm", r"\$5 more"} <= text
-    assert len({one.get_fontsize() for one in figure.findobj(Text) if one.get_text()}) == 1
-    some = found[found["column"] == "town"]
-    assert len(drawn(some.plot())) == len(some)
-    with pytest.raises(ParameterError, match="no comparison"):
-        found[["first", "second"]].plot()
 
 
 # ---- the verb ----

@@ -117,7 +117,7 @@ def test_the_command_writes_batches(
 ) -> None:
     monkeypatch.setattr(table_rows, "BATCH", 50)
     path, out = tmp_path / "people.scumble", tmp_path / f"rows.{ending}"
-    release.save(path, draws=True)
+    release.save(path)
     asked = ["--n", "120", "--seed", "9", "--where", "age > 30", "--out", str(out)]
     assert main(["sample", str(path), *asked]) == 0
     wanted = release.sample(120, 9, where="age > 30", format="arrow")

@@ -361,15 +361,6 @@ def test_with_epsilon_alone_few_pairs_are_chosen_and_paid_for() -> None:
     assert TableRelease.from_bytes(release.to_bytes()).scales == release.scales
 
 
-def test_releases_of_tables_do_not_merge(noisy: TableRelease, tmp_path: Path) -> None:
-    """Their cells differ."""
-    with pytest.raises(scumble.MergeError):
-        scumble.merge([noisy, noisy], disjoint=True)  # type: ignore[list-item]
-    noisy.save(tmp_path / "a.scumble")
-    assert main(["merge", *[str(tmp_path / "a.scumble")] * 2, "--out", str(tmp_path / "b.scumble")]) != 0
-    assert not (tmp_path / "b.scumble").exists()
-
-
 # ---- records beyond the bounds count at them; and what a card says of columns ----
 
 
@@ -418,16 +409,6 @@ def test_parts_are_runs_of_cells_as_equal_as_can_be(cells: int, bins: int | None
         assert len(found) - 1 <= most and len({*others}) <= 1 and last <= (others or [last])[0]
 
 
-def test_the_last_bin_ends_at_the_bound_and_holds_it() -> None:
-    lon = parts(Number(-73.99, -73.94, cells=50), "lon", 2)
-    assert [part.name for part in lon] == ["[-73.99, -73.965)", "[-73.965, -73.94]"]
-    assert lon[-1].ends == (pytest.approx(-73.965), -73.94)
-    money = parts(Number(0, 12_345_678, scale="log", cells=5), "money", 2)
-    assert [part.name for part in money] == ["[0, 1234.5678)", "[1234.5678, 12345678]"]
-    heights = parts(Number(0, 100, whole=True, missing=True), "height", 2)
-    assert [part.name for part in heights] == ["0 to 50", "51 to 100", "(missing)"]
-
-
 def test_a_condition_that_leaves_few_cells_has_a_group_for_each() -> None:
     """Cells are joined if there are too many of those that are asked for, not of the whole column."""
     schema = Schema(pay=Number(0, 999, whole=True, cells=1000), town=Category(["Ulm"]))
@@ -444,7 +425,7 @@ def test_a_condition_that_leaves_few_cells_has_a_group_for_each() -> None:
 # ---- the most frequent words of a column, with their ranks; and columns of thousands of words or days ----
 
 
-WORDS = [f"w{k}" for k in range(2100)]
+WORDS = [f"w{k}" for k in range(1100)]
 
 
 LAW = 1.0 / np.arange(1, len(WORDS) + 1)
