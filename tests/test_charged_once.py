@@ -20,7 +20,7 @@ import pytest
 
 import scumble
 from processes import in_child
-from scumble.cli import home, main
+from scumble.cli import home, main, output
 from scumble.files.places import Place
 from scumble.privacy.ledger import Ledger
 
@@ -89,7 +89,8 @@ def hit(line: list[str], number: int, owner: Any, name: str, after: bool) -> int
             return result
 
         Ledger.charge = lambda *args, **options: (charge(*args, **options), charged.append(1))[0]  # type: ignore[method-assign]
-        setattr(place, name, struck)
+        for where in (place,) if owner else (place, output):
+            setattr(where, name, struck)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         return main(line)
 
@@ -164,7 +165,7 @@ def test_what_cannot_be_said_is_not_paid_for_again(what: str, monkeypatch: pytes
     """Its exit code is no success, so a script runs it again."""
     line = [*LINES["build"], "--json"]
     with monkeypatch.context() as patch:
-        patch.setattr(f"scumble.cli.build.{what}", lambda *_: (_ for _ in ()).throw(OSError))
+        patch.setattr(f"scumble.cli.output.{what}", lambda *_: (_ for _ in ()).throw(OSError))
         assert main(line)
     made = scumble.load("o.scumble").identity
     assert main(line) == 0 and charges() == 1 and not Path("c.secret").exists()

@@ -14,7 +14,7 @@ from scumble import files
 from scumble.cli import LAST
 from scumble.cli.inputs import opened
 from scumble.cli.options import given, kernel_from, promised, require, take
-from scumble.cli.output import check_out, check_release_out, print_json, say, tell_doubts, tell_weak
+from scumble.cli.output import check_out, check_release_out, say, tell_release, tell_weak
 from scumble.cli.terminal import ProgressLine
 from scumble.errors import ParameterError
 
@@ -39,9 +39,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from scumble.privacy.wording import human_bytes
-    from scumble.show.cards import facts
-
     if args.engine != "spark" or not (args.table or args.query):
         require(args, source="the table to read, such as people.parquet")
     if args.master is not None and args.engine != "spark":
@@ -54,11 +51,7 @@ def run(args: argparse.Namespace) -> None:
     if args.draws:  # the release is safe without them
         release.save(args.out, draws=True)  # type: ignore[call-arg]
         size = os.path.getsize(args.out)
-    if args.json:
-        print_json({"out": args.out, "bytes": size, **facts(release)})
-    elif args.out != "-":
-        say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}. Next: scumble info {args.out}")
-    tell_doubts(args, release)
+    tell_release(args, release, size, f" Next: scumble info {args.out}")
     sys.stdout.flush()
 
 

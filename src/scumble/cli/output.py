@@ -54,6 +54,18 @@ def tell_weak(args: argparse.Namespace, budget: Budget) -> None:
         say(args, f"Note: {unenforced(budget.records_per_person)}.")
 
 
+def tell_release(args: argparse.Namespace, release: AnyRelease, size: int, then: str = "") -> None:
+    """What was written to --out, as JSON or in a line, and what went wrong with it."""
+    from scumble.privacy.wording import human_bytes
+    from scumble.show.cards import facts
+
+    if getattr(args, "json", False):
+        print_json({"out": args.out, "bytes": size, **facts(release)})
+    elif args.out != "-":
+        say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}.{then}")
+    tell_doubts(args, release)
+
+
 def tell_doubts(args: argparse.Namespace, release: AnyRelease) -> None:
     """After a release is written: what its own noisy counts say went wrong, which costs nothing."""
     if args.quiet:

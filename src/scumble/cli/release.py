@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from scumble.cli.options import Settings, given, promised, take
-from scumble.cli.output import check_release_out, print_json, say, tell_doubts, tell_weak
+from scumble.cli.output import check_release_out, say, tell_release, tell_weak
 from scumble.errors import BudgetError
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.handover import Handover, Part, room, set_apart, tidy
     from scumble.density.loading import load_secret, sketch_in
     from scumble.privacy.budget import Budget
-    from scumble.privacy.wording import human_bytes
-    from scumble.show.cards import facts
 
     asked, charged = promised(args), given(args, "LEDGER")
     check_release_out(args)
@@ -59,9 +57,5 @@ def run(args: argparse.Namespace) -> None:
                 handing = Handover(args.out, room(sketch.spec), secret=part.path, note=part.note, asked=asked)
                 with closing(handing) as handover, set_apart(args, "release"):
                     release, size = handover.make(draw, put_back=part.put_back)
-    if args.json:
-        print_json({"out": args.out, "bytes": size, **facts(release)})
-    elif args.out != "-":
-        gone = "" if args.keep_secret else f" {args.secret} has been emptied: its exact counters are gone."
-        say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}.{gone}")
-    tell_doubts(args, release)
+    gone = "" if args.keep_secret else f" {args.secret} has been emptied: its exact counters are gone."
+    tell_release(args, release, size, gone)
