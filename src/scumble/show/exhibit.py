@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -271,7 +271,7 @@ class Exhibit(AnyExhibit):
             "title": self.title,
             "card": self.card(),
             **self._told(),
-            "columns": [asdict(column) for column in self._listed],
+            "columns": [column.to_dict() for column in self._listed],
             "classes": [str(name) for name in self.releases if name is not None],
             "classifier": None,
             "modes": [],
@@ -465,7 +465,7 @@ class StreamExhibit(AnyExhibit):
     @cached_property
     def columns(self) -> list[Facts]:
         """The columns, with what to draw of each."""
-        return [asdict(column) for column in self._shown.columns]
+        return [column.to_dict() for column in self._shown.columns]
 
     @cached_property
     def places(self) -> list[np.ndarray]:

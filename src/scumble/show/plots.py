@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import math
 import os
-import re
 import textwrap
 import warnings
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from scumble.columns.kinds import MOST_DAYS, fixed_by, ranges_by, shown
 from scumble.errors import ParameterError, many, parameter
 from scumble.files.places import write_whole
 from scumble.privacy.exact import show
+from scumble.show.ranges import side_of_map
 from scumble.show.usefulness import Facts
 
 if TYPE_CHECKING:
@@ -381,8 +381,6 @@ PALE = 0.1
 DEEPEST = 1e-4
 """The lowest density of a logarithmic scale, as a share of the highest."""
 LEVELS = 6
-_EARTH = (re.compile(r"(.*[_ .-])?(lon|lng|long|longitude)", re.I), re.compile(r"(.*[_ .-])?(lat|latitude)", re.I))
-_LENGTHS = (re.compile(r"(.*[_ .-])?eastings?([_ .-].*)?", re.I), re.compile(r"(.*[_ .-])?northings?([_ .-].*)?", re.I))
 ALIKE = 20.0
 """Sides of a map whose lengths differ by more than this factor are in different units."""
 
@@ -419,7 +417,7 @@ def colors(values: np.ndarray, error: np.ndarray, norm: Normalize, cmap: Colorma
 
 def upward(name: str) -> bool:
     """Whether a column goes up a map."""
-    return any(pair[1].fullmatch(name) for pair in (_EARTH, _LENGTHS))
+    return side_of_map(name) in ("latitude", "northing")
 
 
 def as_dates(axis: Axis, kind: str | None, ends: tuple[float, float]) -> None:
@@ -436,12 +434,8 @@ def as_dates(axis: Axis, kind: str | None, ends: tuple[float, float]) -> None:
 def as_a_map(axes: Axes, ranges: list[tuple[float, float]], names: list[str]) -> None:
     """Equal kilometers in both directions for longitude and latitude, or easting and northing."""
     wide, tall = (high - low for low, high in ranges)
-    north = ranges[1]
-    if _called(names, _EARTH) and wide <= 360 and north[0] >= -90 and north[1] <= 90:
+    north, sides = ranges[1], [*map(side_of_map, names)]
+    if sides == ["longitude", "latitude"] and wide <= 360 and north[0] >= -90 and north[1] <= 90:
         axes.set_aspect(1.0 / max(0.05, math.cos(math.radians(sum(north) / 2.0))))
-    elif _called(names, _LENGTHS) and max(wide, tall) <= ALIKE * min(wide, tall):
+    elif sides == ["easting", "northing"] and max(wide, tall) <= ALIKE * min(wide, tall):
         axes.set_aspect(1.0)
-
-
-def _called(names: list[str], patterns: tuple[re.Pattern[str], re.Pattern[str]]) -> bool:
-    return all(pattern.fullmatch(name) for pattern, name in zip(patterns, names, strict=True))

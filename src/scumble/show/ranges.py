@@ -6,8 +6,9 @@ and costs no privacy. The kernel's tails are long: from far away its sum already
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -199,6 +200,27 @@ class Column:
     """How cells are encoded in the releases of a model; None if they are numbers already."""
     lost: bool = False
     """Whether the range is a guess, since no search has found where the records are."""
+
+    def to_dict(self) -> Facts:
+        """As JSON values."""
+        return asdict(self) | {"side": side_of_map(self.name) if self.role == "number" else None}
+
+
+SIDES = {
+    "longitude": r"(.*[_ .-])?(lon|lng|long|longitude)",
+    "latitude": r"(.*[_ .-])?(lat|latitude)",
+    "easting": r"(.*[_ .-])?eastings?([_ .-].*)?",
+    "northing": r"(.*[_ .-])?northings?([_ .-].*)?",
+}
+
+
+def side_of_map(name: str) -> str | None:
+    """Which side of a map a column is by its name, if any.
+
+    >>> side_of_map("home_lat"), side_of_map("Easting (m)"), side_of_map("flat")
+    ('latitude', 'easting', None)
+    """
+    return next((side for side, pattern in SIDES.items() if re.fullmatch(pattern, name, re.IGNORECASE)), None)
 
 
 def columns_of(model: Model) -> list[Column] | None:

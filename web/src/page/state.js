@@ -1,6 +1,6 @@
 // What the page shows at the moment. The parts read it, change it with `set` alone, and listen for what they draw.
 
-import { angleOf, lengthOf } from "./axes.js";
+import { sideOf } from "./axes.js";
 import { exact } from "./words.js";
 
 export class State {
@@ -40,7 +40,7 @@ export function firstState(exhibit, theme) {
   const ranges = columns.map((column) => column.range ?? [0, 1]);
   const numeric = eastFirst(
     usable.filter((j) => exhibit.isNumber(j)),
-    columns.map((column, j) => angleOf(column, ranges[j]) ?? lengthOf(column)),
+    columns.map((column, j) => sideOf(column, ranges[j])),
   );
   const [first, second] = numeric.length ? numeric : usable;
   return new State({
