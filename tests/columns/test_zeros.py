@@ -21,7 +21,7 @@ def test_zero_stands_alone_beside_equal_cells() -> None:
     assert rain.levels == ("0", "(0, 25)", "[25, 50)", "[50, 75)", "[75, 100]", "(missing)")
     cells = [0, -0.0, "0", -3.0, 5e-324, 1e-9, 24.9, 25, 100, 400, None]
     assert rain.encode(cells).codes.tolist() == [0, 0, 0, 0, 1, 1, 1, 2, 4, 4, 5]  # from below the bound: at it
-    assert rain.representative[:2] == pytest.approx([0.0, 12.5]) and rain.zero_apart
+    assert rain.representative[:2] == pytest.approx([0.0, 12.5]) and rain.zeros
     drawn = rain.decode(np.zeros(50, int), np.random.default_rng(0)).to_pylist()
     assert drawn == [0.0] * 50
     assert Number(0, 100, cells=4).levels == ("[0, 25)", "[25, 50)", "[50, 75)", "[75, 100]"), (
@@ -45,7 +45,7 @@ def test_zero_stands_alone_beside_equal_cells() -> None:
 )
 def test_elsewhere_it_makes_no_difference(settings: dict) -> None:
     with_zeros, without = Number(**settings), Number(**settings, zeros=False)
-    assert with_zeros == without and with_zeros.levels == without.levels and not with_zeros.zero_apart
+    assert with_zeros == without and with_zeros.levels == without.levels and not with_zeros.zeros
     assert "zeros" not in with_zeros.to_dict() and repr(with_zeros) == repr(without)
 
 

@@ -78,7 +78,7 @@ def _schema(data: bytes) -> Schema | None:
     try:
         columns, rules = parse_toml(data, "schema.toml")
         made = {name: Column.from_dict(one, name) for name, one in columns.items()}
-        return Schema(made, rules=rules)  # type: ignore[arg-type]
+        return Schema(made, rules=rules)
     except (ScumbleError, TypeError, ValueError):
         return None
 

@@ -494,10 +494,12 @@ def choice(name: str, value: object, known: tuple[str, ...]) -> str:
     return value
 
 
-def count_of_cells(value: object) -> int | str | None:
+def count_of_cells(value: object, units: Sequence[str] = ()) -> int | str | None:
     """The number of cells, "equal" for the usual number of equal ones, or None for round edges."""
     if value is None or (isinstance(value, str) and value in ("round", "equal")):
         return None if value != "equal" else "equal"
+    if isinstance(value, str) and units:
+        raise parameter("cells", f"a whole number, or one of {', '.join(map(repr, units))}", value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value < MOST_LEVELS:
         raise parameter("cells", f"a whole number from 1 to {MOST_LEVELS - 1}", value, "cells=50, or leave it out.")
     return int(value)

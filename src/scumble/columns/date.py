@@ -87,7 +87,7 @@ class Date(Ordered):
         self._settle()
         put("pattern", None if self.format is None else clock.pattern_of(self.format))
         if self.cells not in clock.CALENDAR:
-            put("cells", _count_of_cells(self.cells))
+            put("cells", base.count_of_cells(self.cells, clock.CALENDAR))
         if self.edges is not None:
             put("edges", self._checked_edges(self.edges))
             put("low", self.edges[0] if self.low is None else _checked("low", self.low))
@@ -259,13 +259,6 @@ class Date(Ordered):
 def no_date(literal: object) -> ParameterError:
     """The error for a value that is compared with a column of dates."""
     return ParameterError(f"it holds dates, and {str(literal)[:40]!r} is not one; write it as '2024-02-29', in quotes")
-
-
-def _count_of_cells(value: object) -> int | str | None:
-    if isinstance(value, str) and value not in ("round", "equal"):
-        listed = ", ".join(map(repr, clock.CALENDAR))
-        raise parameter("cells", f"a whole number, or one of {listed}", value)
-    return base.count_of_cells(value)
 
 
 def _checked(side: str, given: object, name: str = "") -> str:

@@ -166,7 +166,8 @@ class Number(Ordered):
         return found
 
     def _cut(self, low: float, high: float) -> Cuts:
-        log = self.scale == "log"
+        log, around_zero = self.scale == "log", {0, 1} if self.zeros else set[int]()
+        count = self.cells if isinstance(self.cells, int) else None
         if self.whole:
             first, last = int(low), int(high)
             if self.edges is not None:
@@ -176,16 +177,16 @@ class Number(Ordered):
             if self._rounds:
                 found = [int(edge) for edge in round_edges(first, last + 1, whole=True, log=log)]
             else:
-                found = whole_edges(first, last, self._count or last - first + 1, log=log)
-            return Cuts(tuple(sorted({*found, *self._around_zero})), real=False, log=log)
-        if self._count is None:
+                found = whole_edges(first, last, count or last - first + 1, log=log)
+            return Cuts(tuple(sorted({*found, *around_zero})), real=False, log=log)
+        if count is None:
             edges_ = self.edges or round_edges(low, high, whole=False, log=log)
         else:
-            edges_ = real_edges(low, high, self._count, log=log)
+            edges_ = real_edges(low, high, count, log=log)
         places = [line.place_of(edge) for edge in edges_[:-1]]
-        if log and low == 0 and self._count != 1:
+        if log and low == 0 and count != 1:
             places.append(1)  # zero has a cell of its own
-        return Cuts(tuple(sorted({*places, *self._around_zero, line.place_of(high) + 1})), real=True, log=log)
+        return Cuts(tuple(sorted({*places, *around_zero, line.place_of(high) + 1})), real=True, log=log)
 
     @property
     def _may_part(self) -> bool:
@@ -194,13 +195,7 @@ class Number(Ordered):
         if not self.low <= 0 <= self.high or self.scale == "log" or self.edges is not None:
             return False
         wholes = self._wholes
-        return wholes is None or (self._count < wholes if self._count else self._rounds)
-
-    @property
-    def _count(self) -> int | None:
-        """The number of cells, if it was given."""
-        assert not isinstance(self.cells, str)
-        return self.cells
+        return wholes is None or (self.cells < wholes if isinstance(self.cells, int) else self._rounds)
 
     @property
     def _rounds(self) -> bool:
@@ -219,14 +214,9 @@ class Number(Ordered):
         return self.low == 0 and self.cells is None
 
     @property
-    def zero_apart(self) -> bool:
-        """Whether zero has a cell of its own, besides cells of a common width."""
-        return bool(self.zeros)
-
-    @property
     def zero_level(self) -> int | None:
         """The level of zero alone, if there is one."""
-        return self.cuts.edges.index(0) if self.zero_apart else None
+        return self.cuts.edges.index(0) if self.zeros else None
 
     @property
     def alike(self) -> tuple[int, ...]:
@@ -235,15 +225,10 @@ class Number(Ordered):
         >>> Number(0, 100, cells=2, zeros=True).alike, Number(-50, 100, cells=2, zeros=True).alike
         ((0, 2, 3), (0, 3, 4))
         """
-        if not self.zero_apart:
+        if not self.zeros:
             return tuple(range(self.cuts.size + 1))
         plain = {*replace(self, zeros=False).cuts.edges}
         return tuple(level for level, edge in enumerate(self.cuts.edges) if edge in plain)
-
-    @property
-    def _around_zero(self) -> tuple[int, ...]:
-        """Where zero's own cell begins and ends."""
-        return (0, 1) if self.zero_apart else ()
 
     # ---- levels ----
 
@@ -380,7 +365,7 @@ class Number(Ordered):
         rounding = ROUNDING * max(abs(self.low), abs(self.high)) if counted else 0.0
         nearest = min(max(number, self.low), self.high)
         number = nearest if abs(number - nearest) <= rounding else number
-        inner = np.array([edge for edge in self.cuts.edges[1:-1] if edge not in self._around_zero], np.int64)
+        inner = np.array([edge for edge in self.cuts.edges[1:-1] if not (self.zeros and edge in (0, 1))], np.int64)
         off = np.abs(self.cuts.values(inner) - number)
         near = len(inner) and off.min() <= rounding
         return number, int(inner[off.argmin()]) if near else line.place_of(number)

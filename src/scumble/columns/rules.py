@@ -116,7 +116,7 @@ class Rules:
 
 def compiled(schema: Schema, written: Sequence[str]) -> Rules:
     """The rules as a schema writes them; a ParameterError for what is no rule, and for rules that no record obeys."""
-    if isinstance(written, str) or not all(isinstance(text, str) for text in written):
+    if not isinstance(written, list | tuple) or not all(isinstance(text, str) for text in written):
         raise ParameterError("`rules` must be a list of texts. Hint: rules=['discharged >= admitted'].")
     found = list[Rule]()
     for text in written:

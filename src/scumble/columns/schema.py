@@ -335,7 +335,7 @@ class Schema(Mapping[str, Column]):
             if defaults and settings.get("edges") is not None:
                 defaults["cells"] = None
             found[name] = Column.from_dict({**defaults, **settings}, name)
-        return Schema(found, rules=_listed(data.get("rules", [])))
+        return Schema(found, rules=data.get("rules", ()))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as TOML. The file appears whole or not at all."""
@@ -355,10 +355,21 @@ class Schema(Mapping[str, Column]):
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Schema:
         """The schema in a TOML file. `scumble schema` drafts one."""
-        described, rules = read_toml(path)
+        name = checks.path(path)
+        try:
+            with open(path, "rb") as file:
+                data = file.read(MOST_BYTES + 1)
+        except FileNotFoundError:
+            guess = near_file(name, lambda one: one.endswith(".toml"))
+            raise MissingFileError(f"There is no schema {name!r}.{guess} Hint: `scumble schema` drafts one.") from None
+        except OSError as error:
+            raise FileError(f"Cannot read {name!r}: {(error.strerror or 'it failed').lower()}.") from None
+        if len(data) > MOST_BYTES:
+            raise ParameterError(f"{name!r} is larger than {MOST_BYTES >> 20} MiB, too large for a schema.")
+        described, rules = parse_toml(data, os.path.basename(name))
         try:
             columns = {check_name(name): Column.from_dict(one, name) for name, one in described.items()}
-            return Schema(columns, rules=_listed(rules))
+            return Schema(columns, rules=rules)
         except ParameterError as problem:
             raise ParameterError(f"{os.path.basename(os.fsdecode(path))}: {problem}") from None
 
@@ -404,12 +415,6 @@ def _parents_of(child: Any, parent: Any) -> npt.NDArray[np.int64]:
             raise ParameterError(f"The parent of {word[:60]!r} is none of {child.within!r}: {problem}.") from None
     found += [len(parent.values)] * child.other + [parent.size - 1] * child.missing
     return np.array(found, np.int64)
-
-
-def _listed(rules: object) -> list[str]:
-    if not isinstance(rules, list):
-        raise ParameterError("`rules` must be a list of texts. Hint: rules = ['discharged >= admitted'].")
-    return rules
 
 
 OLD_DEFAULTS: Mapping[object, Mapping[str, object]] = {
@@ -476,23 +481,7 @@ def in_toml(value: object) -> str:
     return json.dumps(value)  # numbers and booleans: finite, and written alike
 
 
-def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, object], object]:
-    """The settings of each column of a file, in order; and its rules."""
-    name = checks.path(path)
-    try:
-        with open(path, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except FileNotFoundError:
-        guess = near_file(name, lambda one: one.endswith(".toml"))
-        raise MissingFileError(f"There is no schema {name!r}.{guess} Hint: `scumble schema` drafts one.") from None
-    except OSError as error:
-        raise FileError(f"Cannot read {name!r}: {(error.strerror or 'it failed').lower()}.") from None
-    if len(data) > MOST_BYTES:
-        raise ParameterError(f"{name!r} is larger than {MOST_BYTES >> 20} MiB, too large for a schema.")
-    return parse_toml(data, os.path.basename(name))
-
-
-def parse_toml(data: bytes, name: str) -> tuple[dict[str, object], object]:
+def parse_toml(data: bytes, name: str) -> tuple[dict[str, object], Any]:
     """The settings and rules in the bytes of a file that is called `name` in errors."""
     import tomllib  # slow to import, and not needed to read a release
 

@@ -42,7 +42,9 @@ class Table:
     def of(cls, X: object, *, columns: Sequence[str] | None = None, dimensions: int | None = None) -> Table:
         """Any table. `columns` picks columns by name (or names those of a table without names); `dimensions` is the
         number of columns it must have."""
-        wanted = _checked(columns)
+        if isinstance(columns, str) or not all(isinstance(name, str) for name in columns or ()):
+            raise parameter("columns", "a list of names", columns, "write columns=['age'] for one column.")
+        wanted = None if columns is None else list(columns)
         width = dimensions if wanted is None else len(wanted)
         if isinstance(X, Table):
             parts = containers.Parts(X._columns, X.rows, X.names, X._block)
@@ -132,14 +134,6 @@ class Table:
                 what = cells.describe(column)
                 raise DataError(f"{self.label(j)} must hold 0 or 1, got {what}. {TOKENS}")
         return tokens_of_flags(self.numeric(which))
-
-
-def _checked(columns: Sequence[str] | None) -> list[str] | None:
-    if columns is None:
-        return None
-    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
-        raise parameter("columns", "a list of names", columns, "write columns=['age'] for one column.")
-    return list(columns)
 
 
 def _select(parts: containers.Parts, wanted: list[str]) -> containers.Parts:

@@ -228,6 +228,6 @@ def _column(name: str, column: Column, unit: str, arrays: Arrays) -> Facts:
         return out | {"levels": list(column.levels)}
     cuts = column.cuts
     out |= {"edges": arrays.add(cuts.values(np.array(cuts.edges))), "log": cuts.log, "whole": not cuts.real}
-    if isinstance(column, Number) and column.zero_apart:
+    if isinstance(column, Number) and column.zeros:
         out |= {"zero": column.zero_level, "alike": list(column.alike)}
     return out | ({"step": column.step} if isinstance(column, Date) else {})

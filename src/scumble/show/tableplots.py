@@ -119,7 +119,7 @@ def _lines(axes: Axes, release: TableRelease, name: str) -> None:
     if column.missing:
         below.append(f"{value[-1]:,.0f} missing")
     bars = slice(0, len(edges) - 1)
-    apart = isinstance(column, Number) and column.zero_apart and column.zero_level == 0
+    apart = isinstance(column, Number) and column.zeros and column.zero_level == 0
     if edges[1] - edges[0] < np.finfo(float).tiny or (apart and len(edges) == column.cuts.size + 1):
         below.append(f"{value[0]:,.0f} at 0")
         bars, edges = slice(1, len(edges) - 1), edges[1:]

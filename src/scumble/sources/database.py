@@ -143,8 +143,12 @@ class DatabaseSource(Source):
         with self._opened(query) as reader:
             for batch in cut(iter(reader), skip):
                 row += batch.num_rows
-                columns = _by_cell(batch.columns, roles) if self._sqlite and twice else batch.columns
-                yield _piece(columns, roles, row)
+                rest, twice = iter(batch.columns), twice and self._sqlite
+                columns = [
+                    _numbers(next(rest), next(rest)) if twice and role == "number" else next(rest)
+                    for role in roles.values()
+                ]
+                yield Piece(pa.RecordBatch.from_arrays(columns, names=list(roles)), (0, row), None)
 
     def _expression(self, name: str, role: str, twice: bool) -> str:
         column = quoted(name)
@@ -242,16 +246,6 @@ class DuckSource(DatabaseSource):
             why = line.partition(": ")[2]
             return DataError(f"The query does not run on {self._name}: {why} Hint: try it in DuckDB's shell.")
         return DataError(f"Reading from {self._name} failed. Hint: try the query in DuckDB's shell.")
-
-
-def _piece(columns: list[pa.Array], roles: Roles, row: int) -> Piece:
-    return Piece(pa.RecordBatch.from_arrays(columns, names=list(roles)), (0, row), None)
-
-
-def _by_cell(columns: list[pa.Array], roles: Roles) -> list[pa.Array]:
-    """SQLite's result with one column for each role: numbers were asked for twice."""
-    rest = iter(columns)
-    return [_numbers(next(rest), next(rest)) if role == "number" else next(rest) for role in roles.values()]
 
 
 def _numbers(numbers: pa.Array, texts: pa.Array) -> pa.Array:

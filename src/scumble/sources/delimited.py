@@ -137,10 +137,11 @@ class Delimited(Format):
         """The batch with numbers as they are read everywhere else: 1.234,50 as 1,234.50."""
         if self.options.decimal == ".":
             return batch
-        columns = [
-            point_for_comma(column) if roles[name] == "number" else column
-            for name, column in zip(batch.schema.names, batch.columns, strict=True)
-        ]
+        columns = []
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            for old, new in ((",", "\0"), (".", ","), ("\0", ".")) if roles[name] == "number" else ():
+                column = pc.replace_substring(column, old, new)
+            columns.append(column)
         return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
     def _unmarked(self, batch: pa.RecordBatch, file: File, row: int, invalid: str) -> pa.RecordBatch:
@@ -274,13 +275,6 @@ class Delimited(Format):
             csv.field_size_limit(limit)
             stream.close()
         return 0, 0
-
-
-def point_for_comma(column: pa.Array) -> pa.Array:
-    """Cells with points and commas exchanged."""
-    for old, new in ((",", "\0"), (".", ","), ("\0", ".")):
-        column = pc.replace_substring(column, old, new)
-    return column
 
 
 class _Unreadable(Exception):

@@ -87,7 +87,10 @@ def one_pass(
                 checkpoint.keep(tally, position)
             if progress is not None:
                 share_before = piece.done if share_before is None else share_before
-                progress(_progress(tally.rows, tally.rows - rows_before, time.monotonic() - began, piece, share_before))
+                seconds, done, left = time.monotonic() - began, piece.done, None
+                if done is not None and share_before is not None and done > share_before:
+                    left = seconds * (1.0 - done) / (done - share_before)
+                progress(Progress(tally.rows, (tally.rows - rows_before) / max(seconds, 1e-9), done, left))
         crew.take_in()
         tally.skipped = kept | source.skipped
         if checkpoint is not None and (position != start or interrupted()):
@@ -257,13 +260,6 @@ def _joined(pieces: list[Piece], numbers: bool) -> Piece:
         return pieces[0]
     join = pa.Table.from_batches if numbers else pa.concat_batches
     return pieces[-1]._replace(batch=join([piece.batch for piece in pieces]))
-
-
-def _progress(rows: int, fresh: int, seconds: float, piece: Piece, before: float | None) -> Progress:
-    left = None
-    if piece.done is not None and before is not None and piece.done > before:
-        left = seconds * (1.0 - piece.done) / (piece.done - before)
-    return Progress(rows, fresh / max(seconds, 1e-9), piece.done, left)
 
 
 def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> ScumbleError:

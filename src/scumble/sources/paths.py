@@ -111,7 +111,13 @@ def _file(path: str, format: str | None, root: str | None = None) -> File:
         raise DataError(f"{path!r} is not a regular file. Hint: pipe it into '-', standard input.")
     inside = os.path.dirname(os.path.relpath(path, root)).replace(os.sep, "/") if root is not None else ""
     partition = {key: None if value == _NO_PARTITION else unquote(value) for key, value in _PARTITION.findall(inside)}
-    return File(path, path, format or known or _sniff(path), compression, about.st_size, partition)
+    if not (format or known):
+        try:
+            with open(path, "rb") as file:
+                known = format_of(file.read(512))
+        except OSError as error:
+            raise cannot_open(path, error) from None
+    return File(path, path, format or known, compression, about.st_size, partition)
 
 
 def kind_of(name: str) -> tuple[str, str | None]:
@@ -121,14 +127,6 @@ def kind_of(name: str) -> tuple[str, str | None]:
     if compression:
         end = os.path.splitext(stem)[1]
     return EXTENSIONS.get(end, ""), compression
-
-
-def _sniff(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            return format_of(file.read(512))
-    except OSError as error:
-        raise cannot_open(path, error) from None
 
 
 def format_of(head: bytes) -> str:

@@ -352,7 +352,7 @@ class Tally:
             if self.options.get("invalid", "error") == "error":
                 raise nobody(person, count)
             self.unknown += count
-            self.causes.add(NO_PERSON, person, count)
+            self.causes.add("without a person in", person, count)
             batch = chosen(batch, ~missing)
         kept = people.pass_on(batch.column(where))
         self.over += int((~kept).sum())
@@ -377,14 +377,13 @@ class Tally:
         return rest
 
 
-NO_PERSON = "without a person in"
-
-
 def how_read(spec: Spec | TableSpec, name: str, decimal: str) -> str:
     """How cells of a column must be written, or which option reads them."""
     if isinstance(spec, TableSpec):
         return f"a value of {name!r} is left out if it is {spec.schema[name].refused(decimal) or 'missing'}"
-    kind = kinds_of(spec).get(name)
+    assert spec.columns is not None
+    role = roles_of(spec.kernel, spec.columns)[name]
+    kind = spec.kinds.get(name, role if role in ("category", "tokens") else None)
     return undeclared(name, decimal) if kind is None else f"in {name!r}, {read_as(kind, decimal)}"
 
 
@@ -419,13 +418,6 @@ def bad_cells(batch: pa.RecordBatch, spec: Spec | TableSpec) -> Bad:
         _, bad = factor.read(table, which)
         found |= {spec.columns[j]: mask for j, mask in zip(which[: bad.shape[1]], bad.T, strict=True)}
     return {key: mask for name in spec.columns for key, mask in without_value(batch, name, found.get(name)).items()}
-
-
-def kinds_of(spec: Spec) -> dict[str, str]:
-    """What columns other than plain numbers hold: what was declared, "category" or "tokens"."""
-    assert spec.columns is not None
-    read = roles_of(spec.kernel, spec.columns)
-    return {name: role for name, role in read.items() if role in ("category", "tokens")} | dict(spec.kinds)
 
 
 def beyond_grid(batch: pa.RecordBatch, spec: Spec) -> dict[str, OfBatch]:

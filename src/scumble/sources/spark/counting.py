@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 from scumble.checks import Json
 from scumble.columns.curator import Strays
 from scumble.columns.kinds import converted, without_words
-from scumble.density.loading import sketch_of
 from scumble.density.sketch import Sketch
 from scumble.density.spec import Spec
 from scumble.errors import DataError, ScumbleError
@@ -28,7 +27,7 @@ from scumble.gate.words import STORED, Words
 from scumble.sources.source import BATCH_ROWS
 from scumble.sources.spark import engine
 from scumble.sources.spark.engine import Frame, map_batches
-from scumble.sources.tally import Labels, Tally, beyond_grid, nobody
+from scumble.sources.tally import Labels, Tally, nobody
 from scumble.table.sketch import TableSketch
 from scumble.table.spec import TableSpec
 
@@ -192,7 +191,7 @@ class _Counting:
         self._order = order
         self._spec = known(order.spec)
         self._options: Json = {"invalid": order.invalid, "engine": order.engine, "threads": threads}
-        self._open: dict[int, Sketch | TableSketch] = {}
+        self._open: dict[int, Tally] = {}
         self._room = max(1, order.room // (8 * math.prod(self._spec.counters)))
         self._rows = self._dropped = 0
         self._strays = Strays()
@@ -229,22 +228,14 @@ class _Counting:
         yield from self._close(list(self._open))
 
     def _count(self, part: int, table: pa.Table) -> None:
-        if part not in self._open:
-            self._open[part] = sketch_of(self._spec, **self._options)
-        sketch = self._open[part]
-        if isinstance(sketch, TableSketch):
-            found = sketch.levels(table)
-            sketch.add(found)
-            self._strays.add(found.strays)
-        else:
-            sketch.update(table)
-            self._strays.add(beyond_grid(table, sketch.spec))
+        self._open.setdefault(part, Tally(self._spec, **self._options)).update(table)
 
     def _close(self, parts: list[int]) -> Iterator[tuple[int, Sketch | TableSketch]]:
         for part in parts:
-            sketch = self._open.pop(part)
-            self._dropped += sketch.dropped
-            yield part, sketch
+            done, columns = self._open.pop(part), self._spec.columns or ()
+            self._dropped += done.dropped_rows
+            self._strays.add_numbers(columns, done.strays.numbers(columns))
+            yield part, done.sketches[0]
 
     def _owned(self, table: pa.Table, person: str) -> pa.Table:
         """The rows whose person is known. Spark has limited the rows of each."""

@@ -32,13 +32,6 @@ def _pyspark() -> Frame:
     return pyspark
 
 
-def _require_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    if shutil.which("java") or (home and os.access(os.path.join(home, "bin", "java"), os.X_OK)):
-        return
-    raise ScumbleError("Spark needs Java 17, and there is no `java` here. Hint: install openjdk 17, or set JAVA_HOME.")
-
-
 @contextlib.contextmanager
 def _calm() -> Iterator[None]:
     """Without PySpark's warning about new pandas, which scumble does not hand to Spark."""
@@ -58,8 +51,11 @@ def session(master: str | None = None, *, name: str = "scumble", settings: Mappi
     active = pyspark.sql.SparkSession.getActiveSession()
     if active is not None:
         return active
-    if not str(master or "").startswith("sc://"):
-        _require_java()
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java") or (home and os.access(os.path.join(home, "bin", "java"), os.X_OK))
+    if not java and not str(master or "").startswith("sc://"):
+        hint = "Hint: install openjdk 17, or set JAVA_HOME."
+        raise ScumbleError(f"Spark needs Java 17, and there is no `java` here. {hint}")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     maker = pyspark.sql.SparkSession.builder.appName(name)
     if master is not None:
