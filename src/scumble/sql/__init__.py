@@ -6,13 +6,10 @@ statement that has no such counterpart is refused. The room can be called: ``scu
 
 The files::
 
-    asking.py       scumble.sql: what a statement asks for, and its answer as a frame
-    syntax.py       from text to a tree, with limits; WITH and subqueries; the only file that imports sqlglot
-    scope.py        what names and values in a statement stand for
-    where.py        conditions, and what a statement groups by
-    cells.py        which groups the cells of a column bear; parts of the calendar
+    asking.py       scumble.sql: what a statement asks for, formulas of aggregates, and its answer as a frame
+    syntax.py       from text to a tree, with limits; WITH and subqueries; names and values; alone imports sqlglot
+    where.py        conditions, what a statement groups by, and which groups the cells of a column bear
     aggregates.py   counts, sums, means, quantiles and statistics, on every draw
-    formulas.py     what is computed of aggregates, draw by draw, and which groups are shown
     functions.py    released files as functions of DuckDB
 """
 

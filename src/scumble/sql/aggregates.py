@@ -18,10 +18,8 @@ from scumble.columns.grammar import Atom, Junction, Not, Tree
 from scumble.columns.line import Span
 from scumble.columns.number import Number
 from scumble.errors import ParameterError
-from scumble.sql.cells import EVERYTHING, NOTHING, both
-from scumble.sql.scope import Scope, is_value, number, value
-from scumble.sql.syntax import Node, bare, exp, refused, shown
-from scumble.sql.where import CONDITIONS, case_of, levels_of, tree_of
+from scumble.sql.syntax import Node, Scope, bare, exp, is_value, number, refused, shown, value
+from scumble.sql.where import CONDITIONS, EVERYTHING, NOTHING, both, case_of, levels_of, tree_of
 from scumble.table.answers import NONE
 from scumble.table.asking import MOST_GROUPS
 from scumble.table.estimate import Estimate
