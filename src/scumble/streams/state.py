@@ -15,26 +15,14 @@ import contextlib
 import os
 import uuid
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scumble import files
 from scumble.checks import Json
-from scumble.density.sketch import Sketch
-from scumble.density.spec import Spec
-from scumble.errors import BudgetError, CorruptFileError, DataError, FileError, PrivacyError
+from scumble.errors import BudgetError, FileError, PrivacyError
 from scumble.files import places
-from scumble.files.format import fits
 from scumble.files.places import Owned, in_turn
-from scumble.gate.spending import may_lack_records
-from scumble.privacy.claim import PrivacyClaim
-from scumble.sources.people import PersonLimit
-from scumble.streams.choosing import method_of
-from scumble.streams.published import require_folder
-
-if TYPE_CHECKING:
-    from scumble.streams.stream import Stream
 
 NOTE = "SECRET: exact counters and noise. Keep this file as safe as the records themselves; never copy it."
 
@@ -113,74 +101,3 @@ class State:
             with contextlib.suppress(OSError):
                 os.unlink(self.path)
         self._file.let_go()
-
-
-MOST_RECORDS = 1 << 38
-"""In one counter, over all periods: what is published is up to 2²⁴ times as large, and must fit into 64 bits."""
-
-
-def contents(stream: Stream) -> tuple[Json, dict[str, np.ndarray]]:
-    """All that a stream goes on from: SECRET."""
-    metadata = {
-        "spec": stream.spec.to_dict(),
-        "claim": stream.privacy.to_dict(),
-        "method": stream._method.to_dict(),
-        "identity": stream._identity,
-        "closed": stream._closed,
-        "most": stream._most,
-        "folder": stream._folder,
-        "backend": stream._backend,
-        "invalid": stream._sketch._invalid,
-        "drops": stream._sketch.secret.drops or may_lack_records(),
-        "person_column": stream._person,
-        "merged": sorted(stream._merged),
-    }
-    arrays = {f"machine.{name}": array for name, array in stream._machine.arrays.items()}
-    arrays["counts"] = stream._sketch.secret.counts
-    arrays["batches"] = np.frombuffer(b"".join(sorted(stream._batches)), np.uint8).reshape(-1, 16)
-    if stream._people is not None:
-        about, people = stream._people.contents()
-        metadata["people"] = about
-        arrays |= people
-    return metadata, arrays
-
-
-def restore(
-    stream: Stream, data: Json, arrays: dict[str, np.ndarray], folder: str | os.PathLike[str] | None, **options: Any
-) -> None:
-    """Make a stream of what `contents` gave."""
-    try:
-        spec, claim = Spec.from_dict(data["spec"]), PrivacyClaim.from_dict(data["claim"])
-        method, closed = method_of(data["method"]), data["closed"]
-        person, counts, batches = data["person_column"], arrays["counts"], arrays["batches"]
-        where = data["folder"] if folder is None else require_folder(folder)
-        fitting = (
-            claim.moves.column == method.column and claim.rows == spec.rows and claim.exact_scale is not None,
-            where is None or (type(where) is str and "\0" not in where),
-            type(closed) is int and 0 <= closed <= method.periods,
-            type(data["most"]) is int and 0 <= data["most"] <= MOST_RECORDS,
-            counts.shape == spec.counters and counts.dtype == np.int64 and fits(counts),
-            batches.ndim == 2 and batches.shape[1] == 16 and batches.dtype == np.uint8,
-            isinstance(data["merged"], list),
-        )
-        if not all(fitting):
-            raise TypeError
-        sketch = Sketch.from_spec(spec, invalid=data["invalid"], **options)
-        people = None
-        if person is not None:
-            people = PersonLimit(claim.records_per_person)
-            people.restore(data["people"], arrays)
-        stream._begin(sketch, method, claim, person, people, where, str(data["backend"]))
-        stream._go_on(str(uuid.UUID(str(data["identity"]))), closed)
-        machine = {name[8:]: array for name, array in arrays.items() if name.startswith("machine.")}
-        stream._machine.restore(machine)
-        stream._most = data["most"]
-        stream._batches = {bytes(row) for row in batches}
-        stream._merged = {str(one) for one in data["merged"]}
-        sketch.secret.counts[:] = counts
-        sketch.secret.touched = True
-        sketch.secret.drops |= data["drops"] is not False
-    except (KeyError, TypeError, ValueError, OverflowError) as problem:
-        if isinstance(problem, FileError | DataError):
-            raise
-        raise CorruptFileError("The file lacks a part of a stream, or its parts do not fit together.") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -22,16 +23,18 @@ from scumble.errors import (
     BudgetError,
     CorruptFileError,
     DataError,
+    FileError,
     ForeignFileError,
     MergeError,
     ParameterError,
     PrivacyError,
     parameter,
 )
+from scumble.files.format import fits
 from scumble.files.interrupts import Unbroken
 from scumble.files.places import Place, clear_leftovers
 from scumble.gate.gate import Nodes, begin
-from scumble.gate.spending import require_public_count, spend_in_stream
+from scumble.gate.spending import may_lack_records, require_public_count, spend_in_stream
 from scumble.kernels import Kernel
 from scumble.privacy.account import Promise, charged
 from scumble.privacy.claim import PrivacyClaim
@@ -40,51 +43,13 @@ from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
 from scumble.sources.people import PersonLimit
 from scumble.sources.tally import Tally
-from scumble.streams.choosing import Expected, chosen
+from scumble.streams.choosing import Expected, chosen, method_of
 from scumble.streams.method import Method
 from scumble.streams.published import StreamRelease, name_of, release_of, require_folder
-from scumble.streams.state import MOST_RECORDS, State, contents, restore
+from scumble.streams.state import State
 
-
-def how_of(sketch: Sketch) -> Json:
-    """How a sketch counts records: `invalid`, `engine`, `threads`."""
-    return {name: getattr(sketch, f"_{name}") for name in ("invalid", "engine", "threads")}
-
-
-def counted(
-    sketch: Sketch,
-    X: object,
-    reading: Json,
-    person: str | None = None,
-    people: PersonLimit | None = None,
-    progress: Report | None = None,
-) -> tuple[Sketch, list[str]]:
-    """A new sketch like this one, of a table in memory or of whatever a source reads; or an error, and nothing changed.
-
-    With it come lines for the curator (`Tally.told`). Of each person, whom the column `person` names, no more records
-    than `people` has left are counted. `progress` is called with how far a source is read.
-    """
-    if person is None and _paths(X) is None and not reading:
-        made = sketch.empty().update(X)
-        return made, [left_out(made.dropped)] if made.dropped else []
-    if sketch.columns is None:
-        raise ParameterError("Files and persons need the columns' names. Hint: begin the stream with columns=[...].")
-    before = None if people is None else people.contents()
-    tally = Tally(sketch.spec, person=person, people=people, **how_of(sketch))
-    source = open_source(X, **reading)
-    try:
-        others = [] if person is None else [person]
-        source.require(others)  # by itself: a column that is counted may be what was meant
-        source.require([*sketch.columns, *others])
-        roles = roles_by(sketch.spec.kinds, roles_of(sketch.spec.kernel, sketch.columns))
-        one_pass(source, {**roles, **dict.fromkeys(others, "category")}, tally, progress=progress)
-    except BaseException:
-        if people is not None and before is not None:
-            people.restore(*before)
-        raise
-    finally:
-        source.close()
-    return tally.sketches[0], tally.told(source)
+MOST_RECORDS = 1 << 38
+"""In one counter, over all periods: what is published is up to 2²⁴ times as large, and must fit into 64 bits."""
 
 
 class Stream:
@@ -146,7 +111,6 @@ class Stream:
         sketch._decide(budget)  # rows that were left open: every period has the same
         if person_column is not None and (sketch.columns is None or person_column in sketch.columns):
             raise ParameterError("`person_column` goes with `columns`, and is none of them. Hint: name the columns.")
-        people = None if person_column is None else PersonLimit(budget.records_per_person)
         expected = chosen(method, periods, sketch.rows, budget)
         if file is not None:
             State(file).begun()  # refuses another file
@@ -155,7 +119,7 @@ class Stream:
             raise parameter("folder", "one in which no stream has published", path, "a folder of its own.")
         if path is not None:
             Place(os.path.join(path, name_of(1))).close()  # a folder that cannot be written is refused now
-        self._begin(sketch, expected.method, expected.calibration, person_column, people, path, backend)
+        self._begin(sketch, expected.method, expected.calibration, person_column, path, backend)
         with Unbroken():
             payment = None if file is None else self._claim(file)
             try:
@@ -168,18 +132,11 @@ class Stream:
                 raise
 
     def _begin(
-        self,
-        sketch: Sketch,
-        method: Method,
-        calibration: PrivacyClaim,
-        person: str | None,
-        people: PersonLimit | None,
-        folder: str | None,
-        backend: str,
+        self, sketch: Sketch, method: Method, claim: PrivacyClaim, person: str | None, folder: str | None, backend: str
     ) -> None:
-        sketch.secret.drops |= people is not None
-        self._sketch, self._method, self._calibration = sketch, method, calibration
-        self._person, self._people = person, people
+        sketch.secret.drops |= person is not None
+        self._sketch, self._method, self._calibration = sketch, method, claim
+        self._person, self._people = person, None if person is None else PersonLimit(claim.records_per_person)
         self._folder, self._backend = folder, backend
         self._kept: dict[int, Release] = {}
         self._batches: set[bytes] = set()
@@ -203,7 +160,7 @@ class Stream:
             self._go_on(payment, 0)
             wide = np.full(self._nodes.size, 1 << 40)  # no noise takes more room
             self._machine.open(0, lambda _: wide.copy(), lambda *_: wide.copy())
-            state.reserve(*contents(self))
+            state.reserve(*self._contents())
         except BaseException:
             state.let_go(withdraw=True)
             raise
@@ -247,7 +204,7 @@ class Stream:
     @property
     def counting(self) -> Json:
         """How records are counted: `invalid`, `engine`, `threads`."""
-        return how_of(self._sketch)
+        return {name: getattr(self._sketch, f"_{name}") for name in ("invalid", "engine", "threads")}
 
     def update(
         self,
@@ -280,12 +237,40 @@ class Stream:
             if name in self._batches:
                 return False
             like = self._sketch if invalid in (None, self._sketch._invalid) else self._with(invalid)
-            part, told = counted(like, X, reading, self._person, self._people, progress)
+            part, told = self._counted(like, X, reading, progress)
             self._add(part)
             self._told = told
             if name is not None:
                 self._batches.add(name)
             return True
+
+    def _counted(self, like: Sketch, X: object, reading: Json, progress: Report | None) -> tuple[Sketch, list[str]]:
+        """A new sketch like that one, of a table in memory or of whatever a source reads; or an error, and nothing
+        changed. With it come lines for the curator (`Tally.told`)."""
+        person, people, columns = self._person, self._people, like.columns
+        if person is None and _paths(X) is None and not reading:
+            made = like.empty().update(X)
+            return made, [left_out(made.dropped)] if made.dropped else []
+        if columns is None:
+            raise ParameterError(
+                "Files and persons need the columns' names. Hint: begin the stream with columns=[...]."
+            )
+        before = None if people is None else people.contents()
+        tally = Tally(like.spec, person=person, people=people, **{**self.counting, "invalid": like._invalid})
+        source = open_source(X, **reading)
+        try:
+            others = [] if person is None else [person]
+            source.require(others)  # by itself: a column that is counted may be what was meant
+            source.require([*columns, *others])
+            roles = roles_by(like.spec.kinds, roles_of(like.spec.kernel, columns))
+            one_pass(source, {**roles, **dict.fromkeys(others, "category")}, tally, progress=progress)
+        except BaseException:
+            if people is not None and before is not None:
+                people.restore(*before)
+            raise
+        finally:
+            source.close()
+        return tally.sketches[0], tally.told(source)
 
     def _with(self, invalid: str | None) -> Sketch:
         """A sketch like that of the period, but for what it does with bad rows; refused where their number is public.
@@ -429,7 +414,67 @@ class Stream:
 
     def _keep(self) -> None:
         if self._state is not None:
-            self._state.write(*contents(self))
+            self._state.write(*self._contents())
+
+    def _contents(self) -> tuple[Json, dict[str, np.ndarray]]:
+        """All that a stream goes on from: SECRET."""
+        metadata = {
+            "spec": self.spec.to_dict(),
+            "claim": self.privacy.to_dict(),
+            "method": self._method.to_dict(),
+            "identity": self._identity,
+            "closed": self._closed,
+            "most": self._most,
+            "folder": self._folder,
+            "backend": self._backend,
+            "invalid": self._sketch._invalid,
+            "drops": self._sketch.secret.drops or may_lack_records(),
+            "person_column": self._person,
+            "merged": sorted(self._merged),
+        }
+        arrays = {f"machine.{name}": array for name, array in self._machine.arrays.items()}
+        arrays["counts"] = self._sketch.secret.counts
+        arrays["batches"] = np.frombuffer(b"".join(sorted(self._batches)), np.uint8).reshape(-1, 16)
+        if self._people is not None:
+            metadata["people"], people = self._people.contents()
+            arrays |= people
+        return metadata, arrays
+
+    def _restore(
+        self, data: Json, arrays: dict[str, np.ndarray], folder: str | os.PathLike[str] | None, **options: Any
+    ) -> None:
+        """Go on from what `_contents` gave."""
+        try:
+            spec, claim = Spec.from_dict(data["spec"]), PrivacyClaim.from_dict(data["claim"])
+            method, closed, most = method_of(data["method"]), data["closed"], data["most"]
+            person, counts, batches = data["person_column"], arrays["counts"], arrays["batches"]
+            where = data["folder"] if folder is None else require_folder(folder)
+            fitting = (
+                claim.moves.column == method.column and claim.rows == spec.rows and claim.exact_scale is not None,
+                where is None or (type(where) is str and "\0" not in where),
+                type(closed) is int and 0 <= closed <= method.periods,
+                type(most) is int and 0 <= most <= MOST_RECORDS,
+                counts.shape == spec.counters and counts.dtype == np.int64 and fits(counts),
+                batches.ndim == 2 and batches.shape[1] == 16 and batches.dtype == np.uint8,
+                isinstance(data["merged"], list),
+            )
+            if not all(fitting):
+                raise TypeError
+            sketch = Sketch.from_spec(spec, invalid=data["invalid"], **options)
+            self._begin(sketch, method, claim, person, where, str(data["backend"]))
+            if self._people is not None:
+                self._people.restore(data["people"], arrays)
+            self._go_on(str(uuid.UUID(str(data["identity"]))), closed)
+            self._machine.restore({name[8:]: array for name, array in arrays.items() if name.startswith("machine.")})
+            self._most, self._merged = most, {str(one) for one in data["merged"]}
+            self._batches = {bytes(row) for row in batches}
+            sketch.secret.counts[:] = counts
+            sketch.secret.touched = True
+            sketch.secret.drops |= data["drops"] is not False
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
+            if isinstance(problem, FileError | DataError):
+                raise
+            raise CorruptFileError("The file lacks a part of a stream, or its parts do not fit together.") from None
 
     @contextmanager
     def _alone(self, verb: str) -> Iterator[None]:
@@ -493,7 +538,7 @@ def load_stream(
     container = state.read()
     try:
         stream = object.__new__(Stream)
-        restore(stream, container.metadata, container.arrays, folder, engine=engine, threads=threads)
+        stream._restore(container.metadata, container.arrays, folder, engine=engine, threads=threads)
     except BaseException:
         state.let_go()
         raise
