@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import scumble
@@ -154,6 +155,22 @@ def test_a_cell_has_one_place_in_each_row(text: bytes | None, kind: str) -> None
 
 def test_a_decimal_comma() -> None:
     assert placed(b"1.234,5", ",")[1] == placed(b"1234.5")[1] and KINDS[placed(b"1,5", ",")[0]] == "number"
+
+
+def test_no_more_records_of_a_person_count_than_are_paid_for(tmp_path: Path) -> None:
+    """2,000 persons are up to 60 years old, and one has 3,000 records of 5,000. Noise of this name hides two."""
+    ages = [20 + k % 41 for k in range(2000)] + [5000] * 3000
+    table = pa.table({"who": [*range(2000), *[2000] * 3000], "age": ages})
+    most: dict[str, Any] = {"epsilon": 8.0, "records_per_person": 2}
+    loose, bound = scumble.draft(table, **most), scumble.draft(table, **most, person_column="who")
+    assert loose["age"].high >= 5000 and bound["age"].high < 500 and bound.names == ("age",)
+    table.to_pandas().to_csv(tmp_path / "t.csv", index=False)
+    options = ["--epsilon", "8", "--records-per-person", "2", "--person-column", "who", "--out"]
+    assert cli.main(["schema", str(tmp_path / "t.csv"), *options, str(tmp_path / "t.toml")]) == 0
+    assert scumble.Schema.load(tmp_path / "t.toml")["age"].high < 500
+    unnamed = table.append_column("id", pa.array([None, *range(4999)]))
+    with pytest.raises(scumble.DataError, match="id"):
+        scumble.draft(unnamed, **most, person_column="id")
 
 
 def test_a_kind_needs_most_cells() -> None:

@@ -140,7 +140,6 @@ def _words(path: str) -> list[str]:
 
 def run(args: argparse.Namespace) -> None:
     from scumble.columns.cells import is_text
-    from scumble.columns.column import BLANK
     from scumble.columns.draft import draft, look, suggested
     from scumble.sources.source import numbers_rows
 
@@ -184,14 +183,7 @@ def run(args: argparse.Namespace) -> None:
         source.close()
     if numbers:
         say(args, "Left out: a column that seems to hold the numbers of the rows, as pandas and R write them.")
-    people = ""
-    if args.person_column is not None:
-        people = f" --person-column {shlex.quote(args.person_column)} --records-per-person {per_person(args)}"
-        text = f"# Protects persons, if check, build and publish have{people}\n{text}"
-    if _wrote(args, text):
-        blanks = " Fill in its blanks with what is known beforehand." if BLANK in text.partition("[columns.")[2] else ""
-        then = f"{shlex.join(args.source)} --schema {shlex.quote(args.out)}{people}"
-        say(args, f"Wrote {args.out}.{blanks} Next: scumble check {then}")
+    _write(args, text, "check")
 
 
 ARROW: dict[str, Callable[[], pa.DataType]] = {
@@ -222,13 +214,12 @@ def _private(args: argparse.Namespace, source: Source, columns: Sequence[str]) -
     from scumble.privacy.budget import Budget
     from scumble.sources.drafting import drafted
 
-    if args.look or any(getattr(args, option) for option in (*HOLDS, "person_column", "date_format", "missing_words")):
+    if args.look or any(getattr(args, option) for option in (*HOLDS, "date_format", "missing_words")):
         raise ParameterError("A private draft finds kinds by itself. Hint: leave out --look and declarations.")
     budget = Budget.of(args.epsilon, args.delta, "add-remove", per_person(args), 0)
-    text = drafted(source, columns, budget, Account.of(args.ledger, args.dataset, None)).toml()
+    text = drafted(source, columns, budget, Account.of(args.ledger, args.dataset, None), args.person_column).toml()
     _warn(args, source)
-    if _wrote(args, text):
-        say(args, f"Wrote {args.out}. Its comments say what remains to decide; then scumble build --schema.")
+    _write(args, text, "build")
 
 
 def _warn(args: argparse.Namespace, source: Source) -> None:
@@ -237,14 +228,22 @@ def _warn(args: argparse.Namespace, source: Source) -> None:
         say(args, line)
 
 
-def _wrote(args: argparse.Namespace, text: str) -> bool:
+def _write(args: argparse.Namespace, text: str, verb: str) -> None:
+    """Write the draft, and name the verb that comes next."""
+    from scumble.columns.column import BLANK
     from scumble.files.places import write_whole
 
+    people = ""
+    if args.person_column is not None:
+        people = f" --person-column {shlex.quote(args.person_column)} --records-per-person {per_person(args)}"
+        text = f"# Protects persons, if check, build and publish have{people}\n{text}"
     if args.out == "-":
         print(text, end="")
-        return False
+        return
     write_whole(args.out, text.encode())
-    return True
+    blanks = " Fill in its blanks with what is known beforehand." if BLANK in text.partition("[columns.")[2] else ""
+    then = f"{shlex.join(args.source)} --schema {shlex.quote(args.out)}{people}"
+    say(args, f"Wrote {args.out}.{blanks} Next: scumble {verb} {then}")
 
 
 # ---- questions at a terminal: each answer is written as its option would be, and is checked at once ----

@@ -51,7 +51,9 @@ from scumble.privacy.laws.law import Law
 from scumble.privacy.ledger import Ledger
 from scumble.privacy.sensitivity import ONE
 from scumble.sources.opening import open_source
+from scumble.sources.people import PersonLimit
 from scumble.sources.source import Source
+from scumble.sources.tally import limited
 from scumble.table.distinct import estimated
 
 Integers = npt.NDArray[np.int64]
@@ -164,6 +166,7 @@ def draft(
     delta: Number = 0.0,
     columns: Sequence[str] | None = None,
     records_per_person: int = 1,
+    person_column: str | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
     **reading: Any,
@@ -181,6 +184,8 @@ def draft(
         The columns to draft; by default all. JSON lines declare none.
     records_per_person : int
         The most records that one person may own.
+    person_column : str, optional
+        The person that each record belongs to: no more of theirs are counted, and the draft leaves the column out.
     ledger, dataset : Ledger, path-like, str or None
         Charge the draft before noise is drawn.
 
@@ -194,24 +199,26 @@ def draft(
     budget = Budget.of(epsilon, delta, "add-remove", records_per_person, 0)
     opened = open_source(source, **reading)
     try:
-        names = opened.columns(columns)
-        opened.require(names)
-        return drafted(opened, names, budget, Account.of(ledger, dataset, None)).schema
+        names = [name for name in opened.columns(columns) if name != person_column]
+        opened.require([*names, *([] if person_column is None else [person_column])])
+        return drafted(opened, names, budget, Account.of(ledger, dataset, None), person_column).schema
     finally:
         opened.close()
 
 
-def drafted(source: Source, columns: Sequence[str], budget: Budget, payer: Account | None = None) -> Draft:
+def drafted(
+    source: Source, columns: Sequence[str], budget: Budget, payer: Account | None = None, person: str | None = None
+) -> Draft:
     """Count a source once, publish what a schema needs, and draft it."""
     Schema(dict.fromkeys(columns, Boolean()))  # what no schema can have is refused before the charge
     spec = DraftSpec(tuple(columns), source.decimal)
     secret = Secret(spec, drops=True)
+    roles, people = dict.fromkeys(columns, "any"), PersonLimit(budget.records_per_person)
     with secret.changing("update"):
-        for piece in source.pieces(dict.fromkeys(columns, "any"), invalid="drop"):
+        for piece in source.pieces(roles if person is None else {**roles, person: "category"}, invalid="drop"):
+            batch = piece.batch if person is None else limited(piece.batch, person, people, "error")[0]
             for place, name in enumerate(columns):
-                count(
-                    piece.batch.column(piece.batch.schema.names.index(name)), name, spec, secret, len(LENGTHS) * place
-                )
+                count(batch.column(batch.schema.names.index(name)), name, spec, secret, len(LENGTHS) * place)
     plan = _Plan(spec)
     published = publish_as_planned(secret, budget, payer, most=1, plan=plan)
     rows = {row.row: row for row in published.rows}

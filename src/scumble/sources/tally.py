@@ -322,7 +322,10 @@ class Tally:
         """
         rows = batch.num_rows
         if self.person is not None and self.people is not None:
-            batch, position = self._limited(batch, self.person, self.people), None
+            invalid = self.options.get("invalid", "error")
+            batch, unnamed, over = limited(batch, self.person, self.people, invalid)
+            self.unknown, self.over, position = self.unknown + unnamed, self.over + over, None
+            self.causes.add("without a person in", self.person, unnamed)
         if self.labels is None:
             if found is None:
                 found = self._found(batch)
@@ -343,21 +346,6 @@ class Tally:
             sketch.add(found.records)
         self.causes.take(found.bad, found.rows)
 
-    def _limited(self, batch: pa.RecordBatch, person: str, people: PersonLimit) -> pa.RecordBatch:
-        """The batch without the column of persons and without records over the limit."""
-        where = batch.schema.names.index(person)
-        missing = np.isnan(Table.of(batch).categories([where])[:, 0])
-        if missing.any():
-            count = int(missing.sum())
-            if self.options.get("invalid", "error") == "error":
-                raise nobody(person, count)
-            self.unknown += count
-            self.causes.add("without a person in", person, count)
-            batch = chosen(batch, ~missing)
-        kept = people.pass_on(batch.column(where))
-        self.over += int((~kept).sum())
-        return chosen(batch.remove_column(where), kept)
-
     def _update_classes(self, batch: pa.RecordBatch, labels: Labels) -> pa.RecordBatch:
         """Count each record in the sketch of its class; returns those that have one."""
         found = labels.known(batch, self.options.get("invalid", "error"))
@@ -375,6 +363,17 @@ class Tally:
         if self.dropped_rows > before:
             self.causes.take(bad_cells(rest, self.sketches[0].spec), rest.num_rows)
         return rest
+
+
+def limited(batch: pa.RecordBatch, person: str, people: PersonLimit, invalid: str) -> tuple[pa.RecordBatch, int, int]:
+    """The batch without the column of persons; how many records nobody owned, and how many were over the limit."""
+    where = batch.schema.names.index(person)
+    missing = np.isnan(Table.of(batch).categories([where])[:, 0])
+    if (unnamed := int(missing.sum())) and invalid == "error":
+        raise nobody(person, unnamed)
+    batch = chosen(batch, ~missing) if unnamed else batch
+    kept = people.pass_on(batch.column(where))
+    return chosen(batch.remove_column(where), kept), unnamed, int((~kept).sum())
 
 
 def how_read(spec: Spec | TableSpec, name: str, decimal: str) -> str:
