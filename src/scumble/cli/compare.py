@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from scumble.cli.inputs import load_release, opened
 from scumble.cli.options import given, take
-from scumble.cli.output import check_out, plain, remarked, say
+from scumble.cli.output import check_out, remarked, say
 from scumble.cli.terminal import tell, waiting
 from scumble.errors import ParameterError, readable, with_interval
 from scumble.files.places import write_whole
+from scumble.show.usefulness import as_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,10 +77,10 @@ def run(args: argparse.Namespace) -> None:
     remarks = [*remarks, *found.attrs.pop("remarks", [])]
     for remark in {*remarks} - {SECRET}:
         say(args, f"Note: {remark}")
-    as_json = args.json or args.out.lower().endswith(".json")
-    if as_json:
+    in_json = args.json or args.out.lower().endswith(".json")
+    if in_json:
         told = {**found.attrs, "secret": secret, "remarks": remarks, "rows": found.to_dict("records")}
-        text = json.dumps(plain(told), indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(as_json(told), indent=2, ensure_ascii=False) + "\n"
     elif args.csv or args.out != "-":
         text = found.to_csv(index=False, lineterminator="\n")
     else:

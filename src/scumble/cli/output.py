@@ -7,7 +7,6 @@ import contextlib
 import csv
 import io
 import json
-import math
 import os
 import sys
 import warnings
@@ -17,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from scumble import files
 from scumble.cli.options import require
 from scumble.cli.terminal import tell
-from scumble.columns.hashing import missing
 from scumble.errors import DataError, FileError, MissingFileError, ParameterError, PrivacyError, places, readable
 from scumble.files.interrupts import Unbroken
 from scumble.files.places import Place, write_error, write_whole
+from scumble.show.usefulness import as_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -120,22 +119,7 @@ def aligned(rows: Iterable[Iterable[str]]) -> str:
 
 def print_json(value: object) -> None:
     """JSON on standard output."""
-    print(json.dumps(plain(value), indent=2, ensure_ascii=False))
-
-
-def plain(value: object) -> Any:
-    """NumPy's numbers as Python's, tuples as lists, dates as text, infinities and what is missing as None."""
-    if isinstance(value, dict):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
-    if missing(value):
-        return None
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    print(json.dumps(as_json(value), indent=2, ensure_ascii=False))
 
 
 def check_out(
@@ -240,7 +224,7 @@ class TableWriter:
         if self.kind == "json":
             for cells in self._rows(batch):
                 row = dict(zip(batch.schema.names, cells, strict=True))
-                text = readable(json.dumps(plain(row), ensure_ascii=False, default=str))
+                text = readable(json.dumps(as_json(row), ensure_ascii=False, default=str))
                 before = "" if self._lines else ("[\n" if not self._objects else ",\n")
                 self._sink.write((before + text + ("\n" if self._lines else "")).encode())
                 self._objects += 1

@@ -22,8 +22,7 @@ from scumble.columns.grammar import Atom, Junction, Tree, Untrue, known, parse, 
 from scumble.columns.hashing import missing
 from scumble.columns.schema import Schema
 from scumble.errors import DataError, ParameterError, ScumbleError, did_you_mean, nearest
-from scumble.show.pages import finite
-from scumble.show.usefulness import Facts
+from scumble.show.usefulness import Facts, as_json
 from scumble.table.estimate import Estimate
 from scumble.table.release import TableRelease
 
@@ -149,7 +148,7 @@ class Desk:
             "question": {"tool": tool, "arguments": question},
             "understood": understood,
             "releases": {name: self.releases[name].identity for name in names},
-            "answer": finite(rows),
+            "answer": as_json(rows),
             "remarks": remarks,
             "scumble": __version__,
         }

@@ -18,9 +18,9 @@ from scumble.density.release import Release
 from scumble.errors import DataError, ParameterError, many, parameter
 from scumble.show import cards
 from scumble.show import ranges as ranging
-from scumble.show.pages import AnyExhibit, Arrays, Content, Questions, finite
+from scumble.show.pages import AnyExhibit, Arrays, Content, Questions
 from scumble.show.ranges import Column
-from scumble.show.usefulness import Facts, Model
+from scumble.show.usefulness import Facts, Model, as_json
 from scumble.streams.published import StreamRelease
 
 _TOLD = ("epsilon", "delta", "count", "count_standard_error", "meaning", "kind")
@@ -519,7 +519,7 @@ class StreamExhibit(AnyExhibit):
             "width": width,
             "sums": arrays.add(np.array(sums, np.float32).ravel()),
             "halves": arrays.add(np.array(halves, np.float32).ravel()),
-            "counts": finite(np.array(counts).tolist()),
+            "counts": as_json(np.array(counts).tolist()),
         }
 
     def _compared(self, asked: np.ndarray, arrays: Arrays) -> Facts:

@@ -23,7 +23,7 @@ from scumble.density.release import Release
 from scumble.density.student import reach
 from scumble.errors import ParameterError
 from scumble.files.places import write_whole
-from scumble.show.usefulness import Facts, Model
+from scumble.show.usefulness import Facts, Model, as_json
 
 Questions = Mapping[str, tuple[set[str], Callable[[Facts], Facts]]]
 
@@ -38,7 +38,7 @@ class AnyExhibit(ABC):
     @cached_property
     def info(self) -> Facts:
         """The facts on the privacy card, as JSON can hold them."""
-        told: Facts = finite({"title": self.title, **self.facts()})
+        told: Facts = as_json({"title": self.title, **self.facts()})
         return told
 
     @abstractmethod
@@ -57,15 +57,6 @@ class AnyExhibit(ABC):
     def questions(self) -> Questions:
         """What the API answers: for each path the fields of a question, and the answer."""
         return {}
-
-
-def finite(value: object) -> Any:
-    """JSON has no infinities: they become None."""
-    if isinstance(value, dict):
-        return {key: finite(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(inner) for inner in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def part(name: str) -> str:

@@ -18,8 +18,8 @@ from scumble.density.student import reach
 from scumble.errors import ParameterError
 from scumble.show import cards
 from scumble.show.claims import Desk, rows_of
-from scumble.show.pages import AnyExhibit, Arrays, Questions, finite
-from scumble.show.usefulness import Facts
+from scumble.show.pages import AnyExhibit, Arrays, Questions
+from scumble.show.usefulness import Facts, as_json
 from scumble.table.answers import shares_at_bounds
 from scumble.table.estimate import Estimate
 from scumble.table.mixture import Obeyed
@@ -84,7 +84,7 @@ class TableExhibit(AnyExhibit):
         for of in CLAIMS:
             found = one.compare(other, of=of, confidence=CONFIDENCE)
             rows, remarks = rows_of(found.sort_values(["p_adjusted", "p_value"], kind="stable"))
-            claims[of] = {"claim": found.attrs["claim"], "rows": finite(rows), "remarks": remarks}
+            claims[of] = {"claim": found.attrs["claim"], "rows": as_json(rows), "remarks": remarks}
         return {"names": [*self._named], "level": 1 - CONFIDENCE, "claims": claims}
 
     def content(self) -> tuple[Facts, str]:
@@ -142,7 +142,7 @@ class TableExhibit(AnyExhibit):
     def _told(self, found: Estimate | DataFrame) -> Facts:
         """A number with its interval, or a row for each group."""
         if isinstance(found, Estimate):
-            told: Facts = finite(found.to_dict())
+            told: Facts = as_json(found.to_dict())
             return told | {"remarks": [*found.remarks]}
         rows, remarks = rows_of(found)
         return {"rows": rows, "remarks": remarks}

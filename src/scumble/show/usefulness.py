@@ -1,16 +1,34 @@
-"""How much a release can show: the smallest visible group, and the random sample it is worth."""
+"""How much a release can show: the smallest visible group, and the random sample it is worth; values as JSON."""
 
 from __future__ import annotations
 
 import math
 from typing import Any, TypeAlias
 
+from scumble.columns.hashing import missing
 from scumble.errors import many
 
 Facts = dict[str, Any]
 """JSON values by name: what a card says, for programs."""
 Model: TypeAlias = Any
 """A fitted estimator, read by the attributes that it has."""
+
+
+def as_json(value: object) -> Any:
+    """NumPy's numbers as Python's, tuples as lists, dates as text, infinities and what is missing as None."""
+    if isinstance(value, dict):
+        return {str(key): as_json(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_json(inner) for inner in value]
+    if missing(value):
+        return None
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "tolist"):
+        return as_json(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 SEEN = 4.0  # an effect of four standard errors passes a test at 95 % in 98 cases of 100: 1.96 + 1.96, rounded up
 SHARE = 0.1  # the answer at which a release is compared with a sample: 10 % of the records
 
