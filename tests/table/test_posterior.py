@@ -33,6 +33,7 @@ from scumble.table.posterior import (
     Draws,
     Posterior,
     _padded,
+    _random_functions,
     brought_to,
     drawn_by_class,
     halved,
@@ -257,12 +258,23 @@ def test_halves_of_groups_depend_on_other_columns_and_margins_stay() -> None:
     evidence = Evidence(tuple(Column(size) for size in (8, 14, 3)), draws.groups, counts)
     cut = halves([evidence])
     assert [one.tolist() for one in cut[::2]] == [[*range(8)], [0, 1, 2]], "groups of two levels are cut between them"
-    found = halved(draws, cut, np.random.default_rng(0))
+    found = halved(draws, cut, (4, 0, 0), np.random.default_rng(0))
     for j, (half, group) in enumerate(zip(cut, draws.groups, strict=True)):
         np.testing.assert_allclose(found.cells([j], {}), draws.cells([j], {}), rtol=1e-3)
         sums = np.einsum("mkh,hg->mkg", found.tables[j], np.eye(group.max() + 1)[group[np.unique(half, True)[1]]])
         np.testing.assert_allclose(sums, draws.tables[j], atol=1e-6)
     assert np.abs(found.cells([0, 1], {}) - draws.cells([0, 1], {})).max() > 0.1
+
+
+def test_along_a_line_a_random_function_is_a_walk_and_of_words_it_is_white_noise() -> None:
+    """A walk W on (0, 1) less its mean: E W(u) W(v) = 1/3 − max(u, v) + (u² + v²)/2, here times π². Beyond 400 waves
+    there is 2 Σ 1/f² < 0.005."""
+    functions = _random_functions(np.full(403, 1 / 403), 400)
+    covariance, place = functions @ functions.T, (np.arange(400) + 0.5) / 400
+    squares = np.add.outer(place**2, place**2) / 2
+    wanted = math.pi**2 * (1 / 3 - np.maximum.outer(place, place) + squares)
+    np.testing.assert_allclose(covariance[:400, :400], wanted, atol=0.015)
+    assert covariance[:, 400:] == pytest.approx(403 * np.eye(403)[:, 400:])
 
 
 # ---- sums over draws ----

@@ -187,19 +187,20 @@ def halves(classes: Sequence[Evidence]) -> list[Integers]:
     return found
 
 
-def halved(draws: Draws, each: Sequence[Integers], generator: np.random.Generator) -> Draws:
+def halved(draws: Draws, each: Sequence[Integers], lines: Sequence[int], generator: np.random.Generator) -> Draws:
     """The draws with groups cut in two, whose halves depend on other columns as the prior has it; margins stay.
 
     Views do not say how the levels of a group differ. In component k, a half weighs more by a normal logarithm of
     deviation φ, so the log-odds of two are l + t_k: l is such that they keep their shares, t has deviation √2 φ.
-    Components that are alike in other columns have like t: each group h of these adds (A[k, h] − m_h)/√m_h times a
-    normal number, m the mean of A.
+    Components that are alike in other columns have like t: it is the mean of a random function of each other column,
+    of which `lines` says how many groups lie on its line (`_random_functions`).
     """
-    means = [np.einsum("mk,mkg->mg", draws.weights, table)[:, None] for table in draws.tables]
-    both = zip(draws.tables, means, strict=True)
-    off = np.concatenate([(table - mean) / np.sqrt(np.maximum(mean, 1e-6)) for table, mean in both], axis=2)
-    off = off.astype(np.float32)
-    column_of = np.repeat(np.arange(len(means)), [mean.shape[2] for mean in means])
+    off = []
+    for table, line in zip(draws.tables, lines, strict=True):
+        mean = np.einsum("mk,mkg->mg", draws.weights, table)
+        off.append((table - mean[:, None]) @ _random_functions(mean.mean(axis=0), line))
+    column_of = np.repeat(np.arange(len(off)), [one.shape[2] for one in off])
+    others = np.concatenate(off, axis=2).astype(np.float32)
     tables, withins = [], []
     for j, (half, group, table, within) in enumerate(zip(each, draws.groups, draws.tables, draws.within, strict=True)):
         count = np.bincount(half)
@@ -209,7 +210,7 @@ def halved(draws: Draws, each: Sequence[Integers], generator: np.random.Generato
         first = np.flatnonzero(np.diff(of, append=-1) == 0)
         chance = generator.standard_normal((len(within), len(column_of), len(first)), np.float32)
         chance[:, column_of == j] = 0.0
-        lean, shares = off @ chance, draws.weights[..., None] * table[:, :, of[first]]
+        lean, shares = others @ chance, draws.weights[..., None] * table[:, :, of[first]]
         shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-30)
         lean *= (
             math.sqrt(2) * prior.DEPENDENCE / np.sqrt(np.maximum((shares * lean**2).sum(axis=1, keepdims=True), 1e-30))
@@ -224,6 +225,17 @@ def halved(draws: Draws, each: Sequence[Integers], generator: np.random.Generato
         withins.append(np.where(known, within / np.maximum(sums, 1e-30)[:, half], 1 / count[half]))
     inner = tuple(within.astype(np.float32) for within in withins)
     return replace(draws, tables=tuple(tables), within=inner, groups=tuple(each))
+
+
+def _random_functions(shares: Floats, line: int) -> Floats:
+    """(groups, groups): what times normal numbers is a random function of a column's groups: white noise of words, and
+    along a line a random walk over the share of records, whose waves have amplitudes 1/f (Karhunen & Loève)."""
+    shares = np.maximum(shares, 1e-6)
+    found, waves = np.diag(1 / np.sqrt(shares)), np.arange(1, line + 1)
+    if line > 1:
+        place = (np.cumsum(shares[:line]) - shares[:line] / 2) / shares[:line].sum()
+        found[:line, :line] = math.sqrt(2) * np.cos(np.pi * np.outer(place, waves)) / waves
+    return found
 
 
 def _with_mean(lean: Numbers, weights: Numbers, mean: Floats) -> Numbers:
@@ -292,7 +304,7 @@ def _drawn(fits: Fits, law: Law, seed: int, rules: Obeyed, cut: Sequence[Integer
     inner = tuple(one.astype(np.float32) for one in within)
     weights = weights.astype(float)
     found = brought_to(Draws(totals * rules.possible, weights, tuple(tables), inner, evidence.groups), margins)
-    found = halved(found, cut, generator)
+    found = halved(found, cut, evidence.runs, generator)
     return brought_to(replace(found, rules=rules), margins) if rules else found
 
 
