@@ -23,6 +23,7 @@ from scumble.files.compiling import Patience
 from scumble.privacy.budget import Budget
 from scumble.table import counting
 from scumble.table import spec as spec_module
+from scumble.table.prior import LEVELS
 from scumble.table.sketch import COUNT_SHARE, TableShare
 from scumble.table.spec import TableSpec, axis
 
@@ -187,9 +188,14 @@ def test_axes_are_as_fine_as_memory_allows(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 HOSTILE: dict[str, list[Any]] = {
-    "levels": [1, 10**9, True, "5", None],
+    "levels": [1, 2**16 + 1, 10**9, True, "5", None],
     "target": ["nobody", 5, ["sex"]],
     "pairs": [[[0, 0]], [[1, 0]], [[0, 99]], [[0, 1], [0, 1]], [[0]], "all", [[0.0, 1.0]]],
+    "together": [[[0, 1]], [[2, 1, 0]], [[0, 1, 2, 3, 4, 5]], [[0, 1, 99]], [[0, 1, 2]] * 2],
+    "triples": [[[0, 1]], [[0, 1, 2, 3]], [[1, 0, 2]], [[0, 1, 2]] * (2**16 + 1)],
+    "important": [[[]], [[0, 1, 2]], [["sex"]]],
+    "positions": [1, None],
+    "apart": [[[0, -1]], [[0, 2**16]], [[0, "5"]], [[99, 3]], [[True, 1]], [[-1, 1]], 5],
     "schema": [None],
     "more": [1],
 }
@@ -202,6 +208,50 @@ def test_hostile_specs_are_refused(name: str) -> None:
     for wrong in HOSTILE[name]:
         with pytest.raises(scumble.CorruptFileError):
             TableSpec.from_dict({**good, name: wrong})
+    for twice in ({"together": [[0, 1, 2]], "triples": [[0, 1, 2]]}, {"target": "sex", "pairs": [[0, 1]]}):
+        with pytest.raises(scumble.CorruptFileError):
+            TableSpec.from_dict({**good, **twice})
+    for levels in (2, 2**16):
+        assert TableSpec.from_dict({**good, "pairs": [], "triples": [], "levels": levels}).levels == levels
+    assert TableSpec.from_dict({**good, "apart": [[1, 0], [3, 2**16 - 1]]}).apart == {1: 0, 3: 2**16 - 1}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"together": [("age", "sex")]},
+        {"together": [("age", "sex", "hours", "seen", "smoker", "six")]},
+        {"together": ["age"]},
+        {"together": [("age", "sex", "sex")]},
+        {"important": [("age", "sex", "hours")]},
+        {"important": "age"},
+        {"pairs": [("age", "sex", "hours")]},
+        {"together": [("age", "sex", "town")]},
+        {"target": "town"},
+    ],
+    ids=str,
+)
+def test_sets_of_columns_that_no_release_has_are_refused(wrong: dict[str, Any]) -> None:
+    schema = {**SCHEMA, "six": scumble.Boolean(), "town": scumble.Category(discover=True)}
+    with pytest.raises(ParameterError):
+        TableSpec.of(schema, **wrong)
+
+
+def test_which_sets_of_three_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of six columns there are 20; 19 share a column with a set of three, which is one of them."""
+    named = ("a", "b", "c")
+
+    def triples(most: int, columns: dict[str, Any], **options: Any) -> int:
+        monkeypatch.setattr(spec_module, "MOST_TRIPLES", most)
+        return len(TableSpec.of(columns, **options).triples)
+
+    few = {name: scumble.Boolean() for name in "abcdef"}
+    assert [triples(most, few) for most in (20, 19)] == [20, 0]
+    assert [triples(most, few, together=[named]) for most in (20, 19, 18)] == [19, 18, 0]
+    fine = {name: scumble.Number(0, 100, cells=LEVELS + 5) for name in "abcdef"}  # as fine as a set may be
+    assert [triples(20, fine), triples(20, {**fine, "yes": few["a"]}, target="yes")] == [20, 0]
+    assert triples(40, {**fine, "yes": few["a"]}, target="yes") == 20
+    assert triples(20, {**few, "town": scumble.Category(discover=True)}) == 20  # none has words to be found
 
 
 @pytest.mark.parametrize(("columns", "target"), [(10, None), (11, "x0")])
