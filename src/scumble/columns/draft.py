@@ -230,7 +230,7 @@ def likely_persons(held: Words) -> bool:
 
 
 PERSONS = "perhaps whose record it is, for --person-column"
-"""What is said of such a column."""
+"""What is said of a column whose values may be persons."""
 
 
 def suggested(seen: Words, kind: pa.DataType | None, decimal: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Remarks: what must be known of an answer, or of a whole release, beside its numbers.
+"""Remarks: what an analyst must know of an answer, or of a whole release, in addition to its numbers.
 
 Python, SQL, the command line, assistants and the page take their words and thresholds from here.
 """
