@@ -94,12 +94,10 @@ def examine(
     here: Samples, there: Samples, claim: PrivacyClaim | Promise, *, exact: Exact | None = None, alpha: float
 ) -> list[Finding]:
     """The findings of layers 1 and 2 on small releases of two neighbors."""
-    known = isinstance(claim, PrivacyClaim)
     promises = promises_of(claim) if isinstance(claim, PrivacyClaim) else [claim]
-    lawful = exact is not None and known
-    found = [epsilon_finding(here, there, promises, alpha=alpha / 2 if lawful else alpha, exact=exact)]
     if not isinstance(claim, PrivacyClaim) or exact is None or claim.scale is None:
-        return found
+        return [epsilon_finding(here, there, promises, alpha=alpha, exact=exact)]
+    found = [epsilon_finding(here, there, promises, alpha=alpha / 2, exact=exact)]
     noise = np.concatenate([part.counts - table for part, table in zip((here, there), exact, strict=True)])
     law = Law(claim.mechanism, claim.scale)
     found += law_findings(noise, law, alpha=alpha / 4, where="small releases", full_size=False)

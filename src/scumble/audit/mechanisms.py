@@ -63,8 +63,15 @@ def audit_kernel(
         "records_per_person": records_per_person,
     }
     maker = TableMaker(kernel, seed)
-    found = _small_findings(maker, budget, releases, false_alarm / 2)
-    found += _full_size_findings(maker, budget, false_alarm / 2)
+    spec, *tables = neighboring_tables(maker, budget)
+    here, there = (_many(spec, budget, table, releases) for table in tables)
+    exact = exact_counters(spec, tables[0]), exact_counters(spec, tables[1])
+    found = examine(here, there, calibrate(spec.rows, **budget), exact=exact, alpha=false_alarm / 2)
+    table = maker.table([maker.record(hostile=False) for _ in range(50)])
+    spec = maker.spec(rows=FULL_ROWS, buckets=FULL_BUCKETS, seed=1, design="iid")
+    samples = collect(partial(_released, spec, budget), table, FULL_RELEASES)  # the public path, whatever δ is
+    claim = calibrate(spec.rows, **budget)
+    found += full_size_findings(samples, exact_counters(spec, table), claim, alpha=false_alarm / 2)
     found += sensitivity_findings(maker, pairs, neighbors)
     people = f", {records_per_person} records per person" if records_per_person > 1 else ""
     promise = f"ε = {epsilon:g}, δ = {delta:g}, {neighbors}{people}"
@@ -94,13 +101,6 @@ def exact_counters(spec: Spec, table: Columns) -> np.ndarray:
     return Sketch.from_spec(spec, invalid="drop", threads=1).update(table).contents()[1]["counts"]
 
 
-def _small_findings(maker: TableMaker, budget: Options, releases: int, alpha: float) -> list[Finding]:
-    spec, *tables = neighboring_tables(maker, budget)
-    here, there = (_many(spec, budget, table, releases) for table in tables)
-    exact = exact_counters(spec, tables[0]), exact_counters(spec, tables[1])
-    return examine(here, there, calibrate(spec.rows, **budget), exact=exact, alpha=alpha)
-
-
 def neighboring_tables(maker: TableMaker, budget: Options) -> tuple[Spec, Columns, Columns]:
     """Nine equal records, and the same with one (or a person's) more or replaced by others.
 
@@ -119,13 +119,6 @@ def neighboring_tables(maker: TableMaker, budget: Options) -> tuple[Spec, Column
     specs = [maker.spec(rows=ROWS, buckets=BUCKETS, seed=seed, design="iid") for seed in range(64)]
     best = next((spec for spec in specs if new_cells(spec) == 2 * ROWS), None)
     return best or max(specs, key=new_cells), here, there
-
-
-def _full_size_findings(maker: TableMaker, budget: Options, alpha: float) -> list[Finding]:
-    table = maker.table([maker.record(hostile=False) for _ in range(50)])
-    spec = maker.spec(rows=FULL_ROWS, buckets=FULL_BUCKETS, seed=1, design="iid")
-    samples = collect(partial(_released, spec, budget), table, FULL_RELEASES)  # the public path, whatever δ is
-    return full_size_findings(samples, exact_counters(spec, table), calibrate(spec.rows, **budget), alpha=alpha)
 
 
 def sensitivity_findings(maker: TableMaker, pairs: int, neighbors: str) -> list[Finding]:

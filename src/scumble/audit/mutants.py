@@ -1,15 +1,13 @@
 """Mechanisms that are wrong in known ways: an auditor that has never caught anybody proves nothing.
 
-Each mutant is a small change to the correct mechanism, one that somebody has made or could make. `Mutant` has the face
-of a mechanism (``many(data, n)``), its data sets being the two exact tables. The tests and ``benchmarks/audit.py`` run
-the audit on each of them; ``scumble audit --mutant NAME`` shows one being caught.
+Each mutant is a small change to the correct mechanism, one that somebody has made or could make. The tests and
+``benchmarks/audit.py`` run the audit on each of them; ``scumble audit --mutant NAME`` shows one being caught.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -23,19 +21,29 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.laws import GAUSSIAN
 
 
-@dataclass
-class Setting:
-    """What a mutant may use: the two neighbors' exact tables and the correct calibration."""
+class Mutant:
+    """A mechanism with one mistake; the name "honest" has none. Its data sets are the two neighbors' exact tables.
 
-    tables: tuple[np.ndarray, np.ndarray]
-    claim: PrivacyClaim
-    kept: dict[str, np.ndarray] = field(default_factory=dict)
-    """What a mutant keeps from one call to the next. A correct mechanism keeps nothing."""
+    >>> from scumble.privacy import calibrate
+    >>> from scumble.audit import audit
+    >>> tables = np.array([[3, 0], [0, 3]]), np.array([[3, 1], [1, 3]])
+    >>> correct = calibrate(2, epsilon=2)
+    >>> wrong = Mutant("scale-of-one-row", tables, correct)
+    >>> audit(wrong, *tables, correct, exact=tables, releases=4000).passed
+    False
+    """
 
-    @property
-    def rows(self) -> int:
-        """Rows of counters."""
-        return len(self.tables[0])
+    def __init__(self, name: str, tables: tuple[np.ndarray, np.ndarray], claim: PrivacyClaim) -> None:
+        self._change, self.tables, self.claim = CHANGES[name], tables, claim
+        self.kept: dict[str, np.ndarray] = {}  # from one call to the next; a correct mechanism keeps nothing
+
+    def many(self, data: np.ndarray, n: int) -> Samples:
+        """Many releases of one table, with the fault in them."""
+        counts = self._change(self, data, n)
+        return counts if isinstance(counts, Samples) else self.samples(counts, data)
+
+    def __call__(self, data: np.ndarray) -> np.ndarray:
+        return self.many(data, 1).counts[0]
 
     def noise(self, n: int, factor: Fraction | float = 1) -> np.ndarray:
         """Noise for the counters of n releases, with a scale that is wrong by a factor."""
@@ -50,7 +58,7 @@ class Setting:
         return Samples(counts, table[0].sum() + self.claim.law.draw(scale * Fraction(factor), (len(counts),)))
 
 
-def _less(s: Setting, factor: float) -> float:
+def _less(s: Mutant, factor: float) -> float:
     """A factor of the sensitivity, which is L1 for pure ε and else L2."""
     return factor if s.claim.law.pure else float(factor**0.5)
 
@@ -61,7 +69,7 @@ def _overwritten(noise: np.ndarray, place: Any, value: Any) -> np.ndarray:
     return noise
 
 
-def _float_noise(s: Setting, table: np.ndarray, n: int) -> np.ndarray:
+def _float_noise(s: Mutant, table: np.ndarray, n: int) -> np.ndarray:
     words = np.frombuffer(os.urandom(16 * n * table.size), np.uint64).reshape(2, n, *table.shape)
     unit = (words + 0.5) * 2.0**-64
     scale = float(s.claim.scales.counters)
@@ -72,23 +80,23 @@ def _float_noise(s: Setting, table: np.ndarray, n: int) -> np.ndarray:
     return np.rint(table + drawn).astype(np.int64)
 
 
-def _clipped_noise(s: Setting, table: np.ndarray, n: int) -> np.ndarray:
+def _clipped_noise(s: Mutant, table: np.ndarray, n: int) -> np.ndarray:
     bound = int(3 * s.claim.scales.counters)
     return table + np.clip(s.noise(n), -bound, bound)
 
 
-def _exact_row_sums(s: Setting, table: np.ndarray, n: int) -> np.ndarray:
+def _exact_row_sums(s: Mutant, table: np.ndarray, n: int) -> np.ndarray:
     drawn = s.noise(n)
     drawn[:, :, -1] -= drawn.sum(axis=2)
     return table + drawn
 
 
-def _shared_rows(s: Setting, table: np.ndarray, n: int) -> np.ndarray:
+def _shared_rows(s: Mutant, table: np.ndarray, n: int) -> np.ndarray:
     drawn = s.noise(n)
     return table + _overwritten(drawn, (), drawn[:, 0])
 
 
-Change = Callable[[Setting, np.ndarray, int], "np.ndarray | Samples"]
+Change = Callable[[Mutant, np.ndarray, int], "np.ndarray | Samples"]
 CHANGES: dict[str, Change] = {
     # No mistake: exact counters, and the calibration's own noise on each of them and on the count.
     "honest": lambda s, table, n: table + s.noise(n),
@@ -97,9 +105,9 @@ CHANGES: dict[str, Change] = {
     # R/(2ε): replace-one noise halved twice, or a two-sided law taken for a one-sided one.
     "scale-halved": lambda s, table, n: table + s.noise(n, 0.5),
     # (R − 1)/ε: an off-by-one. With δ > 0, √(R − 1) for √R.
-    "scale-of-one-row-less": lambda s, table, n: table + s.noise(n, _less(s, 1 - 1 / s.rows)),
+    "scale-of-one-row-less": lambda s, table, n: table + s.noise(n, _less(s, 1 - 1 / len(table))),
     # 1/ε: one record is in one counter of *every* row, which is easily forgotten. With δ > 0, 1 for √R.
-    "scale-of-one-row": lambda s, table, n: table + s.noise(n, _less(s, 1 / s.rows)),
+    "scale-of-one-row": lambda s, table, n: table + s.noise(n, _less(s, 1 / len(table))),
     # R/(Nε): the error of the paper's published code. Counts are not means; and N is also secret.
     "scale-over-n": lambda s, table, n: table + s.noise(n, 1 / max(1, int(table[0].sum()))),
     # Each record is counted twice, and noise is for once: z and −z in one table, as in the published regression.
@@ -126,32 +134,7 @@ CHANGES: dict[str, Change] = {
     # Floating-point noise of the continuous law, rounded after it is added.
     "float-noise": _float_noise,
 }
-"""Every mutant by its name: from a setting, an exact table and a number to the counters of that many releases."""
-
-
-class Mutant:
-    """A mechanism with one mistake; the name "honest" has none.
-
-    >>> from scumble.privacy import calibrate
-    >>> from scumble.audit import audit
-    >>> tables = np.array([[3, 0], [0, 3]]), np.array([[3, 1], [1, 3]])
-    >>> correct = calibrate(2, epsilon=2)
-    >>> wrong = Mutant("scale-of-one-row", tables, correct)
-    >>> audit(wrong, *tables, correct, exact=tables, releases=4000).passed
-    False
-    """
-
-    def __init__(self, name: str, tables: tuple[np.ndarray, np.ndarray], claim: PrivacyClaim) -> None:
-        self._change = CHANGES[name]
-        self._setting = Setting(tables, claim)
-
-    def many(self, data: np.ndarray, n: int) -> Samples:
-        """Many releases of one table, with the fault in them."""
-        counts = self._change(self._setting, data, n)
-        return counts if isinstance(counts, Samples) else self._setting.samples(counts, data)
-
-    def __call__(self, data: np.ndarray) -> np.ndarray:
-        return self.many(data, 1).counts[0]
+"""Every mutant by its name: from itself, an exact table and a number to the counters of that many releases."""
 
 
 # ---- an audit of a mutant ----

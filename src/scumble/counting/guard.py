@@ -62,10 +62,10 @@ SMALL, LARGE = 1e-200, 1e200
 FLOOR, SIGN, COLUMN, PICK, FOLDED = range(5)
 FAMILIES = {"floor": FLOOR, "sign": SIGN, "column": COLUMN, "pick": PICK, "folded": FOLDED}
 
-# What a line of `Batch.factors` says: the family, how many columns and hashes the factor has and how many parameters
-# and projections a hash, and where its values, its columns in single precision, its hashes, its parameters and its
-# projections begin.
-FAMILY, WIDTH, HASHES, PARAMETERS, PROJECTIONS, VALUE, FIRST_COLUMN, HASH, PARAMETER, PROJECTION = range(10)
+NUMBERS = ("width", "hashes", "parameters", "projections", "value", "first_column", "hash", "parameter", "projection")
+FACTOR = np.dtype([("family", np.int64), *((name, np.int64) for name in NUMBERS)])
+"""A factor of the kernel: its family, how many columns and hashes it has and how many parameters and projections a
+hash, and where its values, its columns in single precision, its hashes, parameters and projections begin."""
 
 
 class Batch(NamedTuple):
@@ -77,7 +77,7 @@ class Batch(NamedTuple):
     stretch: np.ndarray
     """What makes columns of [−1, 1] out of them."""
     factors: np.ndarray
-    """(factors, 10) whole numbers; see above."""
+    """(factors,) of type `FACTOR`."""
     parameters: np.ndarray
     single: np.ndarray
     """(rows, all parameters): in double precision; and in single, for the moved and stretched columns."""
@@ -206,7 +206,7 @@ def _within_ends(hasher: Hasher, values: np.ndarray, low: np.ndarray, high: np.n
         values=values,
         center=center,
         stretch=1.0 / reach,
-        factors=np.array(factors, np.int64),
+        factors=np.array(factors, FACTOR),
         parameters=np.hstack([drawn.reshape(rows, -1) for drawn in hasher.parameters]),
         single=np.hstack(single).astype(np.float32),
         guards=np.hstack(guards).astype(np.float32),

@@ -14,27 +14,7 @@ import numpy as np
 
 from scumble.counting import turns
 from scumble.counting.exact import _bucket, _within, _word, inlined, loop
-from scumble.counting.guard import (
-    COLUMN,
-    FAMILY,
-    FIRST_COLUMN,
-    FLOOR,
-    FOLDED,
-    FRACTION,
-    HASH,
-    HASHES,
-    LARGE,
-    ONE,
-    PARAMETER,
-    PARAMETERS,
-    PROJECTION,
-    PROJECTIONS,
-    SIGN,
-    SMALL,
-    VALUE,
-    WIDTH,
-    Batch,
-)
+from scumble.counting.guard import COLUMN, FLOOR, FOLDED, FRACTION, LARGE, ONE, SIGN, SMALL, Batch
 from scumble.counting.hasher import whole
 from scumble.counting.products import LINES, RECORDS, multiply
 from scumble.counting.turns import take
@@ -206,7 +186,7 @@ SMALL_BITS, LARGE_BITS = np.array([SMALL, LARGE]).view(np.uint64)
 
 def columns_for(batch: Batch, records: int) -> np.ndarray:
     """Room for so many records in single precision, (blocks, columns, RECORDS)."""
-    columns = batch.values.shape[1] + int(np.count_nonzero(batch.factors[:, FAMILY] == FLOOR))
+    columns = batch.values.shape[1] + int(np.count_nonzero(batch.factors["family"] == FLOOR))
     return np.zeros((-(-records // RECORDS), columns, RECORDS), np.float32)
 
 
@@ -221,8 +201,8 @@ def to_single(values, batch, records, columns):
     """Records' columns in single precision, moved and stretched, with a line of ones before those with an offset."""
     for f in range(batch.factors.shape[0]):
         factor = batch.factors[f]
-        family, at, d = factor[FAMILY], factor[FIRST_COLUMN], factor[WIDTH]
-        first, last = factor[VALUE], factor[VALUE] + d
+        family, at, d = factor["family"], factor["first_column"], factor["width"]
+        first, last = factor["value"], factor["value"] + d
         for b in range(-(-values.shape[0] // RECORDS)):
             some, block = values[b * RECORDS : (b + 1) * RECORDS], columns[b]
             if family == FLOOR:
@@ -298,12 +278,12 @@ def directions_of(batch, top, bottom, at_once, directions):
     """The directions of the rows from `top` to `bottom`, factor by factor, each's row by row and hash by hash."""
     for f in range(batch.factors.shape[0]):
         factor = batch.factors[f]
-        many, first = factor[HASHES] * factor[PROJECTIONS], factor[PARAMETER]
-        k = factor[HASHES] * factor[PARAMETERS] // many
+        many, first = factor["hashes"] * factor["projections"], factor["parameter"]
+        k = factor["hashes"] * factor["parameters"] // many
         if _projects(factor):
             for r in range(top, bottom):
                 for number in range(many):
-                    line = directions[factor[PROJECTION] * at_once + (r - top) * many + number]
+                    line = directions[factor["projection"] * at_once + (r - top) * many + number]
                     p = batch.single[r, first + number * k : first + (number + 1) * k]
                     for j in range(k):
                         line[j] = p[j]
@@ -315,8 +295,8 @@ def project(batch, rows, at_once, directions, columns, products):
     for f in range(batch.factors.shape[0]):
         factor = batch.factors[f]
         if _projects(factor):
-            many, first = factor[HASHES] * factor[PROJECTIONS], factor[PROJECTION] * at_once
-            k, at = factor[HASHES] * factor[PARAMETERS] // many, factor[FIRST_COLUMN]
+            many, first = factor["hashes"] * factor["projections"], factor["projection"] * at_once
+            k, at = factor["hashes"] * factor["parameters"] // many, factor["first_column"]
             some = max(1, NEAR // (k * RECORDS))
             for start in range(0, columns.shape[0], some):
                 blocks = columns[start : start + some, at : at + k]
@@ -328,7 +308,7 @@ def project(batch, rows, at_once, directions, columns, products):
 
 @inlined
 def _projects(factor):
-    return factor[FAMILY] in (FLOOR, SIGN, FOLDED)
+    return factor["family"] in (FLOOR, SIGN, FOLDED)
 
 
 @loop
@@ -640,10 +620,10 @@ def _cells_of_row(values, batch, r, way, place, at_once, space, index):
     stride, room = np.uint32(1), ROOM
     for f in range(batch.factors.shape[0]):
         factor = batch.factors[f]
-        family, k = factor[FAMILY], factor[PARAMETERS]
-        mine = values[:, factor[VALUE] : factor[VALUE] + factor[WIDTH]]
-        for number in range(factor[HASHES]):
-            h, first = factor[HASH] + number, factor[PARAMETER] + number * k
+        family, k = factor["family"], factor["parameters"]
+        mine = values[:, factor["value"] : factor["value"] + factor["width"]]
+        for number in range(factor["hashes"]):
+            h, first = factor["hash"] + number, factor["parameter"] + number * k
             p = batch.parameters[r, first : first + k]
             span, multiplier, lowest = batch.spans[r, h], batch.multipliers[r, h], batch.lowest[r, h]
             room -= span + 2
@@ -657,8 +637,8 @@ def _cells_of_row(values, batch, r, way, place, at_once, space, index):
             if family == COLUMN:
                 to_steps(mine, p, lowest, t)
             else:
-                each = factor[PROJECTIONS]
-                at = factor[PROJECTION] * at_once + (place * factor[HASHES] + number) * each
+                each = factor["projections"]
+                at = factor["projection"] * at_once + (place * factor["hashes"] + number) * each
                 if family == FOLDED:
                     to_folded(space.products[at : at + each], guard, space.least, t)
                 else:

@@ -174,11 +174,8 @@ TABLES: dict[str, Options] = {
     "tokens": {"schema": Schema({"x": STRICT["x"], "thing": TOKENS})},
 }
 """Sketches of tables with more than levels and pairs."""
-
-
 for _name, _options in TABLES.items():
-    _each = {name: BUDGETS[name] for name in ("pure", "gaussian")} if _name == "together" else BUDGETS
-    path(f"TableSketch({_name}).release, {{}}", *TRAITS, each=_each, few=6)(
+    path(f"TableSketch({_name}).release, {{}}", *TRAITS, each=BUDGETS, few=6)(
         partial(_released, make=lambda table, budget, options=_options: tabled(table, **options, **reading(budget)))
     )
 FOUND: dict[str, Options] = {
@@ -221,13 +218,10 @@ def shares(table: Table, custodians: int = 3, dropouts: int = 0, **budget: Any) 
     return [points(part, **size).release_share(custodians=custodians, dropouts=dropouts, **budget) for part in parts]
 
 
-@path(
-    "Sketch.release_share, {}",
-    "floats",
-    each={
-        f"{name}, {k} of 3 may be missing": {**money, "dropouts": k} for name, money in BUDGETS.items() for k in (0, 1)
-    },
-)
+DROPOUTS = {f"{name}, {k} of 3 may be missing": {**BUDGETS[name], "dropouts": k} for name in BUDGETS for k in (0, 1)}
+
+
+@path("Sketch.release_share, {}", "floats", each=DROPOUTS)
 def _shares(table: Table, folder: Path, **options: Any) -> Release:
     return scumble.combine(shares(table, **options))
 
@@ -243,16 +237,11 @@ SHAPES: dict[str, Options] = {
     **{f"design {design}": {"design": design} for design in DESIGNS},
     **{f"engine {engine}": {"engine": engine} for engine in ENGINES if engine != "gpu" or gpu_is_there()},
     "design grid": {"design": "grid", "bounds": (0.0, 10.0), "rows": None, "buckets": [4, 4]},
+    "design auto": {"design": "auto", "bounds": (0.0, 10.0), "rows": None, "buckets": None},
 }
 
 
 @path("Sketch.release, {}", *TRAITS, each=SHAPES)
-@path(
-    "Sketch.release, design {}",
-    *TRAITS,
-    few=6,
-    each={"auto": {"design": "auto", "rows": None, "buckets": None, "bounds": (0.0, 10.0)}},
-)
 def _shaped(table: Table, folder: Path, **options: Any) -> Release:
     return points(table, **options).release(epsilon=1.0)
 
@@ -296,9 +285,9 @@ def _merged_method(table: Table, folder: Path) -> Release:
     return one.merge(two, disjoint=True)
 
 
-@path("merge of releases of one table, overlapping", "floats", each={"": {"disjoint": False}})
-def _merged_one_table(table: Table, folder: Path, **word: Any) -> Release:
-    return scumble.merge([points(table).release(epsilon=1.0) for _ in range(3)], **word)
+@path("merge of releases of one table, overlapping", "floats")
+def _merged_one_table(table: Table, folder: Path) -> Release:
+    return scumble.merge([points(table).release(epsilon=1.0) for _ in range(3)], disjoint=False)
 
 
 @path("release_disjoint, one sketch per class", "floats", "labels", people=3)
@@ -321,19 +310,17 @@ def _bundle(table: Table, folder: Path) -> Bundle:
 # ---- tables ----
 
 
-@path(
-    "TableSketch.release, {}",
-    *TRAITS,
-    few=6,
-    each={
-        "few levels": {"levels": 2},
-        "outside dropped": {"schema": DROPPING},
-        "no count": {"count_share": 0},
-        "singles only": {"n": 2},
-        "chosen pairs": {"levels": 3, "n": 1500},
-        "all pairs": {"n": 10**7},
-    },
-)
+VIEWS: dict[str, Options] = {
+    "few levels": {"levels": 2},
+    "outside dropped": {"schema": DROPPING},
+    "no count": {"count_share": 0},
+    "singles only": {"n": 2},
+    "chosen pairs": {"levels": 3, "n": 1500},
+    "all pairs": {"n": 10**7},
+}
+
+
+@path("TableSketch.release, {}", *TRAITS, few=6, each=VIEWS)
 def _views(table: Table, folder: Path, **options: Any) -> object:
     given = {name: options.pop(name) for name in ("n", "count_share") if name in options}
     return tabled(table, **options).release(epsilon=1.0, **given)
@@ -418,12 +405,11 @@ FILED: dict[str, Options] = {
     "bad rows left out by each update": {"invalid": "error", "update": {"invalid": "drop"}},
     "a ledger and OpenDP": {"backend": "opendp", "charge": True},
 }
+OWNED: dict[str, Options] = {"persons": {"delta": 1e-3, "person_column": "who", "records_per_person": 3}}
 
 
 @path("Stream, {}", "floats", "missing", few=3, each=FILED)
-@path(
-    "Stream, {}", "persons", few=4, each={"persons": {"delta": 1e-3, "person_column": "who", "records_per_person": 3}}
-)
+@path("Stream, {}", "persons", few=4, each=OWNED)
 def _filed(table: Table, folder: Path, charge: bool = False, **options: Any) -> list[object]:
     if charge:
         book = ledger_of(folder)["ledger"]
