@@ -158,7 +158,10 @@ def _by_rows(
     """Threads take shares of the rows, and all records through them."""
     each = min(SHARES, _hashes(hasher, len(records[0])) // (WORTH_A_THREAD * WORTH_A_SHARE * threads))
     many = max(1, each) * threads  # as many for each, or all would wait for the one that has more
-    columns = None if batch is None else _in_single(batch, threads, pool)
+    columns = None  # of all records in single precision, for all threads to use; few had better make their own
+    if batch is not None and batch.values.size >= WORTH_SPREADING:
+        columns = quick.columns_for(batch, len(batch.values))
+        _in_threads(partial(quick.fill, batch, columns), _shares(len(batch.values), quick.TILE, threads), pool)
 
     def work(mine: slice) -> None:
         if batch is None:
@@ -247,15 +250,6 @@ def _without_repeats(batch: Batch, threads: int, pool: Pool) -> tuple[Batch, np.
     found = _in_threads(lambda share: distinct(batch.values, share, threads), range(threads), pool)
     values, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return batch._replace(values=read_only(values)), times
-
-
-def _in_single(batch: Batch, threads: int, pool: Pool) -> np.ndarray | None:
-    """All columns in single precision, for all threads to use; None where each had better make its own."""
-    if batch.values.size < WORTH_SPREADING:
-        return None
-    columns = quick.columns_for(batch, len(batch.values))
-    _in_threads(partial(quick.fill, batch, columns), _shares(len(batch.values), quick.TILE, threads), pool)
-    return columns
 
 
 def _parts(hasher: Hasher, records: Sequence[Records], threads: int) -> Iterator[Sequence[Records]]:

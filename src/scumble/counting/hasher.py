@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from functools import cache
 from itertools import pairwise
 from math import prod
 
@@ -112,12 +111,7 @@ def family(kernel: Kernel) -> str:
     >>> family(EuclideanKernel(1.0))
     'floor'
     """
-    return _family(type(kernel))
-
-
-@cache
-def _family(kind: type) -> str:
-    for ancestor in kind.__mro__:
+    for ancestor in type(kernel).__mro__:
         if ancestor in FAMILIES:
             return FAMILIES[ancestor]
         if "code" in vars(ancestor):

@@ -35,15 +35,15 @@ class Aggregate:
     """A number of the records of a group."""
 
     kind: str
-    """"count", "sum", "mean", "quantile", "distinct", or one of the statistics of `moments`."""
-    column: str | None = None
+    """A question of the release, "count", "sum", "mean", "quantile" or "distinct"; or one of `STATISTICS`."""
+    of: tuple[str | float, ...] = ()
+    """What the question is asked of: a column, and the share of a quantile."""
     where: Tree = EVERYTHING
     """Which records of the group, by FILTER or CASE."""
     values: tuple[Value, ...] = ()
     """What a statistic is computed of."""
-    levels: tuple[Tree, ...] = ()
-    """Of "distinct", the condition of each level."""
-    q: float = 0.5
+    levels: tuple[Tree, ...] | None = None
+    """What is distinct, if that is no column: the condition of each level."""
     dated: bool = False
     """Whether it is a date."""
     among: str = "group"
@@ -52,27 +52,23 @@ class Aggregate:
     def ask(self, scope: Scope, group: Tree, confidence: float) -> Estimate:
         """The release's answer."""
         release, tree = scope.release, both(group, self.where)
-        if self.kind == "distinct":
-            return self._distinct(scope, tree, confidence)
         if self.values:
             return statistic(release, self.kind, self.values, tree, confidence)
-        where = condition(scope.schema, tree)
-        if self.kind == "sum" and not where.terms:
+        if self.levels is not None:
+            return _distinct_levels(release, [both(tree, level) for level in self.levels], confidence)
+        where = None if tree == EVERYTHING else condition(scope.schema, tree)
+        if self.kind == "sum" and where is not None and not where.terms:
             return Estimate(math.nan, 0.0, 0.0, 0.0)  # of nothing at all, as SQL has it
-        what = [self.column, self.q] if self.kind == "quantile" else [] if self.kind == "count" else [self.column]
-        found: Estimate = getattr(release, self.kind)(*what, where, confidence=confidence)
+        found: Estimate = getattr(release, self.kind)(*self.of, where, confidence=confidence)
         return found
 
-    def _distinct(self, scope: Scope, tree: Tree, confidence: float) -> Estimate:
-        release = scope.release
-        if self.column is not None:
-            where = None if tree == EVERYTHING else condition(scope.schema, tree)
-            return release.distinct(self.column, where, confidence=confidence)
-        levels = [condition(scope.schema, both(tree, level)) for level in self.levels]
-        asked = [release._question(one) for one in levels if one.possible]
-        records = np.array([release._answers.counts(one) for one in asked])
-        records = records.reshape(len(asked), release._answers.posterior.size).T
-        return release.levels_there(records, (remark for one in asked for remark in release._remarks(one)), confidence)
+
+def _distinct_levels(release: TableRelease, levels: list[Tree], confidence: float) -> Estimate:
+    found = (condition(release.schema, level) for level in levels)
+    asked = [release._question(one) for one in found if one.possible]
+    records = np.array([release._answers.counts(one) for one in asked])
+    records = records.reshape(len(asked), release._answers.posterior.size).T
+    return release.levels_there(records, (remark for one in asked for remark in release._remarks(one)), confidence)
 
 
 def is_aggregate(node: Node) -> bool:
@@ -115,7 +111,7 @@ def _distinct(written: list[Node], scope: Scope) -> Aggregate:
     name = written[0].name.lower() if isinstance(written[0], exp.Column) else None
     for sketched in scope.schema.distinct:
         if sketched.lower() == name:
-            return Aggregate("distinct", sketched)
+            return Aggregate("distinct", (sketched,))
     levels = levels_of(written[0], scope, EVERYTHING)
     return Aggregate("distinct", levels=tuple(tree for name, tree in levels if name is not None))
 
@@ -138,7 +134,7 @@ def _summed(argument: Node, kind: str, scope: Scope) -> Aggregate:
     """A sum or a mean: of a column by the release's own question, of anything else by its moments."""
     found: Value = value_of(argument, scope, kind)
     if len(found) == 1 and len(found[0].columns) == 1 and found[0].terms == ((found[0].columns, 1.0),):
-        return Aggregate(kind, found[0].columns[0], found[0].where)
+        return Aggregate(kind, found[0].columns, found[0].where)
     return Aggregate(kind, values=(found or _constant(0.0, NOTHING),))
 
 
@@ -160,7 +156,7 @@ def _quantile(node: Node, scope: Scope) -> Aggregate:
     with_order(scope[name], name)  # refuses what has no order
     if not 0 <= q <= 1:
         raise ParameterError(f"The share of a quantile must lie between 0 and 1, got {q:g}.")
-    return Aggregate("quantile", name, q=1 - q if turned else q, dated=scope[name].kind == "date")
+    return Aggregate("quantile", (name, 1 - q if turned else q), dated=scope[name].kind == "date")
 
 
 Polynomial: TypeAlias = tuple[tuple[tuple[str, ...], float], ...]
