@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import scumble
+from scumble.density.expected_error import grid_errors
 from scumble.density.plan import EPSILONS, plan_within
 from scumble.privacy.budget import Budget
 from scumble.privacy.wording import belief
@@ -134,3 +135,23 @@ def test_of_records_as_dense_as_assumed_the_error_is_as_predicted(dimensions: in
     release = scumble.Sketch(kernel, dimensions, seed=0, **plan.parameters()).update(X).release(1.0, delta)
     seen = np.mean(np.abs(release.density(Q) / truth - 1.0))
     assert plan.relative_error / 5.0 <= seen <= 2.0 * plan.relative_error
+
+
+@pytest.mark.parametrize(("width", "cells", "noise"), [(0.01, 200, 0.0), (0.01, 200, 3.0), (0.02, 100, 10.0)])
+def test_half_of_the_records_in_crowds_err_as_predicted(width: float, cells: int, noise: float) -> None:
+    """Where crowds hold most of the near pairs, queries outside have few records near them. No chance plays a part."""
+    rng, n, shape = np.random.default_rng(0), 10_000, (10_200, 2)
+    crowds = rng.normal(0.5, 0.12, (30, 2))[rng.integers(0, 30, shape[0])]
+    points = np.clip(np.where(rng.random((shape[0], 1)) < 0.5, crowds, rng.normal(0.5, 0.12, shape)), 0.0, 1.0)
+    X, Q, kernel = points[200:], points[:200], scumble.EuclideanKernel(width, 2)
+    truth = kernel(Q, X).mean(axis=1)
+    _, times = np.unique(X, axis=0, return_counts=True)
+    shared = np.sum((times / n) ** 2) / truth.mean()
+    sketch = scumble.Sketch(kernel, 2, bounds=(0.0, 1.0), buckets=(cells, cells)).update(X)
+    layout = sketch.spec.layout
+    found = layout.reader(sketch.secret.counts, noise**2, (n, 0.0)).estimate(layout.read(Q, invalid="error")[0])
+    noisy = found.value + np.sqrt(found.noise_variance) * rng.normal(size=(200, len(Q)))
+    seen = np.mean(np.abs(noisy / n / truth - 1.0))
+    errors = grid_errors(sketch.spec, [(cells, cells)])
+    predicted = errors.clumped(n, noise, truth.mean(keepdims=True), np.array([shared])).item()
+    assert 0.7 < predicted / seen < 1.7

@@ -9,14 +9,17 @@ Sparse places hash worse; 3/(W ρ) is due to collisions.
 along each axis, with s such that E k = ρ. Let V be the mean variance of k(q, x) for x in its cell, and P = 1/n + cρ the
 probability that two records share a place, c being the share of near pairs that do. Then the square of the error is
 
-    P V/ρ²  +  Q²  +  C².
+    P V/ρ² u²  +  Q²  +  C²,        u = 1/√(1 − c).
+
+u is how unequal densities are: if all records are in crowds alike, ρ is what each has near it; if few are, the others
+have (1 − c)ρ. Between the mean inverse densities of the two, 1/ρ and 1/((1 − c)ρ), the geometric mean is taken.
 
 Q is the lattice sum of a kernel with a cusp against its integral: by Euler–Maclaurin a quadratic B₂ of the query's
 place in its cell, √(4/45) times the difference between sums over the centers and over the edges. C is what sharpening
 leaves of the curvature of the sum: with density τ, (3/640) h⁴ E|He₄|/τ⁴, where τ²= σ² (1 + r)/(1 − r) for records of
 variance σ² and r = ρ^(2/d), as of normal records and a normal kernel.
 
-**Noise** of standard deviation σ on a counter: √(2/π) σ g/n times the mean inverse density of the queries. The gain g
+**Noise** of standard deviation σ on a counter: √(2/π) σ g u/n times the mean inverse density of the queries. The gain g
 is 1/√R for rows and √(cells (E k² − (E k)²)) for a grid.
 
 The constants of hashing and of inverse densities are fitted to public tables (``python -m benchmarks.plans``).
@@ -60,6 +63,8 @@ REFINED_ROWS = 64, 4096
 """Refining (`scumble.learn.refine`) helps between these numbers of rows."""
 
 SHARED = np.geomspace(1e-5, 1.0, 23)
+MOST_SHARED = float(np.sqrt(SHARED[-2] * SHARED[-1]))
+"""The least share that the last of these stands for."""
 USUALLY_SHARED = 0.02, 2.0
 """The prior of the share c of near pairs: the median, and the standard deviation of the logarithm."""
 USUALLY: np.ndarray = np.exp(-0.5 * (np.log(SHARED / USUALLY_SHARED[0]) / USUALLY_SHARED[1]) ** 2)
@@ -90,6 +95,11 @@ def combined(
 def inverse_of(spec: Spec, density: np.ndarray) -> np.ndarray:
     """The mean inverse density of queries, for each typical density."""
     return np.asarray(density ** -(1.0 + RARE)) if spec.bounds is None else box_of(spec).inverse(density)
+
+
+def unequal(shared: np.ndarray) -> np.ndarray:
+    """u: by how much inverse densities are larger, for each share c of near pairs at one place."""
+    return np.asarray(1.0 / np.sqrt(1.0 - np.minimum(shared, MOST_SHARED)))
 
 
 def noise_of_sums(spec: Spec, variance: float, n: float, density: float) -> float:
@@ -274,13 +284,13 @@ class GridErrors:
 
     def places(self, n: float, density: np.ndarray, shared: np.ndarray) -> np.ndarray:
         """(densities, shared, shapes): the error from places in cells, at most LOST."""
-        together = (1.0 / n + density[:, None] * shared) / np.square(density)[:, None]
+        together = (1.0 / n + density[:, None] * shared) * np.square(unequal(shared) / density[:, None])
         squares = together[:, :, None] * self.at(self.variance, density)[:, None]
         return np.sqrt(np.minimum(squares + self.at(self.regular, density)[:, None], LOST**2))
 
     def clumped(self, n: float, counter_sd: float, density: np.ndarray, shared: np.ndarray) -> np.ndarray:
         """(densities, shared, shapes): the mean relative error for records of this density."""
-        inverse = self.box.inverse(density)[:, None, None]
+        inverse = (self.box.inverse(density)[:, None] * unequal(shared))[:, :, None]
         return combined(0.0, self.places(n, density, shared), counter_sd * self.gain, inverse, n)
 
 

@@ -34,6 +34,7 @@ from scumble.density.expected_error import (
     inverse_of,
     noise_of_sums,
     numbers_of,
+    unequal,
 )
 from scumble.density.grid_cells import coarser, groups
 from scumble.density.spec import CHEAP, Spec
@@ -180,11 +181,13 @@ class Menu:
     def _rows(
         self, spec: Spec, rows: Sequence[int], n: float, densities: np.ndarray, places: np.ndarray | float
     ) -> Iterator[tuple[Spec, np.ndarray]]:
-        inverse = inverse_of(spec, densities)
+        inverse = inverse_of(spec, densities)[:, None]
+        if spec.bounds is not None:  # rows of a grid's cells
+            inverse = inverse * unequal(SHARED)
         for one in (replace(spec, rows=number) for number in rows):
             hashing = hashing_error(one, densities, refined=self.refined)[:, None]
             noise = sqrt(self.noise_variance(one.rows) / one.rows)
-            yield one, combined(hashing, places, noise, inverse[:, None], n)
+            yield one, combined(hashing, places, noise, inverse, n)
 
     def _count_share(self, facts: Sequence[Facts], seen: Sequence[Seen]) -> Fraction | None:
         """The share of a second count that minimizes the noise error of densities."""
