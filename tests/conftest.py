@@ -31,6 +31,9 @@ def pytest_report_header() -> list[str]:
 # The quick loops are tested from the first record on, even if they were compiled before.
 cpu.numpy_first.limits = cpu.exact_first.limits = counting.numpy_first.limits = (0, 0)
 
+# No power fails while tests run: thousands of writes need not wait for a disk.
+os.fsync = lambda _: None
+
 # No test asserts a time: machines are shared, and a first example may load half the library.
 # The same examples each time: a red run is the change's doing. `--hypothesis-profile=search` looks for new ones.
 settings.register_profile("search", settings.get_profile("default"), deadline=None)
