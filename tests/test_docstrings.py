@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from test_package import modules
 
 SECTION = re.compile(r"^(Parameters|Attributes)\n-+\n(.*?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -57,7 +55,7 @@ def known(value: Any, name: str) -> bool:
     return name.lstrip("*") in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
 
 
-@pytest.mark.parametrize("module", modules())
-def test_parameters_have_types_and_descriptions(module: str) -> None:
-    found = {name: faults(value) for name, value in documented(importlib.import_module(module))}
-    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+def test_parameters_have_types_and_descriptions() -> None:
+    for module in modules():
+        found = {name: faults(value) for name, value in documented(importlib.import_module(module))}
+        assert {name: wrong for name, wrong in found.items() if wrong} == {}, module
