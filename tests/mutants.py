@@ -345,7 +345,7 @@ class Session:
         for module in [one for name, one in sys.modules.items() if name.startswith("scumble.")]:
             for kept in vars(module).values():
                 if isinstance(kept, functools._lru_cache_wrapper):
-                    kept.cache_clear()  # what one test was told is asked again by the next
+                    kept.cache_clear()  # what one test was answered is asked again by the next
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
         return not self._failed
 
