@@ -63,10 +63,9 @@ class Samples:
     def __len__(self) -> int:
         return len(self.counts)
 
-    def split(self, first: int) -> tuple[Samples, Samples]:
-        """The first releases, and the others."""
-        counts = (None, None) if self.count is None else (self.count[:first], self.count[first:])
-        return Samples(self.counts[:first], counts[0]), Samples(self.counts[first:], counts[1])
+    def __getitem__(self, some: slice) -> Samples:
+        """Some of the releases."""
+        return Samples(self.counts[some], None if self.count is None else self.count[some])
 
 
 def collect(mechanism: Mechanism, data: Any, releases: int) -> Samples:
@@ -166,8 +165,8 @@ def epsilon_finding(
     `alpha` is the probability that a mechanism which keeps them is accused.
     """
     first = max(1, int(PILOT * len(here)))
-    (pilot_here, here), (pilot_there, there) = here.split(first), there.split(first)
-    events = Events((pilot_here, pilot_there), exact)
+    events = Events((here[:first], there[:first]), exact)
+    here, there = here[first:], there[first:]
     seen = [{name: int(happened.sum()) for name, happened in events(part)} for part in (here, there)]
     names, trials = list(seen[0]), len(here)
     k, other = (np.array(list(part.values())) for part in seen)

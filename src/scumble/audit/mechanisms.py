@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from scumble.audit import FALSE_ALARM, audit, examine, full_size_findings
-from scumble.audit.epsilon import Samples, collect, least_epsilon, p_value
+from scumble.audit.epsilon import collect, least_epsilon, p_value
 from scumble.audit.mutants import Mutant
 from scumble.audit.report import Finding, Options, Report
 from scumble.audit.sensitivity import Columns, TableMaker, sensitivity_finding
@@ -64,12 +64,12 @@ def audit_kernel(
     }
     maker = TableMaker(kernel, seed)
     spec, *tables = neighboring_tables(maker, budget)
-    here, there = (_many(spec, budget, table, releases) for table in tables)
+    here, there = (collect(partial(_released, spec, budget), table, releases) for table in tables)
     exact = exact_counters(spec, tables[0]), exact_counters(spec, tables[1])
     found = examine(here, there, calibrate(spec.rows, **budget), exact=exact, alpha=false_alarm / 2)
     table = maker.table([maker.record(hostile=False) for _ in range(50)])
     spec = maker.spec(rows=FULL_ROWS, buckets=FULL_BUCKETS, seed=1, design="iid")
-    samples = collect(partial(_released, spec, budget), table, FULL_RELEASES)  # the public path, whatever δ is
+    samples = collect(partial(_released, spec, budget), table, FULL_RELEASES)
     claim = calibrate(spec.rows, **budget)
     found += full_size_findings(samples, exact_counters(spec, table), claim, alpha=false_alarm / 2)
     found += sensitivity_findings(maker, pairs, neighbors)
@@ -82,18 +82,6 @@ def _released(spec: Spec, budget: Options, table: Columns) -> tuple[np.ndarray, 
     """One release of a table, by the public path."""
     release = Sketch.from_spec(spec, threads=1).update(table).release(**budget)
     return release.counts, release.metadata()["noisy_count"]
-
-
-def _many(spec: Spec, budget: Options, table: Columns, n: int) -> Samples:
-    """Many releases of one table. With δ > 0 the search for σ takes longer than all the rest, and is done once."""
-    if budget["delta"] == 0.0:
-        return collect(partial(_released, spec, budget), table, n)
-    exact = exact_counters(spec, table)
-    claim = calibrate(spec.rows, **budget)
-    counts = exact + claim.draw_counters((n, *exact.shape))
-    if claim.scales.count is None:
-        return Samples(counts)
-    return Samples(counts, exact[0].sum() + np.array([claim.draw_count() for _ in range(n)]))
 
 
 def exact_counters(spec: Spec, table: Columns) -> np.ndarray:

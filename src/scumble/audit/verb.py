@@ -70,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
 def _report(args: argparse.Namespace) -> Any:
     from scumble.audit import mechanisms
     from scumble.audit.mutants import CHANGES, audit_mutant
+    from scumble.cli.options import kernel_named
     from scumble.cli.output import say
     from scumble.errors import ParameterError
     from scumble.kernels import Kernel
@@ -91,16 +92,12 @@ def _report(args: argparse.Namespace) -> Any:
     effort = {**promise, **rate, "neighbors": args.neighbors, "releases": args.releases}
     if args.mutant is not None:
         return audit_mutant(args.mutant, **effort)
-    named, found = args.mechanism or args.kernel, None
-    if named is not None and (args.mechanism or ":" in named):
-        found = mechanisms.load_target(named)
-        if not isinstance(found, Kernel) and not args.mechanism:
+    named = args.mechanism or args.kernel or "euclidean"
+    own = args.mechanism is not None or ":" in named
+    found = mechanisms.load_target(named) if own else kernel_named(named, {})
+    if not isinstance(found, Kernel):
+        if args.mechanism is None:
             raise ParameterError(f"{named!r} is not a kernel. Hint: --mechanism takes functions.")
-        if not isinstance(found, Kernel):
-            return mechanisms.audit_mechanism(found, **effort, subject=named)
-    elif named is not None:
-        from scumble.cli.options import kernel_named
-
-        found = kernel_named(named, {})
+        return mechanisms.audit_mechanism(found, **effort, subject=named)
     more = {"records_per_person": args.records_per_person, "pairs": args.pairs, "seed": args.seed}
     return mechanisms.audit_kernel(found, **effort, **more)

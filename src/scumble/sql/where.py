@@ -12,8 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -177,9 +176,12 @@ def _among(name: str, levels: dict[object, Tree], subject: Node, sign: str, writ
 _TEXTS: dict[type, Callable[[str], str]] = {exp.Lower: str.lower, exp.Upper: str.upper, exp.Trim: str.strip}
 
 
-def _computed(node: Node, scope: Scope) -> tuple[str, dict[object, Tree], bool] | None:
-    """What month(seen), lower(town) and their kin can be, of which column, the records of which it is so, and whether
-    WHERE must not cut its cells: years are ranges, as columns are. None if it is something else."""
+Computed: TypeAlias = tuple[str, dict[object, Tree], bool]
+"""A column; the values of what is computed of it, with their records; and whether they must be of whole cells."""
+
+
+def _computed(node: Node, scope: Scope) -> Computed | None:
+    """What month(seen), lower(town) and their kin can be; None if it is something else."""
     part = part_of(node, scope)
     if part is not None:
         return part.column, runs(part, scope), part.unit != "year"
@@ -273,10 +275,7 @@ def _levels(node: Node, scope: Scope, where: Tree) -> Iterator[tuple[object, Tre
     if isinstance(node, exp.Coalesce) and len(node.expressions) == 1 and is_value(node.expressions[0]):
         filled = value(node.expressions[0])
         return ((filled if name is None else name, tree) for name, tree in _levels(bare(node.this), scope, where))
-    computed = _computed(node, scope)
-    if computed is None:
-        return _steps(node, scope, where)
-    name, levels, _ = computed
+    name, levels, _ = _computed(node, scope) or _steps(node, scope)
     for tree in levels.values():
         require_whole_cells(tree, where, name, scope, shown(node))
     return iter([*levels.items(), *_missing(name, scope)])
@@ -327,7 +326,7 @@ def _column(name: str, scope: Scope) -> Iterator[tuple[object, Tree]]:
 # ---- ranges ----
 
 
-def _steps(node: Node, scope: Scope, where: Tree) -> Iterator[tuple[object, Tree]]:
+def _steps(node: Node, scope: Scope) -> Computed:
     """floor(x / 10) * 10, floor(x / 10), floor(x), and x // 10 of whole numbers."""
     factor: int | float = 1
     inner = node
@@ -348,13 +347,19 @@ def _steps(node: Node, scope: Scope, where: Tree) -> Iterator[tuple[object, Tree
         last -= 1  # the upper bound alone has no cell: it is in the last one
     if last - first >= MOST_GROUPS:
         raise _too_many(shown(node))
+    levels: dict[object, list[Tree]] = {}
     for step in range(first, last + 1):
-        parts = [Atom(name, ">=", (float(step * width),))] if step > first else []
-        parts += [Atom(name, "<", (float((step + 1) * width),))] if step < last else []
-        tree = both(*parts) if parts else Atom(name, "between", (None, None))
-        require_whole_cells(tree, where, name, scope, shown(node))
-        yield step * factor if whole else float(step * factor), tree
-    yield from _missing(name, scope)
+        low_end = float(step * width) if step > first else None
+        high_end = float((step + 1) * width) if step < last else None
+        called = step * factor if whole else float(step * factor)
+        levels.setdefault(called, []).append(_range(name, low_end, high_end))
+    return name, {called: any_of(trees) for called, trees in levels.items()}, False
+
+
+def _range(name: str, low: object, high: object) -> Tree:
+    """The values from an end, if there is one, to before another."""
+    ends = [Atom(name, sign, (end,)) for sign, end in ((">=", low), ("<", high)) if end is not None]
+    return both(*ends) if ends else Atom(name, "between", (None, None))
 
 
 def _width(node: Node, whole_node: Node, scope: Scope) -> tuple[str, int | float, bool]:
@@ -482,12 +487,9 @@ def runs(part: Part, scope: Scope) -> dict[object, Tree]:
     begin = starts(column, part.unit)
     if len(begin) > MOST_GROUPS:
         raise ParameterError(f"There are over {MOST_GROUPS:,} {part.unit}s. Hint: date_trunc('year', x), or a WHERE.")
-    for place, (start, end) in enumerate(pairwise([*begin, None])):
-        assert start is not None
-        ends = [Atom(name, ">=", (start,))] if place else []
-        ends += [Atom(name, "<", (end,))] if end is not None else []
-        tree = Junction(True, tuple(ends)) if ends else Atom(name, "between", (None, None))
-        found.setdefault(part.of(start), []).append(tree)
+    for place, start in enumerate(begin):
+        end = begin[place + 1] if place + 1 < len(begin) else None
+        found.setdefault(part.of(start), []).append(_range(name, start if place else None, end))
     return {value: any_of(trees) for value, trees in found.items()}
 
 
