@@ -255,15 +255,27 @@ def test_draws_are_brought_to_margins() -> None:
 def test_halves_of_groups_depend_on_other_columns_and_margins_stay() -> None:
     draws = some_draws((8, 14, 3), 0)
     counts = tuple(View((j,), np.arange(1.0, size + 1), 1.0) for j, size in enumerate((8, 14, 3)))
-    evidence = Evidence(tuple(Column(size) for size in (8, 14, 3)), draws.groups, counts)
+    evidence = Evidence((Column(8, ordered=8), Column(14), Column(3)), draws.groups, counts)
     cut = halves([evidence])
-    assert [one.tolist() for one in cut[::2]] == [[*range(8)], [0, 1, 2]], "groups of two levels are cut between them"
+    assert [one[-1].tolist() for one in cut[::2]] == [[*range(8)], [0, 1, 2]], "groups of two are cut between them"
+    assert [len(one) for one in cut] == [1, 4, 4]
     found = halved(draws, cut, (4, 0, 0), np.random.default_rng(0))
-    for j, (half, group) in enumerate(zip(cut, draws.groups, strict=True)):
+    for j, ((*_, half), group) in enumerate(zip(cut, draws.groups, strict=True)):
         np.testing.assert_allclose(found.cells([j], {}), draws.cells([j], {}), rtol=1e-3)
         sums = np.einsum("mkh,hg->mkg", found.tables[j], np.eye(group.max() + 1)[group[np.unique(half, True)[1]]])
         np.testing.assert_allclose(sums, draws.tables[j], atol=1e-6)
     assert np.abs(found.cells([0, 1], {}) - draws.cells([0, 1], {})).max() > 0.1
+
+
+def test_groups_of_words_are_cut_into_up_to_sixteen_parts() -> None:
+    """Forty words in one group, and three in another: each alone, or two or three together."""
+    group = np.repeat([0, 1], [40, 3])
+    counts = View((0,), np.ones(43), 1.0)
+    (cuts,) = halves([Evidence((Column(43),), (group,), (counts,))])
+    assert [int(cut.max()) + 1 for cut in cuts] == [4, 7, 11, 19]
+    assert {*np.bincount(cuts[-1])[:16].tolist()} <= {2, 3} and np.bincount(cuts[-1])[16:].tolist() == [1, 1, 1]
+    for one, two in itertools.pairwise([group, *cuts]):
+        assert np.array_equal(one, one[np.unique(two, return_index=True)[1]][two]), "parts lie in groups"
 
 
 def test_along_a_line_a_random_function_is_a_walk_and_of_words_it_is_white_noise() -> None:
@@ -402,7 +414,8 @@ def test_stored_draws_are_read_whether_or_not_groups_are_cut_in_two(
         monkeypatch.setattr(posterior_module, "halved", lambda draws, *_: draws)
     draws = drawn(SMALL, "gaussian", 5)
     (found,) = unpacked(packed([draws]), [SMALL])
-    for one, group, same in zip(found.groups, SMALL.groups if older else halves([SMALL]), draws.groups, strict=True):
+    groups = SMALL.groups if older else [cuts[-1] for cuts in halves([SMALL])]
+    for one, group, same in zip(found.groups, groups, draws.groups, strict=True):
         assert one.tolist() == group.tolist() == same.tolist()
     for columns in ([0], [0, 1], [1, 2]):
         np.testing.assert_allclose(found.cells(columns, {}), draws.cells(columns, {}), atol=0.2)

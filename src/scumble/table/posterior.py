@@ -7,10 +7,10 @@ The noisy counts and the prior (`table.prior`) define a posterior over tables. A
 2. draw a cross-table for every pair of columns from the prior, around independence;
 3. fit a mixture of products to both, each weighed by how sure it is (`table.fitting`), from a start of its own;
 4. draw each column's levels from their own posterior (`table.margins`), and bring the mixture to these;
-5. cut each group of levels in two, and draw from the prior how these depend on other columns (`halved`).
+5. cut each group of levels in parts, and draw from the prior how these depend on other columns (`halved`).
 
 Any statistic of a table is answered by computing it on every draw: the mean over draws is the answer, their spread its
-error. A draw is a mixture of K products, p(x) = Σ_k w_k Π_j A_j[k, g_j(x_j)] b_j(x_j), where g_j is the half of a group
+error. A draw is a mixture of K products, p(x) = Σ_k w_k Π_j A_j[k, g_j(x_j)] b_j(x_j), where g_j is the part of a group
 that a level is in, and b_j its share of that: sums over all cells factor, and most statistics have a closed form.
 """
 
@@ -172,23 +172,30 @@ def brought_to(draws: Draws, margins: Sequence[Floats]) -> Draws:
     return draws
 
 
-def halves(classes: Sequence[Evidence]) -> list[Integers]:
-    """For each column the half of a group that each level is in: groups of several levels are cut in two, the first
-    levels apart from the others, so that about as many noisy counts are in both."""
+def halves(classes: Sequence[Evidence]) -> list[list[Integers]]:
+    """For each column the cuts of its groups, in turn: the half that each level is in. Groups of several levels are cut
+    in two, the first levels apart from the others, so that about as many noisy counts are in both; groups of words,
+    which need not be alike, then again, into up to `prior.LEVELS` parts."""
     found = []
-    for j, group in enumerate(classes[0].groups):
-        mass = np.maximum(np.sum([one.single(j).counts for one in classes], axis=0), 1e-9)
-        second = np.zeros(len(group), bool)
-        for number in np.flatnonzero(np.bincount(group) > 1):
-            own = np.flatnonzero(group == number)
-            upto = np.cumsum(mass[own])
-            second[own[max(1, min(np.searchsorted(upto, upto[-1] / 2), len(own) - 1)) :]] = True
-        found.append(np.unique(2 * group + second, return_inverse=True)[1])
+    for j, (column, group) in enumerate(zip(classes[0].columns, classes[0].groups, strict=True)):
+        mass, cuts = np.maximum(np.sum([one.single(j).counts for one in classes], axis=0), 1e-9), []
+        for _ in range(1 if column.ordered else int(math.log2(prior.LEVELS))):
+            second = np.zeros(len(group), bool)
+            for number in np.flatnonzero(np.bincount(group) > 1):
+                own = np.flatnonzero(group == number)
+                middle = np.cumsum(mass[own]) - mass[own] / 2
+                first = np.searchsorted(middle, mass[own].sum() / 2)
+                second[own[max(1, min(first, len(own) - 1)) :]] = True
+            group = np.unique(2 * group + second, return_inverse=True)[1]
+            cuts.append(group)
+        found.append(cuts)
     return found
 
 
-def halved(draws: Draws, each: Sequence[Integers], lines: Sequence[int], generator: np.random.Generator) -> Draws:
-    """The draws with groups cut in two, whose halves depend on other columns as the prior has it; margins stay.
+def halved(
+    draws: Draws, each: Sequence[Sequence[Integers]], lines: Sequence[int], generator: np.random.Generator
+) -> Draws:
+    """The draws with groups cut in parts, which depend on other columns as the prior has it; margins stay.
 
     Views do not say how the levels of a group differ. In component k, a half weighs more by a normal logarithm of
     deviation φ, so the log-odds of two are l + t_k: l is such that they keep their shares, t has deviation √2 φ.
@@ -202,29 +209,30 @@ def halved(draws: Draws, each: Sequence[Integers], lines: Sequence[int], generat
     column_of = np.repeat(np.arange(len(off)), [one.shape[2] for one in off])
     others = np.concatenate(off, axis=2).astype(np.float32)
     tables, withins = [], []
-    for j, (half, group, table, within) in enumerate(zip(each, draws.groups, draws.tables, draws.within, strict=True)):
-        count = np.bincount(half)
-        of, sums = np.zeros(len(count), np.int64), np.zeros((len(within), len(count)))
-        of[half] = group
-        np.add.at(sums.T, half, within.T)
-        first = np.flatnonzero(np.diff(of, append=-1) == 0)
-        chance = generator.standard_normal((len(within), len(column_of), len(first)), np.float32)
-        chance[:, column_of == j] = 0.0
-        lean, shares = others @ chance, draws.weights[..., None] * table[:, :, of[first]]
-        shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-30)
-        lean *= (
-            math.sqrt(2) * prior.DEPENDENCE / np.sqrt(np.maximum((shares * lean**2).sum(axis=1, keepdims=True), 1e-30))
-        )
-        np.clip(lean, -MOST_ODDS, MOST_ODDS, out=lean)
-        part = _with_mean(lean, shares.astype(np.float32), sums[:, first])
-        table = table[:, :, of]
-        table[:, :, first] *= part
-        table[:, :, first + 1] *= 1 - part
+    for j, (cuts, group, table, within) in enumerate(zip(each, draws.groups, draws.tables, draws.within, strict=True)):
+        for half in cuts:
+            count = np.bincount(half)
+            of, sums = np.zeros(len(count), np.int64), np.zeros((len(within), len(count)))
+            of[half] = group
+            np.add.at(sums.T, half, within.T)
+            first = np.flatnonzero(np.diff(of, append=-1) == 0)
+            chance = generator.standard_normal((len(within), len(column_of), len(first)), np.float32)
+            chance[:, column_of == j] = 0.0
+            lean, shares = others @ chance, draws.weights[..., None] * table[:, :, of[first]]
+            shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-30)
+            spread = np.sqrt(np.maximum((shares * lean**2).sum(axis=1, keepdims=True), 1e-30))
+            lean = np.clip(lean * (math.sqrt(2) * prior.DEPENDENCE / spread), -MOST_ODDS, MOST_ODDS)
+            part = _with_mean(lean.astype(np.float32), shares.astype(np.float32), sums[:, first])
+            table = table[:, :, of]
+            table[:, :, first] *= part
+            table[:, :, first + 1] *= 1 - part
+            known = (sums > 1e-30)[:, half]
+            within = np.where(known, within / np.maximum(sums, 1e-30)[:, half], 1 / count[half])
+            group = half
         tables.append(table)
-        known = (sums > 1e-30)[:, half]
-        withins.append(np.where(known, within / np.maximum(sums, 1e-30)[:, half], 1 / count[half]))
-    inner = tuple(within.astype(np.float32) for within in withins)
-    return replace(draws, tables=tuple(tables), within=inner, groups=tuple(each))
+        withins.append(within.astype(np.float32))
+    groups = tuple(cuts[-1] for cuts in each)
+    return replace(draws, tables=tuple(tables), within=tuple(withins), groups=groups)
 
 
 def _random_functions(shares: Floats, line: int) -> Floats:
@@ -269,7 +277,7 @@ def _padded(draws: Draws, more: int) -> Draws:
     return replace(draws, weights=weights, tables=tables)
 
 
-def _drawn(fits: Fits, law: Law, seed: int, rules: Obeyed, cut: Sequence[Integers]) -> Draws:
+def _drawn(fits: Fits, law: Law, seed: int, rules: Obeyed, cut: Sequence[Sequence[Integers]]) -> Draws:
     from scipy.special import ndtri  # loaded by fits alone
 
     evidence, number = fits.fine.evidence, prior.DRAWS
@@ -439,11 +447,11 @@ def packed(classes: Sequence[Draws]) -> dict[str, np.ndarray]:
 
 def unpacked(arrays: Mapping[str, np.ndarray], evidence: Sequence[Evidence]) -> list[Draws]:
     """The draws of all classes; arrays that do not fit their views are refused. Draws in older files have groups that
-    are not cut in two."""
+    are not cut."""
     totals, weights, tables, within = (arrays[name] for name in NAMES)
     groups: Sequence[Integers] = evidence[0].groups
     if tables.shape[-1:] != (sum(evidence[0].sizes),):
-        groups = halves(evidence)
+        groups = [cuts[-1] for cuts in halves(evidence)]
     classes, sizes = len(evidence), [int(group.max()) + 1 for group in groups]
     shape = weights.shape
     if len(shape) != 3 or shape[0] != classes or shape[1] < 2 or shape[2] < 1:
