@@ -28,7 +28,7 @@ import greybox_files
 import scumble
 from greybox_paths import spark_is_there
 from scumble import cli, learn, sources
-from scumble.columns.kinds import Declarations
+from scumble.columns.kinds import declared
 from scumble.density.sketch import release_disjoint
 from scumble.gate import gate
 from scumble.learn.base import PrivateEstimator
@@ -181,7 +181,7 @@ def _inner_doors() -> list[Callable[..., Any]]:
         scumble.Stream.__init__,
         scumble.Stream.update,
         Options.__init__,
-        Declarations.__init__,
+        declared,
         publish,
         Budget.of,
         Account.of,

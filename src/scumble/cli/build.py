@@ -126,7 +126,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
 
 
 def _on_spark(args: argparse.Namespace) -> tuple[Source, Callable[..., Build]]:
-    from scumble.columns.kinds import Declarations, roles_by, roles_of
+    from scumble.columns.kinds import declared, roles_by, roles_of
     from scumble.columns.schema import Schema
     from scumble.sources import open_source
     from scumble.sources.building import Options
@@ -139,7 +139,7 @@ def _on_spark(args: argparse.Namespace) -> tuple[Source, Callable[..., Build]]:
         schema = Schema.load(args.schema)
         columns, roles = list(schema.declared), schema.roles | others
     elif args.columns:
-        kinds = Declarations(**given(args, "KINDS")).kinds
+        kinds = declared(**given(args, "KINDS"))
         roles = roles_by(kinds, roles_of(kernel_from(args, args.columns), args.columns)) | others
     df, text = read(session(args.master), args.source, roles=roles, **given(args, "READING query"))
     wanted = [*columns, *others] if columns else None

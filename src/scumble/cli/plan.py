@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from scumble.columns.kinds import Declarations
+    from scumble.columns.kinds import bounds_by, declared
     from scumble.density.advice import advice
     from scumble.density.plan import by_epsilon, plan
     from scumble.privacy.wording import AS_USUAL
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
     chosen = plan(**settings)
     errors = by_epsilon(lambda epsilon: plan(**settings | {"epsilon": epsilon, "error": None, "rho": None, "mu": None}))
     spread = AS_USUAL if args.density is None and args.bounds is not None else ""
-    sides = Declarations(**given(args, "KINDS")).bounds(args.bounds)
+    sides = bounds_by(declared(**given(args, "KINDS")), args.bounds)
     doubts = advice(settings["kernel"], columns, sides) if args.columns else []
     if args.json:
         more = {

@@ -18,14 +18,13 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scumble import checks
-from scumble.checks import Json, by_column
+from scumble.checks import by_column
 from scumble.columns import cells, clock
 from scumble.columns.category import Boolean
 from scumble.columns.cells import DRESS, DRESSED_NUMBER, NO_VALUE
@@ -171,7 +170,7 @@ def values(numbers: np.ndarray, kind: str | None) -> pa.Array:
 
 def bounds_by(kinds: Kinds, bounds: Any) -> Any:
     """Bounds by column, with dates as numbers and 0 and 1 for booleans. A plain pair stays as it is."""
-    if not isinstance(bounds, Mapping):
+    if not isinstance(bounds, Mapping) or not kinds:
         return bounds
     found = {name: (0.0, 1.0) for name, kind in kinds.items() if kind == "boolean"} | dict(bounds)
     for name, kind in kinds.items():
@@ -241,47 +240,33 @@ KINDS = {"whole": "whole", "dates": "date", "times": "time", "booleans": "boolea
 _EXAMPLES = {"whole": "age", "dates": "born", "times": "seen", "booleans": "smoker"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Declarations:
-    """What a caller declares about a kernel's columns, by option.
+def declared(
+    whole: Sequence[str] | None = None,
+    dates: Sequence[str] | None = None,
+    times: Sequence[str] | None = None,
+    booleans: Sequence[str] | None = None,
+) -> dict[str, str]:
+    """The kind of each column that a caller declares.
 
-    >>> Declarations(whole=["age"], dates=["seen"]).kinds
+    >>> declared(whole=["age"], dates=["seen"])
     {'age': 'whole', 'seen': 'date'}
     """
+    kinds: dict[str, str] = {}
+    for (option, kind), given in zip(KINDS.items(), (whole, dates, times, booleans), strict=True):
+        named = checks.names(option, given or (), _EXAMPLES[option])
+        if not all(isinstance(name, str) for name in named):
+            raise parameter(option, f"a list of names, such as ['{_EXAMPLES[option]}']", given)
+        for name in named:
+            if (other := kinds.setdefault(name, kind)) != kind:
+                raise ParameterError(f"{name!r} is declared as {other} and as {kind}. Hint: declare it once.")
+    return kinds
 
-    whole: Sequence[str] | None = None
-    dates: Sequence[str] | None = None
-    times: Sequence[str] | None = None
-    booleans: Sequence[str] | None = None
-    kinds: dict[str, str] = field(init=False, default_factory=dict)
-    """The kind of each column."""
 
-    def __post_init__(self) -> None:
-        for option, kind in KINDS.items():
-            given = getattr(self, option)
-            named = checks.names(option, given or (), _EXAMPLES[option])
-            if not all(isinstance(name, str) for name in named):
-                raise parameter(option, f"a list of names, such as ['{_EXAMPLES[option]}']", given)
-            for name in named:
-                if (other := self.kinds.setdefault(name, kind)) != kind:
-                    raise ParameterError(f"{name!r} is declared as {other} and as {kind}. Hint: declare it once.")
-
-    @staticmethod
-    def taken(options: Json) -> Declarations:
-        """Take the declarations out of keywords."""
-        return Declarations(**{name: options.pop(name) for name in KINDS if name in options})
-
-    def bounds(self, bounds: Any) -> Any:
-        """Bounds with dates as numbers."""
-        return bounds_by(self.kinds, bounds) if self.kinds else bounds
-
-    def require_of(self, kernel: Kernel, columns: Sequence[str] | None) -> Mapping[str, str]:
-        """The kinds; an error unless the kernel reads all of these columns as numbers."""
-        if self.kinds and columns is None:
-            raise ParameterError("Declared columns need names. Hint: pass `columns`.")
-        if self.kinds:
-            require_numbers(self.kinds, roles_of(kernel, columns or ()))
-        return self.kinds
+def require_read(kinds: Kinds, kernel: Kernel, columns: Sequence[str] | None) -> None:
+    """Refuse kinds of columns that the kernel does not read as numbers."""
+    if kinds and columns is None:
+        raise ParameterError("Declared columns need names. Hint: pass `columns`.")
+    require_numbers(kinds, roles_of(kernel, columns or ()) if kinds else {})
 
 
 NO_WORDS = {"category": NO_VALUE, "tokens": tuple(word for word in NO_VALUE if word)}

@@ -19,7 +19,8 @@ import numpy as np
 
 from scumble import checks
 from scumble.checks import Json
-from scumble.columns.kinds import ON_WHOLE_NUMBERS, Declarations, in_order
+from scumble.columns.kinds import KINDS, ON_WHOLE_NUMBERS, bounds_by, in_order, require_read
+from scumble.columns.kinds import declared as kinds_of
 from scumble.density.expected_error import box_of, default_density, hashes, on_whole_numbers, row_spread
 from scumble.density.grid_cells import supports
 from scumble.density.release_plan import (
@@ -132,11 +133,12 @@ def plan(
     """
     if kernel is None:
         raise ParameterError("Give `kernel`, for example scumble.EuclideanKernel(bandwidth=1.0).")
-    given = Declarations.taken(declared)
+    kinds = kinds_of(**{name: declared.pop(name) for name in KINDS if name in declared})
     if declared:
         raise TypeError(f"plan() got an unexpected keyword argument {next(iter(declared))!r}")
-    options: Json = {"columns": columns, "kinds": given.require_of(kernel, columns), "design": design}
-    options |= {"bounds": in_order(given.bounds(bounds), kernel, columns), "rows": rows, "buckets": buckets}
+    require_read(kinds, kernel, columns)
+    options: Json = {"columns": columns, "kinds": kinds, "design": design}
+    options |= {"bounds": in_order(bounds_by(kinds, bounds), kernel, columns), "rows": rows, "buckets": buckets}
 
     def make(wanted: float | None) -> Plan:
         budget = Budget.of(wanted, delta, neighbors, records_per_person, rho=rho, mu=mu)

@@ -11,7 +11,7 @@ import numpy as np
 
 from scumble import checks, files
 from scumble.checks import Json
-from scumble.columns.kinds import Declarations, in_order
+from scumble.columns.kinds import bounds_by, declared, in_order, require_read
 from scumble.counting import ENGINES
 from scumble.counting.guard import Known
 from scumble.density.answers import Answers
@@ -119,10 +119,10 @@ class Sketch(Holder, Answers):
         width = checks.whole("dimensions", len(names or ()) if dimensions is None else dimensions)
         if names is not None and len(names) != width:
             raise parameter("dimensions", f"{len(names)}, the number of `columns`", width)
-        declared = Declarations(whole=whole, dates=dates, times=times, booleans=booleans)
-        kinds = dict(declared.require_of(kernel, names))
+        kinds = declared(whole, dates, times, booleans)
+        require_read(kinds, kernel, names)
         size: Json = {"rows": rows, "buckets": _buckets(buckets), "design": design, "seed": seed}
-        ends = in_order(declared.bounds(bounds), kernel, names)
+        ends = in_order(bounds_by(kinds, bounds), kernel, names)
         spec, planned = choose(kernel, dimensions=width, columns=names, kinds=kinds, bounds=ends, **size)
         self._start(spec, invalid, engine, threads, planned)
 

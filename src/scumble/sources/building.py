@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from scumble import checks
 from scumble.checks import Json
-from scumble.columns.kinds import KINDS, Declarations, in_order, require_numbers, roles_by, roles_of
+from scumble.columns.kinds import KINDS, bounds_by, declared, in_order, require_numbers, roles_by, roles_of
 from scumble.columns.schema import Described, Schema
 from scumble.density.bundle import Bundle, Label
 from scumble.density.loading import released
@@ -168,13 +168,13 @@ class Build:
     def __init__(
         self, source: object, kernel: Kernel | None = None, columns: Sequence[str] | None = None, **options: Any
     ) -> None:
-        self.declared = Declarations.taken(options)
+        kinds = declared(**taken(options, *KINDS))
         asked = Options(**taken(options, *_MINE))
-        label_kind = None if asked.label is None else self.declared.kinds.pop(asked.label, None)
+        label_kind = None if asked.label is None else kinds.pop(asked.label, None)
         boolean = label_kind == "boolean"
         labels = None if asked.label is None else Labels(asked.label, asked.classes, boolean=boolean)
-        asked = replace(asked, bounds=self.declared.bounds(asked.bounds))
-        schema, kinds = asked.schema, self.declared.kinds
+        asked = replace(asked, bounds=bounds_by(kinds, asked.bounds))
+        schema = asked.schema
         asked.require_one_of(kernel, columns, kinds)
         promised = taken(options, "epsilon", "delta", "neighbors", "records_per_person", "rho", "mu")
         self.unsaid = all(promised.get(currency) is None for currency in ("epsilon", "rho", "mu"))
