@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from numbers import Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -36,7 +35,8 @@ if TYPE_CHECKING:
 
 MOST_TERMS = 256
 """The most products in a union."""
-TRUE, FALSE, NOTHING = Junction(True, ()), Junction(False, ()), Part(())
+MOST_ROUNDED = 8
+"""The most products in a union for which `bounds` is exact."""
 
 Place: TypeAlias = Any
 """A place on a line of integers, or beyond all of them: ±∞."""
@@ -73,8 +73,6 @@ class Condition:
     """The columns in which a range covers part of a cell, assuming values spread evenly within it."""
     parts: tuple[Mapping[str, Part], ...] = ()
     """The values that each product asks for, by column."""
-    tree: Tree = TRUE
-    """Which values are meant."""
     remarks: tuple[Remark, ...] = ()
     """One for each column that is asked about beyond its bounds."""
     beyond: tuple[Condition, Condition] | None = None
@@ -142,13 +140,13 @@ def condition(schema: Schema, where: str | Mapping[str, object] | Tree | Conditi
             raise ParameterError("The condition was made for another schema. Hint: make it again for this one.")
         return where
     if where is None:
-        return _weighed(schema, TRUE)
+        return _weighed(schema, [{}])
     where = _tree(schema, where)
-    even = _weighed(schema, _meant(schema, where, True))
+    even = _weighed(schema, _possible(_products(schema, where, True)))
     beyond = tuple(_remarks(schema.columns, where))
     if not beyond:
         return even
-    few, many = (_weighed(schema, _meant(schema, where, True, ends)) for ends in (False, True))
+    few, many = (_weighed(schema, _possible(_products(schema, where, True, ends))) for ends in (False, True))
     return replace(even, remarks=beyond, beyond=(few, many))
 
 
@@ -207,7 +205,9 @@ def _ranges(tree: Tree) -> Iterator[tuple[str, tuple[object, object]]]:
 def bounds(asked: Condition) -> tuple[Condition, Condition]:
     """The records that surely meet a condition, and those that may, by their levels alone.
 
-    A record surely meets it if all values of its levels do, and may if any do.
+    A record may meet a product if each of its levels overlaps with it; it surely meets a union unless it may meet the
+    complement. Beyond `MOST_ROUNDED` products, each is bounded by itself: fewer records are sure, and those that may
+    meet several products count several times.
 
     >>> from scumble import Category, Number, Schema
     >>> schema = Schema(age=Number(0, 100, cells=4, zeros=False), town=Category(["Ulm"], missing=False))
@@ -221,8 +221,14 @@ def bounds(asked: Condition) -> tuple[Condition, Condition]:
         return bounds(few)[0], bounds(many)[1]
     if asked.exact:
         return asked, asked
-    sure, maybe = (_weighed(asked.schema, asked.tree, all) for all in (True, False))
-    return sure, maybe
+    schema, products = asked.schema, [dict(product) for product in asked.parts]
+    contrary = _contrary(schema, products)
+    if len(products) == 1 or contrary is None:
+        sure = [{name: _inner(schema[name], part) for name, part in one.items()} for one in products]
+        maybe = [_whole(schema, one) for one in products]
+    else:
+        sure, maybe = _remaining(schema, [{}], _touched(schema, contrary)), _touched(schema, products)
+    return _weighed(schema, _possible(sure)), _weighed(schema, maybe)
 
 
 def heaped(asked: Condition, heaps: Mapping[str, tuple[float, float]]) -> Condition:
@@ -252,121 +258,146 @@ def heaped(asked: Condition, heaps: Mapping[str, tuple[float, float]]) -> Condit
     return replace(asked, terms=tuple(terms))
 
 
-def _weighed(schema: Schema, tree: Tree, all: bool | None = None) -> Condition:
-    products = _products(schema, tree, all)
+def _contrary(schema: Schema, products: list[Product]) -> list[Product] | None:
+    """The complement of a union; None if either has more than `MOST_ROUNDED` products."""
+    pieces: list[Product] = [{}]
+    for one in products:
+        pieces = [rest for piece in pieces for rest in _without(schema, piece, one)]
+        if max(len(pieces), len(products)) > MOST_ROUNDED:
+            return None
+    return pieces
+
+
+def _inner(column: Column, part: Part) -> Part:
+    """The cells that lie entirely in a part."""
+    rest = column.touched(Part(line.without(part.spans, column.line)))
+    return part._replace(spans=line.without(rest.spans, column.line))
+
+
+def _whole(schema: Schema, product: Product) -> Product:
+    """A product extended to whole cells."""
+    return {name: schema[name].touched(part) for name, part in product.items()}
+
+
+def _touched(schema: Schema, products: list[Product]) -> list[Product]:
+    """The union of products extended to whole cells."""
+    found: list[Product] = []
+    for product in products:
+        found = _united(schema, found, [_whole(schema, product)])
+        _require_few(found)
+    return found
+
+
+def _weighed(schema: Schema, products: list[Product]) -> Condition:
     made: dict[tuple[str, Part], np.ndarray] = {}  # many terms share their parts
     partly = set()
-    for name, part in {(name, part) for one in products for name, part in one.items()}:
+    for name, part in {(name, part) for product in products for name, part in product.items()}:
         made[name, part], cut = schema[name].weights(part)
         made[name, part].flags.writeable = False
         partly |= {name} if cut.any() else set()
-    terms = [MappingProxyType({name: made[name, one[name]] for name in schema if name in one}) for one in products]
-    parts = tuple(MappingProxyType(one) for one in products)
-    return Condition(schema, tuple(terms), tuple(name for name in schema if name in partly), parts, tree)
+    terms = [
+        MappingProxyType({name: made[name, product[name]] for name in schema if name in product})
+        for product in products
+    ]
+    parts = tuple(MappingProxyType(product) for product in products)
+    return Condition(schema, tuple(terms), tuple(name for name in schema if name in partly), parts)
 
 
 # ---- from a tree to products ----
 
 
-@dataclass(frozen=True)
-class _Among(Atom):
-    """Whether a record's value in a column is in a part."""
+def _products(schema: Schema, tree: Tree, wanted: bool, ends: bool | None = None) -> list[Product]:
+    """Disjoint products where the tree is true (or false, if not `wanted`). Missing cells are neither.
 
-    part: Part = NOTHING
-
-
-def _meant(schema: Schema, tree: Tree, wanted: bool, ends: bool | None = None) -> Tree:
-    """A tree of `_Among` that is true where the tree is true (or false, if not `wanted`), and false elsewhere.
-
-    Of a missing cell, the tree is neither. A bound's cell, where a comparison reaches beyond that bound, counts as
-    wanted if `ends` is True, as not wanted if it is False, and by the bound itself if it is None.
+    A bound's cell, where a comparison reaches beyond that bound, counts as wanted if `ends` is True, as not wanted if
+    it is False, and by the bound itself if it is None.
     """
     if isinstance(tree, Not):
-        return _meant(schema, tree.part, not wanted, ends)
+        return _products(schema, tree.part, not wanted, ends)
     if isinstance(tree, Untrue):
-        true = _meant(schema, tree.part, True, ends if ends is None else ends is not wanted)
-        return Not(true) if wanted else true
-    if isinstance(tree, Junction):
-        return _joint(tree.all is wanted, (_meant(schema, part, wanted, ends) for part in tree.parts))
-    column = schema[tree.column]
-    if tree.operator == "missing" and not column.missing:
-        return FALSE if wanted else TRUE
-    return _Among(tree.column, "in", part=_part(column, tree, wanted, ends))
-
-
-def _joint(all: bool, parts: Iterable[Tree]) -> Tree:
-    """All of the parts, or any of them."""
-    neutral, decisive = (TRUE, FALSE) if all else (FALSE, TRUE)
-    kept = dict.fromkeys(part for part in parts if part is not neutral)
-    if decisive in kept or not kept:
-        return decisive if kept else neutral
-    return next(iter(kept)) if len(kept) == 1 else Junction(all, tuple(kept))
-
-
-def _products(schema: Schema, tree: Tree, all: bool | None = None) -> list[Product]:
-    """Disjoint products where a tree of `_Among` is true, or is for all or any values of a record's levels."""
-    found: list[tuple[Product, Tree]] = [({}, tree)]
-    for name in dict.fromkeys(atom.column for atom in grammar.parts_of(tree) if isinstance(atom, Atom)):
-        before, found = found, []
-        for product, left in before:
-            cases = _cases(schema[name], name, left, all)
-            found += [(product | part, rest) for rest, part in cases.items() if rest is not FALSE]
-        if len(found) > MOST_TERMS:
-            raise ParameterError(
-                f"The condition is a union of more than {MOST_TERMS} parts. Hint: ask for less at once."
-            )
-    return [product for product, left in found if left is TRUE]
-
-
-def _cases(column: Column, name: str, tree: Tree, all: bool | None) -> dict[Tree, Product]:
-    """What is left of the tree once a column's value is known, and for which values; see `_products`."""
-    found = (part for part in grammar.parts_of(tree) if isinstance(part, _Among) and part.column == name)
-    atoms = list(dict.fromkeys(found))
-    if not atoms:
-        return {tree: {}}
-    if len(atoms) == 1 and atoms[0] in (tree.parts if isinstance(tree, Junction) and tree.all else (tree,)):
-        part = _whole(column, atoms[0].part, all)  # of the other values, nothing is left
-        return {_given(tree, {atoms[0]: True}): {name: part}} if part.spans or part.missing else {}
-    first, end = column.line
-    places = {first, end, *(place for atom in atoms for span in atom.part.spans for place in span)}
-    cells: dict[int, line.Span] = {}
-    if all is not None:
-        for place in places - {end}:
-            (cell,) = column.touched(Part(((place, place + 1),))).spans
-            cells[place] = cells[cell[0]] = cell
-        places |= {*itertools.chain(*cells.values())}
-    spans = list(itertools.pairwise(sorted(places)))
-    starts = [start for start, _ in spans]
-    inside = [np.searchsorted(np.ravel(atom.part.spans), starts, side="right") % 2 == 1 for atom in atoms]
-    given = cache(lambda truths: _given(tree, dict(zip(atoms, truths, strict=True))))
-    left: dict[line.Span, list[Tree]] = {}
-    for span, truths in zip(spans, np.transpose(inside).tolist(), strict=True):
-        left.setdefault(cells.get(span[0], span), []).append(given(tuple(truths)))
-    missing = [given(tuple(atom.part.missing for atom in atoms))] if column.missing else []
-    of: dict[Tree, Part] = {rest: Part((), missing=True) for rest in missing}
-    for span, rests in left.items():
-        rest = _joint(bool(all), rests)
-        part = of.get(rest, NOTHING)
-        of[rest] = part._replace(spans=(*part.spans, span))
-    return {rest: {name: part._replace(spans=line.joined(part.spans))} for rest, part in of.items()}
-
-
-def _whole(column: Column, part: Part, all: bool | None) -> Part:
-    """A part, or the levels of which all or any values are in it."""
-    if all:
-        rest = column.touched(Part(line.without(part.spans, column.line)))
-        return part._replace(spans=line.without(rest.spans, column.line))
-    return part if all is None else column.touched(part)
-
-
-def _given(tree: Tree, known: Mapping[Tree, bool]) -> Tree:
-    """What is left of the tree if some of its parts are known to be true or false."""
+        true = _products(schema, tree.part, True, ends if ends is None else ends is not wanted)
+        return _remaining(schema, [{}], true) if wanted else true
     if isinstance(tree, Atom):
-        return tree if tree not in known else TRUE if known[tree] else FALSE
-    if isinstance(tree, Junction):
-        return _joint(tree.all, (_given(part, known) for part in tree.parts))
-    inner = _given(tree.part, known)
-    return FALSE if inner is TRUE else TRUE if inner is FALSE else Not(inner)
+        column = schema[tree.column]
+        if tree.operator == "missing" and not column.missing:
+            return [] if wanted else [{}]
+        return [{tree.column: _part(column, tree, wanted, ends)}]
+    if not tree.parts:
+        return [{}] if tree.all is wanted else []
+    parts = [_products(schema, part, wanted, ends) for part in tree.parts]
+    found = parts[0]
+    for part in parts[1:]:
+        found = _both(found, part) if tree.all is wanted else _united(schema, found, part)
+        _require_few(found)
+    return found
+
+
+def _require_few(products: list[Product]) -> None:
+    if len(products) > MOST_TERMS:
+        raise ParameterError(f"The condition is a union of more than {MOST_TERMS} parts. Hint: ask for less at once.")
+
+
+def _both(here: list[Product], there: list[Product]) -> list[Product]:
+    found = []
+    for one, other in itertools.product(here, there):
+        shared = {name: _common(one[name], other[name]) if name in one else other[name] for name in other}
+        found.append(one | shared)
+    return _possible(found)
+
+
+def _united(schema: Schema, here: list[Product], there: list[Product]) -> list[Product]:
+    """All of `here`, and the rest of `there`; products on a single column are merged."""
+    single: dict[str, Part] = {}
+    others = []
+    for product in (*here, *_remaining(schema, there, here)):
+        if len(product) == 1:
+            ((name, part),) = product.items()
+            known = single.get(name, Part(()))
+            single[name] = Part(line.joined((*known.spans, *part.spans)), known.missing or part.missing)
+        else:
+            others.append(product)
+    return [*({name: part} for name, part in single.items()), *others]
+
+
+def _remaining(schema: Schema, products: list[Product], taken: list[Product]) -> list[Product]:
+    """What is in `products` and in none of `taken`."""
+    found = []
+    for product in products:
+        pieces = [product]
+        for one in taken:
+            pieces = [rest for piece in pieces for rest in _without(schema, piece, one)]
+            _require_few(pieces)
+        found += pieces
+    return found
+
+
+def _without(schema: Schema, product: Product, taken: Product) -> list[Product]:
+    """What is in one product and not in another, split by the first column in which it leaves the other."""
+    found = []
+    rest = dict(product)
+    for name, part in taken.items():
+        column = schema[name]
+        mine = rest.get(name, Part((column.line,), column.missing))
+        out = Part(line.common(mine.spans, line.without(part.spans, column.line)), mine.missing and not part.missing)
+        if _some(out):
+            found.append({**rest, name: out})
+        rest[name] = _common(mine, part)
+        if not _some(rest[name]):
+            break
+    return found
+
+
+def _common(here: Part, there: Part) -> Part:
+    return Part(line.common(here.spans, there.spans), here.missing and there.missing)
+
+
+def _some(part: Part) -> bool:
+    return bool(part.spans) or part.missing
+
+
+def _possible(products: list[Product]) -> list[Product]:
+    """The products that some record may be in."""
+    return [product for product in products if all(map(_some, product.values()))]
 
 
 def _part(column: Column, atom: Atom, wanted: bool, ends: bool | None) -> Part:
