@@ -149,7 +149,7 @@ def without_views(column: Column) -> Column:
     if pt.is_run_end_encoded(kind):
         return without_views(pc.run_end_decode(column))
     if pt.is_string_view(kind):
-        return pc.cast(column, options=pc.CastOptions(target_type=pa.large_string(), allow_invalid_utf8=True))
+        return as_text(column, pa.large_string())
     if pt.is_binary_view(kind):
         return pc.cast(column, pa.large_binary())
     if pt.is_dictionary(kind) and isinstance(column, pa.DictionaryArray):
@@ -159,6 +159,11 @@ def without_views(column: Column) -> Column:
         inner = without_views(pa.nulls(0, kind.value_type)).type
         return column if inner == kind.value_type else pc.cast(column, pa.large_list(inner))
     return column
+
+
+def as_text(column: Column, kind: pa.DataType) -> Column:
+    """Text of another type, or bytes as text: they need not be UTF-8."""
+    return pc.cast(column, options=pc.CastOptions(target_type=kind, allow_invalid_utf8=True))
 
 
 def buffer_of(piece: pa.Array, dtype: npt.DTypeLike) -> np.ndarray:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scumble.columns.cells import NO_VALUE, Column, is_arrow, number_in
+from scumble.columns.cells import NO_VALUE, Column, as_text, is_arrow, number_in
 from scumble.errors import DataError, parameter
-from scumble.files.lazy_modules import pa, pc
+from scumble.files.lazy_modules import pa
 
 _ACCEPTED = "Hint: pass a NumPy array, a pandas or polars frame, an Arrow table, or a list of rows."
 
@@ -176,7 +176,10 @@ def _pandas_column(series: Any) -> Column:
     if is_of(dtype, "pandas", "CategoricalDtype"):
         return _of_categories(_pandas_column(dtype.categories), np.asarray(getattr(series, "cat", series).codes))
     if is_of(dtype, "pandas", "StringDtype"):
-        return pa.array(series) if dtype.storage == "pyarrow" else _text_column(series)
+        if dtype.storage == "pyarrow":
+            return pa.array(series)
+        texts = [str.encode(cell, "utf-8", "surrogatepass") if isinstance(cell, str) else None for cell in series]
+        return as_text(pa.array(texts, pa.large_binary()), pa.large_string())
     if is_of(dtype, "pandas", "SparseDtype"):
         return np.asarray(series)
     try:
@@ -193,13 +196,6 @@ def _of_categories(values: Column, codes: np.ndarray) -> Column:
         values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
         return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int64), mask=codes < 0), values)
     return objects([*values, None])[codes]
-
-
-def _text_column(series: Iterable[object]) -> Column:
-    """Text as bytes, because Arrow would refuse a column with text that is not UTF-8."""
-    encoded = [str.encode(cell, "utf-8", "surrogatepass") if isinstance(cell, str) else None for cell in series]
-    options = pc.CastOptions(target_type=pa.large_string(), allow_invalid_utf8=True)
-    return pc.cast(pa.array(encoded, pa.large_binary()), options=options)
 
 
 def _polars_column(series: Any) -> Column:

@@ -331,16 +331,12 @@ class Bounded(_Bytes):
             else:
                 self._within = True
                 yield self._instead
-        ends = len(data) if self._ended else self._last_end(data, at)
+        ends = len(data)
+        if not self._ended:
+            rows = self._all.match(data, at) if b'"' in data else None
+            ends = rows.end() if rows else max(data.rfind(b"\n", at), data.rfind(b"\r", at), at - 1) + 1
         yield data[at:ends]
         self._row = data[ends:]
-
-    def _last_end(self, data: bytes, at: int) -> int:
-        if b'"' not in data:
-            return max(data.rfind(b"\n", at), data.rfind(b"\r", at), at - 1) + 1
-        rows = self._all.match(data, at)
-        assert rows is not None
-        return rows.end()
 
 
 class Lined(_Bytes):

@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 
 from scumble.checks import Json
-from scumble.columns.cells import number_or_none
+from scumble.columns.cells import as_text, number_or_none
+from scumble.columns.containers import objects
 from scumble.columns.hashing import UNTOLD, text_of
 from scumble.columns.kinds import Roles, says_nothing
 from scumble.columns.tokens import as_list
 from scumble.errors import DataError, ParameterError, warn
-from scumble.files.lazy_modules import pa, pajson, pc
+from scumble.files.lazy_modules import pa, pajson
 from scumble.sources.arrow import as_arrow
 from scumble.sources.formats import Format, Read, Stream, empty, require_bytes, standard_input
 from scumble.sources.paths import File, cannot_open
@@ -214,18 +215,12 @@ def _column(values: list[object], role: str) -> pa.Array:
         return pa.array(map(number_or_none, values), pa.float64())
     if role in ("tokens", "list"):
         sets = [_tokens(value, role) for value in values]
-        lengths = np.array([0 if one is None else len(one) for one in sets], np.int64)
+        lengths = np.array([len(one or ()) for one in sets], np.int64)
         offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
-        flat = _text_array([token for one in sets if one is not None for token in one])
+        flat = as_text(pa.array([token for one in sets for token in one or ()], pa.binary()), pa.string())
         return pa.ListArray.from_arrays(offsets, flat, mask=pa.array([one is None for one in sets], pa.bool_()))
     untold = UNTOLD if role in ("category", "word") else None
-    return _text_array([_text(value, untold) for value in values])
-
-
-def _text_array(texts: list[bytes | None]) -> pa.Array:
-    """Text by its bytes: half of a surrogate pair is no UTF-8."""
-    options = pc.CastOptions(target_type=pa.string(), allow_invalid_utf8=True)
-    return pc.cast(pa.array(texts, pa.binary()), options=options)
+    return as_text(pa.array([_text(value, untold) for value in values], pa.binary()), pa.string())
 
 
 def _text(value: object, untold: bytes | None = None) -> bytes | None:
@@ -275,8 +270,12 @@ class Excel(Format):
         with _sheet(self, file) as (_, rows):
             left = itertools.islice(rows, skip + 1, None)
             while some := list(itertools.islice(left, BATCH_ROWS)):
-                cells = [[row[place] if place < len(row) else None for place in places] for row in some]
-                yield Read(_sheet_batch(cells, roles), None)
+                columns = []
+                for place, (name, role) in zip(places, roles.items(), strict=True):
+                    cells = [row[place] if place < len(row) else None for row in some]
+                    cells = [None if says_nothing(cell, role) else cell for cell in cells]
+                    columns.append(as_arrow(objects(cells), role, name))
+                yield Read(pa.RecordBatch.from_arrays(columns, names=list(roles)), None)
 
     def place(self, file: File, row: int) -> str:
         sheet = "the first sheet" if self.options.sheet is None else f"the sheet {self.options.sheet!r}"
@@ -315,12 +314,3 @@ def _rows(format: Excel, file: File, sheet: Any) -> Iterator[tuple[object, ...]]
         yield from (cells for cells in sheet.iter_rows(values_only=True) if any(cell is not None for cell in cells))
     except Exception:
         raise format.damaged(file) from None
-
-
-def _sheet_batch(rows: list[list[object]], roles: Roles) -> pa.RecordBatch:
-    columns = []
-    for k, (name, role) in enumerate(roles.items()):
-        cells = np.empty(len(rows), object)
-        cells[:] = [None if says_nothing(row[k], role) else row[k] for row in rows]
-        columns.append(as_arrow(cells, role, name))
-    return pa.RecordBatch.from_arrays(columns, names=list(roles))
