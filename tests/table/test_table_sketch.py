@@ -399,6 +399,21 @@ def positions_of(column: Number) -> Positions:
 
 
 @pytest.mark.parametrize("name", NUMBERS)
+def test_positions_are_the_same_compiled_and_by_numpy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    column, rng = NUMBERS[name], np.random.default_rng(2)
+    edges = column.cuts.values(np.array(column.cuts.edges))
+    values = np.concatenate(
+        [rng.uniform(edges[0], edges[-1], 500), edges, np.nextafter(edges, -np.inf), STRANGE, [np.nan]]
+    )
+    found = []
+    for few in (0, 10**9):
+        monkeypatch.setattr("scumble.columns.cuts.FEW", few)
+        found.append(column.find(values))
+    np.testing.assert_array_equal(found[0].codes, found[1].codes)
+    np.testing.assert_array_equal(found[0].positions, found[1].positions)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
 @settings(max_examples=15, deadline=None)
 @given(
     values=st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(STRANGE), min_size=1, max_size=5)

@@ -244,17 +244,16 @@ class Category(Column):
         return found
 
     def _text_codes(self, piece: pa.Array, unforeseen: int) -> np.ndarray:
-        """Text is its own canonical text, so Arrow can look it up; of a dictionary, once for each word."""
-        if isinstance(piece, pa.DictionaryArray):
-            of_words = np.append(self._text_codes(piece.dictionary, unforeseen), np.int32(UNREADABLE))
-            indices = pc.cast(piece.indices, pa.int32())
-            return np.asarray(of_words[np.where(cells.nulls_of(indices), -1, cells.buffer_of(indices, np.int32))])
-        read = self._read
-        text = pc.utf8_trim(pc.cast(piece, pa.large_string()), cells.BLANKS) if self.strip else piece
+        """Text is its own canonical text, so Arrow can look it up, once for each word."""
+        piece = piece if isinstance(piece, pa.DictionaryArray) else piece.dictionary_encode()
+        words, read = piece.dictionary, self._read
+        text = pc.utf8_trim(pc.cast(words, pa.large_string()), cells.BLANKS) if self.strip else words
         found = pc.index_in(pc.cast(text, pa.large_binary()), pa.array(list(read), pa.large_binary()))
         places = np.where(cells.nulls_of(found), len(read), cells.buffer_of(found, np.int32))
         codes = np.array([*read.values(), unforeseen], np.int32)[places]
-        return np.where(cells.nulls_of(piece), UNREADABLE, codes).astype(np.int32)
+        codes = np.append(np.where(cells.nulls_of(words), UNREADABLE, codes), UNREADABLE).astype(np.int32)
+        indices = pc.fill_null(pc.cast(piece.indices, pa.int32()), len(words))
+        return np.take(codes, cells.buffer_of(indices, np.int32))
 
     def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
         kinds = {type(word) for word in self.values}

@@ -219,6 +219,10 @@ class Positions:
 
     def find(self, values: np.ndarray, cells: np.ndarray) -> list[np.ndarray]:
         """The digits of values' positions in their cells: 0, or 1 + 8·class + digit."""
+        if len(values) >= FEW and can_compile():
+            found = np.empty((2, len(values)), np.int32)
+            _place(values, cells, self.kind, self.start, self.scale, self.most, self.fine, found)
+            return [*found[: self.digits]]
         kind = np.where(cells < 0, -1, self.kind[cells])
         cell = np.where(kind < 0, 0, cells)
         steps = np.minimum((values - self.start[cell]) * self.scale[cell], self.most[cell])
@@ -226,6 +230,28 @@ class Positions:
         fine = self.fine[kind]
         parts = [step // fine, step % fine][: self.digits]
         return [np.where(kind < 0, 0, 1 + DIGIT * kind + part).astype(np.int32) for part in parts]
+
+
+@njit(nogil=True, cache=True)
+def _place(
+    values: np.ndarray,
+    cells: np.ndarray,
+    kinds: np.ndarray,
+    start: np.ndarray,
+    scale: np.ndarray,
+    most: np.ndarray,
+    fine: np.ndarray,
+    found: np.ndarray,
+) -> None:
+    for i in range(len(values)):
+        cell = cells[i]
+        kind = kinds[cell] if cell >= 0 else -1
+        if kind < 0:
+            found[0, i] = found[1, i] = 0
+        else:
+            step = int(min((values[i] - start[cell]) * scale[cell], float(most[cell])))
+            found[0, i] = 1 + DIGIT * kind + step // fine[kind]
+            found[1, i] = 1 + DIGIT * kind + step % fine[kind]
 
 
 def _log_mean(low: float, high: float, *, real: bool) -> float:

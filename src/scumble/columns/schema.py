@@ -286,8 +286,11 @@ class Schema(Mapping[str, Column]):
         for place, name in enumerate(hashed, last):
             codes[:, place] = found[name].positions[0]
         dropped = np.asarray((codes < 0).any(axis=1))
-        bad = (codes[:, :width] < 0) & (codes[:, :width] != OUTSIDE)
-        if invalid == "error" and bad.any():
+        if (
+            invalid == "error"
+            and dropped.any()
+            and (bad := (codes[:, :width] < 0) & (codes[:, :width] != OUTSIDE)).any()
+        ):
             raise DataError(invalid_message(bad, self.names, hint=_HINT))
         words = [(one.words[0], one.words[1][~dropped]) for one in found.values() if one.words is not None]
         return Encoded(codes, dropped), {**found, **sets}, words
