@@ -21,6 +21,7 @@ import tracemalloc
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ SECONDS, BYTES = 0.1, 50 * 10**6
 ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples", "count_within", "keep_probability")
 
 
+@cache
 def seeds() -> dict[str, bytes]:
     """Sound files of every kind."""
     rng = np.random.default_rng(0)
