@@ -36,7 +36,7 @@ from scumble.privacy import audit_hooks
 from scumble.streams import spark
 from scumble.streams.choosing import method_of
 from scumble.streams.published import StreamRelease, name_of
-from scumble.streams.state import State
+from scumble.streams.stream import State
 from scumble.streams.toeplitz import Toeplitz
 
 KERNEL = scumble.EuclideanKernel(1.0)
@@ -435,7 +435,7 @@ def test_nothing_is_given_out_before_the_file_is_written(tmp_path: Path, monkeyp
         raise OSError(28, "no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr("scumble.streams.state.State.write", full)
+        patch.setattr("scumble.streams.stream.State.write", full)
         with pytest.raises(OSError, match="no space"):
             stream.close_period()
     assert os.listdir(tmp_path / "out") == []

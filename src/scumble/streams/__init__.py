@@ -6,7 +6,7 @@ be said when period t ends. A record of period j moves it by column j of C, and 
 once and for all. The rest is arithmetic on published numbers: A C⁻¹ times them is the running total with a noise that
 grows with a logarithm of T, not with its root. The proof: ``continual.proof.md``.
 
-Secret: `stream.py` counts and publishes, `state.py` is its file, `spark.py` feeds it micro-batches. Public: `method.py`
+Secret: `stream.py` counts, publishes and keeps its file, `spark.py` feeds it micro-batches. Public: `method.py`
 says what a method is and has two of them, `toeplitz.py` the one for δ > 0, `choosing.py` which is the quietest;
 `published.py` holds what has been published so far.
 """

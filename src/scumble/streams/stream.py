@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import threading
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -32,7 +32,7 @@ from scumble.errors import (
 )
 from scumble.files.format import fits
 from scumble.files.interrupts import Unbroken
-from scumble.files.places import Place, clear_leftovers
+from scumble.files.places import Owned, Place, clear_leftovers, in_turn
 from scumble.gate.gate import Nodes, begin
 from scumble.gate.spending import may_lack_records, require_public_count, spend_in_stream
 from scumble.kernels import Kernel
@@ -46,7 +46,94 @@ from scumble.sources.tally import Tally
 from scumble.streams.choosing import Expected, chosen, method_of
 from scumble.streams.method import Method
 from scumble.streams.published import StreamRelease, name_of, release_of, require_folder
-from scumble.streams.state import State
+
+NOTE = "SECRET: exact counters and noise. Keep this file as safe as the records themselves; never copy it."
+
+
+class State:
+    """A stream's secret file: all that it goes on from, written in one step; mode 0600. Symbolic links are followed.
+
+    It is written when a period has been closed and the next one's noise is drawn, *before* the closed one's release is
+    given out: noise that is lost with a killed process nobody has seen. Two processes with one file would publish two
+    things with one noise, so it is locked while a stream is open and bound to its place: copies and second names are
+    refused.
+
+    The first version is written before the stream is charged, and says under what: a place that cannot be written costs
+    nothing, and a start that is killed and repeated is charged once.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._file = Owned(path, only=True)
+        self.path = self._file.path
+        self._new = False
+
+    def claim(self) -> str:
+        """Claim a place where no stream is yet, with a file that says under what the stream is charged, and no more.
+
+        One that a killed run has left is taken over.
+        """
+        with in_turn(self.path):
+            clear_leftovers(self.path)
+            if self.begun() is not None:
+                if not self._file.take():
+                    raise self._taken()
+                if (payment := self.begun()) is not None:  # now that it is locked
+                    return payment
+            payment = str(uuid.uuid4())
+            if not self._file.write(files.bytes_of("stream", {"note": NOTE}, {}, bound=True, payment=payment)):
+                raise self._taken()
+            self._new = True
+            return payment
+
+    def begun(self) -> str | None:
+        """Under what a start that was interrupted is charged; None if there is no file. Any other file is refused."""
+        with contextlib.suppress(FileError):
+            if (payment := files.read(self.path, expect="stream").payment) is not None:
+                return payment
+        if not os.path.lexists(self.path):
+            return None
+        self.let_go()
+        hint = "Hint: choose another name, or scumble stream append (scumble.load_stream)."
+        raise PrivacyError(f"There is a file {self.path!r} already, and a stream begins with its own. {hint}")
+
+    def reserve(self, metadata: Json, arrays: dict[str, np.ndarray]) -> None:
+        """Prove that a next version of this size can be written."""
+        self._file.reserve(len(self._bytes(metadata, arrays)("0" * 64)))
+
+    def read(self) -> files.Container:
+        """Take the file, and read it."""
+        if not self._file.take():
+            raise self._taken()
+        clear_leftovers(self.path)
+        try:
+            found = files.read(self.path, expect="stream")
+            if found.payment is not None:
+                raise BudgetError(f"The stream in {self.path!r} has not begun. Hint: start it again; that is free.")
+            return found
+        except BaseException:
+            self.let_go()
+            raise
+
+    def write(self, metadata: Json, arrays: dict[str, np.ndarray]) -> None:
+        """The next version, whole or not at all."""
+        if not self._file.write(self._bytes(metadata, arrays)):
+            hint = "Hint: put it back where it was, with one name."
+            raise BudgetError(f"The stream's file {self.path!r} was moved or replaced, or has a second name. {hint}")
+
+    @staticmethod
+    def _bytes(metadata: Json, arrays: dict[str, np.ndarray]) -> Callable[[str], bytes]:
+        return files.bytes_of("stream", {"note": NOTE, **metadata}, arrays, bound=True)
+
+    def _taken(self) -> BudgetError:
+        return BudgetError(f"Another process is at work on the stream in {self.path!r}. Hint: wait for it.")
+
+    def let_go(self, *, withdraw: bool = False) -> None:
+        """Others may go on from it; a place that this process claimed, and where nothing has begun, is given up."""
+        if withdraw and self._new:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+        self._file.let_go()
+
 
 MOST_RECORDS = 1 << 38
 """In one counter, over all periods: what is published is up to 2²⁴ times as large, and must fit into 64 bits."""
@@ -476,7 +563,7 @@ class Stream:
                 raise
             raise CorruptFileError("The file lacks a part of a stream, or its parts do not fit together.") from None
 
-    @contextmanager
+    @contextlib.contextmanager
     def _alone(self, verb: str) -> Iterator[None]:
         if self._process != os.getpid():
             raise BudgetError(f"Cannot {verb}: the stream's noise stays with the process that drew or loaded it.")
@@ -485,7 +572,7 @@ class Stream:
                 raise BudgetError(f"Cannot {verb}: {self._broken} Hint: go on from its file, with scumble.load_stream.")
             yield
 
-    @contextmanager
+    @contextlib.contextmanager
     def _half_way(self, verb: str) -> Iterator[None]:
         """Whatever breaks off here closes this stream: its file, if it has one, is as it was or as it will be."""
         self._broken = f"its last {verb} was interrupted."
