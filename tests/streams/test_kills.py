@@ -21,7 +21,7 @@ import scumble
 from processes import before_each_line, in_child
 from scumble import files
 from scumble.files import disk, format, places
-from scumble.streams import published, state, stream
+from scumble.streams import published, stream
 from scumble.streams.published import name_of
 
 pytestmark = [
@@ -30,7 +30,7 @@ pytestmark = [
 ]
 KERNEL = scumble.EuclideanKernel(1.0)
 SIZE: dict[str, Any] = {"columns": ["x"], "rows": 2, "buckets": 4, "seed": 3, "design": "iid"}
-WATCHED = [stream, state, places, disk, format, published]
+WATCHED = [stream, places, disk, format, published]
 NIGHTS = {"toeplitz": 44, "bridge": 36, "daily": 36}
 """Each is killed once, but for four at most of each method: 100 kills, together."""
 
