@@ -500,7 +500,7 @@ def test_the_page_of_two_tables_says_what_differs_as_python_does(
         found = found.sort_values(["p_adjusted", "p_value"], kind="stable")
         sure = int((found["p_adjusted"] < 0.05).sum())
         expect(part.locator("p[role=status]")).to_contain_text(f"{sure} of {len(found)} comparisons")
-        expect(part.locator("p[role=status]")).to_contain_text("two tables" if of == "tables" else "random samples")
+        expect(part.locator("p[role=status]")).to_contain_text("these tables" if of == "tables" else "random samples")
         rows = part.locator("details tbody tr")
         expect(rows).to_have_count(len(found))
         expect(part.locator("tbody tr").filter(has_text="Differs")).to_have_count(sure + min(sure, 12))

@@ -1,6 +1,7 @@
 // What is drawn along x and y: numbers in a range, with a strip before them for missing ones, or categories side by side.
 
 import { scaleBand, scaleLinear, scaleUtc } from "d3-scale";
+import { h } from "./dom.js";
 import { decimalsOf, exact, mayMiss, measured, MISSING, tick, titleOf } from "./words.js";
 
 const LONGEST = 22; // letters of a name at an axis
@@ -175,4 +176,17 @@ export function entryOf(column) {
     put: (input, value) => (input.value = value === "" || !known(value) ? "" : written(value, column.kind)),
     take: (input) => input.valueAsNumber / DAY,
   };
+}
+
+// A field for one of the two `ends` of a range, which tells the range that it makes if its low end is below the high one.
+export function endField(column, k, attributes, ends, tell) {
+  const { type, take } = entryOf(column);
+  const onchange = () => {
+    const range = ends().with(k, take(input));
+    const good = range.every(Number.isFinite) && range[0] < range[1];
+    input.setCustomValidity(good ? "" : "The low end must be below the high end.");
+    if (input.reportValidity()) tell(range);
+  };
+  const input = h("input", { type, step: "any", ...attributes, onchange });
+  return input;
 }

@@ -1,9 +1,9 @@
 // The form beside the pictures: what to draw.
 
-import { entryOf } from "./axes.js";
+import { endField, entryOf } from "./axes.js";
 import { choice, h, labeled, segments } from "./dom.js";
 import { CHOICES, replaced, SHOWS, SIDES } from "./state.js";
-import { exact, mayMiss, titleOf } from "./words.js";
+import { exact, mayMiss, titleOf, trimmed } from "./words.js";
 
 const CONFIDENCES = [[0.9, "90 %"], [0.95, "95 %"], [0.99, "99 %"]];
 
@@ -88,18 +88,10 @@ function colors(state, change) {
 
 function rangeField({ columns }, state, j) {
   const { name } = columns[j];
-  const { type, put, take } = entryOf(columns[j]);
   const end = (k) => {
-    const input = h("input", {
-      type, step: "any", "aria-label": `${name} ${k ? "to" : "from"}`,
-      onchange: () => {
-        const range = replaced(state.ranges[j], k, take(input));
-        const good = range.every(Number.isFinite) && range[0] < range[1];
-        input.setCustomValidity(good ? "" : "The low end must be below the high end.");
-        if (input.reportValidity()) state.set({ ranges: replaced(state.ranges, j, range) });
-      },
-    });
-    put(input, state.ranges[j][k]);
+    const tell = (range) => state.set({ ranges: replaced(state.ranges, j, range) });
+    const input = endField(columns[j], k, { "aria-label": `${name} ${k ? "to" : "from"}` }, () => state.ranges[j], tell);
+    entryOf(columns[j]).put(input, state.ranges[j][k]);
     return input;
   };
   return h("fieldset", { class: "range" }, h("legend", {}, `Range of ${name}`), h("div", {}, end(0), end(1)));
@@ -180,5 +172,3 @@ function stillNumber(column, [low, high], value, move) {
   const tick = mayMiss(column) ? h("label", { class: "gone" }, gone, "missing") : null;
   return h("div", { class: "slider" }, h("span", { class: "name" }, titleOf(column)), line, tick);
 }
-
-const trimmed = (x, span) => Number(x.toFixed(Math.max(0, Math.min(12, 3 - Math.floor(Math.log10(span))))));

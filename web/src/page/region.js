@@ -1,9 +1,9 @@
 // A part of the picture that the reader chooses, by dragging, by keys or by numbers, and what the release says of it.
 
-import { entryOf } from "./axes.js";
+import { endField, entryOf } from "./axes.js";
 import { add, button, h } from "./dom.js";
-import { replaced, shownReleases } from "./state.js";
-import { number, percent, recordsText } from "./words.js";
+import { shownReleases } from "./state.js";
+import { number, percent, recordsText, trimmed } from "./words.js";
 
 const HELP =
   "Drag in a picture, or put the cross-hair with the arrow keys, press Space, move on and press Space again; or write the ends.";
@@ -46,20 +46,11 @@ export function between(state, one, other) {
 }
 
 function endsOf(state, [name, axis]) {
-  const { type, take } = entryOf(axis.column);
+  const now = () => state.region ?? whole(state);
+  const tell = (ends) => state.set({ region: { ...now(), [name]: ends } });
   const end = (k) => {
-    const input = h("input", {
-      type, step: "any", "data-end": `${name}${k}`,
-      "aria-label": `Region: ${axis.column.name} ${k ? "to" : "from"}`,
-      onchange: () => {
-        const now = state.region ?? whole(state);
-        const ends = replaced(now[name], k, take(input));
-        const good = ends.every(Number.isFinite) && ends[0] < ends[1];
-        input.setCustomValidity(good ? "" : "The low end must be below the high end.");
-        if (input.reportValidity()) state.set({ region: { ...now, [name]: ends } });
-      },
-    });
-    return input;
+    const named = { "data-end": `${name}${k}`, "aria-label": `Region: ${axis.column.name} ${k ? "to" : "from"}` };
+    return endField(axis.column, k, named, () => now()[name], tell);
   };
   return h("label", { class: "end" }, h("span", {}, axis.column.name), end(0), h("span", {}, "to"), end(1));
 }
@@ -70,8 +61,7 @@ function fill(fields, state) {
   for (const input of fields.querySelectorAll("input")) {
     const [name, k] = input.dataset.end;
     const span = state.drawn[name].range[1] - state.drawn[name].range[0];
-    const digits = Math.max(0, Math.min(12, 3 - Math.floor(Math.log10(span))));
-    entryOf(state.drawn[name].column).put(input, state.region ? Number(state.region[name][k].toFixed(digits)) : "");
+    entryOf(state.drawn[name].column).put(input, state.region ? trimmed(state.region[name][k], span) : "");
   }
 }
 

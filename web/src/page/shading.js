@@ -6,7 +6,7 @@ import { add } from "./dom.js";
 
 export const DROWNED = 2; // standard errors up to which a value may be nothing but noise
 const CLEAR = 4; // and from which on it has its full color
-export const ERRORS = 1.96; // standard errors in half a 95 % interval
+export const ERRORS = 1.959964; // standard errors in half a 95 % interval
 const PALE = 0.1;
 const STEPS = 16;
 

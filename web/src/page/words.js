@@ -47,6 +47,16 @@ export const recordsText = (...three) => {
 export const NOT_KNOWN = "not known";
 export const verdictText = ({ name, sure, least }) => (least ? `${name} (${percent(sure)})` : NOT_KNOWN);
 
+// What a comparison is about, of two tables or of two periods of a stream.
+export const CLAIMS = {
+  populations: "A claim about the populations that the records are random samples of: errors are noise and sampling.",
+  tables: "A claim about these tables themselves: noise is the only error.",
+};
+export const RARE = 0.001; // what is said of a chance below
+
+// A number as a field shows it, with the digits that a range so wide deserves.
+export const trimmed = (x, span) => Number(x.toFixed(Math.max(0, Math.min(12, 3 - Math.floor(Math.log10(span))))));
+
 // A column's name with its unit.
 export const titleOf = ({ name, unit }) => (unit ? `${name} (${unit})` : name);
 

@@ -3,7 +3,7 @@
 import { arrow, button, choice, h, labeled, onWidth, segments, tableOf, unfolded } from "../page/dom.js";
 import { paletteOf } from "../page/palette.js";
 import { curve, difference, map, overTime, small } from "./pictures.js";
-import { number } from "../page/words.js";
+import { CLAIMS, number, RARE } from "../page/words.js";
 import { answerText, countText, nameOf, placeText, records, spanText } from "./story.js";
 
 const PANELS = 12;
@@ -108,12 +108,6 @@ export function table(story, state) {
   });
 }
 
-const RARE = 0.001;
-const CLAIMS = {
-  populations: ["Populations", "A claim about the populations that the records are random samples of: errors are noise and sampling."],
-  tables: ["These records", "A claim about the tables, the records of these two periods themselves: noise is the only error."],
-};
-
 // What differs between two single periods.
 export function compared(story, state) {
   const options = story.ends.map((end, at) => [at, `Period ${end}`]);
@@ -140,7 +134,7 @@ export function compared(story, state) {
     const [one, two] = periods();
     told.replaceChildren(
       h("strong", {}, `${sure || "None"} of ${found.length} points ${sure === 1 ? "differs" : "differ"} significantly.`),
-      ` ${CLAIMS[state.of][1]}`,
+      ` ${CLAIMS[state.of]}`,
     );
     const title = `Density: ${two} minus ${one}`;
     const options = { width: sizeOf(place), palette: paletteOf(state), title, label: `${title}. ${told.textContent}` };
@@ -148,7 +142,7 @@ export function compared(story, state) {
     numbers.draw();
   };
   onWidth(place, draw);
-  const claims = Object.entries(CLAIMS).map(([of, [name]]) => [of, name]);
+  const claims = [["populations", "Populations"], ["tables", "These records"]];
   const node = h("section", { class: "compared", "aria-labelledby": "compared" },
     h("h2", { id: "compared" }, "What differs"),
     h("div", { class: "choose" },

@@ -1,15 +1,11 @@
 // What differs between two tables, as Python compared them: the rows with the best evidence first.
 
 import { button, downloadRows, h, segments, tableOf, unfolded } from "../page/dom.js";
+import { CLAIMS, RARE } from "../page/words.js";
 import { mean } from "./filters.js";
 
-const CLAIMS = [["populations", "Populations"], ["tables", "These two tables"]];
-const MEANS = {
-  populations: "A claim about the populations that the records are random samples of: errors are noise and sampling.",
-  tables: "A claim about these two tables themselves: noise is the only error.",
-};
+const CHOICES = [["populations", "Populations"], ["tables", "These two tables"]];
 const MOST = 12; // rows that are shown at once
-const RARE = 0.001;
 const RANK = "Rank: the share of both tables' values that a value exceeds, on average.";
 const EVIDENCE = "By chance: how often a difference as large as this would appear anywhere in the list if nothing differed.";
 
@@ -24,7 +20,7 @@ export function compared(table, state) {
     const sure = rows().filter(({ p_adjusted }) => p_adjusted < level);
     const found = `${sure.length || "None"} of ${rows().length} comparisons ${sure.length === 1 ? "is" : "are"} significant. `;
     place.replaceChildren(
-      h("p", { role: "status" }, h("strong", {}, found), MEANS[state.of]),
+      h("p", { role: "status" }, h("strong", {}, found), CLAIMS[state.of]),
       ...claims[state.of].remarks.map((text) => h("p", { class: "doubt" }, text)),
       sure.length ? sheet(sure.slice(0, MOST)) : "",
       h("p", { class: "hint" }, EVIDENCE, rows().some(({ statistic }) => statistic === "rank") ? ` ${RANK}` : ""),
@@ -38,7 +34,7 @@ export function compared(table, state) {
   };
   const node = h("section", { class: "compared", "aria-labelledby": "compared" },
     h("h2", { id: "compared" }, "What differs"),
-    segments("of", "Compare", CLAIMS, state.of, (of) => state.set({ of })),
+    segments("of", "Compare", CHOICES, state.of, (of) => state.set({ of })),
     place, all.node,
     h("div", { class: "buttons" }, button("Download comparison (CSV)", save)),
     h("p", { class: "hint" }, `The rest of this page is about ${names[0]}.`),
