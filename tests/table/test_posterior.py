@@ -268,14 +268,16 @@ def test_halves_of_groups_depend_on_other_columns_and_margins_stay() -> None:
 
 
 def test_groups_of_words_are_cut_into_up_to_sixteen_parts() -> None:
-    """Forty words in one group, and three in another: each alone, or two or three together."""
-    group = np.repeat([0, 1], [40, 3])
-    counts = View((0,), np.ones(43), 1.0)
-    (cuts,) = halves([Evidence((Column(43),), (group,), (counts,))])
-    assert [int(cut.max()) + 1 for cut in cuts] == [4, 7, 11, 19]
-    assert {*np.bincount(cuts[-1])[:16].tolist()} <= {2, 3} and np.bincount(cuts[-1])[16:].tolist() == [1, 1, 1]
-    for one, two in itertools.pairwise([group, *cuts]):
-        assert np.array_equal(one, one[np.unique(two, return_index=True)[1]][two]), "parts lie in groups"
+    """Forty words in one group are two or three together; of ten groups of forty there are not more than twenty parts,
+    or sixteen more."""
+    for groups, wanted in ((1, [2, 4, 8, 16]), (10, [20]), (20, [40])):
+        group = np.repeat(np.arange(groups), 40)
+        (cuts,) = halves([Evidence((Column(len(group)),), (group,), (View((0,), np.ones(len(group)), 1.0),))])
+        assert [int(cut.max()) + 1 for cut in cuts] == wanted
+        for one, two in itertools.pairwise([group, *cuts]):
+            assert np.array_equal(one, one[np.unique(two, return_index=True)[1]][two]), "parts lie in groups"
+    (cuts,) = halves([Evidence((Column(40),), (np.zeros(40, int),), (View((0,), np.ones(40), 1.0),))])
+    assert {*np.bincount(cuts[-1]).tolist()} == {2, 3}
 
 
 def test_along_a_line_a_random_function_is_a_walk_and_of_words_it_is_white_noise() -> None:

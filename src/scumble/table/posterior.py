@@ -175,10 +175,13 @@ def brought_to(draws: Draws, margins: Sequence[Floats]) -> Draws:
 def halves(classes: Sequence[Evidence]) -> list[list[Integers]]:
     """For each column the cuts of its groups, in turn: the half that each level is in. Groups of several levels are cut
     in two, the first levels apart from the others, so that about as many noisy counts are in both; groups of words,
-    which need not be alike, then again, into up to `prior.LEVELS` parts."""
+    which need not be alike, then again, into up to `prior.LEVELS` parts, but all at most into twice as many as groups,
+    or so many more.
+    """
     found = []
     for j, (column, group) in enumerate(zip(classes[0].columns, classes[0].groups, strict=True)):
         mass, cuts = np.maximum(np.sum([one.single(j).counts for one in classes], axis=0), 1e-9), []
+        most = classes[0].sizes[j] + max(classes[0].sizes[j], prior.LEVELS)
         for _ in range(1 if column.ordered else int(math.log2(prior.LEVELS))):
             second = np.zeros(len(group), bool)
             for number in np.flatnonzero(np.bincount(group) > 1):
@@ -187,6 +190,8 @@ def halves(classes: Sequence[Evidence]) -> list[list[Integers]]:
                 first = np.searchsorted(middle, mass[own].sum() / 2)
                 second[own[max(1, min(first, len(own) - 1)) :]] = True
             group = np.unique(2 * group + second, return_inverse=True)[1]
+            if cuts and group.max() >= most:
+                break
             cuts.append(group)
         found.append(cuts)
     return found
