@@ -180,7 +180,7 @@ def halves(classes: Sequence[Evidence]) -> list[list[Integers]]:
     """
     found = []
     for j, (column, group) in enumerate(zip(classes[0].columns, classes[0].groups, strict=True)):
-        mass, cuts = np.maximum(np.sum([one.single(j).counts for one in classes], axis=0), 1e-9), []
+        mass, cuts = np.maximum(np.sum([one.single(j).counts for one in classes], axis=0), 1e-9), list[Integers]()
         most = classes[0].sizes[j] + max(classes[0].sizes[j], prior.LEVELS)
         for _ in range(1 if column.ordered else int(math.log2(prior.LEVELS))):
             second = np.zeros(len(group), bool)
