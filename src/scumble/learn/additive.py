@@ -238,11 +238,19 @@ class Additive(_Learnt, LearnsFromMoments):
 
     @property
     def shape_errors_(self) -> list[np.ndarray]:
-        """The standard error that the noise makes in `shapes_`; found when it is first asked for."""
+        """The standard error that the noise makes in `shapes_`; found when it is first asked for.
+
+        Noise like the release's own is added to it, from a public generator: post-processing, like every answer.
+        """
         check_is_fitted(self)
         if "_errors" not in vars(self):
-            bottom, top = self.target_bounds_
-            self._errors = (top - bottom) / 2.0 * additive_errors(self.release_)
+            release, (bottom, top) = self.release_, self.target_bounds_
+            rng, drawn = np.random.default_rng(int(release.identity.replace("-", "")[:15], 16)), []
+            for _ in range(DRAWS):
+                each = zip(release.rows, release.errors, strict=True)
+                noisier = [row + error * rng.standard_normal(row.shape) for row, error in each]
+                drawn.append(additive_model(release, noisier)[0])
+            self._errors = (top - bottom) / 2.0 * np.std(drawn, axis=0, ddof=1)
         return [self._errors[part] for part in self.release_.spec.parts]
 
     def contributions(self, X: object) -> np.ndarray:
@@ -456,21 +464,6 @@ def log_odds(release: MomentRelease, shapes: Floats) -> tuple[Floats, float, flo
         sums.reshape(-1, 1) / unit, np.repeat([0, 1], SUMS), np.repeat(shares, SUMS)
     )
     return shares, float(line.coef_[0, 0]) / unit, float(line.intercept_[0])
-
-
-def additive_errors(release: MomentRelease) -> Floats:
-    """The standard error that noise makes in the functions at the knots, by fitting with more of it.
-
-    Noise like the release's own is added to it, from a public generator: post-processing, like every answer.
-    """
-    rng = np.random.default_rng(int(release.identity.replace("-", "")[:15], 16))
-    rows, errors = release.rows, release.errors
-    drawn = []
-    for _ in range(DRAWS):
-        noisier = [row + error * rng.standard_normal(row.shape) for row, error in zip(rows, errors, strict=True)]
-        drawn.append(additive_model(release, noisier)[0])
-    found: Floats = np.std(drawn, axis=0, ddof=1)
-    return found
 
 
 def _tables(release: MomentRelease, rows: list[Floats]) -> _Tables:

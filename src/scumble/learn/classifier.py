@@ -122,10 +122,7 @@ class PrivateKDEClassifier(_Learnt, TakesVectors, Classifier):
     calibration_share: float = 0.1
     selection_share: float | None = None
 
-    _learnt = (
-        *("releases_", "classes_", "priors_", "calibration_", "counts_", "selection_epsilon_"),
-        *("target_", "weights_", "intercepts_"),
-    )
+    _learnt = tuple(_Learnt.__annotations__)
     _made_again = ("_ferns", "_curve")
     _learns_from = (Bundle, TableRelease)
 

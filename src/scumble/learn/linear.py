@@ -73,7 +73,10 @@ class PrivateLinearClassifier(LearnsFromMoments, TakesVectors, Classifier):
 
     def _log_probabilities(self, X: np.ndarray) -> np.ndarray:
         """Of the class against all others."""
-        odds = class_scores(self.release_, self.planes_, self.offsets_, X)
+        # Plane by plane: a record's score must not depend on who else is asked about.
+        z = self.release_.spec.vectors(X) / LENGTH
+        planes = zip(self.planes_, self.offsets_, strict=True)
+        odds = np.stack([np.einsum("nq,q->n", z, plane) + one for plane, one in planes], 1)
         if len(self.classes_) == 2:
             odds[:, 0] = 0.0
             return odds
@@ -156,12 +159,3 @@ def trusted(squares: Floats, variances: Floats) -> Floats:
         shares = owned.mean(axis=0)
     found: Floats = owned @ (sizes / (1.0 + sizes))
     return found
-
-
-def class_scores(release: MomentRelease, planes: Floats, offsets: Floats, X: Floats) -> Floats:
-    """(n, classes): the log-odds of each class against all others."""
-    spec = release.spec
-    assert isinstance(spec, ClassMoments)
-    # Plane by plane: a record's score must not depend on who else is asked about.
-    z = spec.vectors(X) / LENGTH
-    return np.stack([np.einsum("nq,q->n", z, plane) + one for plane, one in zip(planes, offsets, strict=True)], 1)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scumble import files
+from scumble import files, learn
 from scumble.checks import Json, sides
 from scumble.columns.schema import Schema
 from scumble.density.bundle import Bundle
@@ -150,7 +150,9 @@ def from_container(container: files.Container) -> PrivateEstimator:
     """An estimator out of a file's content; what does not fit together is refused."""
     try:
         name = container.metadata["estimator"]
-        kind = _class_of(name)
+        if not isinstance(name, str) or name not in HOMES:
+            raise ForeignFileError(f"The estimator {name!r} is not known here. Hint: pip install --upgrade scumble.")
+        kind = getattr(learn, name)
         given = _decode(container.metadata["parameters"], container)
         parameters = {key: value for key, value in given.items() if value is not None or key not in RETIRED}
         learnt = _decode(container.metadata["learnt"], container)
@@ -244,14 +246,6 @@ def _require_answers(model: PrivateEstimator) -> None:
             f"The model in the file cannot answer: {type(problem).__name__}. "
             "Hint: save it again from where it was fitted."
         ) from problem
-
-
-def _class_of(name: object) -> type[PrivateEstimator]:
-    from scumble import learn
-
-    if not isinstance(name, str) or name not in HOMES:
-        raise ForeignFileError(f"The estimator {name!r} is not known here. Hint: pip install --upgrade scumble.")
-    return getattr(learn, name)
 
 
 _RELEASES: dict[str, Any] = {"@release": Release, "@moments": MomentRelease, "@table": TableRelease}

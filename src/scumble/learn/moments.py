@@ -592,7 +592,9 @@ class HatMoments(MomentSpec):
         high = steps(y, *self.target_bounds, TARGET_PARTS)
         target = np.column_stack([TARGET_PARTS - high, high])
         h = self.hats(X)
-        alone = [across(own_products(h[:, part]), target) for part in self.parts]
+        alone = []
+        for own in (h[:, part] for part in self.parts):  # hats with themselves, then twice with their neighbors
+            alone.append(across(np.concatenate([own * own, 2 * own[:, 1:] * own[:, :-1]], axis=1), target))
         return [target.sum(axis=0), across(h, h), *alone]
 
     def laid_out(self, totals: list[Integers]) -> list[Integers]:
@@ -621,11 +623,6 @@ class HatMoments(MomentSpec):
                 require_span(span)
             if not low <= places[0] < places[-1] <= high:
                 raise ParameterError("Knots must lie within the bounds.")
-
-
-def own_products(h: Integers) -> Integers:
-    """The products of a column's hats with themselves, then twice those of neighbors."""
-    return np.concatenate([h * h, 2 * h[:, 1:] * h[:, :-1]], axis=1)
 
 
 def most_knots(dimensions: int) -> int:

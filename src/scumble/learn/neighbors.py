@@ -192,14 +192,11 @@ class PrivateNeighbors(PrivateEstimator):
         found = np.full((len(Q), k), -1)
         distances = np.full((len(Q), k), np.inf)
         found[:, : order.shape[1]] = there[order] if len(there) else 0
-        scale = self._distance_scale()
+        kernel = self.release_.kernel
+        scale = kernel._scales(self._names(), range(self._width)) if len(kernel.factors) == 1 else np.ones(self._width)
         for i, places in enumerate(order):
             distances[i, : len(places)] = np.linalg.norm((Q[i] - items[there[places]]) / scale, axis=1)
         return found, distances
-
-    def _distance_scale(self) -> np.ndarray:
-        kernel, d = self.release_.kernel, self._width
-        return kernel._scales(self._names(), range(d)) if len(kernel.factors) == 1 else np.ones(d)
 
 
 def nearest_groups(groups: Any, Q: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:

@@ -285,13 +285,10 @@ class Blend:
         parts, _ = self.layout.read(drawn, invalid="error")
         self.layout.count(parts, counts, engine_name="auto", threads=None)
         self.apart = self.layout.reader(counts, 0.0, None)
-        self._weigh(codes, drawn)
-
-    def _weigh(self, codes: np.ndarray, drawn: np.ndarray) -> None:
         h, k, apart = self._three(codes, drawn)
         q = k - apart
-        noise = [0.0, *(np.mean((self.deviation / np.exp(logs)) ** 2) for logs in (k, apart))]
-        self.weights = [_weight(values, float(variance)) for values, variance in zip((h, k, q), noise, strict=True)]
+        noises = [0.0, *(np.mean((self.deviation / np.exp(logs)) ** 2) for logs in (k, apart))]
+        self.weights = [_weight(values, float(variance)) for values, variance in zip((h, k, q), noises, strict=True)]
         of_h, of_k, of_q = self.weights
         scores = of_h * h + of_k * k + of_q * q
         self.center, self.width = float(scores.mean()), WIDTHS * float(scores.std()) or 1.0
