@@ -254,7 +254,12 @@ def _factors(schema: Schema, rules: Sequence[Rule]) -> Factors:
         else:
             one, two = sorted(roots)
             pairs[one, two] = pairs.get((one, two), 1.0) * (allowed if roots[0] == one else allowed.T)
-    _require_forest(schema, pairs)
+    of = {j: j for pair in pairs for j in pair}
+    for one, two in pairs:
+        if of[one] == of[two]:
+            names = f"{schema.names[one]!r} and {schema.names[two]!r}"
+            raise ParameterError(f"Rules join {names} in a circle. Hint: leave out one that follows from the others.")
+        of = {j: of[one] if root == of[two] else root for j, root in of.items()}
     left = {j: alone.get(j, np.ones(sizes[j])) > 0 for j in (*alone, *(j for pair in pairs for j in pair))}
     for _ in range(len(pairs) + 1):  # each round reaches one column further
         for (one, two), allowed in pairs.items():
@@ -263,15 +268,6 @@ def _factors(schema: Schema, rules: Sequence[Rule]) -> Factors:
     if not all(levels.any() for levels in left.values()):
         raise _nothing()
     return Factors(alone, pairs)
-
-
-def _require_forest(schema: Schema, pairs: Mapping[tuple[int, int], Floats]) -> None:
-    of = {j: j for pair in pairs for j in pair}
-    for one, two in pairs:
-        if of[one] == of[two]:
-            names = f"{schema.names[one]!r} and {schema.names[two]!r}"
-            raise ParameterError(f"Rules join {names} in a circle. Hint: leave out one that follows from the others.")
-        of = {j: of[one] if root == of[two] else root for j, root in of.items()}
 
 
 def _nothing() -> ParameterError:

@@ -37,6 +37,7 @@ from scumble.columns import cells, clock
 from scumble.columns.category import Boolean
 from scumble.columns.column import Column
 from scumble.columns.distinct import PARTS, cell_of
+from scumble.columns.draft import MOST_OF
 from scumble.columns.hashing import UnsupportedValue
 from scumble.columns.number import Number as Bounded
 from scumble.columns.schema import Schema, in_toml, key_of
@@ -75,8 +76,6 @@ SHARES = (Fraction(1, 8), Fraction(1, 8), Fraction(3, 4))
 """Of the budget, for all kinds, all distinct values and all bounds: a prior."""
 SURE = 0.01
 """The probability that noise alone makes any bound of a draft."""
-MOST_OF = 0.9
-"""The share of cells that must be readable for a column to be of a kind, as in `columns.draft`."""
 OUTSIDE = 0.002
 """The share of records that may lie beyond a bound. Where noise may hide more, enough octaves follow that no more lie
 beyond them, if each holds a quarter of the records of the one before (Pareto's tail of index 2: the longest with a

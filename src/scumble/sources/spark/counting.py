@@ -59,7 +59,19 @@ def watched(context: Frame, report: Report | None) -> Iterator[None]:
     before = {key: context.getLocalProperty(key) for key in keys}
     context.setJobGroup(group, "scumble: counting partitions", interruptOnCancel=True)
     stop = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(context.statusTracker(), group, report, stop), daemon=True)
+
+    def watch() -> None:
+        tracker, last = context.statusTracker(), None
+        while not stop.wait(EVERY):
+            jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+            stages = {stage for job in jobs if job is not None for stage in job.stageIds}
+            known = [info for info in map(tracker.getStageInfo, sorted(stages)) if info is not None]
+            state = Partitions(sum(info.numCompletedTasks for info in known), sum(info.numTasks for info in known))
+            if state != last and state.of:
+                report(state)
+                last = state
+
+    watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
         yield
@@ -71,18 +83,6 @@ def watched(context: Frame, report: Report | None) -> Iterator[None]:
         watcher.join()
         for key, value in before.items():
             context.setLocalProperty(key, value)
-
-
-def _watch(tracker: Frame, group: str, report: Report, stop: threading.Event) -> None:
-    last = None
-    while not stop.wait(EVERY):
-        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-        stages = {stage for job in jobs if job is not None for stage in job.stageIds}
-        known = [info for info in map(tracker.getStageInfo, sorted(stages)) if info is not None]
-        state = Partitions(sum(info.numCompletedTasks for info in known), sum(info.numTasks for info in known))
-        if state != last and state.of:
-            report(state)
-            last = state
 
 
 def count(
