@@ -221,8 +221,10 @@ def halved(
             of[half] = group
             np.add.at(sums.T, half, within.T)
             first = np.flatnonzero(np.diff(of, append=-1) == 0)
-            chance = generator.standard_normal((len(within), len(column_of), len(first)), np.float32)
+            chance = generator.standard_normal((-(-len(within) // 2), len(column_of), len(first)), np.float32)
             chance[:, column_of == j] = 0.0
+            chance = np.repeat(chance, 2, axis=0)[: len(within)]
+            chance[1::2] *= -1
             lean, shares = others @ chance, draws.weights[..., None] * table[:, :, of[first]]
             shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-30)
             spread = np.sqrt(np.maximum((shares * lean**2).sum(axis=1, keepdims=True), 1e-30))
