@@ -190,7 +190,7 @@ def halves(classes: Sequence[Evidence]) -> list[list[Integers]]:
                 first = np.searchsorted(middle, mass[own].sum() / 2)
                 second[own[max(1, min(first, len(own) - 1)) :]] = True
             group = np.unique(2 * group + second, return_inverse=True)[1]
-            if cuts and group.max() >= most:
+            if cuts and not cuts[-1].max() < group.max() < most:
                 break
             cuts.append(group)
         found.append(cuts)
