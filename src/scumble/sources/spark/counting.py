@@ -228,7 +228,9 @@ class _Counting:
         yield from self._close(list(self._open))
 
     def _count(self, part: int, table: pa.Table) -> None:
-        self._open.setdefault(part, Tally(self._spec, **self._options)).update(table)
+        if part not in self._open:
+            self._open[part] = Tally(self._spec, **self._options)
+        self._open[part].update(table)
 
     def _close(self, parts: list[int]) -> Iterator[tuple[int, Sketch | TableSketch]]:
         for part in parts:
