@@ -121,7 +121,6 @@ def test_nobody_is_asked_without_a_terminal_or_in_quiet_and_an_end_of_input_writ
         ["--leave-out", "Nummer"],
         ["--columns", "Nr", "--person-column", "Nr", "--records-per-person", "2"],
         ["--person-column", "Nr"],
-        ["--epsilon", "1", "--person-column", "Nr", "--records-per-person", "2"],
     ],
     ids=" ".join,
 )

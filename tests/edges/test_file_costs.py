@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import pathlib
-
 import numpy as np
 import pytest
 
 import scumble
-from scumble import files, learn
+from scumble import files
 from scumble.density.bundle import Bundle
 from scumble.density.release import Release
 from scumble.density.spec import Spec
 from scumble.errors import CorruptFileError, ParameterError
-from scumble.learn import models
 
 
 @pytest.fixture(scope="module")
@@ -74,22 +71,3 @@ def test_the_classes_of_a_bundle_share_their_hash_functions(release: Release) ->
     twin = scumble.Sketch.from_spec(Spec.from_dict(release.spec.to_dict())).release(epsilon=1.0)
     found = Bundle.from_bytes(Bundle({"a": release, "b": twin}).to_bytes())
     assert found["a"].spec.layout is found["b"].spec.layout
-
-
-def test_a_model_of_many_releases_is_bounded_as_a_whole(tmp_path: pathlib.Path) -> None:
-    """Each may cost what any small file may; together they may not cost as much as they are many."""
-    model = learn.PrivateKDE(kernel=scumble.EuclideanKernel(1.0), rows=2, buckets=8, bounds=(0.0, 1.0), epsilon=1.0)
-    model.fit(np.full((50, 1), 0.5))
-    path = tmp_path / "a.model"
-    model.save(path)
-    box = files.read(path, expect="model")
-    one = box.metadata["learnt"]["release_"]
-    one["@release"]["metadata"]["spec"] |= {"dimensions": 10**6, "design": "iid", "columns": None}
-    one["@release"]["metadata"]["spec"] |= {"bounds": None, "shape": None}
-    spec, counts = one["@release"]["metadata"]["spec"], box.arrays[one["@release"]["counts"]]
-    spec |= {"rows": counts.shape[0], "buckets": counts.shape[1]}
-    one["@release"]["metadata"]["privacy"] |= {"rows": counts.shape[0]}
-    box.metadata["learnt"]["releases_"] = [one] * 50
-    data = files.to_bytes("model", box.metadata, box.arrays)
-    with pytest.raises(CorruptFileError, match="hash functions"):
-        models.from_container(files.from_bytes(data, expect="model"))

@@ -20,7 +20,6 @@ import os
 import warnings
 from decimal import Decimal
 from fractions import Fraction
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +29,6 @@ from scumble.checks import Json, sides
 from scumble.columns.schema import Schema
 from scumble.density.bundle import Bundle
 from scumble.density.release import Release
-from scumble.density.spec import CHEAP, TIMES
 from scumble.errors import CorruptFileError, ForeignFileError, ParameterError
 from scumble.kernels import Kernel
 from scumble.learn import HOMES
@@ -187,9 +185,6 @@ def _require_whole(model: PrivateEstimator) -> None:
     if not releases or not all(isinstance(release, Release | Bundle | MomentRelease) for release in releases):
         raise ValueError("no release")
     specs = [release.spec for release in releases]
-    drawn = sum(spec.layout.numbers for spec in specs if hasattr(spec, "layout"))  # moments draw no hash functions
-    if drawn > 4 * CHEAP + TIMES * sum(prod(spec.counters) for spec in specs):
-        raise ValueError("more hash functions than it can have use for")
     wide = _width(model)
     if type(wide) is not int or not 1 <= wide <= max(spec.dimensions for spec in specs):
         raise ValueError("columns")
