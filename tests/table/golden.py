@@ -32,6 +32,7 @@ def about(release: scumble.TableRelease) -> dict:
             if isinstance(column := release.schema["sex"], scumble.Category) and column.discover
             else {}
         ),
+        **({"towns": release.count(by="town")["value"].tolist()} if "town" in release.schema else {}),
         **{f"tokens {name}": release.count(by=name)["value"].tolist() for name in release.schema.tokens},
         **{f"distinct {name}": release.distinct(name).value for name in release.schema.distinct},
     }
@@ -48,6 +49,10 @@ if __name__ == "__main__":
     if name.startswith("tokens"):
         frame["tags"] = [["a", "b", "c"][: k % 4] for k in range(2000)]
         schema = scumble.Schema({**SCHEMA, "tags": scumble.Tokens(["a", "b"], 2)})
+    if name.startswith("draws"):
+        towns = [f"town {k}" for k in range(40)]
+        frame["town"] = [towns[k % 7 * (k % 6)] for k in range(2000)]
+        schema = scumble.Schema({**SCHEMA, "town": scumble.Category(towns)})
     sketch = scumble.TableSketch(schema, target=target[0] if target else None).update(frame)
     made = sketch.release(epsilon=2.0, delta=1e-6 if target or name.startswith("words") else 0.0)
     if name.startswith("draws"):  # a few draws of a few components: the file stays small

@@ -268,7 +268,7 @@ def test_halves_of_groups_depend_on_other_columns_and_margins_stay() -> None:
 
 
 def test_groups_of_words_are_cut_into_up_to_sixteen_parts() -> None:
-    """Forty words in one group are two or three together; of ten groups of forty there are not more than twenty parts,
+    """Forty words in one group are up to four together; of ten groups of forty there are not more than twenty parts,
     or sixteen more."""
     for groups, wanted in ((1, [2, 4, 8, 16]), (10, [20]), (20, [40])):
         group = np.repeat(np.arange(groups), 40)
@@ -277,7 +277,7 @@ def test_groups_of_words_are_cut_into_up_to_sixteen_parts() -> None:
         for one, two in itertools.pairwise([group, *cuts]):
             assert np.array_equal(one, one[np.unique(two, return_index=True)[1]][two]), "parts lie in groups"
     (cuts,) = halves([Evidence((Column(40),), (np.zeros(40, int),), (View((0,), np.ones(40), 1.0),))])
-    assert {*np.bincount(cuts[-1]).tolist()} == {2, 3}
+    assert np.bincount(cuts[-1]).max() == 4
 
 
 def test_along_a_line_a_random_function_is_a_walk_and_of_words_it_is_white_noise() -> None:

@@ -186,9 +186,8 @@ def halves(classes: Sequence[Evidence]) -> list[list[Integers]]:
             second = np.zeros(len(group), bool)
             for number in np.flatnonzero(np.bincount(group) > 1):
                 own = np.flatnonzero(group == number)
-                middle = np.cumsum(mass[own]) - mass[own] / 2
-                first = np.searchsorted(middle, mass[own].sum() / 2)
-                second[own[max(1, min(first, len(own) - 1)) :]] = True
+                upto = np.cumsum(mass[own])
+                second[own[max(1, min(np.searchsorted(upto, upto[-1] / 2), len(own) - 1)) :]] = True
             group = np.unique(2 * group + second, return_inverse=True)[1]
             if cuts and not cuts[-1].max() < group.max() < most:
                 break
@@ -453,12 +452,13 @@ def packed(classes: Sequence[Draws]) -> dict[str, np.ndarray]:
 
 
 def unpacked(arrays: Mapping[str, np.ndarray], evidence: Sequence[Evidence]) -> list[Draws]:
-    """The draws of all classes; arrays that do not fit their views are refused. Draws in older files have groups that
-    are not cut."""
+    """The draws of all classes; arrays that do not fit their views are refused. In older files groups are cut once, or
+    not at all."""
     totals, weights, tables, within = (arrays[name] for name in NAMES)
-    groups: Sequence[Integers] = evidence[0].groups
-    if tables.shape[-1:] != (sum(evidence[0].sizes),):
-        groups = [cuts[-1] for cuts in halves(evidence)]
+    cuts = halves(evidence)
+    each = (evidence[0].groups, [one[0] for one in cuts], [one[-1] for one in cuts])
+    fitting = (groups for groups in each if tables.shape[-1:] == (sum(int(one.max()) + 1 for one in groups),))
+    groups: Sequence[Integers] = next(fitting, each[-1])
     classes, sizes = len(evidence), [int(group.max()) + 1 for group in groups]
     shape = weights.shape
     if len(shape) != 3 or shape[0] != classes or shape[1] < 2 or shape[2] < 1:
