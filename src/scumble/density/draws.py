@@ -117,9 +117,15 @@ class Particles:
     """
 
     def __init__(
-        self, layout: Layout, release: Release, bounds: Sides, rng: np.random.Generator, *,
-        rows: slice | None = None, most: int = PARTICLES,
-    ) -> None:  # fmt: skip
+        self,
+        layout: Layout,
+        release: Release,
+        bounds: Sides,
+        rng: np.random.Generator,
+        *,
+        rows: slice | None = None,
+        most: int = PARTICLES,
+    ) -> None:
         self.layout, (self.low, self.high) = layout, bounds
         spec, hasher = layout.spec, layout.hasher
         first, last, _ = (rows or slice(None)).indices(spec.rows)

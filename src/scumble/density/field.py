@@ -213,9 +213,14 @@ class Field:
     """
 
     def __init__(
-        self, grid: Grid, counts: np.ndarray, noise_variance: float, *, count: float | None = None,
+        self,
+        grid: Grid,
+        counts: np.ndarray,
+        noise_variance: float,
+        *,
+        count: float | None = None,
         count_variance: float = 0.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._grid, self._profile, self._variance = grid, grid.profile, float(noise_variance)
         self._count_variance = float(count_variance)
         self._projected = count is not None and noise_variance > 0.0
