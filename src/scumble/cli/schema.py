@@ -217,9 +217,11 @@ def _private(args: argparse.Namespace, source: Source, columns: Sequence[str]) -
     if args.look or any(getattr(args, option) for option in (*HOLDS, "date_format", "missing_words")):
         raise ParameterError("A private draft finds kinds by itself. Hint: leave out --look and declarations.")
     budget = Budget.of(args.epsilon, args.delta, "add-remove", per_person(args), 0)
-    text = drafted(source, columns, budget, Account.of(args.ledger, args.dataset, None), args.person_column).toml()
+    found = drafted(source, columns, budget, Account.of(args.ledger, args.dataset, None), args.person_column)
     _warn(args, source)
-    _write(args, text, "build")
+    for line in found.told:
+        say(args, line)
+    _write(args, found.toml(), "build")
 
 
 def _warn(args: argparse.Namespace, source: Source) -> None:

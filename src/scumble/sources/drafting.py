@@ -22,6 +22,7 @@ from __future__ import annotations
 import datetime
 import math
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,12 +37,13 @@ from scumble.checks import Json
 from scumble.columns import cells, clock
 from scumble.columns.category import Boolean
 from scumble.columns.column import Column
+from scumble.columns.curator import left_out
 from scumble.columns.distinct import PARTS, cell_of
 from scumble.columns.draft import MOST_OF
 from scumble.columns.hashing import UnsupportedValue
 from scumble.columns.number import Number as Bounded
 from scumble.columns.schema import Schema, in_toml, key_of
-from scumble.errors import DataError, MergeError, many
+from scumble.errors import CuratorWarning, DataError, MergeError, many
 from scumble.gate.rows import PublishedRow, PublishedRows, Wanted, publish_as_planned
 from scumble.gate.secret import Secret
 from scumble.privacy.account import Account
@@ -136,6 +138,8 @@ class Draft(NamedTuple):
     remarks: Mapping[str, Sequence[str]]
     """Of each column, what is known of it and what remains to decide."""
     privacy: PrivacyClaim
+    told: Sequence[str]
+    """For the curator alone: how many records were left out, and why."""
 
     @property
     def schema(self) -> Schema:
@@ -200,9 +204,12 @@ def draft(
     try:
         names = [name for name in opened.columns(columns) if name != person_column]
         opened.require([*names, *([] if person_column is None else [person_column])])
-        return drafted(opened, names, budget, Account.of(ledger, dataset, None), person_column).schema
+        found = drafted(opened, names, budget, Account.of(ledger, dataset, None), person_column)
     finally:
         opened.close()
+    for line in found.told:
+        warnings.warn(line, CuratorWarning, stacklevel=2)
+    return found.schema
 
 
 def drafted(
@@ -212,12 +219,17 @@ def drafted(
     Schema(dict.fromkeys(columns, Boolean()))  # what no schema can have is refused before the charge
     spec = DraftSpec(tuple(columns), source.decimal)
     secret = Secret(spec, drops=True)
-    roles, people = dict.fromkeys(columns, "any"), PersonLimit(budget.records_per_person)
+    roles, people, nobodys, many_more = dict.fromkeys(columns, "any"), PersonLimit(budget.records_per_person), 0, 0
     with secret.changing("update"):
         for piece in source.pieces(roles if person is None else {**roles, person: "category"}, invalid="drop"):
-            batch = piece.batch if person is None else limited(piece.batch, person, people, "error")[0]
+            batch = piece.batch
+            if person is not None:
+                batch, unnamed, over = limited(batch, person, people, "drop")
+                nobodys, many_more = nobodys + unnamed, many_more + over
             for place, name in enumerate(columns):
                 count(batch.column(batch.schema.names.index(name)), name, spec, secret, len(LENGTHS) * place)
+    why = f"{nobodys:,} without a person in {person!r}", f"{many_more:,} over the limit of their person"
+    without = [left_out(nobodys + many_more, why)] if nobodys + many_more else []
     plan = _Plan(spec)
     published = publish_as_planned(secret, budget, payer, most=1, plan=plan)
     rows = {row.row: row for row in published.rows}
@@ -226,7 +238,7 @@ def drafted(
         (_, told), only = found[columns[0]], "decide: most records have a value of their own; declare other columns"
         found[columns[0]] = {"kind": "category", "discover": True}, [*told[:-1], only]
     settings, remarks = ({name: one[part] for name, one in found.items()} for part in (0, 1))
-    return Draft(settings, remarks, published.privacy)  # type: ignore[arg-type]
+    return Draft(settings, remarks, published.privacy, without)  # type: ignore[arg-type]
 
 
 # ---- counting ----
